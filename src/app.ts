@@ -1,0 +1,47 @@
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import type { Config } from '#src/config/load-config.ts'
+import { installBodyReading } from '#src/http/body-reading.ts'
+import { installSchemas } from '#src/http/envelope.ts'
+import { installErrorHandler } from '#src/http/error-handler.ts'
+import { healthPlugin } from '#src/http/health.plugin.ts'
+import { installNotFound } from '#src/http/not-found.ts'
+import { installRequestHooks } from '#src/http/request-hooks.ts'
+import { installRequestLog } from '#src/http/request-log.ts'
+import { serverOptions } from '#src/http/server-options.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Random } from '#src/lib/random.ts'
+import { loginPlugin } from '#src/login/login.plugin.ts'
+import type { Store } from '#src/store/store.ts'
+import { tokenPlugin } from '#src/token/token.plugin.ts'
+
+export interface AppDependencies {
+  readonly config: Config
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: FastifyBaseLogger
+  /** Registered before every route, so that it sees them all; `npm run openapi` writes the contract with it. */
+  readonly observer?: FastifyPluginAsync
+}
+
+/** The whole service, ready to listen. Closing it leaves the store open: whoever opened that closes it. */
+export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
+  const { config, store, clock, random, logger, observer } = dependencies
+  const app = Fastify(serverOptions(config, logger))
+  app.server.maxConnections = config.maxConnections
+
+  installRequestLog(app)
+  installRequestHooks(app)
+  installErrorHandler(app)
+  installNotFound(app)
+  installBodyReading(app)
+  installSchemas(app)
+  if (observer) await app.register(observer)
+
+  app.register(healthPlugin, { store })
+  app.register(tokenPlugin, { config, store, clock, random })
+  app.register(loginPlugin, { config, customers: store.customers })
+
+  await app.ready()
+  return app
+}

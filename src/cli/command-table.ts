@@ -1,0 +1,27 @@
+import type { Command } from './command.ts'
+import { config } from './config.ts'
+import { customerAdd } from './customer-add.ts'
+import { customerAllow } from './customer-allow.ts'
+import { customerDisable } from './customer-disable.ts'
+import { customerDisallow } from './customer-disallow.ts'
+import { customerEnable } from './customer-enable.ts'
+import { customerList } from './customer-list.ts'
+import { customerSetPassword } from './customer-set-password.ts'
+import { customerShow } from './customer-show.ts'
+import { migrate } from './migrate.ts'
+import { serve } from './serve.ts'
+
+/** Every command there is; the help is printed from it. */
+export const commands: readonly Command[] = [
+  serve,
+  migrate,
+  config,
+  customerAdd,
+  customerList,
+  customerShow,
+  customerSetPassword,
+  customerEnable,
+  customerDisable,
+  customerAllow,
+  customerDisallow,
+]

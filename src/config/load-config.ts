@@ -1,0 +1,64 @@
+import type { Static, TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { nearest } from '#src/lib/nearest.ts'
+import { type Setting, type SettingName, settings } from './settings.ts'
+
+export type Config = { readonly [Name in SettingName]: Static<(typeof settings)[Name]['schema']> }
+export type Variables = Readonly<Record<string, string | undefined>>
+export type Source = 'default' | 'environment' | '.env'
+
+export interface LoadedConfig {
+  readonly config: Config
+  readonly sources: Readonly<Record<SettingName, Source>>
+}
+
+/** Every wrong setting at once, a line each. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+const entries = Object.entries(settings) as [SettingName, Setting][]
+
+/** The environment wins over the file; an empty value counts as not set. */
+export function loadConfig(environment: Variables, file: Variables = {}): LoadedConfig {
+  const problems = [...unknownNames(environment, 'environment'), ...unknownNames(file, '.env')]
+  const config: Record<string, unknown> = {}
+  const sources: Record<string, Source> = {}
+  for (const [name, { variable, schema, mask }] of entries) {
+    const source: Source = environment[variable] ? 'environment' : file[variable] ? '.env' : 'default'
+    const written = environment[variable] || file[variable]
+    const value = written === undefined || written === '' ? schema.default : read(schema, written)
+    if (!Value.Check(schema, value)) {
+      problems.push(`${variable}: ${mask ? 'its value' : `"${written}"`} is not allowed, it must be ${allowed(schema)}`)
+    }
+    config[name] = value
+    sources[name] = source
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'] }
+}
+
+const read = (schema: TSchema, written: string): unknown =>
+  schema.type === 'integer' && /^-?\d{1,15}$/.test(written) ? Number(written) : written
+
+export function allowed(schema: TSchema): string {
+  if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`
+  if (schema.anyOf) return `one of ${schema.anyOf.map((value: TSchema) => value.const).join(', ')}`
+  return schema.allowed
+}
+
+function unknownNames(variables: Variables, source: Source): string[] {
+  const known = entries.map(([, { variable }]) => variable)
+  return Object.keys(variables)
+    .filter((variable) => variable.startsWith('TESLIM_') && !known.includes(variable))
+    .map((variable) => {
+      const meant = nearest(variable, known)
+      return `${variable}: there is no such setting (found in ${source === '.env' ? 'the .env file' : 'the environment'})${meant ? `, did you mean ${meant}?` : ''}`
+    })
+}

@@ -1,0 +1,98 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+
+export interface Setting<Schema extends TSchema = TSchema> {
+  readonly variable: string
+  /** Type, limits and default; `description` says what it is for, in the README's words. */
+  readonly schema: Schema
+  /** How a value is shown by `teslim config`, where it can hold a secret. */
+  readonly mask?: (value: string) => string
+}
+
+const setting = <Schema extends TSchema>(variable: string, schema: Schema, mask?: (value: string) => string) =>
+  ({ variable, schema, ...(mask && { mask }) }) satisfies Setting<Schema>
+
+/** The first value is the default. */
+const choice = <Values extends [string, ...string[]]>(values: [...Values], description: string) =>
+  Type.Unsafe<Values[number]>(
+    Type.Union(
+      values.map((value) => Type.Literal(value)),
+      { default: values[0], description },
+    ),
+  )
+
+const text = (fallback: string, pattern: string, allowed: string, description: string) =>
+  Type.String({ default: fallback, pattern, allowed, description })
+
+const whole = (fallback: number, minimum: number, maximum: number, description: string) =>
+  Type.Integer({ default: fallback, minimum, maximum, description })
+
+export const maskUrlPassword = (url: string): string =>
+  url.replace(/(:\/\/[^/@]*?:)[^@]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
+
+/** Every setting there is, in the order in which the README lists them. */
+export const settings = {
+  port: setting('PORT', whole(3000, 0, 65535, 'Port to listen on; 0 takes any free one.')),
+  host: setting(
+    'HOST',
+    text('127.0.0.1', '^[A-Za-z0-9.:_%-]+$', 'a host name or address', 'Address to listen on; `0.0.0.0` for all.'),
+  ),
+  databaseUrl: setting(
+    'DATABASE_URL',
+    text('sqlite:./data/teslim.db', '^sqlite:.+$', 'sqlite:PATH', 'The store: `sqlite:` and the path of its file.'),
+    maskUrlPassword,
+  ),
+  logLevel: setting(
+    'LOG_LEVEL',
+    choice(['info', 'trace', 'debug', 'warn', 'error', 'fatal', 'silent'], 'Least level that is logged.'),
+  ),
+  environment: setting(
+    'NODE_ENV',
+    text('development', '^[A-Za-z0-9_-]+$', 'a word', '`production` never creates a sandbox customer.'),
+  ),
+  fieldCase: setting(
+    'TESLIM_FIELD_CASE',
+    choice(['any', 'exact'], 'Whether contract fields in bodies may be spelled in any letter case.'),
+  ),
+  loginEmailField: setting(
+    'TESLIM_LOGIN_EMAIL_FIELD',
+    text(
+      'Email',
+      '^(?!(?:[Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]|[Cc][Aa][Ll][Ll][Bb][Aa][Cc][Kk][Dd][Aa][Tt][Aa])$)[A-Za-z][A-Za-z0-9_.-]{0,63}$',
+      'a field name of letters, digits, "_", "." and "-" other than Password and callbackData',
+      'Name of the login field that carries the e-mail address.',
+    ),
+  ),
+  loginAuthorization: setting(
+    'TESLIM_LOGIN_AUTHORIZATION',
+    choice(['reject', 'ignore'], 'What a login that carries an `Authorization` header gets.'),
+  ),
+  loginAnswer: setting(
+    'TESLIM_LOGIN_ANSWER',
+    choice(
+      ['contract', 'camel', 'both'],
+      'Spelling in the login answer: `Token` and `Expiration`, `token` and `expiration`, or both.',
+    ),
+  ),
+  tokenTtlSeconds: setting('TESLIM_TOKEN_TTL', whole(3600, 1, 31_536_000, 'Lifetime of an access token, in seconds.')),
+  tokenAlgorithm: setting('TESLIM_TOKEN_ALGORITHM', choice(['ES256', 'EdDSA'], 'Signature of access tokens.')),
+  tokenIssuer: setting(
+    'TESLIM_TOKEN_ISSUER',
+    text('teslim', '^[\\x21-\\x7e]{1,255}$', '1 to 255 visible ASCII characters', '`iss` of access tokens.'),
+  ),
+  tokenAudience: setting(
+    'TESLIM_TOKEN_AUDIENCE',
+    text('teslim', '^[\\x21-\\x7e]{1,255}$', '1 to 255 visible ASCII characters', '`aud` of access tokens.'),
+  ),
+  bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
+  requestTimeoutSeconds: setting(
+    'TESLIM_REQUEST_TIMEOUT',
+    whole(15, 1, 600, 'Seconds a client has to send a whole request.'),
+  ),
+  maxConnections: setting('TESLIM_MAX_CONNECTIONS', whole(8192, 1, 1_000_000, 'Connections held at once.')),
+  shutdownSeconds: setting(
+    'TESLIM_SHUTDOWN_SECONDS',
+    whole(8, 1, 600, 'Seconds that requests in flight have to finish after SIGTERM or SIGINT.'),
+  ),
+} satisfies Record<string, Setting>
+
+export type SettingName = keyof typeof settings

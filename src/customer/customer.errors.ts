@@ -1,0 +1,24 @@
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
+
+export const customerErrors = {
+  emailInvalid: { code: 'EMAIL_INVALID', kind: 'invalid', message: 'The e-mail address is not valid.' },
+  emailTaken: { code: 'EMAIL_TAKEN', kind: 'conflict', message: 'A customer with this e-mail address exists already.' },
+  regionInvalid: { code: 'REGION_INVALID', kind: 'invalid', message: 'A region is two letters, such as TR.' },
+  ruleInvalid: {
+    code: 'AUTHORITY_RULE_INVALID',
+    kind: 'invalid',
+    message: 'An authority rule is a product code, a prefix such as ABC-*, or * alone.',
+  },
+  passwordShort: { code: 'PASSWORD_SHORT', kind: 'invalid', message: 'The password needs at least 8 characters.' },
+  passwordUnusable: {
+    code: 'PASSWORD_UNUSABLE',
+    kind: 'invalid',
+    message: 'The password must be at most 1024 bytes of valid Unicode.',
+  },
+  passwordCommon: {
+    code: 'PASSWORD_COMMON',
+    kind: 'invalid',
+    message: 'The password is among the most used ones; choose another.',
+  },
+  notFound: { code: 'CUSTOMER_NOT_FOUND', kind: 'missing', message: 'There is no such customer.' },
+} as const satisfies Record<string, ErrorDefinition>

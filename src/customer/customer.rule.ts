@@ -1,0 +1,136 @@
+import { AppError } from '#src/lib/app-error.ts'
+import { type Clock, toSeconds } from '#src/lib/clock.ts'
+import { newId } from '#src/lib/ids.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Customer, Store } from '#src/store/store.ts'
+import { isAuthorityRule } from './authority.ts'
+import { customerErrors } from './customer.errors.ts'
+import { canonicalEmail } from './email.ts'
+import { judgePassword } from './password-policy.ts'
+import { readRegion } from './region.ts'
+
+export interface NewCustomer {
+  readonly email: string
+  readonly password: string
+  readonly isApi: boolean
+  readonly operator: boolean
+  readonly regions: readonly string[]
+  readonly authority: readonly string[]
+}
+
+export interface CustomerDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly hashPassword: (password: string) => Promise<string>
+}
+
+/** A customer as operators see it: without the password hash. */
+export type CustomerView = Omit<Customer, 'passwordHash'>
+
+export interface Changed {
+  readonly customer: CustomerView
+  readonly warnings: readonly string[]
+}
+
+export type Customers = ReturnType<typeof createCustomers>
+
+/** What operators do with customers. `who` is an e-mail address or an id. */
+export function createCustomers({ store, clock, random, hashPassword }: CustomerDependencies) {
+  const find = async (who: string): Promise<Customer> => {
+    const email = canonicalEmail(who)
+    const customer = email ? await store.customers.findByEmail(email) : await store.customers.findById(who)
+    if (customer === undefined) {
+      throw new AppError(customerErrors.notFound, { message: `There is no customer "${who}".` })
+    }
+    return customer
+  }
+
+  const change = async (who: string, apply: (customer: Customer) => Promise<boolean>): Promise<CustomerView> => {
+    const customer = await find(who)
+    await apply(customer)
+    return toView(await find(customer.id))
+  }
+
+  /** The first whole second that lies after every token issued until now. */
+  const afterEveryToken = (): number => toSeconds(clock.now()) + 1
+
+  return {
+    async add(wanted: NewCustomer): Promise<Changed> {
+      const email = canonicalEmail(wanted.email)
+      if (email === undefined) refuse(customerErrors.emailInvalid, `"${wanted.email}" is not an e-mail address.`)
+      const warnings = checkPassword(wanted.password)
+      const customer: Customer = {
+        id: newId(clock.now(), random),
+        email,
+        passwordHash: await hashPassword(wanted.password),
+        isApi: wanted.isApi,
+        operator: wanted.operator,
+        enabled: true,
+        regions: sortedSet(wanted.regions.map(checkRegion)),
+        authority: checkRules(wanted.authority),
+        tokensValidFrom: 0,
+        createdAt: clock.now(),
+      }
+      if ((await store.customers.insert(customer)) === 'email-taken') {
+        refuse(customerErrors.emailTaken, `A customer ${email} exists already.`)
+      }
+      return { customer: toView(customer), warnings }
+    },
+
+    async list(): Promise<CustomerView[]> {
+      const all: CustomerView[] = []
+      for (let page = await store.customers.list({ limit: 500 }); page.length > 0; ) {
+        all.push(...page.map(toView))
+        page = await store.customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
+      }
+      return all
+    },
+
+    isEmpty: async (): Promise<boolean> => (await store.customers.list({ limit: 1 })).length === 0,
+
+    show: async (who: string): Promise<CustomerView> => toView(await find(who)),
+
+    async setPassword(who: string, password: string): Promise<Changed> {
+      const warnings = checkPassword(password)
+      const { id } = await find(who)
+      const hash = await hashPassword(password)
+      const customer = await change(id, () => store.customers.setPassword(id, hash, afterEveryToken()))
+      return { customer, warnings }
+    },
+
+    enable: (who: string) => change(who, ({ id }) => store.customers.enable(id)),
+    disable: (who: string) => change(who, ({ id }) => store.customers.disable(id, afterEveryToken())),
+    allow: (who: string, rules: readonly string[]) =>
+      change(who, ({ id }) => store.customers.addAuthority(id, checkRules(rules))),
+    disallow: (who: string, rules: readonly string[]) =>
+      change(who, ({ id }) => store.customers.removeAuthority(id, checkRules(rules))),
+  }
+}
+
+const toView = ({ passwordHash: _, ...view }: Customer): CustomerView => view
+
+const sortedSet = (values: readonly string[]): string[] => [...new Set(values)].sort()
+
+function checkPassword(password: string): string[] {
+  const verdict = judgePassword(password)
+  if ('refusal' in verdict) throw new AppError(verdict.refusal)
+  return verdict.warning ? [verdict.warning] : []
+}
+
+function checkRegion(region: string): string {
+  const read = region === '' ? undefined : readRegion(region)
+  return read ?? refuse(customerErrors.regionInvalid, `"${region}" is not a region: two letters, such as TR.`)
+}
+
+function checkRules(rules: readonly string[]): string[] {
+  const wrong = rules.find((rule) => !isAuthorityRule(rule))
+  if (wrong !== undefined) {
+    refuse(customerErrors.ruleInvalid, `"${wrong}" is not a rule: a product code, a prefix such as ABC-*, or * alone.`)
+  }
+  return sortedSet(rules)
+}
+
+function refuse(definition: ConstructorParameters<typeof AppError>[0], message: string): never {
+  throw new AppError(definition, { message })
+}

@@ -1,0 +1,49 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+
+/** The shape of every JSON answer that succeeds. */
+export const successSchema = <Data extends TSchema>(data: Data, description: string) =>
+  Type.Object({ data, success: Type.Literal(true), message: Type.String() }, { description })
+
+export const success = <Data>(data: Data) => ({ data, success: true as const, message: 'OK' })
+
+const FailureSchema = Type.Object(
+  {
+    data: Type.Null(),
+    success: Type.Literal(false),
+    message: Type.String({ description: 'What went wrong, for people' }),
+    errorCode: Type.String({ description: 'What went wrong, for programs' }),
+    requestId: Type.String({ description: 'Names the request in the log' }),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          path: Type.String({ description: 'Where, as a JSON Pointer into the body, or headers/ and a name' }),
+          message: Type.String(),
+        }),
+      ),
+    ),
+  },
+  { $id: 'Failure', description: 'Every refusal, at every status' },
+)
+
+export const installSchemas = (app: FastifyInstance): void => void app.addSchema(FailureSchema)
+
+const REASONS = {
+  400: 'The request is not valid',
+  404: 'There is nothing here',
+  405: 'Another method is meant',
+  408: 'The request did not arrive in time',
+  413: 'The body is larger than allowed',
+  415: 'The body is of the wrong type',
+  431: 'The headers are larger than allowed',
+  500: 'A fault of the service',
+  503: 'The service cannot reach its storage',
+} as const
+
+type FailureStatus = keyof typeof REASONS
+
+/** The `response` entries for the refusals a route can give. */
+export const failures = <Status extends FailureStatus>(...statuses: Status[]) =>
+  Object.fromEntries(
+    statuses.map((status) => [status, { $ref: 'Failure#', description: REASONS[status] }]),
+  ) as unknown as Record<Status, typeof FailureSchema>

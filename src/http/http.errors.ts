@@ -1,0 +1,40 @@
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
+
+export const httpErrors = {
+  badRequest: { code: 'BAD_REQUEST', kind: 'invalid', message: 'The request is not valid HTTP.' },
+  ambiguousHost: { code: 'AMBIGUOUS_HOST', kind: 'invalid', message: 'The request carries more than one Host header.' },
+  bodyMissing: { code: 'BODY_MISSING', kind: 'invalid', message: 'The request needs a JSON object as its body.' },
+  bodyNotUtf8: { code: 'BODY_NOT_UTF8', kind: 'invalid', message: 'The body is not valid UTF-8.' },
+  bodyNotJson: { code: 'BODY_NOT_JSON', kind: 'invalid', message: 'The body is not valid JSON.' },
+  bodyTooDeep: { code: 'BODY_TOO_DEEP', kind: 'invalid', message: 'The body nests deeper than 64 levels.' },
+  forbiddenKey: {
+    code: 'FORBIDDEN_KEY',
+    kind: 'invalid',
+    message: 'The body uses a key that is not allowed: __proto__ or constructor.prototype.',
+  },
+  invalidRequest: { code: 'INVALID_REQUEST', kind: 'invalid', message: 'The request is not valid.' },
+  notFound: { code: 'NOT_FOUND', kind: 'missing', message: 'There is nothing at this address.' },
+  methodNotAllowed: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This address does not take this method.' },
+  requestTimeout: { code: 'REQUEST_TIMEOUT', kind: 'timeout', message: 'The request did not arrive in time.' },
+  bodyTooLarge: { code: 'BODY_TOO_LARGE', kind: 'too-large', message: 'The body is larger than allowed.' },
+  notJsonType: {
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    kind: 'unsupported',
+    message: 'The Content-Type must be JSON, such as application/json.',
+  },
+  contentEncoding: {
+    code: 'UNSUPPORTED_CONTENT_ENCODING',
+    kind: 'unsupported',
+    message: 'The body must be sent as it is, without a Content-Encoding.',
+  },
+  headersTooLarge: {
+    code: 'HEADERS_TOO_LARGE',
+    kind: 'headers-too-large',
+    message: 'The address and headers of the request are larger than 16 KiB.',
+  },
+  internal: {
+    code: 'INTERNAL',
+    kind: 'internal',
+    message: 'Something went wrong on our side. The log has the details.',
+  },
+} as const satisfies Record<string, ErrorDefinition>

@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify'
+import { AppError } from '#src/lib/app-error.ts'
+import { httpErrors } from './http.errors.ts'
+
+interface KnownRoute {
+  readonly pattern: RegExp
+  readonly method: string
+}
+
+/** 404 for an address that is not there, 405 with `Allow` for one that is there under another method. */
+export function installNotFound(app: FastifyInstance): void {
+  const routes: KnownRoute[] = []
+
+  app.addHook('onRoute', ({ url, method }) => {
+    for (const name of [method].flat()) routes.push({ pattern: toPattern(url), method: name })
+  })
+
+  app.setNotFoundHandler(async (request) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const allow = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+    if (allow.length === 0) throw new AppError(httpErrors.notFound)
+    const methods = [...new Set(allow)].sort().join(', ')
+    throw new AppError(httpErrors.methodNotAllowed, {
+      message: `This address takes ${methods}, not ${request.method}.`,
+      headers: { allow: methods },
+    })
+  })
+}
+
+const toPattern = (url: string): RegExp => {
+  const parts = url
+    .split('/')
+    .map((part) => (part.startsWith(':') ? '[^/]+' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+  return new RegExp(`^${parts.join('/')}/?$`, 'i')
+}

@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify'
+import { AppError } from '#src/lib/app-error.ts'
+import { httpErrors } from './http.errors.ts'
+import { commonHeaders } from './response-headers.ts'
+
+/** What happens to every request before a byte of its body is read, and to every answer before it leaves. */
+export function installRequestHooks(app: FastifyInstance): void {
+  let draining = false
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(commonHeaders(request.id))
+    if (hostCount(request.raw.rawHeaders) > 1) throw new AppError(httpErrors.ambiguousHost)
+    const encoding = request.headers['content-encoding']
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new AppError(httpErrors.contentEncoding)
+  })
+
+  app.addHook('preClose', async () => {
+    draining = true
+  })
+
+  // A kept connection would hold the shutdown up until it times out.
+  app.addHook('onSend', async (_request, reply) => {
+    if (draining) reply.header('connection', 'close')
+  })
+}
+
+/** Node keeps the first Host header and says nothing of a second. Names stand at even places. */
+function hostCount(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]
+    if (name?.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}

@@ -1,0 +1,38 @@
+import type { Server } from 'node:http'
+import { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from 'fastify'
+import type { Config } from '#src/config/load-config.ts'
+import { answerBrokenRequest, answerFrameworkError } from './error-handler.ts'
+import { requestId } from './request-id.ts'
+
+/** Every option of the server, the tests' included. Fastify's defaults coerce, drop fields and wait for ever. */
+export const serverOptions = (config: Config, logger: FastifyBaseLogger) =>
+  ({
+    loggerInstance: logger,
+    // One line a request is written by request-log.ts, so no logger has to be made for each.
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (parent) => parent,
+    requestIdHeader: false,
+    genReqId: requestId,
+    bodyLimit: config.bodyLimitBytes,
+    routerOptions: { caseSensitive: false, ignoreTrailingSlash: true },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: true,
+        allowUnionTypes: true,
+      },
+    },
+    requestTimeout: config.requestTimeoutSeconds * 1000,
+    keepAliveTimeout: 65_000,
+    http: {
+      maxHeaderSize: 16_384,
+      headersTimeout: Math.min(10, config.requestTimeoutSeconds) * 1000,
+      connectionsCheckingInterval: 2_000,
+    },
+    // What arrives on a kept connection while the server drains is answered, not turned away in Fastify's own shape.
+    return503OnClosing: false,
+    frameworkErrors: answerFrameworkError,
+    clientErrorHandler: answerBrokenRequest(logger),
+  }) satisfies FastifyHttpOptions<Server>

@@ -1,0 +1,19 @@
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
+
+export const loginErrors = {
+  refused: {
+    code: 'LOGIN_REFUSED',
+    kind: 'invalid',
+    message: 'The e-mail address, the password or the region is not valid for API access.',
+  },
+  passwordUnusable: {
+    code: 'PASSWORD_UNUSABLE',
+    kind: 'invalid',
+    message: 'Password must be at most 1024 bytes of valid Unicode.',
+  },
+  authorizationSent: {
+    code: 'AUTHORIZATION_NOT_ALLOWED',
+    kind: 'invalid',
+    message: 'This endpoint is anonymous: drop the Authorization header and send the request again.',
+  },
+} as const satisfies Record<string, ErrorDefinition>

@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox'
+import type { Config } from '#src/config/load-config.ts'
+import { DEFAULT_REGION, REGION_PATTERN } from '#src/customer/region.ts'
+
+export const LoginHeadersSchema = Type.Object({
+  'h-region-code': Type.Optional(
+    Type.String({
+      pattern: `^(${REGION_PATTERN})?$`,
+      default: DEFAULT_REGION,
+      description: 'The region to log in to: two letters of any case. Not sent or empty is TR.',
+    }),
+  ),
+})
+
+export interface LoginBody {
+  readonly Password: string
+  readonly callbackData?: string | null
+  readonly [emailField: string]: string | null | undefined
+}
+
+/** The e-mail field bears the name that `TESLIM_LOGIN_EMAIL_FIELD` gives it. */
+export const loginBodySchema = (emailField: string) =>
+  Type.Unsafe<LoginBody>(
+    Type.Object({
+      [emailField]: Type.String({ minLength: 1, description: 'E-mail address of the API customer' }),
+      Password: Type.String({ minLength: 1, description: 'Password of the API customer, at most 1024 bytes' }),
+      callbackData: Type.Optional(
+        Type.Unsafe<string | null>({
+          type: ['string', 'null'],
+          description: 'Free text, echoed back unchanged; null counts as not sent',
+        }),
+      ),
+    }),
+  )
+
+const token = Type.String({ description: 'Send it as Authorization: Bearer on every other request' })
+const expiration = Type.String({
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$',
+  description: 'When the token expires, in UTC',
+})
+const echo = { callbackData: Type.Optional(Type.String({ description: 'What was sent, if anything was' })) }
+
+const contract = { Token: token, Expiration: expiration }
+const camel = { token, expiration }
+
+const ANSWERS = {
+  contract: Type.Object({ ...contract, ...echo }),
+  camel: Type.Object({ ...camel, ...echo }),
+  both: Type.Object({ ...contract, ...camel, ...echo }),
+}
+
+/** `TESLIM_LOGIN_ANSWER` decides the spelling: fields that this schema does not name are not sent. */
+export const loginAnswerSchema = (answer: Config['loginAnswer']) => ANSWERS[answer]

@@ -1,0 +1,138 @@
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { type Clock, toSeconds } from '#src/lib/clock.ts'
+import type { Customer, CustomerStore } from '#src/store/store.ts'
+import type { SigningKeys, UsableKey } from './signing-keys.ts'
+import { tokenErrors } from './token.errors.ts'
+
+/** RFC 9068: says that it is an access token, so that no other JWT of ours could pass for one. */
+const TYPE = 'at+jwt'
+const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'region', 'scope']
+
+export type Scope = 'customer' | 'operator'
+
+export interface IssuedToken {
+  readonly token: string
+  /** Seconds since 1970, equal to `exp`. */
+  readonly expiresAt: number
+}
+
+export interface Access {
+  readonly customer: Customer
+  readonly region: string
+  readonly scope: Scope
+  readonly expiresAt: number
+}
+
+export interface AccessTokenDependencies {
+  readonly keys: SigningKeys
+  readonly customers: CustomerStore
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly issuer: string
+  readonly audience: string
+  readonly ttlSeconds: number
+}
+
+export interface AccessTokens {
+  issue(customer: Customer, region: string): Promise<IssuedToken>
+  /** Who the token belongs to. Throws one of `tokenErrors` for any other outcome. */
+  verify(token: string): Promise<Access>
+}
+
+export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
+  const { keys, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
+
+  return {
+    async issue(customer, region) {
+      const { kid, algorithm, privateKey } = await keys.current()
+      // A revocation counts from the next whole second; a login in the same second must not be caught by it.
+      const issuedAt = Math.max(toSeconds(clock.now()), customer.tokensValidFrom)
+      const expiresAt = issuedAt + ttlSeconds
+      const scope: Scope = customer.operator ? 'operator' : 'customer'
+      const token = await new SignJWT({ region, scope })
+        .setProtectedHeader({ alg: algorithm, typ: TYPE, kid })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(customer.id)
+        .setJti(newId())
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(expiresAt)
+        .sign(privateKey)
+      return { token, expiresAt }
+    },
+
+    async verify(token) {
+      const key = await findKey(keys, token)
+      const claims = await verifyClaims(token, key, { issuer, audience, now: new Date(clock.now()) })
+      const { sub, iat, exp, region, scope } = claims
+      if (typeof iat !== 'number' || typeof exp !== 'number' || typeof region !== 'string' || !isScope(scope)) {
+        throw refusal(tokenErrors.claims)
+      }
+      const customer = await customers.findById(String(sub))
+      if (customer === undefined || !customer.enabled || iat < customer.tokensValidFrom) {
+        throw refusal(tokenErrors.revoked, sub)
+      }
+      return { customer, region, scope, expiresAt: exp }
+    },
+  }
+}
+
+/** Three unpadded base64url parts. jose lets white space and padding pass. */
+const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
+
+/** The header is only asked which of our keys to use, and whether it agrees with that key. */
+async function findKey(keys: SigningKeys, token: string): Promise<UsableKey> {
+  if (!SHAPE.test(token)) throw refusal(tokenErrors.malformed)
+  const { alg, typ, kid, crit } = readHeader(token)
+  if (typ !== TYPE || crit !== undefined) throw refusal(tokenErrors.malformed)
+  if (alg !== 'ES256' && alg !== 'EdDSA') throw refusal(tokenErrors.algorithm)
+  const key = typeof kid === 'string' ? await keys.find(kid) : undefined
+  if (key === undefined) throw refusal(tokenErrors.keyUnknown)
+  if (key.algorithm !== alg) throw refusal(tokenErrors.algorithm)
+  return key
+}
+
+function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {
+  try {
+    return decodeProtectedHeader(token)
+  } catch {
+    throw refusal(tokenErrors.malformed)
+  }
+}
+
+interface Expected {
+  readonly issuer: string
+  readonly audience: string
+  readonly now: Date
+}
+
+async function verifyClaims(token: string, key: UsableKey, expected: Expected): Promise<JWTPayload> {
+  try {
+    const { payload } = await jwtVerify(token, key.publicKey, {
+      algorithms: [key.algorithm],
+      issuer: expected.issuer,
+      audience: expected.audience,
+      currentDate: expected.now,
+      requiredClaims: REQUIRED_CLAIMS,
+    })
+    return payload
+  } catch (error) {
+    throw refusal(whyRefused(error))
+  }
+}
+
+function whyRefused(error: unknown): ErrorDefinition {
+  if (error instanceof errors.JWTExpired) return tokenErrors.expired
+  if (error instanceof errors.JWSSignatureVerificationFailed) return tokenErrors.signature
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return tokenErrors.malformed
+  if (error.claim === 'nbf') return tokenErrors.notYetValid
+  if (error.claim === 'iss') return tokenErrors.issuer
+  if (error.claim === 'aud') return tokenErrors.audience
+  return tokenErrors.claims
+}
+
+const isScope = (value: unknown): value is Scope => value === 'customer' || value === 'operator'
+
+const refusal = (definition: ErrorDefinition, customerId?: string): AppError =>
+  new AppError(definition, customerId === undefined ? {} : { customerId })

@@ -1,0 +1,67 @@
+import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { failures } from '#src/http/envelope.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { newId } from '#src/lib/ids.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Store } from '#src/store/store.ts'
+import { type AccessTokens, createAccessTokens } from './access-token.ts'
+import { createSigningKeys } from './signing-keys.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    accessTokens: AccessTokens
+  }
+}
+
+const JwksSchema = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object({
+        kty: Type.String(),
+        crv: Type.String(),
+        x: Type.String(),
+        y: Type.Optional(Type.String()),
+        kid: Type.String({ description: 'RFC 7638 thumbprint' }),
+        alg: Type.String(),
+        use: Type.Literal('sig'),
+      }),
+    ),
+  },
+  { description: 'A JWK Set as in RFC 7517' },
+)
+
+export interface TokenOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+}
+
+const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, store, clock, random }) => {
+  const keys = createSigningKeys(store.signingKeys, config.tokenAlgorithm, clock)
+  const accessTokens = createAccessTokens({
+    keys,
+    customers: store.customers,
+    clock,
+    newId: () => newId(clock.now(), random),
+    issuer: config.tokenIssuer,
+    audience: config.tokenAudience,
+    ttlSeconds: config.tokenTtlSeconds,
+  })
+  app.decorate('accessTokens', accessTokens)
+
+  const schema = {
+    summary: 'The public keys that verify access tokens',
+    operationId: 'jwks',
+    tags: ['Token'],
+    response: { 200: JwksSchema, ...failures(500, 503) },
+  }
+  app.get('/.well-known/jwks.json', { schema }, async (_request, reply) => {
+    reply.header('cache-control', 'public, max-age=60')
+    return keys.jwks()
+  })
+}
+
+export const tokenPlugin = fastifyPlugin(plugin, { name: 'token' })

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Tests run on Node's own type stripping, as the service does.
+    experimental: { viteModuleRunner: false },
+    // Argon2 and real processes take their time on a small machine.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
+  },
+})
