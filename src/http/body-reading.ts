@@ -40,10 +40,9 @@ export function readJson(bytes: unknown): JsonBody {
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch (error) {
-    // The parser's own words quote the body, which may hold a password: only the place is passed on.
-    const place = /\(line \d+ column \d+\)/.exec((error as Error).message)?.[0]
-    throw new AppError(httpErrors.bodyNotJson, place ? { message: `The body is not valid JSON ${place}.` } : {})
+  } catch {
+    // The parser's own words quote the body, which may hold a password.
+    throw new AppError(httpErrors.bodyNotJson)
   }
 }
 

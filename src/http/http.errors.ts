@@ -2,7 +2,7 @@ import type { ErrorDefinition } from '#src/lib/app-error.ts'
 
 export const httpErrors = {
   badRequest: { code: 'BAD_REQUEST', kind: 'invalid', message: 'The request is not valid HTTP.' },
-  ambiguousHost: { code: 'AMBIGUOUS_HOST', kind: 'invalid', message: 'The request carries more than one Host header.' },
+  hostCount: { code: 'HOST_COUNT', kind: 'invalid', message: 'The request must carry exactly one Host header.' },
   bodyMissing: { code: 'BODY_MISSING', kind: 'invalid', message: 'The request needs a JSON object as its body.' },
   bodyNotUtf8: { code: 'BODY_NOT_UTF8', kind: 'invalid', message: 'The body is not valid UTF-8.' },
   bodyNotJson: { code: 'BODY_NOT_JSON', kind: 'invalid', message: 'The body is not valid JSON.' },

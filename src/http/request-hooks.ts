@@ -9,7 +9,8 @@ export function installRequestHooks(app: FastifyInstance): void {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(commonHeaders(request.id))
-    if (hostCount(request.raw.rawHeaders) > 1) throw new AppError(httpErrors.ambiguousHost)
+    const hosts = hostCount(request.raw.rawHeaders)
+    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) throw new AppError(httpErrors.hostCount)
     const encoding = request.headers['content-encoding']
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new AppError(httpErrors.contentEncoding)
   })

@@ -30,6 +30,8 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger) =>
       maxHeaderSize: 16_384,
       headersTimeout: Math.min(10, config.requestTimeoutSeconds) * 1000,
       connectionsCheckingInterval: 2_000,
+      // Counted in request-hooks.ts, where the refusal gets a body.
+      requireHostHeader: false,
     },
     // What arrives on a kept connection while the server drains is answered, not turned away in Fastify's own shape.
     return503OnClosing: false,

@@ -94,8 +94,9 @@ function guard<Result>(work: () => Result): Result {
   try {
     return work()
   } catch (cause) {
-    const code = (cause as { errcode?: number }).errcode
-    if (code === undefined || !UNAVAILABLE.has(code & 0xff)) throw cause
-    throw new AppError(storeErrors.unavailable, { reason: (cause as Error).message, cause })
+    const { code, errcode = 0, message } = cause as Error & { code?: string; errcode?: number }
+    const closed = code === 'ERR_INVALID_STATE'
+    if (!closed && !UNAVAILABLE.has(errcode & 0xff)) throw cause
+    throw new AppError(storeErrors.unavailable, { reason: message, cause })
   }
 }

@@ -1,0 +1,164 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const PASSWORD = 'correct horse battery staple'
+const root = tempFolder()
+let cwd = ''
+let counter = 0
+beforeEach(() => {
+  cwd = join(root, String(++counter))
+  mkdirSync(cwd)
+})
+
+const run = (args: string[], stdin: string | Buffer = '', env = {}) => teslim(args, { cwd, stdin, env })
+const json = async (args: string[], stdin = '') => {
+  const { status, stdout, stderr } = await run([...args, '--json'], stdin)
+  expect([status, stderr]).toEqual([0, ''])
+  return JSON.parse(stdout)
+}
+const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--region', 'TR', '--region', 'DE', '--allow', 'SKU-*']
+
+describe('customers on the command line', () => {
+  const view = {
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    email: 'a@b.co',
+    isApi: true,
+    operator: false,
+    enabled: true,
+    regions: ['DE', 'TR'],
+    authority: ['SKU-*'],
+    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+  }
+
+  it('are added, shown, changed and listed, as JSON', async () => {
+    const added = await json([...add, '--password-stdin'], PASSWORD)
+    expect(added).toEqual(view)
+    expect(await json(['customer', 'show', 'A@B.CO'])).toEqual(added)
+    expect(await json(['customer', 'show', added.id])).toEqual(added)
+    expect(await json(['customer', 'allow', 'a@b.co', 'X', 'Y-*'])).toEqual({
+      ...added,
+      authority: ['SKU-*', 'X', 'Y-*'],
+    })
+    expect(await json(['customer', 'disallow', 'a@b.co', 'SKU-*', 'X'])).toEqual({ ...added, authority: ['Y-*'] })
+    expect(await json(['customer', 'disable', 'a@b.co'])).toEqual({ ...added, enabled: false, authority: ['Y-*'] })
+    expect(await json(['customer', 'enable', 'a@b.co'])).toEqual({ ...added, authority: ['Y-*'] })
+    expect(await json(['customer', 'list'])).toEqual([{ ...added, authority: ['Y-*'] }])
+    expect(await json(['customer', 'set-password', 'a@b.co', '--password-stdin'], PASSWORD)).toEqual({
+      ...added,
+      authority: ['Y-*'],
+    })
+  })
+
+  it('are printed for people without JSON, and without any password', async () => {
+    const { stdout } = await run([...add, '--password-stdin'], `${PASSWORD}\n`)
+    expect(stdout).toMatch(
+      /^a@b\.co {2}API\n {2}id {9}[0-9a-f-]{36}\n {2}regions {4}DE TR\n {2}delivers {3}SKU-\*\n {2}since /,
+    )
+    const { stdout: list } = await run(['customer', 'list'])
+    expect(list.split('\n')[0]).toMatch(/^e-mail {2,}role {2,}regions {2,}delivers {2,}id$/)
+    expect(stdout + list).not.toContain(PASSWORD)
+  })
+
+  it('get a generated password that is printed once', async () => {
+    const { password } = await json([...add, '--generate'])
+    expect(password).toMatch(/^[0-9A-Za-z]{24}$/)
+    expect(await json(['customer', 'show', 'a@b.co'])).toEqual(view)
+    expect((await json(['customer', 'set-password', 'a@b.co', '--generate'])).password).not.toBe(password)
+  })
+
+  it('without a region are of TR', async () => {
+    expect(await json(['customer', 'add', '--email', 'x@y.z', '--generate'])).toMatchObject({
+      regions: ['TR'],
+      isApi: false,
+    })
+  })
+
+  it('with a short password are warned about on stderr, and JSON stays alone on stdout', async () => {
+    const { status, stdout, stderr } = await run([...add, '--password-stdin', '--json'], 'tenletters')
+    expect([status, stderr]).toEqual([
+      0,
+      'teslim customer add: The password has 10 characters; 15 or more are safer.\n',
+    ])
+    expect(JSON.parse(stdout)).toEqual(view)
+  })
+
+  it.each([
+    [[...add, '--password-stdin'], 'short', 2, 'The password needs at least 8 characters.'],
+    [[...add, '--password-stdin'], 'password123', 2, 'The password is among the most used ones; choose another.'],
+    [[...add, '--password-stdin'], Buffer.from([0xff, 0xfe, 0x61]), 2, 'the password on stdin is not valid UTF-8'],
+    [[...add, '--password-stdin', '--generate'], '', 2, '--password-stdin and --generate exclude each other'],
+    [['customer', 'add', '--email', 'nobody', '--generate'], '', 2, '"nobody" is not an e-mail address.'],
+    [[...add, '--generate', '--region', 'TUR'], '', 2, '"TUR" is not a region'],
+    [[...add, '--generate', '--allow', 'a*b'], '', 2, '"a*b" is not a rule'],
+    [['customer', 'show', 'x@y.z'], '', 1, 'There is no customer "x@y.z".'],
+    [['customer', 'disable', 'no-id'], '', 1, 'There is no customer "no-id".'],
+  ])('%j say what is wrong', async (args, stdin, expected, line) => {
+    const { status, stdout, stderr } = await run(args, stdin)
+    expect([status, stdout]).toEqual([expected, ''])
+    expect(stderr).toContain(line)
+    expect(await json(['customer', 'list'])).toEqual([])
+  })
+
+  it('cannot be added twice', async () => {
+    await run([...add, '--generate'])
+    const { status, stderr } = await run([...add, '--generate'])
+    expect([status, stderr]).toEqual([1, 'teslim customer add: A customer a@b.co exists already.\n'])
+  })
+})
+
+describe('help', () => {
+  it('lists every command', async () => {
+    const { status, stdout, stderr } = await run(['--help'])
+    expect([status, stderr]).toEqual([0, ''])
+    for (const name of [
+      'serve',
+      'migrate',
+      'config',
+      'customer set-password CUSTOMER',
+      'customer disallow CUSTOMER RULE...',
+    ]) {
+      expect(stdout).toContain(`\n  ${name} `)
+    }
+  })
+
+  it('is printed for one command without doing it', async () => {
+    const { status, stdout } = await run(['customer', 'add', '--help'])
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^Usage: teslim customer add \[OPTIONS\]/)
+    expect(stdout).toMatch(/--email ADDRESS +E-mail address it logs in with \(required\)/)
+  })
+
+  it('is what a bare teslim prints, with status 2', async () => {
+    const { status, stdout, stderr } = await run([])
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('Usage: teslim COMMAND')
+  })
+})
+
+describe('teslim config', () => {
+  it('shows every setting with its source', async () => {
+    writeFileSync(join(cwd, '.env'), 'TESLIM_TOKEN_TTL=60\n')
+    const { stdout } = await run(['config', '--json'], '', { HOST: '0.0.0.0' })
+    const settings = JSON.parse(stdout)
+    expect(settings).toContainEqual(
+      expect.objectContaining({ variable: 'TESLIM_TOKEN_TTL', value: 60, source: '.env' }),
+    )
+    expect(settings).toContainEqual(
+      expect.objectContaining({ variable: 'HOST', value: '0.0.0.0', source: 'environment' }),
+    )
+    expect(settings).toContainEqual(expect.objectContaining({ variable: 'PORT', value: 3000, source: 'default' }))
+    const { stdout: text } = await run(['config'])
+    expect(text).toMatch(/^TESLIM_TOKEN_TTL +60 +\.env$/m)
+  })
+})
+
+describe('teslim migrate', () => {
+  it('says what it applied, once', async () => {
+    expect(await json(['migrate'])).toEqual({ applied: ['0001-accounts'] })
+    expect(await json(['migrate'])).toEqual({ applied: [] })
+    expect((await run(['migrate'])).stdout).toBe('sqlite:./data/teslim.db is up to date.\n')
+  })
+})

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
+import type { InjectOptions } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { contractYaml } from '../../tools/contract.ts'
+import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
+
+interface Schema {
+  readonly type?: string | string[]
+  readonly enum?: unknown[]
+  readonly properties?: Record<string, Schema>
+  readonly required?: string[]
+  readonly items?: Schema
+  readonly pattern?: string
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters?: { name: string; in: string; schema: Schema }[]
+  readonly requestBody?: { content: Record<string, { schema: Schema }> }
+  readonly responses: Record<string, { content: Record<string, { schema: object }> }>
+}
+
+const written = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
+const contract = parse(written) as { paths: Record<string, Record<string, Operation>> }
+
+const operations = Object.entries(contract.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+)
+
+it('openapi.yaml is what the registered routes say', async () => {
+  expect(written, 'run npm run openapi').toBe(await contractYaml())
+})
+
+describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
+  const service = await testApp()
+  const { email } = await addCustomer(service)
+  const ajv = new Ajv2020({ strict: false })
+  ajv.addSchema(contract, 'contract')
+
+  const fitting = (schema: Schema): fc.Arbitrary<unknown> => {
+    if (schema.enum) return fc.constantFrom(...schema.enum)
+    switch ([schema.type].flat()[0]) {
+      case 'object':
+        return fc.record(
+          Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, inner]) => [name, fitting(inner)])),
+          { requiredKeys: schema.required ?? [] },
+        )
+      case 'array':
+        return fc.array(fitting(schema.items ?? {}), { maxLength: 5 })
+      case 'integer':
+        return fc.integer()
+      case 'boolean':
+        return fc.boolean()
+      default:
+        return schema.pattern ? fc.stringMatching(new RegExp(schema.pattern)) : fc.string({ unit: 'binary' })
+    }
+  }
+
+  const junk = fc.oneof(
+    fc.json().map((text) => Buffer.from(text)),
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+  )
+
+  const bodies = (operation: Operation): fc.Arbitrary<Buffer | undefined> => {
+    const schema = operation.requestBody?.content['application/json']?.schema
+    if (schema === undefined) return fc.constant(undefined)
+    const known = fc.constant({ Email: email, Password: PASSWORD })
+    const valid = fc.oneof(fitting(schema), known).map((body) => Buffer.from(JSON.stringify(body)))
+    return fc.oneof({ weight: 2, arbitrary: valid }, { weight: 1, arbitrary: junk })
+  }
+
+  const headers = (operation: Operation): fc.Arbitrary<Record<string, string>> => {
+    const visible = fc.string({ unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)) })
+    const own = (operation.parameters ?? [])
+      .filter((parameter) => parameter.in === 'header')
+      .map(({ name, schema }) => [name, fc.oneof(fitting(schema) as fc.Arbitrary<string>, visible)] as const)
+    const type = fc.constantFrom('application/json', 'application/json', 'application/json', 'text/plain', 'x')
+    return fc.record({ 'content-type': type, ...Object.fromEntries(own) }, { requiredKeys: ['content-type'] })
+  }
+
+  it.each(operations)('$method $path', async ({ path, method, operation }) => {
+    await fc.assert(
+      fc.asyncProperty(bodies(operation), headers(operation), async (payload, sent) => {
+        const request = { method: method.toUpperCase(), url: path, headers: sent, ...(payload && { payload }) }
+        const answer = await service.app.inject(request as InjectOptions)
+        expect(answer.statusCode, answer.payload).toBeLessThan(500)
+        const documented = operation.responses[answer.statusCode]
+        expect(documented, `status ${answer.statusCode} is not in the contract`).toBeDefined()
+        const pointer = `${path}/${method}/responses/${answer.statusCode}/content/application~1json/schema`
+        const check = ajv.getSchema(`contract#/paths/${pointer.replace(path, path.replaceAll('/', '~1'))}`)
+        expect(check, pointer).toBeDefined()
+        expect(check?.(answer.json()), JSON.stringify([answer.json(), check?.errors])).toBe(true)
+      }),
+      { numRuns: 100 },
+    )
+  })
+})

@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { serve, teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const PASSWORD = 'correct horse battery staple'
+const root = tempFolder()
+let cwd = ''
+let counter = 0
+beforeEach(async () => {
+  cwd = join(root, String(++counter))
+  const { mkdir } = await import('node:fs/promises')
+  await mkdir(cwd)
+})
+
+const login = (url: string, body: object, headers = {}) =>
+  fetch(`${url}/Login/Customer/Api/Verify`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+
+const addCustomer = (env = {}) =>
+  teslim(['customer', 'add', '--email', 'a@b.co', '--api', '--password-stdin'], { cwd, env, stdin: PASSWORD })
+
+describe('the first run', () => {
+  it('makes a sandbox customer and prints a curl command that works as pasted', async () => {
+    const server = await serve({ cwd })
+    const [, command = ''] = await server.printed(/^ *(curl .+)$/m)
+    const shell = spawn('sh', ['-c', `${command} -w '\\n%{http_code}'`])
+    const [body = '', status] = (await text(shell.stdout)).split('\n')
+    expect(status).toBe('200')
+    expect(JSON.parse(body)).toMatchObject({ success: true, data: { Token: expect.any(String) } })
+    expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
+  })
+
+  it('makes it once, with another password in another store', async () => {
+    const passwordOf = (output: string): string | undefined => /password +(\S{24})$/m.exec(output)?.[1]
+    const first = await serve({ cwd })
+    await first.printed(/curl/)
+    first.child.kill('SIGTERM')
+    await first.ended
+    const second = await serve({ cwd })
+    const other = await serve({ cwd, env: { DATABASE_URL: 'sqlite:./other.db' } })
+    await other.printed(/curl/)
+    expect(passwordOf(first.output())).toBeDefined()
+    expect(passwordOf(second.output())).toBeUndefined()
+    expect(passwordOf(other.output())).not.toBe(passwordOf(first.output()))
+  })
+
+  it('makes nothing in production and logs which command to run', async () => {
+    const server = await serve({ cwd, env: { NODE_ENV: 'production' } })
+    await server.printed(/no customer yet.*npx teslim customer add --email/)
+    expect(server.output()).not.toContain('password  ')
+    const { stdout } = await teslim(['customer', 'list', '--json'], { cwd })
+    expect(JSON.parse(stdout)).toEqual([])
+  })
+
+  it('takes a customer that the CLI adds beside the running server', async () => {
+    const server = await serve({ cwd, env: { NODE_ENV: 'production' } })
+    await addCustomer()
+    expect((await login(server.url, { Email: 'a@b.co', Password: PASSWORD })).status).toBe(200)
+  })
+})
+
+describe('a signal', () => {
+  /** A login of which all but the last byte has been sent. */
+  async function halfSentLogin(url: string) {
+    const body = JSON.stringify({ Email: 'a@b.co', Password: PASSWORD })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const answer = text(socket)
+    const head = [
+      'POST /Login/Customer/Api/Verify HTTP/1.1',
+      'Host: x',
+      'Content-Type: application/json',
+      'Expect: 100-continue',
+      `Content-Length: ${body.length}`,
+    ]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    // The server says "100 Continue" once it works on the request.
+    await once(socket, 'readable')
+    socket.write(body.slice(0, -1))
+    return { socket, answer, finish: () => socket.write(body.slice(-1)) }
+  }
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s lets a request in flight finish, turns others away and exits 0',
+    async (signal) => {
+      await addCustomer()
+      const server = await serve({ cwd })
+      const { answer, finish } = await halfSentLogin(server.url)
+      server.child.kill(signal)
+      await server.printed(/stopping/)
+      await expect(fetch(`${server.url}/livez`)).rejects.toThrow()
+      finish()
+      const text = await answer
+      expect(text).toMatch(/HTTP\/1\.1 200 OK/)
+      expect(text).toMatch(/connection: close/i)
+      expect(await server.ended).toBe(0)
+      expect(existsSync(join(cwd, 'data/teslim.db-wal'))).toBe(false)
+    },
+  )
+
+  it('exits 0 in the time given even when a client never finishes', async () => {
+    const server = await serve({ cwd, env: { TESLIM_SHUTDOWN_SECONDS: '1' } })
+    await halfSentLogin(server.url)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    expect(server.output()).toContain('cut off')
+  })
+
+  it('sent twice ends it at once, non-zero', async () => {
+    const server = await serve({ cwd, env: { TESLIM_SHUTDOWN_SECONDS: '600' } })
+    await halfSentLogin(server.url)
+    server.child.kill('SIGTERM')
+    await server.printed(/stopping/)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(1)
+  })
+
+  it('does not wait for idle kept connections', async () => {
+    const server = await serve({ cwd, env: { TESLIM_SHUTDOWN_SECONDS: '600' } })
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'readable')
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    socket.destroy()
+  })
+})
+
+describe('what goes wrong at the start is one clear line', () => {
+  const failing = async (args: string[], env = {}) => {
+    const { status, stdout, stderr } = await teslim(args, { cwd, env })
+    expect(stderr).not.toMatch(/\n\s+at |node:/)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+    return { status, stdout, stderr: stderr.trimEnd() }
+  }
+
+  it('a port in use', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const { status, stderr } = await failing(['serve'], { PORT: String(port) })
+    expect([status, stderr]).toEqual([
+      1,
+      `teslim serve: cannot listen on 127.0.0.1:${port}: the port is in use; set PORT to another one`,
+    ])
+    taken.close()
+    const { stdout } = await teslim(['customer', 'list', '--json'], { cwd })
+    expect(JSON.parse(stdout), 'no sandbox customer whose password nobody saw').toEqual([])
+  })
+
+  it('a data folder that cannot be written', async () => {
+    writeFileSync(join(cwd, 'data'), '')
+    const { status, stderr } = await failing(['serve'])
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^teslim serve: The store \.\/data\/teslim\.db cannot be opened: /)
+  })
+
+  it('a store made by a newer version', async () => {
+    await teslim(['migrate'], { cwd })
+    const { DatabaseSync } = await import('node:sqlite')
+    const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
+    raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0)")
+    raw.close()
+    const { status, stderr } = await failing(['serve'])
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^teslim serve: The store is at schema 9999, /)])
+  })
+
+  it('wrong settings, one line each', async () => {
+    const env = { PORT: 'x', TESLIM_TOKEN_TLT: '5' }
+    const { status, stdout, stderr } = await teslim(['serve'], { cwd, env })
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'teslim: TESLIM_TOKEN_TLT: there is no such setting (found in the environment), did you mean TESLIM_TOKEN_TTL?',
+      'teslim: PORT: "x" is not allowed, it must be a whole number from 0 to 65535',
+    ])
+  })
+
+  it.each([
+    [['srve'], 'teslim: there is no command "srve", did you mean "serve"? (see teslim --help)'],
+    [['customer'], 'teslim: "customer" needs one more word: customer add, customer list'],
+    [['customer', 'ad'], 'teslim: there is no command "customer ad", did you mean "customer add"?'],
+    [['customer', 'add', '--emial', 'x'], 'teslim customer add: there is no option --emial, did you mean --email?'],
+    [['customer', 'add', '--api'], 'teslim customer add: --email is required'],
+    [['customer', 'add', '--email'], "teslim customer add: Option '--email <value>' argument missing"],
+    [['customer', 'add', '--email', 'a@b.co'], 'teslim customer add: a password is needed: --password-stdin'],
+    [['customer', 'show'], 'teslim customer show: CUSTOMER is missing'],
+    [['customer', 'show', 'a', 'b'], 'teslim customer show: "b" is one word too many'],
+    [['customer', 'allow', 'a'], 'teslim customer allow: RULE... is missing'],
+  ])('the command line %j', async (args, line) => {
+    const { status, stdout, stderr } = await failing(args)
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(line)
+  })
+})
+
+describe('the log of a full session', () => {
+  it('holds no password, token, callbackData or address line', async () => {
+    const secrets = [PASSWORD, 'callback-4711', 'wrong-pass-word', 'query-secret-9', 'authorization-secret']
+    await addCustomer()
+    const server = await serve({ cwd, env: { LOG_LEVEL: 'trace' } })
+    const answer = await login(server.url, { Email: 'a@b.co', Password: PASSWORD, callbackData: 'callback-4711' })
+    const { data } = (await answer.json()) as { data: { Token: string } }
+    secrets.push(data.Token, data.Token.split('.')[2] ?? '')
+    await login(server.url, { Email: 'a@b.co', Password: 'wrong-pass-word' })
+    await login(server.url, { Email: 'a@b.co', Password: PASSWORD }, { authorization: 'Bearer authorization-secret' })
+    await fetch(`${server.url}/nowhere/query-secret-9?ApiKey=query-secret-9&access_token=query-secret-9`)
+    await fetch(`${server.url}/Login/Customer/Api/Verify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"Email":"a@b.co","Password":"wrong-pass-word"`,
+    })
+    const raw = connect(Number(new URL(server.url).port), '127.0.0.1')
+    raw.end('GET /query-secret-9 HTP/1.1\r\nAuthorization: authorization-secret\r\n\r\n')
+    expect(await text(raw)).toMatch(/^HTTP\/1\.1 400 /)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    for (const secret of secrets) expect(server.output()).not.toContain(secret)
+    const lines = server
+      .output()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(5)
+    expect(lines.filter(({ msg }) => msg === 'broken request')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,151 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { LOGIN, testApp } from '../support/test-app.ts'
+
+const { app, log, login, store } = await testApp({ TESLIM_BODY_LIMIT: '2048' })
+
+const failure = (errorCode: string) => ({
+  data: null,
+  success: false,
+  message: expect.any(String),
+  errorCode,
+  requestId: expect.any(String),
+})
+
+describe('every answer', () => {
+  it.each([
+    ['GET', '/livez', 200],
+    ['GET', '/nowhere', 404],
+    ['GET', LOGIN, 405],
+    ['GET', '/%zz', 400],
+    ['POST', LOGIN, 415],
+  ] as const)('to %s %s is JSON with the same headers, at status %i', async (method, url, status) => {
+    const { statusCode, headers } = await app.inject({ method, url })
+    expect(statusCode).toBe(status)
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': expect.stringMatching(/^[\x21-\x7e]+$/),
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+    })
+    expect(headers).not.toHaveProperty('server')
+    expect(headers).not.toHaveProperty('x-powered-by')
+  })
+})
+
+describe('an address', () => {
+  it.each(['/', '/nowhere', '/Login', `${LOGIN}/more`, '/livez/..', '/%2e%2e/etc/passwd', '//livez'])(
+    '%s that is not there is a 404',
+    async (url) => {
+      const answer = await app.inject(url)
+      expect(answer.statusCode).toBe(404)
+      expect(answer.json()).toEqual(failure('NOT_FOUND'))
+    },
+  )
+
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'] as const)(
+    'of the login under %s is a 405 that names POST',
+    async (method) => {
+      const answer = await app.inject({ method, url: `${LOGIN.toLowerCase()}/?x=1` })
+      expect(answer.statusCode).toBe(405)
+      expect(answer.headers.allow).toBe('POST')
+      if (method !== 'HEAD') expect(answer.json()).toEqual(failure('METHOD_NOT_ALLOWED'))
+    },
+  )
+
+  it('of a health check takes GET and HEAD', async () => {
+    const answer = await app.inject({ method: 'POST', url: '/readyz', payload: {} })
+    expect(answer.headers.allow).toBe('GET, HEAD')
+    expect((await app.inject({ method: 'HEAD', url: '/readyz' })).statusCode).toBe(200)
+  })
+
+  it('that cannot be decoded is a 400', async () => {
+    expect((await app.inject('/%zz')).json()).toEqual(failure('BAD_REQUEST'))
+  })
+
+  it('may be asked for with a Content-Type on a GET', async () => {
+    const answer = await app.inject({ url: '/livez', headers: { 'content-type': 'application/json' } })
+    expect(answer.json()).toEqual({ data: { status: 'ok' }, success: true, message: 'OK' })
+  })
+})
+
+describe('a request id', () => {
+  const idFor = async (sent: string): Promise<unknown> => {
+    const answer = await app.inject({ url: '/nowhere', headers: { 'x-request-id': sent } })
+    expect(answer.json().requestId).toBe(answer.headers['x-request-id'])
+    return answer.headers['x-request-id']
+  }
+
+  it('of the client is kept when it is 1 to 128 visible ASCII characters', async () => {
+    const visible = fc.string({
+      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      minLength: 1,
+      maxLength: 128,
+    })
+    await fc.assert(
+      fc.asyncProperty(visible, async (id) => {
+        expect(await idFor(id)).toBe(id)
+      }),
+    )
+  })
+
+  it.each(['', ' ', 'a b', 'x'.repeat(129), 'ü', 'a\tb'])('%j of the client is replaced', async (sent) => {
+    expect(await idFor(sent)).toMatch(/^[0-9a-f-]{36}$/)
+  })
+})
+
+describe('a body', () => {
+  it('beyond the limit is a 413', async () => {
+    const answer = await login(`{"Email":"${'x'.repeat(2048)}"}`)
+    expect(answer.statusCode).toBe(413)
+    expect(answer.json()).toEqual(failure('BODY_TOO_LARGE'))
+  })
+
+  it.each(['gzip', 'br', 'identity, gzip', ''])('with Content-Encoding %j is a 415', async (encoding) => {
+    const answer = await login('{}', { headers: { 'content-encoding': encoding } })
+    expect(answer.statusCode).toBe(415)
+    expect(answer.json()).toEqual(failure('UNSUPPORTED_CONTENT_ENCODING'))
+  })
+
+  it('with Content-Encoding identity is read', async () => {
+    expect((await login('{}', { headers: { 'content-encoding': 'Identity' } })).json().errorCode).toBe(
+      'INVALID_REQUEST',
+    )
+  })
+})
+
+describe('when the store fails', () => {
+  it('the service is not ready, but alive, and a login is a 503 that says to come back', async () => {
+    const broken = await testApp()
+    await broken.store.close()
+    Object.assign(broken.store, { close: async () => undefined })
+    const ready = await broken.app.inject('/readyz')
+    expect([ready.statusCode, ready.headers['retry-after'], ready.json()]).toEqual([
+      503,
+      '1',
+      failure('STORE_UNAVAILABLE'),
+    ])
+    expect((await broken.app.inject('/livez')).statusCode).toBe(200)
+    const answer = await broken.login({ Email: 'a@b.c', Password: 'whatever' })
+    expect([answer.statusCode, answer.json()]).toEqual([503, failure('STORE_UNAVAILABLE')])
+  })
+})
+
+describe('a defect', () => {
+  it('is a 500 without its message or stack, which are in the log', async () => {
+    const findByEmail = store.customers.findByEmail
+    log.length = 0
+    Object.assign(store.customers, { findByEmail: () => Promise.reject(new Error('secret detail')) })
+    const answer = await login({ Email: 'a@b.c', Password: 'whatever' }, { headers: { 'x-request-id': 'broken' } })
+    Object.assign(store.customers, { findByEmail })
+    expect(answer.statusCode).toBe(500)
+    expect(answer.json()).toEqual(failure('INTERNAL'))
+    expect(answer.payload).not.toMatch(/secret|stack|\.ts/)
+    expect(log).toMatchObject([
+      { level: 50, requestId: 'broken', err: { message: 'secret detail', stack: expect.any(String) } },
+      { status: 500, errorCode: 'INTERNAL', requestId: 'broken' },
+    ])
+  })
+})

@@ -1,0 +1,328 @@
+import { argon2Sync } from 'node:crypto'
+import { hash } from '@node-rs/argon2'
+import fc from 'fast-check'
+import { decodeJwt } from 'jose'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createLogIn } from '#src/login/login.rule.ts'
+import { passwords } from '#src/login/password-hashing.ts'
+import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
+
+const service = await testApp()
+const { app, clock, login, log, store } = service
+const customer = await addCustomer(service, { regions: ['TR', 'DE'] })
+const disabled = await addCustomer(service)
+await service.customers.disable(disabled.id)
+const noApi = await addCustomer(service, { isApi: false })
+const otherRegion = await addCustomer(service, { regions: ['DE'] })
+const good = { Email: customer.email, Password: PASSWORD }
+
+const failure = (errorCode: string, more = {}) => ({
+  data: null,
+  success: false,
+  message: expect.any(String),
+  errorCode,
+  requestId: expect.any(String),
+  ...more,
+})
+
+describe('a login with the right password', () => {
+  it('answers a token and when it expires', async () => {
+    const answer = await login(good)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+    })
+    const { data, ...rest } = answer.json()
+    expect(rest).toEqual({ success: true, message: 'OK' })
+    expect(Object.keys(data)).toEqual(['Token', 'Expiration'])
+    const { exp = 0, region } = decodeJwt(data.Token)
+    expect(data.Expiration).toBe('2026-11-21T13:00:00Z')
+    expect(new Date(exp * 1000).toISOString()).toBe('2026-11-21T13:00:00.000Z')
+    expect(exp).toBe(Math.floor(clock.now() / 1000) + 3600)
+    expect(region).toBe('TR')
+  })
+
+  it.each([['/login/customer/api/verify'], ['/LOGIN/CUSTOMER/API/VERIFY/'], [`${LOGIN}?ApiKey=x`]])(
+    'is taken at %s',
+    async (url) => {
+      expect((await login(good, { url })).statusCode).toBe(200)
+    },
+  )
+
+  it.each([
+    [{ email: customer.email, PASSWORD, CallbackData: 'x' }],
+    [{ EMAIL: ` ${customer.email.toUpperCase()} `, password: PASSWORD, callbackdata: 'x' }],
+    [{ ...good, callbackData: 'x', unknown: { fields: ['do', 'no', 'harm'] } }],
+  ])('is taken as %j', async (body) => {
+    const answer = await login(body)
+    expect(answer.json()).toMatchObject({ success: true, data: { callbackData: 'x' } })
+  })
+
+  it.each(['application/json', 'Application/JSON; charset=utf-8', 'application/vnd.x+json', 'text/json;odd'])(
+    'is taken as %s',
+    async (type) => {
+      expect((await login(good, { headers: { 'content-type': type } })).statusCode).toBe(200)
+    },
+  )
+
+  it('is taken after a byte order mark', async () => {
+    expect((await login(`\ufeff${JSON.stringify(good)}`)).statusCode).toBe(200)
+  })
+
+  it.each([
+    ['', 'TR'],
+    ['de', 'DE'],
+    ['dE', 'DE'],
+  ])('in region %j carries region %s', async (region, carried) => {
+    const answer = await login(good, { headers: { 'h-region-code': region } })
+    expect(decodeJwt(answer.json().data.Token)).toMatchObject({ region: carried })
+  })
+
+  it('leaves a log line with the customer and no secret', async () => {
+    log.length = 0
+    await login({ ...good, callbackData: 'correlation-4711' }, { headers: { 'x-request-id': 'my-id' } })
+    expect(log).toEqual([
+      {
+        level: 30,
+        time: expect.any(Number),
+        requestId: 'my-id',
+        method: 'POST',
+        route: LOGIN,
+        status: 200,
+        durationMs: expect.any(Number),
+        customerId: customer.id,
+        errorCode: null,
+        address: '127.0.0.1',
+        msg: 'request',
+      },
+    ])
+  })
+})
+
+describe('callbackData', () => {
+  const echo = async (callbackData: unknown) => (await login({ ...good, callbackData })).json()
+
+  afterEach(() => vi.restoreAllMocks())
+
+  it('comes back equal for every string that JSON can carry', async () => {
+    // Argon2 is left out here and nowhere else: 60 ms a login would leave time for a handful of strings only.
+    vi.spyOn(passwords, 'verify').mockResolvedValue(true)
+    const anything = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)), maxLength: 200 }),
+      fc.constantFrom(
+        '',
+        '\0',
+        '__proto__',
+        '\ud800',
+        '\udfff\ud800',
+        '"\\\u2028\u2029',
+        ' trimmed? ',
+        'e\u0301',
+        'null',
+      ),
+    )
+    await fc.assert(
+      fc.asyncProperty(anything, async (text) => {
+        expect((await echo(text)).data.callbackData).toBe(text)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('comes back equal when it is 64 KiB long', async () => {
+    const text = `\ud83d${'\u{1f9fe}'}\0ş"`.repeat(11_000).slice(0, 65_536)
+    expect((await echo(text)).data.callbackData).toBe(text)
+  })
+
+  it.each([null, undefined])('sent as %j is not in the answer', async (none) => {
+    expect(Object.keys((await echo(none)).data)).toEqual(['Token', 'Expiration'])
+  })
+
+  it.each([1, true, ['x'], {}])('sent as %j is refused', async (wrong) => {
+    expect(await echo(wrong)).toEqual(
+      failure('INVALID_REQUEST', { errors: [{ path: '/callbackData', message: 'must be string,null' }] }),
+    )
+  })
+})
+
+describe('a refused login', () => {
+  const cases = [
+    ['unknown e-mail', { Email: 'nobody@example.com', Password: PASSWORD }, {}],
+    ['unknown e-mail', { Email: 'no address', Password: PASSWORD }, {}],
+    ['unknown e-mail', { Email: '\ud800\0@x', Password: PASSWORD }, {}],
+    ['wrong password', { ...good, Password: `${PASSWORD} ` }, {}],
+    ['wrong password', { ...good, Password: PASSWORD.toUpperCase() }, {}],
+    ['disabled', { Email: disabled.email, Password: PASSWORD }, {}],
+    ['not an API customer', { Email: noApi.email, Password: PASSWORD }, {}],
+    ['region not enabled', { Email: otherRegion.email, Password: PASSWORD }, {}],
+    ['region not enabled', good, { 'h-region-code': 'US' }],
+  ] as const
+
+  it.each(cases)('(%s) is the same 400 for all, after one hash was verified', async (reason, body, headers) => {
+    const verify = vi.spyOn(passwords, 'verify')
+    const requestId = { 'x-request-id': 'same' }
+    const wrongPassword = await login({ ...good, Password: 'another password' }, { headers: requestId })
+    verify.mockClear()
+    log.length = 0
+    const answer = await login(body, { headers: { ...headers, ...requestId } })
+    expect(answer.statusCode).toBe(400)
+    expect(answer.payload).toBe(wrongPassword.payload)
+    expect({ ...answer.headers, date: '' }).toEqual({ ...wrongPassword.headers, date: '' })
+    expect(answer.json()).toEqual(failure('LOGIN_REFUSED', { requestId: 'same' }))
+    expect(verify).toHaveBeenCalledTimes(1)
+    expect(verify.mock.calls[0]?.[0]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(log).toMatchObject([{ errorCode: 'LOGIN_REFUSED', reason, status: 400 }])
+    verify.mockRestore()
+  })
+
+  it('has no path by which an unknown account skips the hash', async () => {
+    const verify = vi.fn(async () => true)
+    const logIn = createLogIn({
+      customers: store.customers,
+      passwords: { ...passwords, verify },
+      accessTokens: app.accessTokens,
+      onRehashFailed: () => undefined,
+    })
+    // Even a password that "matches" the dummy hash opens nothing.
+    for (const email of ['nobody@example.com', disabled.email, noApi.email, otherRegion.email]) {
+      await expect(logIn({ email, password: 'x', region: undefined })).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
+    }
+    expect(verify).toHaveBeenCalledTimes(4)
+  })
+})
+
+describe('a login that is not well-formed', () => {
+  const invalid = (...errors: [string, string][]) =>
+    failure('INVALID_REQUEST', { errors: errors.map(([path, message]) => ({ path, message })) })
+
+  it.each([
+    ['{}', invalid(['/Email', 'is required'], ['/Password', 'is required'])],
+    [{ ...good, Email: 1 }, invalid(['/Email', 'must be string'])],
+    [{ ...good, Password: null }, invalid(['/Password', 'must be string'])],
+    [{ ...good, Password: [PASSWORD] }, invalid(['/Password', 'must be string'])],
+    [{ ...good, Password: '' }, invalid(['/Password', 'must NOT have fewer than 1 characters'])],
+    [{ ...good, email: 'x@y.z' }, invalid(['/Email', 'is sent more than once'])],
+    [`{"Email":"a@b.c","Password":"x","Password":"y"}`, invalid(['/Password', 'is sent more than once'])],
+    [`{"Email":"a@b.c","Password":"x","p\\u0061ssword":"y"}`, invalid(['/Password', 'is sent more than once'])],
+    ['[]', invalid(['', 'must be object'])],
+    ['null', invalid(['', 'must be object'])],
+    ['"x"', invalid(['', 'must be object'])],
+    [{ ...good, Password: 'x'.repeat(1025) }, failure('PASSWORD_UNUSABLE')],
+    [{ ...good, Password: '\ud800' }, failure('PASSWORD_UNUSABLE')],
+    ['{"Email":', failure('BODY_NOT_JSON')],
+    ["{'Email':'a'}", failure('BODY_NOT_JSON')],
+    ['', failure('BODY_MISSING')],
+    ['{"a":1,"__proto__":{"isApi":true}}', failure('FORBIDDEN_KEY')],
+    ['{"a":[{"\\u005f_proto__":1}]}', failure('FORBIDDEN_KEY')],
+    ['{"constructor":{"prototype":{}}}', failure('FORBIDDEN_KEY')],
+    [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), failure('BODY_NOT_UTF8')],
+    [Buffer.from(JSON.stringify(good), 'utf16le'), failure('BODY_NOT_JSON')],
+    [`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`, failure('BODY_TOO_DEEP')],
+    [`${'{"a":'.repeat(64)}1${'}'.repeat(64)}`, invalid(['/Email', 'is required'], ['/Password', 'is required'])],
+    [`${'['.repeat(500_000)}`, failure('BODY_TOO_DEEP')],
+  ])('as %j is a 400 that says what is wrong', async (body, expected) => {
+    const answer = await login(body)
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toEqual(expected)
+  })
+
+  it('quotes none of a body that is broken', async () => {
+    const { payload } = await login('{"Email":"a@b.c",\n"Password": hunter2}')
+    expect(payload).not.toMatch(/hunter2|a@b/)
+  })
+
+  it.each(['T', 'TUR', 'T1', 'TR, DE', '**'])('with region %j is a 400', async (region) => {
+    const answer = await login(good, { headers: { 'h-region-code': region } })
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({ errorCode: 'INVALID_REQUEST', errors: [{ path: 'headers/h-region-code' }] })
+  })
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'json', ''])(
+    'of type %j is a 415',
+    async (type) => {
+      const answer = await login(good, { headers: { 'content-type': type } })
+      expect(answer.statusCode).toBe(415)
+      expect(answer.json()).toEqual(failure('UNSUPPORTED_MEDIA_TYPE'))
+    },
+  )
+
+  it('with an Authorization header is told to drop it, before its body is looked at', async () => {
+    const answer = await login('not json', { headers: { authorization: 'Bearer x' } })
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toEqual(
+      failure('AUTHORIZATION_NOT_ALLOWED', { message: expect.stringContaining('drop the Authorization') }),
+    )
+  })
+})
+
+describe('settings', () => {
+  it('TESLIM_LOGIN_AUTHORIZATION=ignore lets the header pass', async () => {
+    const lax = await testApp({ TESLIM_LOGIN_AUTHORIZATION: 'ignore' })
+    const { email } = await addCustomer(lax)
+    const answer = await lax.login({ Email: email, Password: PASSWORD }, { headers: { authorization: 'Bearer x' } })
+    expect(answer.statusCode).toBe(200)
+  })
+
+  it('TESLIM_LOGIN_ANSWER and TESLIM_LOGIN_EMAIL_FIELD change the spelling', async () => {
+    const expected = {
+      camel: ['token', 'expiration', 'callbackData'],
+      both: ['Token', 'Expiration', 'token', 'expiration', 'callbackData'],
+    }
+    for (const [answer, keys] of Object.entries(expected)) {
+      const other = await testApp({ TESLIM_LOGIN_ANSWER: answer, TESLIM_LOGIN_EMAIL_FIELD: 'UserMail' })
+      const { email } = await addCustomer(other)
+      const { data } = (await other.login({ usermail: email, Password: PASSWORD, callbackData: 'x' })).json()
+      expect(Object.keys(data)).toEqual(keys)
+      expect((await other.login({ Email: email, Password: PASSWORD })).statusCode).toBe(400)
+    }
+  })
+
+  it('TESLIM_FIELD_CASE=exact takes only the exact spelling', async () => {
+    const exact = await testApp({ TESLIM_FIELD_CASE: 'exact' })
+    const { email } = await addCustomer(exact)
+    expect((await exact.login({ Email: email, Password: PASSWORD })).statusCode).toBe(200)
+    expect((await exact.login({ email, Password: PASSWORD })).json()).toMatchObject({ errors: [{ path: '/Email' }] })
+  })
+})
+
+describe('password hashes', () => {
+  it('are Argon2id as node:crypto computes it too', async () => {
+    const made = await passwords.hash(PASSWORD)
+    const [, algorithm, version, parameters, salt = '', digest] = made.split('$')
+    expect([algorithm, version, parameters]).toEqual(['argon2id', 'v=19', 'm=19456,t=2,p=1'])
+    const nonce = Buffer.from(salt, 'base64')
+    expect(nonce).toHaveLength(16)
+    const oracle = argon2Sync('argon2id', {
+      message: PASSWORD,
+      nonce,
+      memory: 19_456,
+      passes: 2,
+      parallelism: 1,
+      tagLength: 32,
+    })
+    expect(digest).toBe(oracle.toString('base64').replace(/=+$/, ''))
+  })
+
+  it('made with other parameters are renewed by a login, not by a failed one', async () => {
+    const { id, email } = await addCustomer(service)
+    const old = await hash(PASSWORD, { algorithm: 2, memoryCost: 4096, timeCost: 3, parallelism: 1 })
+    await store.customers.setPassword(id, old, 0)
+    await login({ Email: email, Password: 'wrong password' })
+    expect((await store.customers.findById(id))?.passwordHash).toBe(old)
+    expect((await login({ Email: email, Password: PASSWORD })).statusCode).toBe(200)
+    const renewed = (await store.customers.findById(id))?.passwordHash ?? ''
+    expect(renewed).toMatch(/m=19456,t=2,p=1/)
+    expect((await login({ Email: email, Password: PASSWORD })).statusCode).toBe(200)
+    expect((await store.customers.findById(id))?.passwordHash).toBe(renewed)
+  })
+
+  it('cover the password to its last byte: NUL and blanks count', async () => {
+    const odd = ' \0 pass\0word \u0130 '
+    const { email } = await addCustomer(service, { password: odd })
+    expect((await login({ Email: email, Password: odd })).statusCode).toBe(200)
+    expect((await login({ Email: email, Password: odd.trim() })).statusCode).toBe(400)
+    expect((await login({ Email: email, Password: odd.slice(0, 2) })).statusCode).toBe(400)
+  })
+})

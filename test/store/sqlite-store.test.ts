@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it } from 'vitest'
+import { readMigrations } from '#src/store/migrate.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { openDatabase } from '#src/store/sqlite/database.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { describeStore } from './store-conformance.ts'
+
+const folder = tempFolder()
+const url = (name: string): string => `sqlite:${join(folder, name)}`
+
+describeStore('sqlite', async () => (await openStore(url('conformance.db'), 0)).store)
+
+it('makes its folder and file for their owner only', async () => {
+  const { store } = await openStore(url('deep/er/teslim.db'), 0)
+  await store.signingKeys.list()
+  expect(statSync(join(folder, 'deep/er')).mode & 0o777).toBe(0o700)
+  for (const file of ['teslim.db', 'teslim.db-wal', 'teslim.db-shm']) {
+    expect(statSync(join(folder, 'deep/er', file)).mode & 0o077).toBe(0)
+  }
+  await store.close()
+})
+
+it('writes with a synced log', () => {
+  const database = openDatabase(join(folder, 'pragmas.db'))
+  expect(database.get('PRAGMA journal_mode')).toEqual({ journal_mode: 'wal' })
+  expect(database.get('PRAGMA synchronous')).toEqual({ synchronous: 2 })
+  expect(database.get('PRAGMA foreign_keys')).toEqual({ foreign_keys: 1 })
+  database.close()
+})
+
+it('applies each migration once, even when many processes start at once', async () => {
+  const path = join(folder, 'many.db')
+  const script = `
+    const { openStore } = await import('#src/store/open-store.ts')
+    const { store, migrated } = await openStore('sqlite:' + process.argv[1], 0)
+    await store.close()
+    console.log(migrated.length)`
+  const starts = Array.from({ length: 6 }, async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let printed = ''
+    child.stdout.on('data', (chunk) => (printed += chunk))
+    await once(child, 'close')
+    return Number(printed)
+  })
+  const all = readMigrations(new URL('../../src/store/sqlite/migrations/', import.meta.url))
+  const applied = await Promise.all(starts)
+  expect(applied.toSorted()).toEqual([0, 0, 0, 0, 0, all.length])
+  const rows = new DatabaseSync(path).prepare('SELECT number FROM schema_migration ORDER BY number').all()
+  expect(rows).toEqual(all.map(({ number }) => ({ number })))
+})
+
+it('refuses a store made by a newer version and leaves it as it is', async () => {
+  const { store } = await openStore(url('newer.db'), 0)
+  await store.close()
+  const raw = new DatabaseSync(join(folder, 'newer.db'))
+  raw.exec("INSERT INTO schema_migration (number, name, applied_at) VALUES (9999, 'from-the-future', 0)")
+  await expect(openStore(url('newer.db'), 0)).rejects.toMatchObject({
+    code: 'STORE_NEWER',
+    message: expect.stringContaining('schema 9999'),
+  })
+  raw.close()
+})
+
+it('says which file it cannot open', async () => {
+  writeFileSync(join(folder, 'a-file'), '')
+  await expect(openStore(url('a-file/teslim.db'), 0)).rejects.toMatchObject({
+    code: 'STORE_CANNOT_OPEN',
+    message: expect.stringContaining('a-file/teslim.db'),
+  })
+  writeFileSync(join(folder, 'not-a-store.db'), 'this is certainly not a database file, whatever its name says')
+  await expect(openStore(url('not-a-store.db'), 0)).rejects.toMatchObject({ code: 'STORE_CANNOT_OPEN' })
+})
+
+it('refuses a statement with too few or too many values, and undoes a failed transaction', () => {
+  const database = openDatabase(join(folder, 'wrapper.db'))
+  database.script('CREATE TABLE t (a, b)')
+  expect(() => database.run('INSERT INTO t VALUES ($1, $2)', 1)).toThrow('2 parameters expected, 1 given')
+  expect(() => database.run('INSERT INTO t VALUES ($1, $2)', 1, 2, 3)).toThrow('2 parameters expected, 3 given')
+  expect(() =>
+    database.transaction(() => {
+      database.run('INSERT INTO t VALUES ($1, $2)', 1, 2)
+      throw new Error('on purpose')
+    }),
+  ).toThrow('on purpose')
+  expect(database.all('SELECT * FROM t')).toEqual([])
+  database.run('INSERT INTO t VALUES ($2, $1)', 'second', 'first')
+  expect(database.all('SELECT * FROM t')).toEqual([{ a: 'first', b: 'second' }])
+  database.close()
+})
+
+it('refuses migrations with a gap in their numbers', () => {
+  mkdirSync(join(folder, 'gap'))
+  writeFileSync(join(folder, 'gap', '0002-second.sql'), '')
+  expect(() => readMigrations(new URL(`file://${folder}/gap/`))).toThrow('0002-second.sql breaks the numbering')
+})

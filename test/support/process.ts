@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+export interface Outcome {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  readonly cwd: string
+  readonly env?: Record<string, string>
+  readonly stdin?: string | Buffer
+}
+
+/** The environment of a fresh machine: nothing of the one that runs the tests. */
+const cleanEnvironment = (env: Record<string, string> = {}) => ({ PATH: process.env.PATH ?? '', ...env })
+
+/** Runs `teslim ARGS` as a process of its own, to its end. */
+export async function teslim(args: readonly string[], { cwd, env, stdin = '' }: RunOptions): Promise<Outcome> {
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: cleanEnvironment(env) })
+  child.stdin.end(stdin)
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { status, stdout, stderr }
+}
+
+export interface ServerProcess {
+  readonly url: string
+  readonly child: ChildProcess
+  output(): string
+  /** Waits until what was printed matches. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+  /** The exit status, once it has ended. */
+  readonly ended: Promise<number | null>
+}
+
+/** Starts `teslim serve` on any free port; killed when the test is over, if it still runs. */
+export async function serve({ cwd, env }: RunOptions): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [MAIN, 'serve'], { cwd, env: cleanEnvironment({ PORT: '0', ...env }) })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let printed = ''
+  const watchers = new Set<() => void>()
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      printed += chunk
+      for (const look of watchers) look()
+    })
+  }
+  const ended = once(child, 'close').then(([status]) => status as number | null)
+
+  const waitFor = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const match = pattern.exec(printed)
+        if (match === null) return
+        watchers.delete(look)
+        resolve(match)
+      }
+      watchers.add(look)
+      look()
+      void ended.then((status) => reject(new Error(`ended with ${status} before ${pattern} was printed:\n${printed}`)))
+    })
+
+  const [, url = ''] = await waitFor(/listening on (http:[^"]+)"/)
+  return { url, child, ended, output: () => printed, printed: waitFor }
+}

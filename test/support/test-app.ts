@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import { pino } from 'pino'
+import { afterAll } from 'vitest'
+import { buildApp } from '#src/app.ts'
+import { type Config, loadConfig, type Variables } from '#src/config/load-config.ts'
+import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { passwords } from '#src/login/password-hashing.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { tempFolder } from './temp-folder.ts'
+
+export const PASSWORD = 'correct horse battery staple'
+export const LOGIN = '/Login/Customer/Api/Verify'
+
+/** A clock that stands still until it is moved. */
+export class TestClock {
+  time = Date.parse('2026-11-21T12:00:00.250Z')
+  now(): number {
+    return this.time
+  }
+}
+
+export interface TestApp {
+  readonly app: FastifyInstance
+  readonly store: Store
+  readonly customers: Customers
+  readonly clock: TestClock
+  readonly config: Config
+  /** What was logged, one object a line. */
+  readonly log: Record<string, unknown>[]
+  login(body: unknown, more?: InjectOptions): Promise<LightMyRequestResponse>
+}
+
+/** The service as it is run, on a real store in a folder of its own. */
+export async function testApp(settings: Variables = {}): Promise<TestApp> {
+  const { config } = loadConfig(settings)
+  const clock = new TestClock()
+  const log: Record<string, unknown>[] = []
+  const { store } = await openStore(`sqlite:${join(tempFolder(), 'teslim.db')}`, clock.now())
+  const lines = new Writable({
+    write(chunk, _encoding, done) {
+      log.push(JSON.parse(String(chunk)))
+      done()
+    },
+  })
+  const app = await buildApp({
+    config,
+    store,
+    clock,
+    random: systemRandom,
+    logger: pino({ level: 'trace', base: null }, lines),
+  })
+  afterAll(async () => {
+    await app.close()
+    await store.close()
+  })
+  const customers = createCustomers({ store, clock, random: systemRandom, hashPassword: passwords.hash })
+  const login: TestApp['login'] = (body, { headers, ...more } = {}) =>
+    app.inject({
+      method: 'POST',
+      url: LOGIN,
+      headers: { 'content-type': 'application/json', ...headers },
+      payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      ...more,
+    })
+  return { app, store, customers, clock, config, log, login }
+}
+
+/** Adds a customer that may log in, under an address nobody else has. */
+export async function addCustomer({ customers }: TestApp, more: Partial<Parameters<Customers['add']>[0]> = {}) {
+  const email = `${randomUUID()}@example.com`
+  const wanted = { email, password: PASSWORD, isApi: true, operator: false, regions: ['TR'], authority: [], ...more }
+  return (await customers.add(wanted)).customer
+}

@@ -1,0 +1,222 @@
+import {
+  calculateJwkThumbprint,
+  decodeJwt,
+  decodeProtectedHeader,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  SignJWT,
+} from 'jose'
+import { describe, expect, it } from 'vitest'
+import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
+
+const service = await testApp()
+const { app, clock, customers, store } = service
+const tokens = app.accessTokens
+
+const login = async (email: string, headers = {}): Promise<string> =>
+  (await service.login({ Email: email, Password: PASSWORD }, { headers })).json().data.Token
+
+const customer = await addCustomer(service, { regions: ['TR', 'DE'] })
+const token = await login(customer.email, { 'h-region-code': 'de' })
+const claims = decodeJwt(token)
+const header = decodeProtectedHeader(token)
+const [stored] = await store.signingKeys.list()
+const privateJwk = JSON.parse(stored?.privateJwk ?? '')
+const signingKey = await crypto.subtle.importKey('jwk', privateJwk, { name: 'ECDSA', namedCurve: 'P-256' }, true, [
+  'sign',
+])
+
+interface Forgery {
+  readonly header?: Record<string, unknown>
+  readonly claims?: Record<string, unknown>
+  readonly without?: string
+}
+
+/** A token signed with the right key, but for what is wrong on purpose. */
+const forge = ({ header: wrongHeader = {}, claims: wrongClaims = {}, without = '' }: Forgery): Promise<string> => {
+  const payload: Record<string, unknown> = { ...claims, ...wrongClaims }
+  delete payload[without]
+  return new SignJWT(payload)
+    .setProtectedHeader({ alg: 'ES256', ...header, ...wrongHeader })
+    .sign(signingKey, { crit: { made: true } })
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+const refusalOf = (text: string): Promise<string> =>
+  tokens.verify(text).then(
+    () => 'accepted',
+    (error: { code: string }) => error.code,
+  )
+
+describe('a token', () => {
+  it('names the customer, the region and the scope, and nothing personal', () => {
+    const now = Math.floor(clock.now() / 1000)
+    expect(header).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: stored?.kid })
+    expect(claims).toEqual({
+      iss: 'teslim',
+      aud: 'teslim',
+      sub: customer.id,
+      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      iat: now,
+      exp: now + 3600,
+      region: 'DE',
+      scope: 'customer',
+    })
+  })
+
+  it('verifies as its customer', async () => {
+    expect(await tokens.verify(token)).toMatchObject({ customer: { id: customer.id }, region: 'DE', scope: 'customer' })
+    expect(await refusalOf(await forge({}))).toBe('accepted')
+  })
+
+  it('of an operator says so', async () => {
+    const operator = await addCustomer(service, { operator: true })
+    expect(decodeJwt(await login(operator.email))).toMatchObject({ scope: 'operator' })
+  })
+
+  it('is signed with a key whose kid is its RFC 7638 thumbprint', async () => {
+    expect(stored?.kid).toBe(await calculateJwkThumbprint(privateJwk))
+  })
+})
+
+describe('a token is refused', () => {
+  it('when it has no signature', async () => {
+    expect(await refusalOf(`${encode({ ...header, alg: 'none' })}.${encode(claims)}.`)).toBe('TOKEN_ALGORITHM')
+    expect(await refusalOf(`${encode(header)}.${encode(claims)}.`)).toBe('TOKEN_SIGNATURE')
+  })
+
+  it('when it is signed HS256 with the public key as the secret', async () => {
+    const key = await crypto.subtle.importKey(
+      'jwk',
+      { ...privateJwk, d: undefined, key_ops: ['verify'] },
+      { name: 'ECDSA', namedCurve: 'P-256' },
+      true,
+      ['verify'],
+    )
+    const secret = new TextEncoder().encode(await exportSPKI(key))
+    const forged = await new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret)
+    expect(await refusalOf(forged)).toBe('TOKEN_ALGORITHM')
+  })
+
+  it('when it names another algorithm than its key has', async () => {
+    expect(await refusalOf(`${encode({ ...header, alg: 'EdDSA' })}.${token.split('.').slice(1).join('.')}`)).toBe(
+      'TOKEN_ALGORITHM',
+    )
+  })
+
+  it.each(['unknown', '', '__proto__', '../key', undefined, 7])('when its kid is %j', async (kid) => {
+    const [, payload, signature] = token.split('.')
+    expect(await refusalOf(`${encode({ ...header, kid })}.${payload}.${signature}`)).toBe('TOKEN_KEY_UNKNOWN')
+  })
+
+  it('when it brings a key of its own, by value or by address', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256')
+    const jwk = await exportJWK(publicKey)
+    const own = { ...header, alg: 'ES256', jwk, jku: 'http://127.0.0.1:9/jwks', x5u: 'http://127.0.0.1:9/x5u' }
+    const forged = (kid: string) => new SignJWT(claims).setProtectedHeader({ ...own, kid }).sign(privateKey)
+    expect(await refusalOf(await forged(String(stored?.kid)))).toBe('TOKEN_SIGNATURE')
+    expect(await refusalOf(await forged(await calculateJwkThumbprint(jwk)))).toBe('TOKEN_KEY_UNKNOWN')
+  })
+
+  it('when its payload was changed', async () => {
+    const [head, , signature] = token.split('.')
+    expect(await refusalOf(`${head}.${encode({ ...claims, scope: 'operator' })}.${signature}`)).toBe('TOKEN_SIGNATURE')
+  })
+
+  const now = Math.floor(clock.now() / 1000)
+  it.each<[string, Forgery, string]>([
+    ['has expired', { claims: { exp: now } }, 'TOKEN_EXPIRED'],
+    ['is not valid yet', { claims: { nbf: now + 61 } }, 'TOKEN_NOT_YET_VALID'],
+    ['is from another issuer', { claims: { iss: 'somebody' } }, 'TOKEN_ISSUER'],
+    ['is for another audience', { claims: { aud: 'something' } }, 'TOKEN_AUDIENCE'],
+    ['asks for an extension', { header: { crit: ['made'], made: 1 } }, 'TOKEN_MALFORMED'],
+    ['is of another type', { header: { typ: 'JWT' } }, 'TOKEN_MALFORMED'],
+    ['has no exp', { without: 'exp' }, 'TOKEN_CLAIMS'],
+    ['has no iat', { without: 'iat' }, 'TOKEN_CLAIMS'],
+    ['has no sub', { without: 'sub' }, 'TOKEN_CLAIMS'],
+    ['has no jti', { without: 'jti' }, 'TOKEN_CLAIMS'],
+    ['has no issuer', { without: 'iss' }, 'TOKEN_ISSUER'],
+    ['has no audience', { without: 'aud' }, 'TOKEN_AUDIENCE'],
+    ['has no region', { without: 'region' }, 'TOKEN_CLAIMS'],
+    ['has a scope nobody gave', { claims: { scope: 'root' } }, 'TOKEN_CLAIMS'],
+    ['is of nobody', { claims: { sub: 'nobody' } }, 'TOKEN_REVOKED'],
+  ])('when it %s', async (_name, forgery, code) => {
+    expect(await refusalOf(await forge(forgery))).toBe(code)
+  })
+
+  it.each([
+    ['empty', () => ''],
+    ['of two parts', () => token.split('.').slice(1).join('.')],
+    ['of four parts', () => `${token}.x`],
+    ['padded', () => `${token}=`],
+    ['with white space', () => token.replace('.', '. ')],
+    ['followed by a line break', () => `${token}\n`],
+    ['not base64url', () => token.replace(/.$/, '+')],
+    ['of a header that is not JSON', () => `x${token}`],
+    ['of a header that is no object', () => `${encode([])}.${encode({})}.x`],
+  ])('when it is %s', async (_name, make) => {
+    expect(await refusalOf(make())).toBe('TOKEN_MALFORMED')
+  })
+
+  it('when its time has come, to the second', async () => {
+    const { email } = await addCustomer(service)
+    const fresh = await login(email)
+    const { exp = 0 } = decodeJwt(fresh)
+    clock.time = exp * 1000 - 1
+    expect(await refusalOf(fresh)).toBe('accepted')
+    clock.time = exp * 1000
+    expect(await refusalOf(fresh)).toBe('TOKEN_EXPIRED')
+  })
+
+  it('when its customer was disabled, also after it is enabled again', async () => {
+    const { email, id } = await addCustomer(service)
+    const before = await login(email)
+    await customers.disable(id)
+    expect(await refusalOf(before)).toBe('TOKEN_REVOKED')
+    await customers.enable(id)
+    expect(await refusalOf(before)).toBe('TOKEN_REVOKED')
+    const after = await login(email)
+    expect(await refusalOf(after)).toBe('accepted')
+  })
+
+  it('when it was issued before the password changed, even in the same second', async () => {
+    const { email, id } = await addCustomer(service)
+    const before = await login(email)
+    await customers.setPassword(id, PASSWORD)
+    const after = await login(email)
+    expect([await refusalOf(before), await refusalOf(after)]).toEqual(['TOKEN_REVOKED', 'accepted'])
+  })
+})
+
+describe('the key set', () => {
+  it('holds public halves only', async () => {
+    const { statusCode, headers, payload } = await app.inject('/.well-known/jwks.json')
+    expect(statusCode).toBe(200)
+    expect(headers['content-type']).toBe('application/json; charset=utf-8')
+    const { kty, crv, x, y } = privateJwk
+    expect(JSON.parse(payload)).toEqual({ keys: [{ kty, crv, x, y, kid: stored?.kid, alg: 'ES256', use: 'sig' }] })
+    expect(payload).not.toContain(privateJwk.d)
+  })
+
+  it('is there before the first login', async () => {
+    const fresh = await testApp()
+    expect((await fresh.app.inject('/.well-known/jwks.json')).json().keys).toHaveLength(1)
+  })
+
+  it('has one key, however many logins come first at once', async () => {
+    const fresh = await testApp()
+    const { email } = await addCustomer(fresh)
+    await Promise.all([1, 2, 3, 4].map(() => fresh.login({ Email: email, Password: PASSWORD })))
+    expect((await fresh.app.inject('/.well-known/jwks.json')).json().keys).toHaveLength(1)
+  })
+
+  it('gets a second key when the setting changes to EdDSA, and both verify', async () => {
+    const fresh = await testApp({ TESLIM_TOKEN_ALGORITHM: 'EdDSA' })
+    const { email } = await addCustomer(fresh)
+    const answer = await fresh.app.inject({ method: 'POST', url: LOGIN, payload: { Email: email, Password: PASSWORD } })
+    const eddsa = answer.json().data.Token
+    expect(decodeProtectedHeader(eddsa).alg).toBe('EdDSA')
+    expect(await fresh.app.accessTokens.verify(eddsa)).toMatchObject({ scope: 'customer' })
+  })
+})
