@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import type { AddressInfo } from 'node:net'
 import type { CliContext, RunningServer } from '#src/cli/command.ts'
 import { runCli } from '#src/cli/run-cli.ts'

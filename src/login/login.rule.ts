@@ -10,6 +10,8 @@ export interface Passwords {
   hash(password: string): Promise<string>
   verify(passwordHash: string, password: string): Promise<boolean>
   isOutdated(passwordHash: string): boolean
+  /** A hash of today's parameters that no password is known to match. */
+  readonly unmatched: string
 }
 
 export interface LoginDependencies {
@@ -32,9 +34,6 @@ export interface LoggedIn extends IssuedToken {
 }
 
 export function createLogIn({ customers, passwords, accessTokens, onRehashFailed }: LoginDependencies) {
-  /** Verified in place of an account that may not log in, so that it takes the time of a wrong password. */
-  const dummyHash = passwords.hash('no account has this hash')
-
   const renewHash = async ({ id, passwordHash }: Customer, password: string): Promise<void> => {
     await customers.replacePasswordHash(id, passwordHash, await passwords.hash(password))
   }
@@ -42,7 +41,8 @@ export function createLogIn({ customers, passwords, accessTokens, onRehashFailed
   return async ({ email, password, region }: Credentials): Promise<LoggedIn> => {
     if (!isUsablePassword(password)) throw new AppError(loginErrors.passwordUnusable)
     const candidate = await findCandidate(customers, email, readRegion(region))
-    const hash = 'obstacle' in candidate ? await dummyHash : candidate.customer.passwordHash
+    // An account that may not log in takes the time of a wrong password all the same.
+    const hash = 'obstacle' in candidate ? passwords.unmatched : candidate.customer.passwordHash
     const matches = await passwords.verify(hash, password)
     if ('obstacle' in candidate) throw refusal(candidate.obstacle, candidate.customer)
     if (!matches) throw refusal('wrong password', candidate.customer)

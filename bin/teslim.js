@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+// Plain JavaScript: an old Node can say what it lacks, and a current one finds all TypeScript stripped and compiled in
+// its cache. The cache lies with the code and not in a temporary folder, where another user could have put theirs.
+if (Number(process.versions.node.split('.')[0]) < 26) {
+  console.error(
+    `teslim needs Node 26 or later, this is ${process.version}; npm ci brings one along for npm start and npx`,
+  )
+  process.exitCode = 1
+} else {
+  const { enableCompileCache } = await import('node:module')
+  enableCompileCache(new URL('../node_modules/.cache/teslim', import.meta.url).pathname)
+  await import('../src/main.ts')
+}

@@ -1,0 +1,31 @@
+import { commands } from '#src/cli/command-table.ts'
+import { allowed } from '#src/config/load-config.ts'
+import { type Setting, settings } from '#src/config/settings.ts'
+
+/** The README with its tables of commands and settings written anew from the code. */
+export const readmeTables = (readme: string): string =>
+  replaceBetween(replaceBetween(readme, 'commands', commandTable()), 'settings', settingsTable())
+
+function commandTable(): string {
+  const rows = commands.map(({ name, positionals = [], about }) => [`\`${[name, ...positionals].join(' ')}\``, about])
+  return markdownTable(['command', 'what it does'], rows)
+}
+
+function settingsTable(): string {
+  const rows = (Object.values(settings) as Setting[]).map(({ variable, schema }) => [
+    `\`${variable}\``,
+    `\`${schema.default}\``,
+    allowed(schema),
+    schema.description ?? '',
+  ])
+  return markdownTable(['setting', 'default', 'allowed', 'what it is for'], rows)
+}
+
+const markdownTable = (heading: string[], rows: string[][]): string =>
+  [heading, heading.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+
+function replaceBetween(text: string, name: string, inner: string): string {
+  const opening = `<!-- ${name} -->\n`
+  const start = text.indexOf(opening) + opening.length
+  return text.slice(0, start) + inner + text.slice(text.indexOf(`<!-- /${name} -->`) - 1)
+}
