@@ -1,5 +1,6 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
+import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { installBodyReading } from '#src/http/body-reading.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
@@ -11,6 +12,7 @@ import { serverOptions } from '#src/http/server-options.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
+import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
 import type { Store } from '#src/store/store.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 
@@ -41,6 +43,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   app.register(healthPlugin, { store })
   app.register(tokenPlugin, { config, store, clock, random })
   app.register(loginPlugin, { config, customers: store.customers })
+  app.register(customerPlugin, { store, clock })
+  app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
 
   await app.ready()
   return app

@@ -22,7 +22,8 @@ const context: CliContext = {
 async function startServer(config: Config, store: Store): Promise<RunningServer> {
   // Loaded here because the other commands start in half the time without it.
   const { buildApp } = await import('#src/app.ts')
-  const logger = createLogger(config.logLevel)
+  const { logger, flush } = createLogger(config.logLevel)
+  process.on('exit', flush)
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'unhandled rejection')
     process.exit(1)
@@ -42,10 +43,12 @@ async function startServer(config: Config, store: Store): Promise<RunningServer>
       app.server.closeAllConnections()
     }, config.shutdownSeconds * 900)
     setTimeout(() => process.exit(1), config.shutdownSeconds * 1000).unref()
+    // A connection that is kept after its last answer would hold the end up until it times out.
+    const idle = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()
+    clearInterval(idle)
     clearTimeout(cutOff)
     logger.info('stopped')
-    logger.flush()
     return 0
   })
   return { url, warn: (message) => logger.warn(message), stopped }

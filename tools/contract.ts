@@ -26,6 +26,7 @@ const options: FastifyDynamicSwaggerOptions = {
     servers: [{ url: 'http://127.0.0.1:3000', description: 'Where npm start listens' }],
     tags: [
       { name: 'Login', description: 'E-mail and password for a bearer token' },
+      { name: 'Purchase', description: 'Purchase orders from suppliers, under an ApiKey' },
       { name: 'Token', description: 'What verifies a bearer token' },
       { name: 'Operation', description: 'For load balancers and monitors' },
     ],
@@ -35,9 +36,10 @@ const options: FastifyDynamicSwaggerOptions = {
 /** The contract as the registered routes and their schemas say it, with the default settings. */
 export async function contractYaml(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-contract-'))
-  const { store } = await openStore(`sqlite:${join(folder, 'teslim.db')}`, 0)
+  const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })
+  const { store } = await openStore(config, 0)
   const app = await buildApp({
-    config: loadConfig({}).config,
+    config,
     store,
     clock: systemClock,
     random: systemRandom,

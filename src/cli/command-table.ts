@@ -8,6 +8,9 @@ import { customerEnable } from './customer-enable.ts'
 import { customerList } from './customer-list.ts'
 import { customerSetPassword } from './customer-set-password.ts'
 import { customerShow } from './customer-show.ts'
+import { keyIssue } from './key-issue.ts'
+import { keyList } from './key-list.ts'
+import { keyRevoke } from './key-revoke.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 
@@ -24,4 +27,7 @@ export const commands: readonly Command[] = [
   customerDisable,
   customerAllow,
   customerDisallow,
+  keyIssue,
+  keyList,
+  keyRevoke,
 ]

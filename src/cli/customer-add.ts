@@ -2,7 +2,7 @@ import { DEFAULT_REGION } from '#src/customer/region.ts'
 import type { Command } from './command.ts'
 import { passwordOptions, readPassword } from './password-input.ts'
 import { customerJson, describeCustomer } from './show-customer.ts'
-import { withCustomers } from './with-customers.ts'
+import { withAccounts } from './with-accounts.ts'
 
 export const customerAdd: Command = {
   name: 'customer add',
@@ -31,7 +31,7 @@ export const customerAdd: Command = {
       regions: regions.length > 0 ? regions : [DEFAULT_REGION],
       authority: input.texts('allow'),
     }
-    const { customer, warnings } = await withCustomers(context, (customers) => customers.add(wanted))
+    const { customer, warnings } = await withAccounts(context, ({ customers }) => customers.add(wanted))
     for (const warning of warnings) context.err(`teslim customer add: ${warning}`)
     if (input.json) context.out(JSON.stringify({ ...customerJson(customer), ...(generated && { password }) }))
     else

@@ -1,7 +1,7 @@
 import type { Customers, CustomerView } from '#src/customer/customer.rule.ts'
 import type { Command } from './command.ts'
 import { customerJson, describeCustomer } from './show-customer.ts'
-import { withCustomers } from './with-customers.ts'
+import { withAccounts } from './with-accounts.ts'
 
 type Work = (customers: Customers, who: string, rules: readonly string[]) => Promise<CustomerView>
 
@@ -11,7 +11,7 @@ export const customerCommand = (name: string, about: string, more: readonly stri
   about,
   positionals: ['CUSTOMER', ...more],
   async run({ positionals: [who = '', ...rules], json }, context) {
-    const customer = await withCustomers(context, (customers) => work(customers, who, rules))
+    const customer = await withAccounts(context, ({ customers }) => work(customers, who, rules))
     context.out(json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer))
   },
 })

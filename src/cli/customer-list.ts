@@ -1,13 +1,13 @@
 import type { Command } from './command.ts'
 import { customerJson, describeRole } from './show-customer.ts'
 import { table } from './table.ts'
-import { withCustomers } from './with-customers.ts'
+import { withAccounts } from './with-accounts.ts'
 
 export const customerList: Command = {
   name: 'customer list',
   about: 'List the customers, the oldest first',
   async run({ json }, context) {
-    const all = await withCustomers(context, (customers) => customers.list())
+    const all = await withAccounts(context, ({ customers }) => customers.list())
     if (json) context.out(JSON.stringify(all.map(customerJson)))
     else if (all.length === 0) context.out('There are no customers yet: see teslim customer add --help.')
     else {

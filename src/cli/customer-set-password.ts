@@ -1,7 +1,7 @@
 import type { Command } from './command.ts'
 import { passwordOptions, readPassword } from './password-input.ts'
 import { customerJson } from './show-customer.ts'
-import { withCustomers } from './with-customers.ts'
+import { withAccounts } from './with-accounts.ts'
 
 export const customerSetPassword: Command = {
   name: 'customer set-password',
@@ -11,7 +11,7 @@ export const customerSetPassword: Command = {
   async run(input, context) {
     const [who = ''] = input.positionals
     const { password, generated } = await readPassword(input, context)
-    const { customer, warnings } = await withCustomers(context, (customers) => customers.setPassword(who, password))
+    const { customer, warnings } = await withAccounts(context, ({ customers }) => customers.setPassword(who, password))
     for (const warning of warnings) context.err(`teslim customer set-password: ${warning}`)
     if (input.json) context.out(JSON.stringify({ ...customerJson(customer), ...(generated && { password }) }))
     else context.out(`${customer.email} has a new password${generated ? `: ${password}   (shown this once)` : '.'}`)

@@ -13,9 +13,16 @@ export interface EffectiveSetting {
 export function describeConfig({ config, sources }: LoadedConfig): EffectiveSetting[] {
   return (Object.entries(settings) as [SettingName, Setting][]).map(([name, { variable, schema, mask }]) => ({
     variable,
-    value: mask ? mask(String(config[name])) : config[name],
+    value: shown(config[name], mask),
     source: sources[name],
-    default: schema.default,
+    default: shown(schema.default),
     about: schema.description ?? '',
   }))
+}
+
+/** As it would be written in the environment. */
+function shown(value: string | number | readonly string[], mask?: (value: string) => string): string | number {
+  if (typeof value === 'number') return value
+  const text = typeof value === 'string' ? value : value.join(',')
+  return mask ? mask(text) : text
 }

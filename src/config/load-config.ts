@@ -44,8 +44,10 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
   return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'] }
 }
 
-const read = (schema: TSchema, written: string): unknown =>
-  schema.type === 'integer' && /^-?\d{1,15}$/.test(written) ? Number(written) : written
+function read(schema: TSchema, written: string): unknown {
+  if (schema.type === 'array') return written.split(',').map((item) => item.trim())
+  return schema.type === 'integer' && /^-?\d{1,15}$/.test(written) ? Number(written) : written
+}
 
 export function allowed(schema: TSchema): string {
   if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`

@@ -23,8 +23,14 @@ const choice = <Values extends [string, ...string[]]>(values: [...Values], descr
 const text = (fallback: string, pattern: string, allowed: string, description: string) =>
   Type.String({ default: fallback, pattern, allowed, description })
 
+const list = (fallback: string[], itemPattern: string, allowed: string, description: string) =>
+  Type.Array(Type.String({ pattern: itemPattern }), { default: fallback, minItems: 1, allowed, description })
+
 const whole = (fallback: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ default: fallback, minimum, maximum, description })
+
+const POINTER = '^(?:/[^/,]+)+$'
+const ALLOWED_POINTERS = 'JSON Pointers separated by commas, such as /OrderID,/Order/ID'
 
 export const maskUrlPassword = (url: string): string =>
   url.replace(/(:\/\/[^/@]*?:)[^@]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
@@ -82,6 +88,37 @@ export const settings = {
   tokenAudience: setting(
     'TESLIM_TOKEN_AUDIENCE',
     text('teslim', '^[\\x21-\\x7e]{1,255}$', '1 to 255 visible ASCII characters', '`aud` of access tokens.'),
+  ),
+  purchaseBearer: setting(
+    'TESLIM_PURCHASE_BEARER',
+    choice(['optional', 'required', 'ignored'], 'Whether a delivery must, may or need not carry a bearer token too.'),
+  ),
+  orderIdPointers: setting(
+    'TESLIM_ORDER_ID_POINTERS',
+    list(
+      ['/PurchaseOrderID', '/PurchaseID', '/OrderNumber', '/OrderID'],
+      POINTER,
+      ALLOWED_POINTERS,
+      'Where the order id of a delivery is looked for, the first found counts; `*` is each element of an array.',
+    ),
+  ),
+  productPointers: setting(
+    'TESLIM_PRODUCT_POINTERS',
+    list(
+      ['/ProductID', '/ProductCode', '/Products/*/ProductID', '/Products/*/ProductCode', '/Products/*/Sku'],
+      POINTER,
+      ALLOWED_POINTERS,
+      'Where the products of a delivery are looked for; all found must be within the authority of the key.',
+    ),
+  ),
+  idempotencyDays: setting('TESLIM_IDEMPOTENCY_DAYS', whole(7, 1, 3650, 'Days an `Idempotency-Key` is remembered.')),
+  queueDeliveries: setting(
+    'TESLIM_QUEUE_DELIVERIES',
+    whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; beyond that 503.'),
+  ),
+  queueBytes: setting(
+    'TESLIM_QUEUE_BYTES',
+    whole(67_108_864, 1024, 68_719_476_736, 'Bytes of deliveries that may wait to be stored; beyond that 503.'),
   ),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
   requestTimeoutSeconds: setting(

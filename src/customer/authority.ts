@@ -3,3 +3,19 @@ const LONGEST = 200
 /** An exact product code, a prefix with a star at its end (`ABC-*`), or `*` for every product. */
 export const isAuthorityRule = (rule: string): boolean =>
   rule.length <= LONGEST && rule.isWellFormed() && /^(?:[^*\p{Cc}]+\*?|\*)$/u.test(rule) && rule.trim() === rule
+
+/** What a customer may deliver; nothing that no rule covers. */
+export interface Authority {
+  /** Whether `*` is among the rules, which a delivery that names no product needs. */
+  readonly everything: boolean
+  covers(product: string): boolean
+}
+
+export function compileAuthority(rules: readonly string[]): Authority {
+  const exact = new Set(rules.filter((rule) => !rule.endsWith('*')))
+  const prefixes = rules.filter((rule) => rule.endsWith('*')).map((rule) => rule.slice(0, -1))
+  return {
+    everything: prefixes.includes(''),
+    covers: (product) => exact.has(product) || prefixes.some((prefix) => product.startsWith(prefix)),
+  }
+}

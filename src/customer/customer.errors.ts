@@ -20,5 +20,11 @@ export const customerErrors = {
     kind: 'invalid',
     message: 'The password is among the most used ones; choose another.',
   },
+  labelInvalid: {
+    code: 'LABEL_INVALID',
+    kind: 'invalid',
+    message: 'A label is at most 100 characters without control characters.',
+  },
+  keyNotFound: { code: 'API_KEY_NOT_FOUND', kind: 'missing', message: 'There is no such API key.' },
   notFound: { code: 'CUSTOMER_NOT_FOUND', kind: 'missing', message: 'There is no such customer.' },
 } as const satisfies Record<string, ErrorDefinition>

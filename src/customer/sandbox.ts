@@ -1,15 +1,18 @@
 import { type Random, randomText } from '#src/lib/random.ts'
+import type { ApiKeys } from './api-key.rule.ts'
 import type { Customers } from './customer.rule.ts'
 import { DEFAULT_REGION } from './region.ts'
 
 export interface Sandbox {
   readonly email: string
   readonly password: string
+  readonly apiKey: string
 }
 
 /** A customer to try the service with. The caller sees to it that none is made in production. */
-export async function addSandbox(customers: Customers, random: Random): Promise<Sandbox> {
-  const sandbox = { email: 'sandbox@example.com', password: randomText(24, random) }
-  await customers.add({ ...sandbox, isApi: true, operator: false, regions: [DEFAULT_REGION], authority: ['*'] })
-  return sandbox
+export async function addSandbox(customers: Customers, apiKeys: ApiKeys, random: Random): Promise<Sandbox> {
+  const [email, password] = ['sandbox@example.com', randomText(24, random)]
+  await customers.add({ email, password, isApi: true, operator: false, regions: [DEFAULT_REGION], authority: ['*'] })
+  const { key } = await apiKeys.issue(email, 'sandbox')
+  return { email, password, apiKey: key }
 }

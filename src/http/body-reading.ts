@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
-import { type Outline, outlineJson } from '#src/lib/json-outline.ts'
+import type { Scan } from '#src/lib/json-scan.ts'
 import { httpErrors } from './http.errors.ts'
 
-const DEEPEST = 64
+/** How many arrays and objects may lie inside one another. */
+export const DEEPEST = 64
 const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
 
 /** Bodies arrive as the bytes that were sent, whatever their Content-Type; a route says itself what it makes of them. */
@@ -22,20 +23,22 @@ export async function requireJsonType(request: FastifyRequest): Promise<void> {
 export interface JsonBody {
   readonly value: unknown
   readonly text: string
-  readonly outline: Outline
+  readonly scan: Scan
 }
 
 /** Reads bytes as JSON. Nothing is converted and nothing dropped, except a byte order mark. */
-export function readJson(bytes: unknown): JsonBody {
+export function readJson(bytes: unknown, scanner: (text: string) => Scan): JsonBody {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw new AppError(httpErrors.bodyMissing)
   if (!isUtf8(bytes)) throw new AppError(httpErrors.bodyNotUtf8)
-  const text = bytes.toString('utf8').replace(/^\ufeff/, '')
-  const outline = outlineJson(text)
-  if (outline.depth > DEEPEST) throw new AppError(httpErrors.bodyTooDeep)
+  const text = withoutMark(bytes.toString('utf8'))
+  const scan = scanner(text)
+  if (scan.depth > DEEPEST) throw new AppError(httpErrors.bodyTooDeep)
   const value = parse(text)
   if (text.includes('\\') || text.includes('__proto__') || text.includes('constructor')) refuseForbiddenKeys(value)
-  return { value, text, outline }
+  return { value, text, scan }
 }
+
+const withoutMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
 
 function parse(text: string): unknown {
   try {

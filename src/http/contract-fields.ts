@@ -1,33 +1,33 @@
-import type { Problem } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
-import { type JsonBody, readJson } from './body-reading.ts'
+import { createScanner } from '#src/lib/json-scan.ts'
+import { DEEPEST, readJson } from './body-reading.ts'
 import { invalidRequest } from './error-handler.ts'
 
 export type FieldCase = 'any' | 'exact'
 
 /**
- * Reads a body and gives its contract fields the contract's spelling; everything else stays as it is. A field sent twice,
- * in two spellings or in the same, is refused: whoever reads only the first would see another request than we do.
+ * Makes a reader of bodies that gives contract fields the contract's spelling and leaves everything else as it is. A
+ * field sent twice, in two spellings or in the same, is refused: whoever reads only the first would see another request
+ * than we do.
  */
-export function readContractBody(bytes: unknown, fields: readonly string[], fieldCase: FieldCase): unknown {
-  const { value, outline } = readJson(bytes)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const problems = repeatedFields(outline, fields, fieldCase)
-  if (problems.length > 0) throw invalidRequest(problems)
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [fieldNamed(key, fields, fieldCase) ?? key, inner]),
+export function contractBodyReader(fields: readonly string[], fieldCase: FieldCase): (bytes: unknown) => unknown {
+  const anyCase = fieldCase === 'any'
+  const scanner = createScanner(
+    fields.map((field) => ({ pointer: `/${field}`, anyCase })),
+    DEEPEST,
   )
-}
+  const spelling = new Map(fields.map((field) => [anyCase ? asciiLowerCase(field) : field, field]))
 
-function fieldNamed(key: string, fields: readonly string[], fieldCase: FieldCase): string | undefined {
-  if (fieldCase === 'exact') return fields.find((field) => field === key)
-  const folded = asciiLowerCase(key)
-  return fields.find((field) => asciiLowerCase(field) === folded)
-}
-
-function repeatedFields(outline: JsonBody['outline'], fields: readonly string[], fieldCase: FieldCase): Problem[] {
-  const sent = outline.members.map(({ key }) => fieldNamed(JSON.parse(`"${key}"`), fields, fieldCase))
-  return fields
-    .filter((field) => sent.filter((name) => name === field).length > 1)
-    .map((field) => ({ path: `/${field}`, message: 'is sent more than once' }))
+  return (bytes) => {
+    const { value, scan } = readJson(bytes, scanner)
+    const repeated = fields.filter((_, index) => scan.found.filter(({ pointer }) => pointer === index).length > 1)
+    if (repeated.length > 0) {
+      throw invalidRequest(repeated.map((field) => ({ path: `/${field}`, message: 'is sent more than once' })))
+    }
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const named = Object.entries(value).map(([key, inner]) => {
+      return [spelling.get(anyCase ? asciiLowerCase(key) : key) ?? key, inner] as const
+    })
+    return Object.fromEntries(named)
+  }
 }

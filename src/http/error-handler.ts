@@ -10,12 +10,14 @@ import { commonHeaders } from './response-headers.ts'
 const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
   unauthenticated: 401,
+  forbidden: 403,
   missing: 404,
   method: 405,
   timeout: 408,
   conflict: 409,
   'too-large': 413,
   unsupported: 415,
+  unprocessable: 422,
   'headers-too-large': 431,
   internal: 500,
   unavailable: 503,
@@ -40,6 +42,7 @@ function answerError(thrown: FastifyError, request: FastifyRequest, reply: Fasti
   if (customerId !== undefined) request.customerId = customerId
   if (status >= 500) request.log.error({ requestId: request.id, err: cause ?? thrown }, 'request failed')
   if (status === 503) reply.header('retry-after', '1')
+  if (error.challenge !== undefined) reply.header('www-authenticate', error.challenge)
   return reply
     .code(status)
     .headers(headers ?? {})

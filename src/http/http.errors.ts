@@ -13,6 +13,18 @@ export const httpErrors = {
     message: 'The body uses a key that is not allowed: __proto__ or constructor.prototype.',
   },
   invalidRequest: { code: 'INVALID_REQUEST', kind: 'invalid', message: 'The request is not valid.' },
+  tokenMissing: {
+    code: 'TOKEN_MISSING',
+    kind: 'unauthenticated',
+    message: 'A bearer token is needed: log in and send it as Authorization: Bearer.',
+    challenge: 'Bearer realm="teslim"',
+  },
+  notBearer: {
+    code: 'TOKEN_MALFORMED',
+    kind: 'unauthenticated',
+    message: 'The Authorization header must be Bearer and a token.',
+    challenge: 'Bearer realm="teslim", error="invalid_token"',
+  },
   notFound: { code: 'NOT_FOUND', kind: 'missing', message: 'There is nothing at this address.' },
   methodNotAllowed: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This address does not take this method.' },
   requestTimeout: { code: 'REQUEST_TIMEOUT', kind: 'timeout', message: 'The request did not arrive in time.' },

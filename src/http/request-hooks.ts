@@ -3,25 +3,15 @@ import { AppError } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
 import { commonHeaders } from './response-headers.ts'
 
-/** What happens to every request before a byte of its body is read, and to every answer before it leaves. */
+/** What happens to every request before a byte of its body is read. */
 export function installRequestHooks(app: FastifyInstance): void {
-  let draining = false
-
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request.id))
     const hosts = hostCount(request.raw.rawHeaders)
     if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) throw new AppError(httpErrors.hostCount)
     const encoding = request.headers['content-encoding']
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new AppError(httpErrors.contentEncoding)
-  })
-
-  app.addHook('preClose', async () => {
-    draining = true
-  })
-
-  // A kept connection would hold the shutdown up until it times out.
-  app.addHook('onSend', async (_request, reply) => {
-    if (draining) reply.header('connection', 'close')
+    done()
   })
 }
 

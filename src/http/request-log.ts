@@ -15,7 +15,7 @@ export function installRequestLog(app: FastifyInstance): void {
   app.decorateRequest('errorCode', null)
   app.decorateRequest('refusal', null)
 
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     request.log.info(
       {
         requestId: request.id,
@@ -30,5 +30,6 @@ export function installRequestLog(app: FastifyInstance): void {
       },
       'request',
     )
+    done()
   })
 }

@@ -2,10 +2,12 @@
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
+  | 'forbidden'
   | 'missing'
   | 'method'
   | 'timeout'
   | 'conflict'
+  | 'unprocessable'
   | 'too-large'
   | 'unsupported'
   | 'headers-too-large'
@@ -17,6 +19,8 @@ export interface ErrorDefinition {
   readonly code: string
   readonly kind: ErrorKind
   readonly message: string
+  /** The `WWW-Authenticate` header of a 401. */
+  readonly challenge?: string
 }
 
 /** A place in what the caller sent, as a JSON Pointer, and what is wrong there. */
@@ -40,6 +44,7 @@ export interface ErrorDetails {
 export class AppError extends Error {
   readonly code: string
   readonly kind: ErrorKind
+  readonly challenge: string | undefined
   readonly details: ErrorDetails
 
   constructor(definition: ErrorDefinition, details: ErrorDetails = {}) {
@@ -47,6 +52,7 @@ export class AppError extends Error {
     this.name = 'AppError'
     this.code = definition.code
     this.kind = definition.kind
+    this.challenge = definition.challenge
     this.details = details
   }
 }

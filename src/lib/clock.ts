@@ -1,11 +1,26 @@
-/** Wall-clock time in milliseconds since 1970. Rules are handed one and never ask the system themselves. */
+/** Handed to rules, which never ask the system themselves. */
 export interface Clock {
+  /** Wall-clock time in milliseconds since 1970. */
   now(): number
+  /** Milliseconds since some moment in the past; never jumps, so that intervals are measured with it. */
+  monotonic(): number
 }
 
-export const systemClock: Clock = { now: () => Date.now() }
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
 export const toSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000)
+
+let lastMilliseconds = Number.NaN
+let lastIso = ''
+
+/** `YYYY-MM-DDTHH:MM:SS.mmmZ`; under load many ask for the same millisecond. */
+export function isoMilliseconds(milliseconds: number): string {
+  if (milliseconds !== lastMilliseconds) {
+    lastIso = new Date(milliseconds).toISOString()
+    lastMilliseconds = milliseconds
+  }
+  return lastIso
+}
 
 /** `YYYY-MM-DDTHH:MM:SSZ`, the contract's form of a time of day. */
 export const isoSeconds = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`

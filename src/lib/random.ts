@@ -1,11 +1,23 @@
 import { randomBytes } from 'node:crypto'
 
 /** Unpredictable bytes. Handed in, so that a test can choose them. */
-export type Random = (length: number) => Uint8Array
+export type Random = (length: number) => Buffer
 
-export const systemRandom: Random = (length) => randomBytes(length)
+/** Drawn from the system by the pool: asking it for ten bytes at a time costs more than the request they are for. */
+const POOL_BYTES = 4096
+let pool = Buffer.alloc(0)
+let used = 0
 
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+export const systemRandom: Random = (length) => {
+  if (used + length > pool.length) {
+    pool = randomBytes(Math.max(POOL_BYTES, length))
+    used = 0
+  }
+  used += length
+  return pool.subarray(used - length, used)
+}
+
+export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const LARGEST_FAIR_BYTE = 256 - (256 % BASE62.length)
 
 /** Letters and digits only, so that it can be pasted into a shell, a URL or a header unquoted: 5.95 bits a character. */

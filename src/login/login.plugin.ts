@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { requireJsonType } from '#src/http/body-reading.ts'
-import { readContractBody } from '#src/http/contract-fields.ts'
+import { contractBodyReader } from '#src/http/contract-fields.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { isoSeconds } from '#src/lib/clock.ts'
@@ -25,7 +25,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, { config, cu
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField
-  const fields = [emailField, 'Password', 'callbackData']
+  const readBody = contractBodyReader([emailField, 'Password', 'callbackData'], config.fieldCase)
 
   const schema = {
     summary: 'Generate token',
@@ -51,7 +51,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, { config, cu
       requireJsonType,
     ],
     preValidation: async (request) => {
-      request.body = readContractBody(request.body, fields, config.fieldCase) as LoginBody
+      request.body = readBody(request.body) as LoginBody
     },
     handler: async (request) => {
       const { [emailField]: email, Password: password, callbackData } = request.body

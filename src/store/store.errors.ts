@@ -4,7 +4,12 @@ export const storeErrors = {
   unavailable: {
     code: 'STORE_UNAVAILABLE',
     kind: 'unavailable',
-    message: 'The service cannot reach its storage right now. Nothing was changed; send the request again.',
+    message: 'The service cannot reach its storage right now, so the request is not confirmed: send it again.',
+  },
+  overloaded: {
+    code: 'STORE_OVERLOADED',
+    kind: 'unavailable',
+    message: 'The service has more to store than it can take right now. Nothing was kept; send the request again.',
   },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
   newer: { code: 'STORE_NEWER', kind: 'unavailable', message: 'The store was made by a newer version of teslim.' },

@@ -4,9 +4,14 @@
  */
 export interface Store {
   readonly customers: CustomerStore
+  readonly apiKeys: ApiKeyStore
+  readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
+  /** Another number than before whenever a customer or an API key may have changed, by whatever process. */
+  accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
   ping(): Promise<void>
+  /** Finishes what was submitted, then closes. */
   close(): Promise<void>
 }
 
@@ -43,6 +48,91 @@ export interface CustomerStore {
   disable(id: string, tokensValidFrom: number): Promise<boolean>
   addAuthority(id: string, rules: readonly string[]): Promise<boolean>
   removeAuthority(id: string, rules: readonly string[]): Promise<boolean>
+}
+
+export interface ApiKey {
+  readonly id: string
+  readonly customerId: string
+  /** SHA-256 of the key; the key itself is nowhere. */
+  readonly hash: Uint8Array
+  readonly label: string
+  /** These are milliseconds since 1970. */
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+}
+
+export interface ApiKeyUse {
+  readonly keyId: string
+  readonly usedAt: number
+  readonly address: string
+}
+
+export interface ApiKeyStore {
+  insert(key: ApiKey): Promise<void>
+  findByHash(hash: Uint8Array): Promise<{ readonly key: ApiKey; readonly customer: Customer } | undefined>
+  /** The oldest first, with their last use if there was one. */
+  list(customerId?: string): Promise<(ApiKey & { readonly lastUse: ApiKeyUse | null })[]>
+  /** Resolves to false when there is no such key. The first revocation stands. */
+  revoke(id: string, revokedAt: number): Promise<boolean>
+  recordUses(uses: readonly ApiKeyUse[]): Promise<void>
+}
+
+export interface NewDelivery {
+  /** A version 7 UUID. */
+  readonly receiptId: string
+  readonly customerId: string
+  /** As it was sent, if one was found. */
+  readonly orderId: string | null
+  readonly status: number
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number
+  readonly payload: Uint8Array
+  readonly idempotency: {
+    readonly key: string
+    /** Keys kept before, in milliseconds since 1970, count as never seen. */
+    readonly notBefore: number
+  } | null
+}
+
+/** `key-reused`: the idempotency key came with other bytes before, and nothing was stored. */
+export type DeliveryOutcome = Receipt | 'key-reused'
+
+/** Of the delivery itself or, when it is a duplicate, of the first one like it. */
+export interface Receipt {
+  readonly receiptId: string
+  readonly orderId: string | null
+  readonly status: number
+  readonly receivedAt: number
+  readonly duplicate: boolean
+}
+
+/** One delivery in the history. A duplicate is kept too, under a receipt of its own. */
+export interface Delivery extends Receipt {
+  /** Rises in the order of commits. */
+  readonly position: number
+  readonly customerId: string
+  readonly payload: Uint8Array
+}
+
+/** What the last delivery that was no duplicate says of an order. */
+export interface OrderState {
+  readonly orderId: string
+  readonly status: number
+  readonly receiptId: string
+  readonly receivedAt: number
+}
+
+export interface DeliveryStore {
+  /**
+   * Resolves once the delivery is durable. Bytes equal to those of the order's last delivery are kept as a duplicate and
+   * leave its state alone. Rejects with STORE_OVERLOADED, having done nothing, or with STORE_UNAVAILABLE.
+   */
+  deliver(delivery: NewDelivery): Promise<DeliveryOutcome>
+  findByReceipt(receiptId: string): Promise<Delivery | undefined>
+  orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
+  /** All deliveries of an order, the newest first. */
+  history(customerId: string, orderId: string): Promise<Delivery[]>
 }
 
 export interface SigningKey {

@@ -101,7 +101,6 @@ describe('a signal', () => {
       finish()
       const text = await answer
       expect(text).toMatch(/HTTP\/1\.1 200 OK/)
-      expect(text).toMatch(/connection: close/i)
       expect(await server.ended).toBe(0)
       expect(existsSync(join(cwd, 'data/teslim.db-wal'))).toBe(false)
     },

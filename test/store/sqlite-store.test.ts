@@ -4,6 +4,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
 import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
@@ -11,12 +12,12 @@ import { tempFolder } from '../support/temp-folder.ts'
 import { describeStore } from './store-conformance.ts'
 
 const folder = tempFolder()
-const url = (name: string): string => `sqlite:${join(folder, name)}`
+const at = (name: string) => loadConfig({ DATABASE_URL: `sqlite:${join(folder, name)}` }).config
 
-describeStore('sqlite', async () => (await openStore(url('conformance.db'), 0)).store)
+describeStore('sqlite', async () => (await openStore(at('conformance.db'), 0)).store)
 
 it('makes its folder and file for their owner only', async () => {
-  const { store } = await openStore(url('deep/er/teslim.db'), 0)
+  const { store } = await openStore(at('deep/er/teslim.db'), 0)
   await store.signingKeys.list()
   expect(statSync(join(folder, 'deep/er')).mode & 0o777).toBe(0o700)
   for (const file of ['teslim.db', 'teslim.db-wal', 'teslim.db-shm']) {
@@ -37,7 +38,7 @@ it('applies each migration once, even when many processes start at once', async 
   const path = join(folder, 'many.db')
   const script = `
     const { openStore } = await import('#src/store/open-store.ts')
-    const { store, migrated } = await openStore('sqlite:' + process.argv[1], 0)
+    const { store, migrated } = await openStore({ databaseUrl: 'sqlite:' + process.argv[1], queueDeliveries: 1, queueBytes: 1 }, 0)
     await store.close()
     console.log(migrated.length)`
   const starts = Array.from({ length: 6 }, async () => {
@@ -57,11 +58,11 @@ it('applies each migration once, even when many processes start at once', async 
 })
 
 it('refuses a store made by a newer version and leaves it as it is', async () => {
-  const { store } = await openStore(url('newer.db'), 0)
+  const { store } = await openStore(at('newer.db'), 0)
   await store.close()
   const raw = new DatabaseSync(join(folder, 'newer.db'))
   raw.exec("INSERT INTO schema_migration (number, name, applied_at) VALUES (9999, 'from-the-future', 0)")
-  await expect(openStore(url('newer.db'), 0)).rejects.toMatchObject({
+  await expect(openStore(at('newer.db'), 0)).rejects.toMatchObject({
     code: 'STORE_NEWER',
     message: expect.stringContaining('schema 9999'),
   })
@@ -70,12 +71,12 @@ it('refuses a store made by a newer version and leaves it as it is', async () =>
 
 it('says which file it cannot open', async () => {
   writeFileSync(join(folder, 'a-file'), '')
-  await expect(openStore(url('a-file/teslim.db'), 0)).rejects.toMatchObject({
+  await expect(openStore(at('a-file/teslim.db'), 0)).rejects.toMatchObject({
     code: 'STORE_CANNOT_OPEN',
     message: expect.stringContaining('a-file/teslim.db'),
   })
   writeFileSync(join(folder, 'not-a-store.db'), 'this is certainly not a database file, whatever its name says')
-  await expect(openStore(url('not-a-store.db'), 0)).rejects.toMatchObject({ code: 'STORE_CANNOT_OPEN' })
+  await expect(openStore(at('not-a-store.db'), 0)).rejects.toMatchObject({ code: 'STORE_CANNOT_OPEN' })
 })
 
 it('refuses a statement with too few or too many values, and undoes a failed transaction', () => {

@@ -22,6 +22,9 @@ export class TestClock {
   now(): number {
     return this.time
   }
+  monotonic(): number {
+    return this.time
+  }
 }
 
 export interface TestApp {
@@ -37,10 +40,10 @@ export interface TestApp {
 
 /** The service as it is run, on a real store in a folder of its own. */
 export async function testApp(settings: Variables = {}): Promise<TestApp> {
-  const { config } = loadConfig(settings)
+  const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
   const clock = new TestClock()
   const log: Record<string, unknown>[] = []
-  const { store } = await openStore(`sqlite:${join(tempFolder(), 'teslim.db')}`, clock.now())
+  const { store } = await openStore(config, clock.now())
   const lines = new Writable({
     write(chunk, _encoding, done) {
       log.push(JSON.parse(String(chunk)))

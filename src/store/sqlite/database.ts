@@ -16,48 +16,72 @@ export interface Database {
   all(sql: string, ...values: Values): Row[]
   /** The number of rows changed. */
   run(sql: string, ...values: Values): number
+  /** The rowid of the row inserted. */
+  insert(sql: string, ...values: Values): number
   /** Several statements without parameters, for migrations. */
   script(sql: string): void
   transaction<Result>(work: () => Result): Result
+  /** Part of a transaction that can fail by itself. */
+  savepoint<Result>(work: () => Result): Result
   close(): void
+}
+
+interface Prepared {
+  readonly statement: StatementSync
+  readonly parameters: number
+  /** `$1`, `$2`, ... stand in order, once each: bound by place, which takes a third of the time of binding by name. */
+  readonly inOrder: boolean
 }
 
 export function openDatabase(path: string): Database {
   const connection = connect(path)
-  const statements = new Map<string, { statement: StatementSync; parameters: number }>()
+  const statements = new Map<string, Prepared>()
 
-  const prepare = (sql: string, values: Values): StatementSync => {
+  const prepare = (sql: string, values: Values): Prepared => {
     let prepared = statements.get(sql)
     if (prepared === undefined) {
-      prepared = { statement: connection.prepare(sql), parameters: countParameters(sql) }
+      prepared = guard(() => prepareAnew(connection, sql))
       statements.set(sql, prepared)
     }
     if (prepared.parameters !== values.length) {
       throw new Error(`${prepared.parameters} parameters expected, ${values.length} given: ${sql}`)
     }
-    return prepared.statement
+    return prepared
   }
 
-  const database: Database = {
-    get: (sql, ...values) => guard(() => prepare(sql, values).get(named(values)) as Row | undefined),
-    all: (sql, ...values) => guard(() => prepare(sql, values).all(named(values)) as Row[]),
-    run: (sql, ...values) => guard(() => Number(prepare(sql, values).run(named(values)).changes)),
+  const query = <Result>(method: 'get' | 'all' | 'run', sql: string, values: Values): Result => {
+    const { statement, inOrder } = prepare(sql, values)
+    try {
+      const result = inOrder ? statement[method](...(values as SQLInputValue[])) : statement[method](named(values))
+      return result as Result
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  const within = <Result>(begin: string, commit: string, rollback: string, work: () => Result): Result => {
+    guard(() => connection.exec(begin))
+    try {
+      const result = work()
+      guard(() => connection.exec(commit))
+      return result
+    } catch (error) {
+      // A full disk has rolled back already; a second ROLLBACK would hide the first error.
+      if (connection.isTransaction) connection.exec(rollback)
+      throw error
+    }
+  }
+
+  return {
+    get: (sql, ...values) => query('get', sql, values),
+    all: (sql, ...values) => query('all', sql, values),
+    run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
+    insert: (sql, ...values) => Number(query<{ lastInsertRowid: number }>('run', sql, values).lastInsertRowid),
     script: (sql) => guard(() => connection.exec(sql)),
-    transaction(work) {
-      guard(() => connection.exec('BEGIN IMMEDIATE'))
-      try {
-        const result = work()
-        guard(() => connection.exec('COMMIT'))
-        return result
-      } catch (error) {
-        // A full disk has rolled back already; a second ROLLBACK would hide the first error.
-        if (connection.isTransaction) connection.exec('ROLLBACK')
-        throw error
-      }
-    },
+    transaction: (work) => within('BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK', work),
+    savepoint: (work) => within('SAVEPOINT part', 'RELEASE part', 'ROLLBACK TO part; RELEASE part', work),
     close: () => connection.close(),
   }
-  return database
 }
 
 function connect(path: string): DatabaseSync {
@@ -71,6 +95,7 @@ function connect(path: string): DatabaseSync {
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec('PRAGMA foreign_keys = ON')
+    connection.exec('PRAGMA wal_autocheckpoint = 8000')
     return connection
   } catch (cause) {
     throw new AppError(storeErrors.cannotOpen, {
@@ -80,23 +105,30 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-/** Statements are written with `$1`, `$2`, ..., as PostgreSQL wants them; SQLite binds those by name. */
+function prepareAnew(connection: DatabaseSync, sql: string): Prepared {
+  const numbers = Array.from(sql.matchAll(/\$(\d+)/g), ([, number]) => Number(number))
+  const inOrder = numbers.every((number, index) => number === index + 1)
+  const statement = connection.prepare(inOrder ? sql.replace(/\$\d+/g, '?') : sql)
+  return { statement, parameters: Math.max(0, ...numbers), inOrder }
+}
+
+/** Statements are written with `$1`, `$2`, ..., as PostgreSQL wants them; SQLite can bind those by name. */
 const named = (values: Values): Record<string, SQLInputValue> =>
   Object.fromEntries(values.map((value, index) => [index + 1, value]))
-
-const countParameters = (sql: string): number =>
-  Math.max(0, ...Array.from(sql.matchAll(/\$(\d+)/g), ([, number]) => Number(number)))
 
 /** SQLite's primary result codes for "not now" and "not here": the disk, a lock, a permission. */
 const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 23, 26])
 
+function translated(cause: unknown): unknown {
+  const { code, errcode = 0, message } = cause as Error & { code?: string; errcode?: number }
+  const unavailable = code === 'ERR_INVALID_STATE' || UNAVAILABLE.has(errcode & 0xff)
+  return unavailable ? new AppError(storeErrors.unavailable, { reason: message, cause }) : cause
+}
+
 function guard<Result>(work: () => Result): Result {
   try {
     return work()
-  } catch (cause) {
-    const { code, errcode = 0, message } = cause as Error & { code?: string; errcode?: number }
-    const closed = code === 'ERR_INVALID_STATE'
-    if (!closed && !UNAVAILABLE.has(errcode & 0xff)) throw cause
-    throw new AppError(storeErrors.unavailable, { reason: message, cause })
+  } catch (error) {
+    throw translated(error)
   }
 }

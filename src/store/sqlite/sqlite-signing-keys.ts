@@ -1,24 +1,17 @@
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import type { Database, Row } from './database.ts'
+import type { Writer } from './writer.ts'
 
-const INSERT_FIRST = `
-  INSERT INTO signing_key (kid, algorithm, private_jwk, created_at)
-  SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE algorithm = $2)`
+const COLUMNS = 'kid, algorithm, private_jwk, created_at'
+const NEWEST = `SELECT ${COLUMNS} FROM signing_key WHERE algorithm = $1 ORDER BY created_at DESC, kid LIMIT 1`
+const LIST = `SELECT ${COLUMNS} FROM signing_key ORDER BY created_at DESC, kid`
 
-const NEWEST = `
-  SELECT kid, algorithm, private_jwk, created_at FROM signing_key
-   WHERE algorithm = $1 ORDER BY created_at DESC, kid LIMIT 1`
-
-const LIST = `
-  SELECT kid, algorithm, private_jwk, created_at FROM signing_key ORDER BY created_at DESC, kid`
-
-export function sqliteSigningKeys(database: Database): SigningKeyStore {
+export function sqliteSigningKeys(database: Database, writer: Writer): SigningKeyStore {
   return {
-    insertFirst: async ({ kid, algorithm, privateJwk, createdAt }) =>
-      database.transaction(() => {
-        database.run(INSERT_FIRST, kid, algorithm, privateJwk, createdAt)
-        return fromRow(database.get(NEWEST, algorithm) as Row)
-      }),
+    insertFirst: async (candidate) => {
+      await writer.run('insertFirstSigningKey', [candidate])
+      return fromRow(database.get(NEWEST, candidate.algorithm) as Row)
+    },
     list: async () => database.all(LIST).map(fromRow),
   }
 }

@@ -1,24 +1,43 @@
 import { type Migration, pendingMigrations, readMigrations } from '../migrate.ts'
 import type { OpenedStore } from '../open-store.ts'
 import { type Database, openDatabase } from './database.ts'
+import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
+import { type QueueLimits, sqliteDeliveries } from './sqlite-deliveries.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
+import { createWriter, type SpawnWorker } from './writer.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
-export async function openSqliteStore(path: string, now: number): Promise<OpenedStore> {
+export interface SqliteOptions {
+  readonly path: string
+  readonly now: number
+  readonly limits: QueueLimits
+  /** For tests that kill the writer. */
+  readonly spawn?: SpawnWorker
+}
+
+/** Reads on the calling thread, point look-ups all of them; writes in a worker. */
+export async function openSqliteStore({ path, now, limits, spawn }: SqliteOptions): Promise<OpenedStore> {
   const database = openDatabase(path)
   try {
     const migrated = migrate(database, readMigrations(MIGRATIONS), now)
-    return {
-      migrated,
-      store: {
-        customers: sqliteCustomers(database),
-        signingKeys: sqliteSigningKeys(database),
-        ping: async () => void database.get('SELECT max(number) AS number FROM schema_migration'),
-        close: async () => database.close(),
+    const writer = createWriter(path, spawn)
+    const deliveries = sqliteDeliveries(database, writer, limits)
+    const store = {
+      customers: sqliteCustomers(database, writer),
+      apiKeys: sqliteApiKeys(database, writer),
+      deliveries,
+      signingKeys: sqliteSigningKeys(database, writer),
+      accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
+      ping: async () => void database.get('SELECT number FROM account_version'),
+      close: async () => {
+        await deliveries.drained()
+        await writer.close()
+        database.close()
       },
     }
+    return { store, migrated }
   } catch (error) {
     database.close()
     throw error

@@ -1,5 +1,6 @@
 CREATE TABLE customer (
-  id                TEXT    NOT NULL PRIMARY KEY,
+  number            INTEGER NOT NULL PRIMARY KEY, -- stands for the id in larger tables
+  id                TEXT    NOT NULL UNIQUE,
   email             TEXT    NOT NULL UNIQUE,
   password_hash     TEXT    NOT NULL,
   is_api            INTEGER NOT NULL CHECK (is_api IN (0, 1)),
@@ -7,18 +8,18 @@ CREATE TABLE customer (
   enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   tokens_valid_from INTEGER NOT NULL, -- seconds since 1970
   created_at        INTEGER NOT NULL  -- milliseconds since 1970
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE customer_region (
-  customer_id TEXT NOT NULL REFERENCES customer (id),
-  region      TEXT NOT NULL,
-  PRIMARY KEY (customer_id, region)
+  customer INTEGER NOT NULL REFERENCES customer (number),
+  region   TEXT    NOT NULL,
+  PRIMARY KEY (customer, region)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE authority_rule (
-  customer_id TEXT NOT NULL REFERENCES customer (id),
-  rule        TEXT NOT NULL,
-  PRIMARY KEY (customer_id, rule)
+  customer INTEGER NOT NULL REFERENCES customer (number),
+  rule     TEXT    NOT NULL,
+  PRIMARY KEY (customer, rule)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE signing_key (

@@ -1,0 +1,75 @@
+import { closeSync, copyFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Load, LoadResult } from './load.ts'
+import type { BenchOptions } from './main.ts'
+import { median, printTable } from './report.ts'
+import { type BenchServer, startServer } from './server-process.ts'
+import { prepareTeslim, startTeslim } from './teslim-server.ts'
+
+const servers = join(import.meta.dirname, 'servers')
+
+/** Bare Fastify, the obvious implementation and teslim, in turn, round after round. */
+export async function benchDeliveries(
+  load: Load,
+  { folder, rounds, seconds, connections }: BenchOptions,
+): Promise<void> {
+  const { database, apiKey } = await prepareTeslim(folder)
+  const copy = join(folder, 'obvious.db')
+  copyFileSync(database, copy)
+  const started = [
+    await startServer('bare', [join(servers, 'bare.ts')], folder),
+    await startServer('obvious', [join(servers, 'obvious.ts'), copy], folder),
+    await startTeslim(folder, database),
+  ]
+  const results = new Map<BenchServer, LoadResult[]>(started.map((server) => [server, []]))
+  console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
+  try {
+    for (const server of started) await load.run(server.url, apiKey, connections, 2)
+    for (let round = 0; round < rounds; round++) {
+      for (const [server, list] of results) list.push(await load.run(server.url, apiKey, connections, seconds))
+    }
+    const middle = (server: BenchServer, of: keyof LoadResult): number =>
+      median((results.get(server) ?? []).map((result) => result[of]))
+    const rows = started.map((server) => [
+      server.name,
+      middle(server, 'perSecond').toFixed(0),
+      middle(server, 'p50').toFixed(2),
+      middle(server, 'p99').toFixed(2),
+      `${server.memory()}`,
+      `${(results.get(server) ?? []).reduce((sum, { failed }) => sum + failed, 0)}`,
+    ])
+    printTable(['server', 'req/s', 'p50 ms', 'p99 ms', 'memory MB', 'failed'], rows)
+
+    const ratios = (one: BenchServer, other: BenchServer): number =>
+      median(
+        (results.get(one) ?? []).map(
+          (result, round) => result.perSecond / (results.get(other)?.[round]?.perSecond ?? 1),
+        ),
+      )
+    const [bare, obvious, teslim] = started as [BenchServer, BenchServer, BenchServer]
+    console.log(`teslim / bare     ${ratios(teslim, bare).toFixed(2)}   (at least 0.70)`)
+    console.log(`teslim / obvious  ${ratios(teslim, obvious).toFixed(1)}   (at least 8)`)
+    console.log(`p99 / bare's p99  ${(middle(teslim, 'p99') / middle(bare, 'p99')).toFixed(1)}   (at most 4)`)
+
+    const alone = await load.run(teslim.url, apiKey, 1, seconds)
+    console.log(
+      `alone: p50 ${alone.p50.toFixed(2)} ms, one fdatasync here ${fdatasync(folder).toFixed(2)} ms (at most 1 ms more)`,
+    )
+  } finally {
+    for (const server of started) await server.stop()
+  }
+}
+
+/** What the disk takes to make 8 KiB durable: the median of 200. */
+function fdatasync(folder: string): number {
+  const file = openSync(join(folder, 'sync'), 'w')
+  const block = Buffer.alloc(8192)
+  const times = Array.from({ length: 200 }, () => {
+    const start = performance.now()
+    writeSync(file, block)
+    fdatasyncSync(file)
+    return performance.now() - start
+  })
+  closeSync(file)
+  return median(times)
+}

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { benchDeliveries } from './deliveries.ts'
+import { benchGrowth } from './growth.ts'
+import { findLoad } from './load.ts'
+
+const { values } = parseArgs({
+  options: {
+    grow: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '8' },
+    connections: { type: 'string', default: '64' },
+  },
+})
+
+export interface BenchOptions {
+  readonly folder: string
+  readonly rounds: number
+  readonly seconds: number
+  readonly connections: number
+}
+
+// Not in the system's temporary folder, which may be memory: what is measured includes the disk.
+const folder = mkdtempSync(join(import.meta.dirname, '../data-bench-'))
+const options = {
+  folder,
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  connections: Number(values.connections),
+}
+try {
+  const load = await findLoad(folder)
+  await (values.grow ? benchGrowth(load, options) : benchDeliveries(load, options))
+} finally {
+  rmSync(folder, { recursive: true })
+}

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+export interface BenchServer {
+  readonly name: string
+  readonly url: string
+  /** Resident memory now, in megabytes. */
+  memory(): number
+  stop(): Promise<void>
+}
+
+/** Starts a server with its output in a file, as a service manager would, and waits until it listens. */
+export async function startServer(
+  name: string,
+  args: readonly string[],
+  folder: string,
+  env: Record<string, string> = {},
+): Promise<BenchServer> {
+  const logPath = join(folder, `${name}.log`)
+  const log = openSync(logPath, 'w')
+  const { PATH = '' } = process.env
+  const profile = process.env.BENCH_PROFILE === name ? ['--cpu-prof', `--cpu-prof-dir=${process.cwd()}`] : []
+  const child = spawn(process.execPath, [...profile, ...args], {
+    stdio: ['ignore', log, log],
+    env: { PATH, PORT: '0', NODE_ENV: 'production', ...env },
+  })
+  closeSync(log)
+  const ended = once(child, 'exit')
+  return {
+    name,
+    url: await listeningUrl(logPath),
+    memory: () =>
+      Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024),
+    async stop() {
+      child.kill(name === 'teslim' ? 'SIGTERM' : profile.length > 0 ? 'SIGINT' : 'SIGKILL')
+      await ended
+    },
+  }
+}
+
+async function listeningUrl(logPath: string): Promise<string> {
+  for (let tries = 0; tries < 500; tries++) {
+    const url = /listening on (http:[^"]+)"/.exec(readFileSync(logPath, 'utf8'))?.[1]
+    if (url !== undefined) return url
+    await wait(20)
+  }
+  throw new Error(`not listening after 10 s:\n${readFileSync(logPath, 'utf8')}`)
+}

@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type BenchServer, startServer } from './server-process.ts'
+
+const BIN = join(import.meta.dirname, '../bin/teslim.js')
+
+/** teslim as it is run in production, logging to a file, with a customer that may deliver what the load delivers. */
+export async function prepareTeslim(folder: string): Promise<{ database: string; apiKey: string }> {
+  const database = join(folder, 'teslim.db')
+  const cli = async (...args: string[]): Promise<string> => {
+    const env = { PATH: process.env.PATH ?? '', DATABASE_URL: `sqlite:${database}` }
+    return (await promisify(execFile)(process.execPath, [BIN, ...args, '--json'], { env })).stdout
+  }
+  const { id } = JSON.parse(
+    await cli('customer', 'add', '--email', 'bench@example.com', '--api', '--allow', 'SKU-*', '--generate'),
+  )
+  return { database, apiKey: JSON.parse(await cli('key', 'issue', '--customer', id, '--label', 'bench')).key }
+}
+
+export const startTeslim = (folder: string, database: string): Promise<BenchServer> =>
+  startServer('teslim', [BIN, 'serve'], folder, { DATABASE_URL: `sqlite:${database}` })

@@ -1,0 +1,102 @@
+/** What a batcher is told of its work. */
+export interface BatcherOptions<Item, Outcome> {
+  /** Commits a batch and resolves to an outcome for each item, in their order. Rejects for all of them alike. */
+  readonly commit: (batch: readonly Item[]) => Promise<readonly Outcome[]>
+  readonly bytesOf: (item: Item) => number
+  readonly maxItems: number
+  readonly maxBytes: number
+  /** Made when an item finds the queue full. */
+  readonly whenFull: () => Error
+}
+
+export interface Batcher<Item, Outcome> {
+  /** Resolves once the batch that the item went into is committed. */
+  submit(item: Item): Promise<Outcome>
+  /** Resolves once nothing waits and nothing is under way. */
+  drained(): Promise<void>
+}
+
+interface Waiting<Item, Outcome> {
+  readonly item: Item
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** A batch this large is worth a commit by itself; a smaller one waits for the turn in which nothing more arrives. */
+const WORTHWHILE = 32
+
+/** The share of the queue that one batch may take, so that the next can form while it commits. */
+const BATCH_ITEMS = 512
+const BATCH_BYTES = 8 * 1024 * 1024
+
+/**
+ * Group commit. What is submitted while a batch commits forms the next one. An idle batcher waits for the end of the event
+ * loop's turn, so that what arrives together goes together, and no timer ever runs.
+ */
+export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
+  const { commit, bytesOf, maxItems, maxBytes, whenFull } = options
+  let queue: Waiting<Item, Outcome>[] = []
+  let queuedBytes = 0
+  let committing = false
+  let looking = false
+  let idle = Promise.withResolvers<void>()
+  idle.resolve()
+
+  const takeBatch = (): Waiting<Item, Outcome>[] => {
+    let bytes = 0
+    let count = 0
+    for (const { item } of queue) {
+      bytes += bytesOf(item)
+      if (count > 0 && (count === BATCH_ITEMS || bytes > BATCH_BYTES)) break
+      count++
+    }
+    const batch = count === queue.length ? queue : queue.slice(0, count)
+    queue = count === queue.length ? [] : queue.slice(count)
+    return batch
+  }
+
+  const commitBatch = async (): Promise<void> => {
+    committing = true
+    const batch = takeBatch()
+    try {
+      const outcomes = await commit(batch.map(({ item }) => item))
+      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+    for (const { item } of batch) queuedBytes -= bytesOf(item)
+    committing = false
+    if (queue.length === 0) idle.resolve()
+    else lookAfter(0)
+  }
+
+  /** Commits at once what is worth it, and the rest after the first turn in which nothing was added. */
+  const lookAfter = (seen: number): void => {
+    if (committing) return
+    const { length } = queue
+    if (length >= WORTHWHILE || (length > 0 && length === seen)) void commitBatch()
+    else if (length > 0 && !looking) {
+      looking = true
+      setImmediate(() => {
+        looking = false
+        lookAfter(length)
+      })
+    }
+  }
+
+  return {
+    submit(item) {
+      const bytes = bytesOf(item)
+      // One item of any size is taken by an empty queue.
+      const full = queue.length >= maxItems || (queuedBytes > 0 && queuedBytes + bytes > maxBytes)
+      if (full) return Promise.reject(whenFull())
+      if (queue.length === 0 && !committing) idle = Promise.withResolvers()
+      queuedBytes += bytes
+      const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+      queue.push({ item, resolve, reject })
+      lookAfter(0)
+      return promise
+    },
+    drained: () => idle.promise,
+  }
+}

@@ -1,0 +1,29 @@
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
+
+const challenge = 'ApiKey realm="teslim"'
+
+export const purchaseErrors = {
+  keyMissing: {
+    code: 'API_KEY_MISSING',
+    kind: 'unauthenticated',
+    message: 'The ApiKey header is missing.',
+    challenge,
+  },
+  keyInvalid: { code: 'API_KEY_INVALID', kind: 'unauthenticated', message: 'The ApiKey is not valid.', challenge },
+  tokenForeign: {
+    code: 'TOKEN_FOREIGN',
+    kind: 'unauthenticated',
+    message: 'The token does not belong to the customer of the ApiKey.',
+    challenge: 'Bearer realm="teslim", error="invalid_token"',
+  },
+  idempotencyKeyReused: {
+    code: 'IDEMPOTENCY_KEY_REUSED',
+    kind: 'unprocessable',
+    message: 'This Idempotency-Key came with another body before. Nothing was stored.',
+  },
+  notAuthorized: {
+    code: 'PRODUCT_NOT_AUTHORIZED',
+    kind: 'forbidden',
+    message: 'The delivery is not within the authority of this ApiKey.',
+  },
+} as const satisfies Record<string, ErrorDefinition>

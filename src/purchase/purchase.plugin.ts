@@ -1,0 +1,121 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { bearerToken } from '#src/http/bearer.ts'
+import { DEEPEST, readJson } from '#src/http/body-reading.ts'
+import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { invalidRequest } from '#src/http/error-handler.ts'
+import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import { newId } from '#src/lib/ids.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { DeliveryStore } from '#src/store/store.ts'
+import { createDeliveryReader } from './delivery-body.ts'
+import { createDeliver, type IncomingDelivery } from './purchase.rule.ts'
+import { PurchaseBodySchema, PurchaseHeadersSchema, ReceiptSchema } from './purchase.schema.ts'
+import { createSupplierAccess, type Supplier } from './supplier-access.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    supplier: Supplier | null
+    delivery: IncomingDelivery | null
+  }
+}
+
+export interface PurchaseOptions {
+  readonly config: Config
+  readonly deliveries: DeliveryStore
+  readonly clock: Clock
+  readonly random: Random
+}
+
+const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config, deliveries, clock, random }) => {
+  const identify = createSupplierAccess({
+    accounts: app.accounts,
+    uses: app.keyUses,
+    bearer: config.purchaseBearer,
+    verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
+  })
+  const reader = createDeliveryReader(
+    {
+      orderId: config.orderIdPointers,
+      product: config.productPointers,
+      statusAnyCase: config.fieldCase === 'any',
+    },
+    DEEPEST,
+  )
+  const deliver = createDeliver({
+    deliveries,
+    clock,
+    newId: () => newId(clock.now(), random),
+    idempotencyDays: config.idempotencyDays,
+  })
+
+  app.decorateRequest('supplier', null)
+  app.decorateRequest('delivery', null)
+
+  const schema = {
+    summary: 'Update purchase order',
+    operationId: 'purchaseUpdate',
+    tags: ['Purchase'],
+    description: 'Delivers a purchase order. It is answered once the delivery is durable. Any Content-Type is taken.',
+    headers: PurchaseHeadersSchema,
+    body: PurchaseBodySchema,
+    response: {
+      200: successSchema(ReceiptSchema, 'The receipt'),
+      ...failures(400, 401, 403, 413, 415, 422, 500, 503),
+    },
+  }
+
+  app.post('/Purchase/update', {
+    schema,
+    onRequest: (request, _reply, done) => {
+      const proceed = (supplier: Supplier): void => {
+        request.supplier = supplier
+        request.customerId = supplier.customer.id
+        // The contract names no Content-Type, so not even a malformed one is a reason to refuse.
+        request.raw.headers['content-type'] = undefined
+        done()
+      }
+      const { apikey, authorization } = request.headers
+      const supplier = identify({ apiKey: apikey as string | undefined, authorization, address: request.ip })
+      if (supplier instanceof Promise) supplier.then(proceed, done)
+      else proceed(supplier)
+    },
+    preValidation: (request, _reply, done) => {
+      try {
+        const payload = request.body as unknown as Buffer
+        const { value, text, scan } = readJson(payload, reader.scan)
+        request.body = value as Static<typeof PurchaseBodySchema>
+        if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+          const facts = reader.facts(text, scan)
+          if ('problems' in facts) throw invalidRequest(facts.problems)
+          const idempotencyKey = request.headers['idempotency-key'] as string | undefined
+          request.delivery = { ...facts, payload, idempotencyKey }
+          request.body = { Status: facts.status }
+        }
+        done()
+      } catch (error) {
+        done(error as Error)
+      }
+    },
+    handler: async (request) => {
+      const { supplier, delivery } = request
+      if (supplier === null || delivery === null) throw new Error('a hook of this route has not run')
+      const { receiptId, status, orderId, duplicate, receivedAt } = await deliver(supplier, delivery)
+      return success({
+        ReceiptID: receiptId,
+        Status: status,
+        ...(orderId !== null && { OrderID: orderId }),
+        Duplicate: duplicate,
+        ReceivedAt: isoMilliseconds(receivedAt),
+      })
+    },
+  })
+}
+
+export const purchasePlugin = fastifyPlugin(plugin, {
+  name: 'purchase',
+  dependencies: ['token', 'customer'],
+  encapsulate: true,
+})

@@ -1,0 +1,32 @@
+import { Type } from '@sinclair/typebox'
+import { STATUS_MEANINGS } from './status.ts'
+
+const meanings = STATUS_MEANINGS.map((meaning, status) => `${status} ${meaning}`).join(', ')
+
+export const StatusSchema = Type.Integer({ minimum: 0, maximum: 3, description: `The purchase order is: ${meanings}` })
+
+export const PurchaseHeadersSchema = Type.Object({
+  ApiKey: Type.String({ description: 'The key that teslim key issue printed' }),
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      pattern: '^[\\x21-\\x7e]{1,255}$',
+      description: 'Names this delivery: sent again with the same bytes, it is answered with the first receipt',
+    }),
+  ),
+})
+
+export const PurchaseBodySchema = Type.Object(
+  { Status: StatusSchema },
+  {
+    additionalProperties: true,
+    description: 'A purchase order. Whatever it holds besides Status is kept byte for byte.',
+  },
+)
+
+export const ReceiptSchema = Type.Object({
+  ReceiptID: Type.String({ format: 'uuid', description: 'Names the delivery, and sorts by the time it came' }),
+  Status: StatusSchema,
+  OrderID: Type.Optional(Type.String({ description: 'The id of the order, where one was found' })),
+  Duplicate: Type.Boolean({ description: 'Whether it repeats an earlier one, whose receipt this is' }),
+  ReceivedAt: Type.String({ format: 'date-time', description: 'When it came, in UTC' }),
+})

@@ -1,0 +1,49 @@
+import type { Account, Accounts } from '#src/customer/accounts.ts'
+import type { KeyUses } from '#src/customer/key-uses.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { purchaseErrors } from './purchase.errors.ts'
+
+/** Who delivers, and what it may. */
+export type Supplier = Account
+
+export interface SupplierAccessDependencies {
+  readonly accounts: Accounts
+  readonly uses: KeyUses
+  /** The customer id that a bearer token stands for; throws for a token that does not verify. */
+  readonly verifyBearer: (authorization: string | undefined) => Promise<string>
+  readonly bearer: 'optional' | 'required' | 'ignored'
+}
+
+export interface SupplierCredentials {
+  readonly apiKey: string | undefined
+  readonly authorization: string | undefined
+  readonly address: string
+}
+
+/** Who delivers: the holder of the ApiKey and, if a token comes with it, of the token too. */
+export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: SupplierAccessDependencies) {
+  const needsBearer = (authorization: string | undefined): boolean =>
+    bearer === 'required' || (bearer === 'optional' && authorization !== undefined)
+
+  const identify = async ({ apiKey, authorization, address }: SupplierCredentials): Promise<Supplier> => {
+    if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
+    const account = await accounts.byApiKey(apiKey)
+    if (account === undefined) throw new AppError(purchaseErrors.keyInvalid)
+    const customerId = account.customer.id
+    if (needsBearer(authorization) && (await verifyBearer(authorization)) !== customerId) {
+      throw new AppError(purchaseErrors.tokenForeign, { customerId })
+    }
+    uses.record(account.key.id, address)
+    return account
+  }
+
+  /** A promise only where one is needed: a request that waits for one before its body is read costs a tenth more. */
+  return (credentials: SupplierCredentials): Supplier | Promise<Supplier> => {
+    const { apiKey, authorization, address } = credentials
+    if (apiKey === undefined || needsBearer(authorization)) return identify(credentials)
+    const account = accounts.cachedByApiKey(apiKey)
+    if (account === undefined) return identify(credentials)
+    uses.record(account.key.id, address)
+    return account
+  }
+}

@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto'
+import { AppError } from '#src/lib/app-error.ts'
+import type { DeliveryOutcome, NewDelivery, Receipt } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } from './delivery-batch.ts'
+import { receiptFromRow } from './delivery-sql.ts'
+
+const FIND_STATE = `
+  SELECT state_position, latest_position, digest FROM order_state WHERE customer = $1 AND order_id = $2`
+
+const INSERT_DELIVERY = `
+  INSERT INTO delivery (receipt, customer, order_id, status, received_at, echo_of, previous, payload)
+  VALUES (unhex($1, '-'), $2, $3, $4, $5, $6, $7, $8)`
+
+const INSERT_STATE = `
+  INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
+  VALUES ($1, $2, $3, $4, $5, $6)`
+
+const UPDATE_STATE = `
+  UPDATE order_state SET status = $1, state_position = $2, latest_position = $3, digest = $4
+   WHERE customer = $5 AND order_id = $6`
+
+const UPDATE_LATEST = `
+  UPDATE order_state SET latest_position = $1 WHERE customer = $2 AND order_id = $3`
+
+const FIND_FIRST = `
+  SELECT hex(receipt) AS receipt, order_id, status, received_at, payload FROM delivery WHERE position = $1`
+
+const FIND_KEY = `
+  SELECT number, position, kept_at FROM idempotency WHERE customer = $1 AND key = $2`
+
+const INSERT_KEY = `
+  INSERT INTO idempotency (customer, key, position, kept_at) VALUES ($1, $2, $3, $4)`
+
+/** At most one for each one that is inserted, so that the table shrinks without ever pausing for it. */
+const DELETE_EXPIRED_KEY = `
+  DELETE FROM idempotency WHERE number = (SELECT min(number) FROM idempotency) AND kept_at < $1`
+
+/** Writes batches of deliveries, each in one transaction. Runs in the writer worker. */
+export function deliveryWrites(database: Database) {
+  const numbers = new Map<string, number>()
+
+  const numberOf = (customerId: string): number => {
+    const known = numbers.get(customerId)
+    if (known !== undefined) return known
+    const row = database.get('SELECT number FROM customer WHERE id = $1', customerId)
+    if (row === undefined) throw new Error(`no customer ${customerId}`)
+    numbers.set(customerId, row.number as number)
+    return row.number as number
+  }
+
+  const duplicateOf = (position: number): Receipt & { payload: Uint8Array } => {
+    const row = database.get(FIND_FIRST, position) as Row
+    return { ...receiptFromRow(row), duplicate: true, payload: row.payload as Uint8Array }
+  }
+
+  const deliver = (delivery: NewDelivery): DeliveryOutcome | null => {
+    const customer = numberOf(delivery.customerId)
+    const { idempotency } = delivery
+    if (idempotency === null) return store(customer, delivery).outcome
+    const kept = database.get(FIND_KEY, customer, idempotency.key)
+    if (kept !== undefined && (kept.kept_at as number) >= idempotency.notBefore) {
+      const { payload, ...receipt } = duplicateOf(kept.position as number)
+      return Buffer.compare(payload, delivery.payload) === 0 ? receipt : 'key-reused'
+    }
+    if (kept !== undefined) database.run('DELETE FROM idempotency WHERE number = $1', kept.number as number)
+    const { position, outcome } = store(customer, delivery)
+    database.run(DELETE_EXPIRED_KEY, idempotency.notBefore)
+    database.run(INSERT_KEY, customer, idempotency.key, position, delivery.receivedAt)
+    return outcome
+  }
+
+  /** `position` is that of the first delivery of these bytes. */
+  const store = (customer: number, delivery: NewDelivery): { position: number; outcome: Receipt | null } => {
+    const { receiptId, orderId, status, receivedAt, payload } = delivery
+    const insert = (echoOf: number | null, previous: number | null): number =>
+      database.insert(INSERT_DELIVERY, receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload)
+
+    if (orderId === null) return { position: insert(null, null), outcome: null }
+    const state = database.get(FIND_STATE, customer, orderId)
+    const digest = hash('sha256', payload, 'buffer').subarray(0, 16)
+    if (state === undefined) {
+      const position = insert(null, null)
+      database.run(INSERT_STATE, customer, orderId, status, position, position, digest)
+      return { position, outcome: null }
+    }
+    const previous = state.latest_position as number
+    if (digest.equals(state.digest as Uint8Array)) {
+      const first = state.state_position as number
+      const { payload: _, ...receipt } = duplicateOf(first)
+      database.run(UPDATE_LATEST, insert(first, previous), customer, orderId)
+      return { position: first, outcome: receipt }
+    }
+    const position = insert(null, previous)
+    database.run(UPDATE_STATE, status, position, position, digest, customer, orderId)
+    return { position, outcome: null }
+  }
+
+  /** Each row within a savepoint: slower, for the batch in which one failed. */
+  const deliverApart = (deliveries: readonly NewDelivery[]): RowOutcome[] =>
+    database.transaction(() =>
+      deliveries.map((delivery) => {
+        try {
+          return database.savepoint(() => deliver(delivery))
+        } catch (error) {
+          if (error instanceof AppError) throw error
+          return { fault: String(error) }
+        }
+      }),
+    )
+
+  return {
+    deliverBatch(batch: DeliveryBatch): BatchOutcome {
+      const deliveries = unpackBatch(batch)
+      try {
+        const outcomes = database.transaction(() => deliveries.map(deliver))
+        return outcomes.every((outcome) => outcome === null) ? null : outcomes
+      } catch (error) {
+        if (error instanceof AppError) throw error
+        return deliverApart(deliveries)
+      }
+    },
+  }
+}

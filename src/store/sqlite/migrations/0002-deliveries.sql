@@ -1,0 +1,56 @@
+CREATE TABLE api_key (
+  id         TEXT    NOT NULL PRIMARY KEY,
+  customer   INTEGER NOT NULL REFERENCES customer (number),
+  hash       BLOB    NOT NULL UNIQUE, -- SHA-256
+  label      TEXT    NOT NULL,
+  created_at INTEGER NOT NULL,        -- these are milliseconds since 1970
+  expires_at INTEGER,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Apart from the key, so that recording a use does not count as a change of the account.
+CREATE TABLE api_key_use (
+  key_id  TEXT    NOT NULL PRIMARY KEY REFERENCES api_key (id),
+  used_at INTEGER NOT NULL,
+  address TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row, counted up with every change of a customer or key: replicas and caches watch it.
+CREATE TABLE account_version (
+  number INTEGER NOT NULL
+) STRICT;
+INSERT INTO account_version (number) VALUES (0);
+
+CREATE TABLE delivery (
+  position    INTEGER NOT NULL PRIMARY KEY, -- rises in the order of commits
+  receipt     BLOB    NOT NULL,             -- version 7 UUID
+  customer    INTEGER NOT NULL,
+  order_id    TEXT,
+  status      INTEGER NOT NULL,
+  received_at INTEGER NOT NULL,             -- milliseconds since 1970
+  echo_of     INTEGER,                      -- position of the delivery whose bytes these repeat
+  previous    INTEGER,                      -- position of the order's delivery before: its history is a chain
+  payload     BLOB    NOT NULL
+) STRICT;
+
+-- Receipts begin with their time, so this index grows at its end and stays cheap.
+CREATE UNIQUE INDEX delivery_receipt ON delivery (receipt);
+
+CREATE TABLE order_state (
+  customer        INTEGER NOT NULL,
+  order_id        TEXT    NOT NULL,
+  status          INTEGER NOT NULL,
+  state_position  INTEGER NOT NULL, -- the delivery that made the state
+  latest_position INTEGER NOT NULL, -- the last delivery, which may be an echo of that one
+  digest          BLOB    NOT NULL, -- first half of the SHA-256 of the state's payload
+  PRIMARY KEY (customer, order_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  number   INTEGER NOT NULL PRIMARY KEY,
+  customer INTEGER NOT NULL,
+  key      TEXT    NOT NULL,
+  position INTEGER NOT NULL, -- the delivery it came with first
+  kept_at  INTEGER NOT NULL, -- milliseconds since 1970
+  UNIQUE (customer, key)
+) STRICT;

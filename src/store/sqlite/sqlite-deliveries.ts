@@ -1,0 +1,81 @@
+import { AppError } from '#src/lib/app-error.ts'
+import { createBatcher } from '#src/lib/batcher.ts'
+import { storeErrors } from '../store.errors.ts'
+import type { Delivery, DeliveryStore, NewDelivery } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import { createPacker, type RowOutcome } from './delivery-batch.ts'
+import { receiptFromRow } from './delivery-sql.ts'
+import type { Writer } from './writer.ts'
+
+export interface QueueLimits {
+  readonly maxDeliveries: number
+  readonly maxBytes: number
+}
+
+const COLUMNS = `
+  d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of, d.payload`
+
+const BY_RECEIPT = `
+  SELECT ${COLUMNS} FROM delivery d JOIN customer c ON c.number = d.customer WHERE d.receipt = unhex($1, '-')`
+
+const STATE = `
+  SELECT hex(d.receipt) AS receipt, s.order_id, s.status, d.received_at
+    FROM order_state s JOIN delivery d ON d.position = s.state_position
+   WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
+
+const HISTORY = `
+  WITH RECURSIVE chain (position) AS (
+    SELECT latest_position FROM order_state
+     WHERE customer = (SELECT number FROM customer WHERE id = $1) AND order_id = $2
+    UNION ALL
+    SELECT d.previous FROM chain JOIN delivery d ON d.position = chain.position WHERE d.previous IS NOT NULL
+  )
+  SELECT ${COLUMNS} FROM chain JOIN delivery d ON d.position = chain.position JOIN customer c ON c.number = d.customer
+   ORDER BY d.position DESC`
+
+export interface SqliteDeliveries extends DeliveryStore {
+  drained(): Promise<void>
+}
+
+export function sqliteDeliveries(database: Database, writer: Writer, limits: QueueLimits): SqliteDeliveries {
+  const pack = createPacker()
+  const batcher = createBatcher<NewDelivery, RowOutcome>({
+    bytesOf: ({ payload }) => payload.length,
+    maxItems: limits.maxDeliveries,
+    maxBytes: limits.maxBytes,
+    whenFull: () => new AppError(storeErrors.overloaded),
+    commit: async (deliveries) =>
+      (await writer.run('deliverBatch', [pack(deliveries)])) ?? new Array<RowOutcome>(deliveries.length).fill(null),
+  })
+
+  return {
+    async deliver(delivery) {
+      const outcome = await batcher.submit(delivery)
+      if (outcome === null) {
+        const { receiptId, orderId, status, receivedAt } = delivery
+        return { receiptId, orderId, status, receivedAt, duplicate: false }
+      }
+      if (typeof outcome === 'object' && 'fault' in outcome) throw new Error(outcome.fault)
+      return outcome
+    },
+    findByReceipt: async (receiptId) => {
+      const row = database.get(BY_RECEIPT, receiptId)
+      return row && deliveryFromRow(row)
+    },
+    orderState: async (customerId, orderId) => {
+      const row = database.get(STATE, customerId, orderId)
+      if (row === undefined) return undefined
+      const { receiptId, status, receivedAt } = receiptFromRow(row)
+      return { orderId, status, receiptId, receivedAt }
+    },
+    history: async (customerId, orderId) => database.all(HISTORY, customerId, orderId).map(deliveryFromRow),
+    drained: () => batcher.drained(),
+  }
+}
+
+const deliveryFromRow = (row: Row): Delivery => ({
+  ...receiptFromRow(row),
+  position: row.position as number,
+  customerId: row.customer_id as string,
+  payload: row.payload as Uint8Array,
+})

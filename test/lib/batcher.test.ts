@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest'
+import { createBatcher } from '#src/lib/batcher.ts'
+
+/** A batcher whose commits end when the test says so. */
+function controlled({ maxItems = 100, maxBytes = 1000 } = {}) {
+  const commits: { batch: readonly string[]; end: PromiseWithResolvers<readonly string[]> }[] = []
+  let started = Promise.withResolvers<void>()
+  const batcher = createBatcher<string, string>({
+    bytesOf: (item) => item.length,
+    maxItems,
+    maxBytes,
+    whenFull: () => new Error('full'),
+    commit(batch) {
+      const end = Promise.withResolvers<readonly string[]>()
+      commits.push({ batch, end })
+      started.resolve()
+      return end.promise
+    },
+  })
+  const nextCommit = async () => {
+    await started.promise
+    started = Promise.withResolvers()
+    const { batch, end } = commits.at(-1) ?? { batch: [], end: Promise.withResolvers<readonly string[]>() }
+    return { batch, end: () => end.resolve(batch.map((item) => `${item}!`)), fail: () => end.reject(new Error('lost')) }
+  }
+  return { batcher, nextCommit, commits }
+}
+
+it('commits what arrives together in one batch, and what arrives meanwhile in the next', async () => {
+  const { batcher, nextCommit, commits } = controlled()
+  const first = [batcher.submit('a'), batcher.submit('b')]
+  const one = await nextCommit()
+  expect(one.batch).toEqual(['a', 'b'])
+  const second = [batcher.submit('c'), batcher.submit('d'), batcher.submit('e')]
+  expect(commits).toHaveLength(1)
+  one.end()
+  expect(await Promise.all(first)).toEqual(['a!', 'b!'])
+  const two = await nextCommit()
+  expect(two.batch).toEqual(['c', 'd', 'e'])
+  two.end()
+  expect(await Promise.all(second)).toEqual(['c!', 'd!', 'e!'])
+})
+
+it('fails a whole batch that could not be committed, and goes on with the next', async () => {
+  const { batcher, nextCommit } = controlled()
+  const first = Promise.allSettled([batcher.submit('a'), batcher.submit('b')])
+  const one = await nextCommit()
+  const second = batcher.submit('c')
+  one.fail()
+  expect((await first).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  ;(await nextCommit()).end()
+  expect(await second).toBe('c!')
+})
+
+it('refuses items beyond its bounds, in number and in bytes, and takes them again later', async () => {
+  const { batcher, nextCommit } = controlled({ maxItems: 2, maxBytes: 10 })
+  const first = batcher.submit('1234567890123')
+  await expect(batcher.submit('x')).rejects.toThrow('full')
+  ;(await nextCommit()).end()
+  await first
+  await batcher.drained()
+  const more = [batcher.submit('a'), batcher.submit('b')]
+  await expect(batcher.submit('c')).rejects.toThrow('full')
+  ;(await nextCommit()).end()
+  expect(await Promise.all(more)).toEqual(['a!', 'b!'])
+})
+
+it('is drained when nothing waits and nothing is under way', async () => {
+  const { batcher, nextCommit } = controlled()
+  await batcher.drained()
+  let drained = false
+  const item = batcher.submit('a')
+  const waiting = batcher.drained().then(() => {
+    drained = true
+  })
+  const one = await nextCommit()
+  expect(drained).toBe(false)
+  one.end()
+  await item
+  await waiting
+  expect(drained).toBe(true)
+})

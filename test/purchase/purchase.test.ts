@@ -1,0 +1,532 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import type { InjectOptions } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { makeApiKey } from '#src/customer/api-key.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
+
+const failure = (errorCode: string, more = {}) => ({
+  data: null,
+  success: false,
+  message: expect.any(String),
+  errorCode,
+  requestId: expect.any(String),
+  ...more,
+})
+
+/** A customer with a key, and a way to deliver under it. */
+async function supplier(service: TestApp, authority = ['*'], lifetime?: number) {
+  const { store, customers, clock } = service
+  const customer = await addCustomer(service, { authority })
+  const apiKeys = createApiKeys({ store, customers, clock, random: systemRandom })
+  const { key, view } = await apiKeys.issue(customer.id, 'test', lifetime)
+  const deliver = (payload: string | Buffer | object | undefined, headers = {}, more: InjectOptions = {}) =>
+    service.app.inject({
+      method: 'POST',
+      url: '/Purchase/update',
+      headers: { ApiKey: key, ...headers },
+      ...(payload !== undefined && {
+        payload: typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload),
+      }),
+      ...more,
+    })
+  return { customer, apiKeys, key, keyId: view.id, deliver }
+}
+
+const service = await testApp()
+const { store, clock, log } = service
+const main = await supplier(service)
+const { deliver } = main
+
+/** How many deliveries an order has. */
+const historyOf = (orderId: string, customerId = main.customer.id) => store.deliveries.history(customerId, orderId)
+const text = (payload: Uint8Array | undefined): string => Buffer.from(payload ?? []).toString('utf8')
+
+describe('a delivery', () => {
+  it('is answered with a receipt, and is stored under it with its exact bytes', async () => {
+    const body = '{ "OrderID":"PO-1",\t"Status":2.0, "n":12345678901234567890, "d":1, "d":2, "e":"\\u0041\\ud800" }\r\n'
+    const answer = await deliver(body)
+    expect(answer.statusCode).toBe(200)
+    const { data, ...rest } = answer.json()
+    expect(rest).toEqual({ success: true, message: 'OK' })
+    expect(data).toEqual({
+      ReceiptID: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      Status: 2,
+      OrderID: 'PO-1',
+      Duplicate: false,
+      ReceivedAt: new Date(clock.now()).toISOString(),
+    })
+    const stored = await store.deliveries.findByReceipt(data.ReceiptID)
+    expect(text(stored?.payload)).toBe(body)
+    expect(stored).toMatchObject({ customerId: main.customer.id, orderId: 'PO-1', status: 2, duplicate: false })
+    expect(await store.deliveries.orderState(main.customer.id, 'PO-1')).toEqual({
+      orderId: 'PO-1',
+      status: 2,
+      receiptId: data.ReceiptID,
+      receivedAt: clock.now(),
+    })
+  })
+
+  it.each([
+    ['application/x-www-form-urlencoded'],
+    ['text/plain; charset=latin1'],
+    ['multipart/form-data; boundary=x'],
+    ['nonsense;;='],
+    [''],
+    [undefined],
+  ])('is taken with Content-Type %j', async (type) => {
+    const answer = await deliver('{"Status":1}', type === undefined ? {} : { 'content-type': type })
+    expect(answer.json()).toMatchObject({ success: true, data: { Status: 1 } })
+  })
+
+  it('is taken at any spelling of its path, header and Status', async () => {
+    const answer = await deliver('\ufeff{"sTATUS":3}', {}, { url: '/PURCHASE/Update/' })
+    expect(answer.json()).toMatchObject({ success: true, data: { Status: 3 } })
+    const { payload } = (await store.deliveries.findByReceipt(answer.json().data.ReceiptID)) ?? {}
+    expect(text(payload)).toBe('\ufeff{"sTATUS":3}')
+  })
+
+  it('leaves a log line with the customer, and neither key nor payload', async () => {
+    log.length = 0
+    await deliver({ Status: 1, OrderID: 'secret-order', Note: 'secret note' })
+    expect(log).toMatchObject([
+      { route: '/Purchase/update', status: 200, customerId: main.customer.id, errorCode: null },
+    ])
+    expect(JSON.stringify(log)).not.toMatch(/tsl_|secret/)
+  })
+
+  it('is stored byte for byte, whatever else the object holds', async () => {
+    const rest = fc.dictionary(
+      fc.string({ unit: 'binary' }).filter((key) => key.toLowerCase() !== 'status' && key !== '__proto__'),
+      fc.jsonValue({ depthSize: 'medium' }),
+      { noNullPrototype: true },
+    )
+    const spelling = fc.constantFrom(undefined, 2, '\t')
+    await fc.assert(
+      fc.asyncProperty(
+        rest,
+        fc.integer({ min: 0, max: 3 }),
+        fc.nat(3),
+        spelling,
+        async (fields, status, at, indent) => {
+          const members = Object.entries(fields)
+          members.splice(at, 0, ['Status', status])
+          const body = JSON.stringify(Object.fromEntries(members), undefined, indent)
+          const answer = await deliver(body)
+          expect([answer.statusCode, answer.payload]).toEqual([200, expect.any(String)])
+          const stored = await store.deliveries.findByReceipt(answer.json().data.ReceiptID)
+          expect(text(stored?.payload)).toBe(body)
+          expect(stored?.status).toBe(status)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('what is not an object with a Status', () => {
+  const lastPosition = async (): Promise<number> => {
+    const { data } = (await deliver({ Status: 1 })).json()
+    return (await store.deliveries.findByReceipt(data.ReceiptID))?.position ?? 0
+  }
+
+  it('is a 400 and stores nothing, whatever it is', async () => {
+    const before = await lastPosition()
+    const wrong = fc
+      .oneof(
+        fc.jsonValue(),
+        fc.record({ Status: fc.oneof(fc.integer({ min: 4 }), fc.integer({ max: -1 }), fc.string(), fc.jsonValue()) }),
+      )
+      .filter((value) => {
+        const { Status } = (value ?? {}) as { Status?: unknown }
+        return Array.isArray(value) || ![0, 1, 2, 3].includes(Status as number)
+      })
+    await fc.assert(
+      fc.asyncProperty(wrong, async (value) => {
+        const answer = await deliver(JSON.stringify(value))
+        expect([answer.statusCode, answer.json().success]).toEqual([400, false])
+      }),
+    )
+    expect(await lastPosition()).toBe(before + 1)
+  })
+
+  it.each([['"1"'], ['[1]'], ['true'], ['""'], ['null'], ['{}'], ['4'], ['-1'], ['1.5'], ['3.0000000000000000001']])(
+    '(Status %s) names the field and what it must be',
+    async (token) => {
+      const answer = await deliver(`{"Status":${token}}`)
+      expect(answer.statusCode).toBe(400)
+      const errors = [{ path: '/Status', message: 'must be an integer from 0 to 3' }]
+      expect(answer.json()).toEqual(failure('INVALID_REQUEST', { errors }))
+    },
+  )
+
+  it.each([
+    ['{"OrderID":"x"}', [{ path: '/Status', message: 'is required' }]],
+    ['{"Status":1,"status":1}', [{ path: '/Status', message: 'is sent more than once' }]],
+    ['{"Status":1,"Status":1}', [{ path: '/Status', message: 'is sent more than once' }]],
+    ['[{"Status":1}]', [{ path: '', message: 'must be object' }]],
+    ['1', [{ path: '', message: 'must be object' }]],
+    [`{"Status":1,"OrderID":"${'x'.repeat(201)}"}`, [{ path: '/OrderID', message: 'is longer than 200 characters' }]],
+  ])('%j is a 400', async (body, errors) => {
+    expect((await deliver(body)).json()).toEqual(failure('INVALID_REQUEST', { errors }))
+  })
+
+  it.each([
+    ['Status=1', 'BODY_NOT_JSON'],
+    ['{"Status":1', 'BODY_NOT_JSON'],
+    ['{"Status":01}', 'BODY_NOT_JSON'],
+    ['{"Status":1,}', 'BODY_NOT_JSON'],
+    ['{"Status":1}{"Status":2}', 'BODY_NOT_JSON'],
+    [Buffer.from('{"Status":1,"a":"\xff"}', 'latin1'), 'BODY_NOT_UTF8'],
+    [`{"Status":1,"a":${'['.repeat(64)}${']'.repeat(64)}}`, 'BODY_TOO_DEEP'],
+    ['{"Status":1,"__proto__":1}', 'FORBIDDEN_KEY'],
+    ['', 'BODY_MISSING'],
+    [undefined, 'BODY_MISSING'],
+  ])('%j is a 400', async (body, errorCode) => {
+    const answer = await deliver(body)
+    expect([answer.statusCode, answer.json()]).toEqual([400, failure(errorCode)])
+  })
+
+  it('TESLIM_FIELD_CASE=exact takes only Status', async () => {
+    const exact = await supplier(await testApp({ TESLIM_FIELD_CASE: 'exact' }))
+    expect((await exact.deliver('{"status":1,"Status":2,"orderid":"a"}')).json()).toMatchObject({
+      data: { Status: 2, OrderID: 'a' },
+    })
+    expect((await exact.deliver('{"status":1}')).statusCode).toBe(400)
+  })
+})
+
+describe('the order id', () => {
+  it.each([
+    ['{"Status":1,"PurchaseOrderID":"A"}', 'A'],
+    ['{"Status":1,"OrderID":"low","PURCHASEID":"high"}', 'high'],
+    ['{"Status":1,"ordernumber":12345678901234567890}', '12345678901234567890'],
+    ['{"Status":1,"OrderNumber":1.50e1}', '1.50e1'],
+    ['{"Status":1,"OrderID":"\\u00e7ay \\"1\\""}', 'çay "1"'],
+    ['{"Status":1,"OrderID":"first","orderId":"last"}', 'last'],
+    ['{"Status":1,"OrderID":"nul \\u0000"}', 'nul \\u0000'],
+    ['{"Status":1,"OrderID":"lone \\ud800"}', 'lone \\ud800'],
+    ['{"Status":1,"OrderID":""}', undefined],
+    ['{"Status":1,"OrderID":null,"Order":{"OrderID":"deep"}}', undefined],
+    ['{"Status":1,"OrderID":{"a":1}}', undefined],
+    ['{"Status":1}', undefined],
+  ])('of %s is %j', async (body, orderId) => {
+    const { data } = (await deliver(body)).json()
+    expect(data.OrderID).toBe(orderId)
+    if (orderId !== undefined) expect(await historyOf(orderId)).toHaveLength(1)
+  })
+
+  it('is looked for where TESLIM_ORDER_ID_POINTERS says', async () => {
+    const other = await supplier(await testApp({ TESLIM_ORDER_ID_POINTERS: '/Header/Lines/*/No, /X' }))
+    const { data } = (await other.deliver('{"Status":1,"OrderID":"a","X":"x","header":{"lines":[{},{"no":7}]}}')).json()
+    expect(data.OrderID).toBe('7')
+  })
+})
+
+describe('the state of an order', () => {
+  const stateOf = async (orderId: string) => (await store.deliveries.orderState(main.customer.id, orderId))?.status
+
+  it('follows the last delivery received, whatever the transition', async () => {
+    for (const status of [2, 0, 1, 3, 0, 2]) {
+      await deliver({ OrderID: 'steps', Status: status })
+      expect(await stateOf('steps')).toBe(status)
+    }
+    expect((await historyOf('steps')).map(({ status }) => status)).toEqual([2, 0, 3, 1, 0, 2])
+  })
+
+  it('is left alone by an echo, which is kept and answered with the first receipt', async () => {
+    const first = (await deliver({ OrderID: 'echo', Status: 1 })).json().data
+    clock.time += 1000
+    for (let i = 0; i < 3; i++) {
+      const echo = (await deliver({ OrderID: 'echo', Status: 1 })).json().data
+      expect(echo).toEqual({ ...first, Duplicate: true })
+    }
+    const history = await historyOf('echo')
+    expect(history.map(({ duplicate }) => duplicate)).toEqual([true, true, true, false])
+    expect(new Set(history.map(({ receiptId }) => receiptId)).size).toBe(4)
+    expect((await store.deliveries.orderState(main.customer.id, 'echo'))?.receiptId).toBe(first.ReceiptID)
+  })
+
+  it('1, 2, 1 are three events, and other bytes of the same meaning are no echo', async () => {
+    const bodies = [
+      '{"OrderID":"o","Status":1}',
+      '{"OrderID":"o","Status":2}',
+      '{"OrderID":"o","Status":1}',
+      '{"OrderID":"o", "Status":1}',
+    ]
+    for (const body of bodies) expect((await deliver(body)).json().data.Duplicate).toBe(false)
+    expect((await historyOf('o')).map(({ payload }) => text(payload))).toEqual(bodies.toReversed())
+  })
+
+  it('of one customer is not seen or changed by another with the same order id', async () => {
+    const other = await supplier(service)
+    const mine = (await deliver({ OrderID: 'shared', Status: 1 })).json().data
+    const theirs = (await other.deliver({ OrderID: 'shared', Status: 1 })).json().data
+    expect(theirs).toMatchObject({ Duplicate: false })
+    await other.deliver({ OrderID: 'shared', Status: 0 })
+    expect(await historyOf('shared')).toHaveLength(1)
+    expect(await store.deliveries.orderState(main.customer.id, 'shared')).toMatchObject({
+      status: 1,
+      receiptId: mine.ReceiptID,
+    })
+    expect(await historyOf('shared', other.customer.id)).toHaveLength(2)
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  const under = (key: string) => ({ 'Idempotency-Key': key })
+
+  it('sent 50 times at once yields one delivery and 50 equal receipts', async () => {
+    const body = { OrderID: 'fifty', Status: 1 }
+    const answers = await Promise.all(Array.from({ length: 50 }, () => deliver(body, under('k-50'))))
+    const receipts = answers.map((answer) => answer.json().data)
+    const { Duplicate: _, ...receipt } = receipts[0]
+    for (const one of receipts) expect(one).toEqual({ ...receipt, Duplicate: expect.any(Boolean) })
+    expect(receipts.filter(({ Duplicate }) => !Duplicate)).toHaveLength(1)
+    expect(await historyOf('fifty')).toHaveLength(1)
+  })
+
+  it('with other bytes is a 422 and stores nothing', async () => {
+    await deliver({ OrderID: 'reuse', Status: 1 }, under('k-reuse'))
+    const answer = await deliver({ OrderID: 'reuse', Status: 2 }, under('k-reuse'))
+    expect([answer.statusCode, answer.json()]).toEqual([422, failure('IDEMPOTENCY_KEY_REUSED')])
+    expect(await historyOf('reuse')).toHaveLength(1)
+  })
+
+  it('finds its receipt after the order has moved on, and changes nothing', async () => {
+    const first = (await deliver({ OrderID: 'late', Status: 1 }, under('k-late'))).json().data
+    await deliver({ OrderID: 'late', Status: 2 })
+    expect((await deliver({ OrderID: 'late', Status: 1 }, under('k-late'))).json().data).toEqual({
+      ...first,
+      Duplicate: true,
+    })
+    expect(await store.deliveries.orderState(main.customer.id, 'late')).toMatchObject({ status: 2 })
+  })
+
+  it('of an echo answers with the first receipt, then and later', async () => {
+    const first = (await deliver({ OrderID: 'both', Status: 1 })).json().data
+    for (let i = 0; i < 2; i++) {
+      const again = (await deliver({ OrderID: 'both', Status: 1 }, under('k-both'))).json().data
+      expect(again).toEqual({ ...first, Duplicate: true })
+    }
+    expect(await historyOf('both')).toHaveLength(2)
+  })
+
+  it('of another customer is another key', async () => {
+    const other = await supplier(service)
+    await deliver({ Status: 1 }, under('k-shared'))
+    expect((await other.deliver({ Status: 2 }, under('k-shared'))).json().data.Duplicate).toBe(false)
+  })
+
+  it('is forgotten after TESLIM_IDEMPOTENCY_DAYS', async () => {
+    await deliver({ OrderID: 'week', Status: 1 }, under('k-week'))
+    clock.time += 7 * 86_400_000
+    expect((await deliver({ OrderID: 'week', Status: 2 }, under('k-week'))).statusCode).toBe(422)
+    clock.time += 1
+    expect((await deliver({ OrderID: 'week', Status: 2 }, under('k-week'))).json().data.Duplicate).toBe(false)
+    expect((await deliver({ OrderID: 'week', Status: 2 }, under('k-week'))).json().data.Duplicate).toBe(true)
+  })
+
+  it.each(['', ' ', 'a b', 'ü', 'x'.repeat(256)])('%j is a 400', async (key) => {
+    const answer = await deliver({ Status: 1 }, under(key))
+    expect(answer.json()).toMatchObject({ errorCode: 'INVALID_REQUEST', errors: [{ path: 'headers/idempotency-key' }] })
+  })
+})
+
+describe('authority', () => {
+  const products = (...skus: unknown[]) => ({ Status: 1, Products: skus.map((Sku) => ({ Sku })) })
+
+  it.each([
+    [['SKU-*'], products('SKU-1', 'SKU-2')],
+    [['SKU-1', '42'], { ...products('SKU-1', 42), ProductID: 42 }],
+    [['*'], { Status: 1 }],
+    [['*'], products('anything')],
+  ])('%j covers %j', async (authority, body) => {
+    const one = await supplier(service, authority)
+    expect((await one.deliver(body)).statusCode).toBe(200)
+  })
+
+  it.each([
+    [[], products('A'), ['A']],
+    [['A'], products('A', 'B', 'C', 'B'), ['B', 'C']],
+    [['A-*'], products('A', 'a-1', 'A-1'), ['A', 'a-1']],
+    [['A'], { Status: 1, productid: 'A', PRODUCTCODE: 'X' }, ['X']],
+    [['1'], { Status: 1, ProductID: 10 }, ['10']],
+    [['A'], '{"Status":1,"ProductID":"B","ProductID":"A"}', ['B']],
+    [['A'], '{"Status":1,"Product\\u0049D":"B"}', ['B']],
+  ])('%j does not cover %j: 403 names what is not covered', async (authority, body, refused) => {
+    const one = await supplier(service, authority)
+    log.length = 0
+    const answer = await one.deliver(body)
+    expect(answer.statusCode).toBe(403)
+    expect(answer.json()).toEqual(
+      failure('PRODUCT_NOT_AUTHORIZED', {
+        message: `Not within the authority of this ApiKey: ${refused.join(', ')}.`,
+        errors: refused.map((product) => ({ path: '', message: `product ${product} is not within the authority` })),
+      }),
+    )
+    expect(log).toMatchObject([{ status: 403, errorCode: 'PRODUCT_NOT_AUTHORIZED', customerId: one.customer.id }])
+  })
+
+  it.each([[{ Status: 1 }], [{ Status: 1, Products: [] }], [products('')], [products(null, {})]])(
+    'of less than * does not cover %j, which names no product',
+    async (body) => {
+      const one = await supplier(service, ['SKU-*'])
+      expect((await one.deliver(body)).json()).toMatchObject({ errorCode: 'PRODUCT_NOT_AUTHORIZED' })
+    },
+  )
+
+  it('that is refused leaves no history', async () => {
+    const one = await supplier(service, ['A'])
+    await one.deliver({ ...products('B'), OrderID: 'refused' })
+    expect(await historyOf('refused', one.customer.id)).toEqual([])
+  })
+
+  it('changes within a second', async () => {
+    const one = await supplier(service, ['A'])
+    expect((await one.deliver(products('B'))).statusCode).toBe(403)
+    await service.customers.allow(one.customer.id, ['B'])
+    clock.time += 999
+    expect((await one.deliver(products('B'))).statusCode).toBe(200)
+  })
+})
+
+describe('an ApiKey', () => {
+  const refused = async (key: string | undefined, errorCode: string) => {
+    const headers: Record<string, string> = key === undefined ? {} : { ApiKey: key }
+    const answer = await service.app.inject({ method: 'POST', url: '/Purchase/update', headers, payload: 'not read' })
+    expect([answer.statusCode, answer.json()]).toEqual([401, failure(errorCode)])
+    expect(answer.headers['www-authenticate']).toBe('ApiKey realm="teslim"')
+    const { requestId: _, ...body } = answer.json()
+    return body
+  }
+
+  it('that is missing is a 401 of its own, before the body is looked at', async () => {
+    await refused(undefined, 'API_KEY_MISSING')
+  })
+
+  it('that is unknown, mistyped, doubled, expired, revoked, or of a disabled customer is the same 401', async () => {
+    const expired = await supplier(service, ['*'], 1000)
+    const revoked = await supplier(service)
+    const disabled = await supplier(service)
+    for (const one of [expired, revoked, disabled]) expect((await one.deliver({ Status: 1 })).statusCode).toBe(200)
+    clock.time += 1000
+    await revoked.apiKeys.revoke(revoked.keyId)
+    await service.customers.disable(disabled.customer.id)
+    const keys = [
+      makeApiKey(systemRandom),
+      `${main.key.slice(0, -1)}${main.key.endsWith('a') ? 'b' : 'a'}`,
+      `${main.key}, ${main.key}`,
+      main.key.toLowerCase(),
+      ` ${main.key.slice(4)}`,
+      'x',
+      '',
+      expired.key,
+      revoked.key,
+      disabled.key,
+    ]
+    const bodies = []
+    for (const key of keys) bodies.push(await refused(key, 'API_KEY_INVALID'))
+    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1)
+  })
+
+  it('in the address is ignored', async () => {
+    const url = `/Purchase/update?ApiKey=${main.key}`
+    expect((await service.app.inject({ method: 'POST', url, payload: '{"Status":1}' })).statusCode).toBe(401)
+  })
+
+  it('is one of several that live at once', async () => {
+    const { key } = await main.apiKeys.issue(main.customer.id, 'second')
+    const { view } = await main.apiKeys.issue(main.customer.id, 'third')
+    await main.apiKeys.revoke(view.id)
+    expect((await deliver({ Status: 1 }, { ApiKey: key })).statusCode).toBe(200)
+    expect((await deliver({ Status: 1 })).statusCode).toBe(200)
+  })
+
+  it('that is mistyped is refused without a look-up', async () => {
+    const { findByHash } = store.apiKeys
+    let lookUps = 0
+    const counting = (hash: Uint8Array) => {
+      lookUps++
+      return findByHash(hash)
+    }
+    Object.assign(store.apiKeys, { findByHash: counting })
+    await refused(`${main.key.slice(0, 10)}${main.key[10] === 'x' ? 'y' : 'x'}${main.key.slice(11)}`, 'API_KEY_INVALID')
+    expect(lookUps).toBe(0)
+    await refused(makeApiKey(systemRandom), 'API_KEY_INVALID')
+    expect(lookUps).toBe(1)
+    Object.assign(store.apiKeys, { findByHash })
+  })
+
+  it('is stored as its SHA-256 only, and its last use is written down', async () => {
+    const one = await supplier(service)
+    await one.deliver({ Status: 1 }, {}, { remoteAddress: '10.1.2.3' })
+    await service.app.keyUses.flush()
+    const [stored] = await store.apiKeys.list(one.customer.id)
+    expect(Buffer.from(stored?.hash ?? [])).toEqual(createHash('sha256').update(one.key).digest())
+    expect(stored?.lastUse).toEqual({ keyId: one.keyId, usedAt: clock.now(), address: '10.1.2.3' })
+  })
+})
+
+describe('a bearer token on a delivery', () => {
+  const tokenOf = async (to: TestApp, email: string): Promise<string> =>
+    (await to.login({ Email: email, Password: PASSWORD })).json().data.Token
+
+  it('is optional, but must be valid and of the same customer when it is sent', async () => {
+    const other = await supplier(service)
+    const bearer = async (authorization: string) => {
+      const answer = await deliver({ Status: 1 }, { authorization })
+      return [answer.statusCode, answer.json().errorCode, answer.headers['www-authenticate']]
+    }
+    const invalid = 'Bearer realm="teslim", error="invalid_token"'
+    expect(await bearer(`Bearer ${await tokenOf(service, main.customer.email)}`)).toEqual([200, undefined, undefined])
+    expect(await bearer(`bearer ${await tokenOf(service, main.customer.email)}`)).toEqual([200, undefined, undefined])
+    expect(await bearer(`Bearer ${await tokenOf(service, other.customer.email)}`)).toEqual([
+      401,
+      'TOKEN_FOREIGN',
+      invalid,
+    ])
+    expect(await bearer('Bearer x.y.z')).toEqual([401, 'TOKEN_MALFORMED', invalid])
+    expect(await bearer('Basic eDp5')).toEqual([401, 'TOKEN_MALFORMED', invalid])
+    expect(await bearer('')).toEqual([401, 'TOKEN_MALFORMED', invalid])
+  })
+
+  it('is required or ignored when TESLIM_PURCHASE_BEARER says so', async () => {
+    const strict = await testApp({ TESLIM_PURCHASE_BEARER: 'required' })
+    const one = await supplier(strict)
+    const answer = await one.deliver({ Status: 1 })
+    expect([answer.statusCode, answer.json().errorCode]).toEqual([401, 'TOKEN_MISSING'])
+    expect(answer.headers['www-authenticate']).toBe('Bearer realm="teslim"')
+    const authorization = `Bearer ${await tokenOf(strict, one.customer.email)}`
+    expect((await one.deliver({ Status: 1 }, { authorization })).statusCode).toBe(200)
+    const lax = await supplier(await testApp({ TESLIM_PURCHASE_BEARER: 'ignored' }))
+    expect((await lax.deliver({ Status: 1 }, { authorization: 'Bearer x' })).statusCode).toBe(200)
+  })
+})
+
+describe('when more arrives than can be stored', () => {
+  it('the rest is a 503 with Retry-After, and nothing of it is kept', async () => {
+    const small = await testApp({ TESLIM_QUEUE_DELIVERIES: '5' })
+    const one = await supplier(small)
+    await one.deliver({ Status: 1 })
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, number) => one.deliver({ Status: 1, OrderID: `many-${number}` })),
+    )
+    const [taken, turnedAway] = [
+      answers.filter((a) => a.statusCode === 200),
+      answers.filter((a) => a.statusCode === 503),
+    ]
+    expect(taken.length + turnedAway.length).toBe(40)
+    expect(turnedAway.length).toBeGreaterThan(0)
+    for (const answer of turnedAway) {
+      expect([answer.headers['retry-after'], answer.json()]).toEqual(['1', failure('STORE_OVERLOADED')])
+    }
+    const kept = await Promise.all(
+      answers.map((_, number) => small.store.deliveries.orderState(one.customer.id, `many-${number}`)),
+    )
+    expect(kept.map((state) => state !== undefined)).toEqual(answers.map((answer) => answer.statusCode === 200))
+    expect((await one.deliver({ Status: 1 })).statusCode).toBe(200)
+  })
+})
