@@ -8,6 +8,10 @@ if (Number(process.versions.node.split('.')[0]) < 26) {
   process.exitCode = 1
 } else {
   const { enableCompileCache } = await import('node:module')
-  enableCompileCache(new URL('../node_modules/.cache/teslim', import.meta.url).pathname)
+  const { fileURLToPath } = await import('node:url')
+  const folder = fileURLToPath(new URL('../node_modules/.cache/teslim', import.meta.url))
+  // The variable is for worker threads, which do not inherit the call.
+  process.env.NODE_COMPILE_CACHE ??= folder
+  enableCompileCache(process.env.NODE_COMPILE_CACHE)
   await import('../src/main.ts')
 }

@@ -4,4 +4,5 @@ if (Number(process.versions.node.split('.')[0]) >= 26) {
   process.argv[2] = '--help'
   await import('../bin/teslim.js')
   await import('../src/app.ts')
+  await import('../src/store/sqlite/writer-worker.ts')
 }

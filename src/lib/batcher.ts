@@ -23,7 +23,10 @@ interface Waiting<Item, Outcome> {
 }
 
 /** A batch this large is worth a commit by itself; a smaller one waits for the turn in which nothing more arrives. */
-const WORTHWHILE = 32
+const WORTHWHILE = 28
+
+/** One that commits and one that waits for it to end, so that whoever commits never waits for us. */
+export const MOST_UNDER_WAY = 2
 
 /** The share of the queue that one batch may take, so that the next can form while it commits. */
 const BATCH_ITEMS = 512
@@ -37,7 +40,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   const { commit, bytesOf, maxItems, maxBytes, whenFull } = options
   let queue: Waiting<Item, Outcome>[] = []
   let queuedBytes = 0
-  let committing = false
+  let underWay = 0
   let looking = false
   let idle = Promise.withResolvers<void>()
   idle.resolve()
@@ -56,7 +59,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   const commitBatch = async (): Promise<void> => {
-    committing = true
+    underWay++
     const batch = takeBatch()
     try {
       const outcomes = await commit(batch.map(({ item }) => item))
@@ -65,15 +68,15 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       for (const { reject } of batch) reject(error)
     }
     for (const { item } of batch) queuedBytes -= bytesOf(item)
-    committing = false
-    if (queue.length === 0) idle.resolve()
-    else lookAfter(0)
+    underWay--
+    if (queue.length > 0) lookAfter(0)
+    else if (underWay === 0) idle.resolve()
   }
 
   /** Commits at once what is worth it, and the rest after the first turn in which nothing was added. */
   const lookAfter = (seen: number): void => {
-    if (committing) return
     const { length } = queue
+    if (underWay === MOST_UNDER_WAY || (underWay > 0 && length < WORTHWHILE)) return
     if (length >= WORTHWHILE || (length > 0 && length === seen)) void commitBatch()
     else if (length > 0 && !looking) {
       looking = true
@@ -90,7 +93,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       // One item of any size is taken by an empty queue.
       const full = queue.length >= maxItems || (queuedBytes > 0 && queuedBytes + bytes > maxBytes)
       if (full) return Promise.reject(whenFull())
-      if (queue.length === 0 && !committing) idle = Promise.withResolvers()
+      if (queue.length === 0 && underWay === 0) idle = Promise.withResolvers()
       queuedBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
       queue.push({ item, resolve, reject })

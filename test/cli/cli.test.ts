@@ -109,6 +109,57 @@ describe('customers on the command line', () => {
   })
 })
 
+describe('API keys on the command line', () => {
+  const view = {
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    customerId: expect.any(String),
+    label: 'erp',
+    state: 'live',
+    createdAt: expect.stringMatching(/Z$/),
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    lastUsedFrom: null,
+  }
+  const issue = ['key', 'issue', '--customer', 'a@b.co', '--label', 'erp']
+  beforeEach(() => run([...add, '--generate']))
+
+  it('are issued once, listed without the key, and revoked', async () => {
+    const { key, ...issued } = await json([...issue, '--expires', '90d'])
+    expect(key).toMatch(/^tsl_[0-9A-Za-z]{38}$/)
+    expect(issued).toEqual({ ...view, expiresAt: expect.any(String) })
+    expect(Date.parse(issued.expiresAt) - Date.parse(issued.createdAt)).toBe(90 * 86_400_000)
+    const listed = await run(['key', 'list', '--customer', 'a@b.co', '--json'])
+    expect(JSON.parse(listed.stdout)).toEqual([{ ...issued, customer: 'a@b.co' }])
+    expect(listed.stdout + (await run(['key', 'list'])).stdout).not.toContain(key)
+    const revoked = await json(['key', 'revoke', issued.id])
+    expect(revoked).toEqual({ ...issued, state: 'revoked', revokedAt: expect.any(String) })
+    expect(await json(['key', 'revoke', issued.id])).toEqual(revoked)
+  })
+
+  it('are printed for people with what to do next', async () => {
+    const { stdout } = await run(issue)
+    expect(stdout).toMatch(
+      /^tsl_\S{38}\n {2}shown this once; valid until it is revoked; to revoke it: teslim key revoke \S{36}\n$/,
+    )
+    expect((await run(['key', 'list'])).stdout).toMatch(/^id +customer +label +state +expires +last used +from\n/)
+  })
+
+  it.each([
+    [['key', 'issue', '--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
+    [[...issue, '--expires', 'soon'], 2, '--expires takes a time such as 90d, 24h or 30m, not "soon"'],
+    [[...issue, '--expires', '0d'], 2, '--expires takes a time'],
+    [[...issue, '--label', 'a\nb'], 2, 'A label is at most 100 characters'],
+    [['key', 'revoke', 'no-key'], 1, 'There is no API key "no-key".'],
+    [['key', 'list', '--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
+  ])('%j say what is wrong', async (args, expected, line) => {
+    const { status, stdout, stderr } = await run(args)
+    expect([status, stdout]).toEqual([expected, ''])
+    expect(stderr).toContain(line)
+    expect(await json(['key', 'list'])).toEqual([])
+  })
+})
+
 describe('help', () => {
   it('lists every command', async () => {
     const { status, stdout, stderr } = await run(['--help'])
@@ -157,7 +208,7 @@ describe('teslim config', () => {
 
 describe('teslim migrate', () => {
   it('says what it applied, once', async () => {
-    expect(await json(['migrate'])).toEqual({ applied: ['0001-accounts'] })
+    expect(await json(['migrate'])).toEqual({ applied: ['0001-accounts', '0002-deliveries'] })
     expect(await json(['migrate'])).toEqual({ applied: [] })
     expect((await run(['migrate'])).stdout).toBe('sqlite:./data/teslim.db is up to date.\n')
   })

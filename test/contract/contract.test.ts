@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { systemRandom } from '#src/lib/random.ts'
 import { contractYaml } from '../../tools/contract.ts'
 import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
 
@@ -14,6 +17,8 @@ interface Schema {
   readonly required?: string[]
   readonly items?: Schema
   readonly pattern?: string
+  readonly minimum?: number
+  readonly maximum?: number
 }
 
 interface Operation {
@@ -36,8 +41,10 @@ it('openapi.yaml is what the registered routes say', async () => {
 
 describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
   const service = await testApp()
-  const { email } = await addCustomer(service)
-  const ajv = new Ajv2020({ strict: false })
+  const { customers, store, clock } = service
+  const { email } = await addCustomer(service, { authority: ['A', 'B-*', '*'] })
+  const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(email, 'fuzz')
+  const ajv = addFormats.default(new Ajv2020({ strict: false }))
   ajv.addSchema(contract, 'contract')
 
   const fitting = (schema: Schema): fc.Arbitrary<unknown> => {
@@ -51,7 +58,7 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
       case 'array':
         return fc.array(fitting(schema.items ?? {}), { maxLength: 5 })
       case 'integer':
-        return fc.integer()
+        return fc.integer({ min: schema.minimum ?? -5, max: schema.maximum ?? 5 })
       case 'boolean':
         return fc.boolean()
       default:
@@ -79,7 +86,11 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
       .filter((parameter) => parameter.in === 'header')
       .map(({ name, schema }) => [name, fc.oneof(fitting(schema) as fc.Arbitrary<string>, visible)] as const)
     const type = fc.constantFrom('application/json', 'application/json', 'application/json', 'text/plain', 'x')
-    return fc.record({ 'content-type': type, ...Object.fromEntries(own) }, { requiredKeys: ['content-type'] })
+    const known = fc.constantFrom(key, key, key, 'tsl_unknown')
+    return fc.record(
+      { 'content-type': type, ...Object.fromEntries(own), ApiKey: known },
+      { requiredKeys: ['content-type'] },
+    )
   }
 
   it.each(operations)('$method $path', async ({ path, method, operation }) => {

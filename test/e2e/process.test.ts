@@ -30,13 +30,20 @@ const addCustomer = (env = {}) =>
   teslim(['customer', 'add', '--email', 'a@b.co', '--api', '--password-stdin'], { cwd, env, stdin: PASSWORD })
 
 describe('the first run', () => {
-  it('makes a sandbox customer and prints a curl command that works as pasted', async () => {
+  it('makes a sandbox customer and prints two curl commands that work as pasted', async () => {
     const server = await serve({ cwd })
-    const [, command = ''] = await server.printed(/^ *(curl .+)$/m)
-    const shell = spawn('sh', ['-c', `${command} -w '\\n%{http_code}'`])
-    const [body = '', status] = (await text(shell.stdout)).split('\n')
-    expect(status).toBe('200')
-    expect(JSON.parse(body)).toMatchObject({ success: true, data: { Token: expect.any(String) } })
+    await server.printed(/curl .*\/Purchase\/update.*\n/)
+    const commands = server.output().match(/curl .+/g) ?? []
+    expect(commands).toHaveLength(2)
+    const answers = commands.map(async (command) => {
+      const shell = spawn('sh', ['-c', `${command} -w '\\n%{http_code}'`])
+      const [body = '', status] = (await text(shell.stdout)).split('\n')
+      return [status, JSON.parse(body)]
+    })
+    expect(await Promise.all(answers)).toMatchObject([
+      ['200', { success: true, data: { Token: expect.any(String) } }],
+      ['200', { success: true, data: { ReceiptID: expect.any(String), OrderID: 'PO-1', Status: 2 } }],
+    ])
     expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
   })
 
@@ -202,7 +209,7 @@ describe('what goes wrong at the start is one clear line', () => {
 })
 
 describe('the log of a full session', () => {
-  it('holds no password, token, callbackData or address line', async () => {
+  it('holds no password, token, key, callbackData, payload or address line', async () => {
     const secrets = [PASSWORD, 'callback-4711', 'wrong-pass-word', 'query-secret-9', 'authorization-secret']
     await addCustomer()
     const server = await serve({ cwd, env: { LOG_LEVEL: 'trace' } })
@@ -210,6 +217,13 @@ describe('the log of a full session', () => {
     const { data } = (await answer.json()) as { data: { Token: string } }
     secrets.push(data.Token, data.Token.split('.')[2] ?? '')
     await login(server.url, { Email: 'a@b.co', Password: 'wrong-pass-word' })
+    const { stdout: issued } = await teslim(['key', 'issue', '--customer', 'a@b.co', '--json'], { cwd })
+    const { key } = JSON.parse(issued)
+    secrets.push(key, 'order-secret')
+    for (const apiKey of [key, `${key}x`]) {
+      const body = '{"Status":1,"OrderID":"order-secret","ProductID":"order-secret"}'
+      await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })
+    }
     await login(server.url, { Email: 'a@b.co', Password: PASSWORD }, { authorization: 'Bearer authorization-secret' })
     await fetch(`${server.url}/nowhere/query-secret-9?ApiKey=query-secret-9&access_token=query-secret-9`)
     await fetch(`${server.url}/Login/Customer/Api/Verify`, {
@@ -228,7 +242,7 @@ describe('the log of a full session', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(5)
+    expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(7)
     expect(lines.filter(({ msg }) => msg === 'broken request')).toHaveLength(1)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Customer, SigningKey, Store } from '#src/store/store.ts'
+import type { ApiKey, Customer, NewDelivery, SigningKey, Store } from '#src/store/store.ts'
 
 let counter = 0
 
@@ -27,6 +27,38 @@ const key = (more: Partial<SigningKey> = {}): SigningKey => ({
   createdAt: 1_763_726_400_123,
   ...more,
 })
+
+const apiKey = (customerId: string, more: Partial<ApiKey> = {}): ApiKey => {
+  const number = ++counter
+  const hash = Buffer.alloc(32, number)
+  hash.writeUInt32BE(number)
+  return {
+    id: `a-${String(number).padStart(6, '0')}`,
+    customerId,
+    hash,
+    label: 'ERP ü',
+    createdAt: 5,
+    expiresAt: null,
+    revokedAt: null,
+    ...more,
+  }
+}
+
+const delivery = (customerId: string, more: Partial<NewDelivery> = {}): NewDelivery => {
+  const number = ++counter
+  return {
+    receiptId: `01a1fd40-d173-7140-8bbb-${number.toString(16).padStart(12, '0')}`,
+    customerId,
+    orderId: `order-${number}`,
+    status: 1,
+    receivedAt: 1_763_726_400_123,
+    payload: Buffer.from(`{"Status":1,"number":${number}}`),
+    idempotency: null,
+    ...more,
+  }
+}
+
+const bytes = (array: Uint8Array | undefined): Buffer => Buffer.from(array ?? [])
 
 /** What every adapter owes to the port. `open` gives a store on the same data each time it is called. */
 export function describeStore(name: string, open: () => Promise<Store>): void {
@@ -131,6 +163,159 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       const one = customer({ authority: ['ı\u212a\u017f', '漢字 \u{1f9fe}', 'quote\'"\\'] })
       await customers.insert(one)
       expect((await customers.findById(one.id))?.authority.toSorted()).toEqual(one.authority.toSorted())
+    })
+  })
+
+  const withCustomer = (text: string, work: (store: Store, customer: Customer) => Promise<void>): void =>
+    promise(text, async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      await work(store, one)
+    })
+
+  describe(`${name}: API keys`, () => {
+    withCustomer('a key is found by its hash, with its customer', async ({ apiKeys }, one) => {
+      const key = apiKey(one.id, { expiresAt: 99, revokedAt: null })
+      await apiKeys.insert(key)
+      const found = await apiKeys.findByHash(key.hash)
+      expect({ ...found?.key, hash: bytes(found?.key.hash) }).toEqual(key)
+      expect(found?.customer).toEqual(one)
+      expect(await apiKeys.findByHash(Buffer.alloc(32, 255))).toBeUndefined()
+    })
+
+    withCustomer('keys are listed by age, of one customer or all, with their last use', async ({ apiKeys }, one) => {
+      const [first, second] = [apiKey(one.id), apiKey(one.id)]
+      await apiKeys.insert(second)
+      await apiKeys.insert(first)
+      const use = { keyId: first.id, usedAt: 20, address: '::1' }
+      await apiKeys.recordUses([use])
+      await apiKeys.recordUses([{ ...use, usedAt: 10, address: 'earlier' }])
+      const listed = await apiKeys.list(one.id)
+      expect(listed.map(({ id, lastUse }) => [id, lastUse])).toEqual([
+        [first.id, use],
+        [second.id, null],
+      ])
+      expect((await apiKeys.list()).map(({ id }) => id)).toEqual(expect.arrayContaining([first.id, second.id]))
+      expect(await apiKeys.list('nobody')).toEqual([])
+    })
+
+    withCustomer('the first revocation stands', async ({ apiKeys }, one) => {
+      const key = apiKey(one.id)
+      await apiKeys.insert(key)
+      expect(await apiKeys.revoke(key.id, 7)).toBe(true)
+      expect(await apiKeys.revoke(key.id, 9)).toBe(true)
+      expect((await apiKeys.findByHash(key.hash))?.key.revokedAt).toBe(7)
+      expect(await apiKeys.revoke('none', 7)).toBe(false)
+    })
+
+    promise('a key of nobody is an error', async ({ apiKeys }) => {
+      await expect(apiKeys.insert(apiKey('nobody'))).rejects.toThrow()
+    })
+
+    withCustomer('the account version changes with every account change, and with nothing else', async (store, one) => {
+      const key = apiKey(one.id)
+      const changesVersion = async (work: () => Promise<unknown>): Promise<boolean> => {
+        const before = await store.accountVersion()
+        await work()
+        return (await store.accountVersion()) !== before
+      }
+      expect(await changesVersion(() => store.apiKeys.insert(key))).toBe(true)
+      expect(await changesVersion(() => store.apiKeys.revoke(key.id, 1))).toBe(true)
+      expect(await changesVersion(() => store.customers.insert(customer()))).toBe(true)
+      expect(await changesVersion(() => store.customers.setPassword(one.id, 'x', 0))).toBe(true)
+      expect(await changesVersion(() => store.customers.disable(one.id, 0))).toBe(true)
+      expect(await changesVersion(() => store.customers.enable(one.id))).toBe(true)
+      expect(await changesVersion(() => store.customers.addAuthority(one.id, ['x']))).toBe(true)
+      expect(await changesVersion(() => store.customers.removeAuthority(one.id, ['x']))).toBe(true)
+      const use = { keyId: key.id, usedAt: 1, address: '' }
+      expect(await changesVersion(() => store.apiKeys.recordUses([use]))).toBe(false)
+      expect(await changesVersion(() => store.deliveries.deliver(delivery(one.id)))).toBe(false)
+    })
+  })
+
+  describe(`${name}: deliveries`, () => {
+    withCustomer('a delivery is read back as it was stored, to the byte', async ({ deliveries }, one) => {
+      const payload = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
+      const sent = delivery(one.id, { orderId: 'ı/"\\ 漢', status: 3, payload })
+      const receipt = { receiptId: sent.receiptId, orderId: sent.orderId, status: 3, receivedAt: sent.receivedAt }
+      expect(await deliveries.deliver(sent)).toEqual({ ...receipt, duplicate: false })
+      const stored = await deliveries.findByReceipt(sent.receiptId)
+      expect(stored).toMatchObject({ ...receipt, customerId: one.id, duplicate: false })
+      expect(bytes(stored?.payload)).toEqual(payload)
+      expect(await deliveries.orderState(one.id, sent.orderId ?? '')).toEqual(receipt)
+      expect(await deliveries.findByReceipt('00000000-0000-7000-8000-000000000000')).toBeUndefined()
+      expect(await deliveries.findByReceipt('no receipt')).toBeUndefined()
+      expect(await deliveries.orderState('nobody', sent.orderId ?? '')).toBeUndefined()
+    })
+
+    withCustomer('a delivery without an order has no state', async ({ deliveries }, one) => {
+      const sent = delivery(one.id, { orderId: null })
+      const again = delivery(one.id, { orderId: null, payload: sent.payload })
+      expect([await deliveries.deliver(sent), await deliveries.deliver(again)]).toMatchObject([
+        { orderId: null, duplicate: false },
+        { orderId: null, duplicate: false },
+      ])
+    })
+
+    withCustomer('many at once are all stored, in an order that positions tell', async ({ deliveries }, one) => {
+      const sent = Array.from({ length: 300 }, (_, number) =>
+        delivery(one.id, { orderId: 'busy', status: number % 4, payload: Buffer.alloc(number * 50, number) }),
+      )
+      await Promise.all(sent.map((each) => deliveries.deliver(each)))
+      const history = await deliveries.history(one.id, 'busy')
+      expect(history.map(({ receiptId }) => receiptId)).toEqual(sent.map(({ receiptId }) => receiptId).toReversed())
+      for (const [index, { payload, position }] of history.entries()) {
+        expect(Buffer.compare(bytes(payload), bytes(sent[299 - index]?.payload))).toBe(0)
+        expect(position).toBeLessThan(history[index - 1]?.position ?? Number.POSITIVE_INFINITY)
+      }
+      expect(await deliveries.orderState(one.id, 'busy')).toMatchObject({ receiptId: sent[299]?.receiptId, status: 3 })
+    })
+
+    withCustomer(
+      'an echo is kept as a duplicate, also in the batch of what it repeats',
+      async ({ deliveries }, one) => {
+        const first = delivery(one.id, { orderId: 'echo' })
+        const echoes = [1, 2].map(() => delivery(one.id, { orderId: 'echo', payload: first.payload, receivedAt: 9e12 }))
+        const [receipt, ...repeated] = await Promise.all([first, ...echoes].map((each) => deliveries.deliver(each)))
+        for (const one of repeated) expect(one).toEqual({ ...(receipt as object), duplicate: true })
+        const history = await deliveries.history(one.id, 'echo')
+        expect(history.map(({ receiptId, duplicate }) => [receiptId, duplicate])).toEqual([
+          [echoes[1]?.receiptId, true],
+          [echoes[0]?.receiptId, true],
+          [first.receiptId, false],
+        ])
+        expect(await deliveries.orderState(one.id, 'echo')).toMatchObject({ receiptId: first.receiptId })
+        const other = delivery(one.id, { orderId: 'echo', status: 2 })
+        await deliveries.deliver(other)
+        const back = delivery(one.id, { orderId: 'echo', payload: first.payload })
+        expect(await deliveries.deliver(back)).toMatchObject({ receiptId: back.receiptId, duplicate: false })
+      },
+    )
+
+    withCustomer('an idempotency key holds its receipt, until it is too old', async ({ deliveries }, one) => {
+      const idempotency = { key: 'key', notBefore: 0 }
+      const first = delivery(one.id, { idempotency, orderId: 'keyed' })
+      const again = delivery(one.id, { idempotency, orderId: 'keyed', payload: first.payload })
+      const [receipt, repeated] = await Promise.all([deliveries.deliver(first), deliveries.deliver(again)])
+      expect(repeated).toEqual({ ...(receipt as object), duplicate: true })
+      expect(await deliveries.deliver(delivery(one.id, { idempotency }))).toBe('key-reused')
+      expect(await deliveries.history(one.id, 'keyed')).toHaveLength(1)
+      const later = { key: 'key', notBefore: first.receivedAt + 1 }
+      const fresh = delivery(one.id, { idempotency: later, receivedAt: first.receivedAt + 2 })
+      expect(await deliveries.deliver(fresh)).toMatchObject({ receiptId: fresh.receiptId, duplicate: false })
+      expect(await deliveries.deliver(delivery(one.id, { idempotency: later }))).toBe('key-reused')
+    })
+
+    withCustomer('customers share neither orders nor idempotency keys', async (store, one) => {
+      const other = customer()
+      await store.customers.insert(other)
+      const same = { orderId: 'same', payload: Buffer.from('{}'), idempotency: { key: 'same', notBefore: 0 } }
+      for (const { id } of [one, other]) {
+        expect(await store.deliveries.deliver(delivery(id, same))).toMatchObject({ duplicate: false })
+      }
+      await store.deliveries.deliver(delivery(other.id, { orderId: 'same', status: 0 }))
+      expect(await store.deliveries.orderState(one.id, 'same')).toMatchObject({ status: 1 })
+      expect(await store.deliveries.history(one.id, 'same')).toHaveLength(1)
     })
   })
 

@@ -21,13 +21,15 @@ export type BatchOutcome = RowOutcome[] | null
 const SEPARATOR = '\0'
 const SMALLEST_MEMORY = 256 * 1024
 
-/** The memory is used again for the next batch, so only one batch may be under way at a time. */
-export function createPacker(): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
-  let memory = new Uint8Array(new SharedArrayBuffer(SMALLEST_MEMORY))
+/** `inTurn` memories are used again in turn, so no more batches than that may be under way at a time. */
+export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
+  const memories = Array.from({ length: inTurn }, () => new Uint8Array(new SharedArrayBuffer(SMALLEST_MEMORY)))
 
   return (deliveries) => {
     const length = deliveries.reduce((sum, { payload }) => sum + payload.length, 0)
+    let memory = memories.shift() as Uint8Array<SharedArrayBuffer>
     if (length > memory.length) memory = new Uint8Array(new SharedArrayBuffer(length * 2))
+    memories.push(memory)
     const texts: string[] = []
     const numbers: number[] = []
     let end = 0

@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { createBatcher } from '#src/lib/batcher.ts'
+import { createBatcher, MOST_UNDER_WAY } from '#src/lib/batcher.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery } from '../store.ts'
 import type { Database, Row } from './database.ts'
@@ -38,7 +38,7 @@ export interface SqliteDeliveries extends DeliveryStore {
 }
 
 export function sqliteDeliveries(database: Database, writer: Writer, limits: QueueLimits): SqliteDeliveries {
-  const pack = createPacker()
+  const pack = createPacker(MOST_UNDER_WAY)
   const batcher = createBatcher<NewDelivery, RowOutcome>({
     bytesOf: ({ payload }) => payload.length,
     maxItems: limits.maxDeliveries,
