@@ -22,17 +22,19 @@ export interface AppDependencies {
   readonly clock: Clock
   readonly random: Random
   readonly logger: FastifyBaseLogger
+  /** Takes the line of each request, as JSON. */
+  readonly writeInfo: (line: string) => void
   /** Registered before every route, so that it sees them all; `npm run openapi` writes the contract with it. */
   readonly observer?: FastifyPluginAsync
 }
 
 /** The whole service, ready to listen. Closing it leaves the store open: whoever opened that closes it. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, store, clock, random, logger, observer } = dependencies
+  const { config, store, clock, random, logger, writeInfo, observer } = dependencies
   const app = Fastify(serverOptions(config, logger))
   app.server.maxConnections = config.maxConnections
 
-  installRequestLog(app)
+  installRequestLog(app, clock, writeInfo)
   installRequestHooks(app)
   installErrorHandler(app)
   installNotFound(app)

@@ -5,7 +5,7 @@ import { readEnvFile } from '#src/config/env-file.ts'
 import { type Config, loadConfig } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { systemClock } from '#src/lib/clock.ts'
-import { createLogger } from '#src/lib/logger.ts'
+import { createLog } from '#src/lib/logger.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 
@@ -22,13 +22,13 @@ const context: CliContext = {
 async function startServer(config: Config, store: Store): Promise<RunningServer> {
   // Loaded here because the other commands start in half the time without it.
   const { buildApp } = await import('#src/app.ts')
-  const { logger, flush } = createLogger(config.logLevel)
+  const { logger, writeInfo, flush } = createLog(config.logLevel)
   process.on('exit', flush)
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'unhandled rejection')
     process.exit(1)
   })
-  const app = await buildApp({ config, store, clock: systemClock, random: systemRandom, logger })
+  const app = await buildApp({ config, store, clock: systemClock, random: systemRandom, logger, writeInfo })
   const { host, port } = config
   const listening = { host, port, listenTextResolver: (address: string) => `listening on ${address}` }
   await app.listen(listening).catch((cause: NodeJS.ErrnoException) => {

@@ -44,6 +44,7 @@ export async function contractYaml(): Promise<string> {
     clock: systemClock,
     random: systemRandom,
     logger: pino({ level: 'silent' }),
+    writeInfo: () => undefined,
     observer: fastifyPlugin(async (instance) => void (await instance.register(swagger, options))),
   })
   try {

@@ -85,7 +85,7 @@ describe('a login with the right password', () => {
     expect(log).toEqual([
       {
         level: 30,
-        time: expect.any(Number),
+        time: new Date(clock.now()).toISOString(),
         requestId: 'my-id',
         method: 'POST',
         route: LOGIN,

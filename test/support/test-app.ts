@@ -56,6 +56,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
     clock,
     random: systemRandom,
     logger: pino({ level: 'trace', base: null }, lines),
+    writeInfo: (line) => void lines.write(line),
   })
   afterAll(async () => {
     await app.close()
