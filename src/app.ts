@@ -16,6 +16,8 @@ import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
 import type { Store } from '#src/store/store.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 
+export type App = FastifyInstance
+
 export interface AppDependencies {
   readonly config: Config
   readonly store: Store
@@ -29,7 +31,7 @@ export interface AppDependencies {
 }
 
 /** The whole service, ready to listen. Closing it leaves the store open: whoever opened that closes it. */
-export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
+export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { config, store, clock, random, logger, writeInfo, observer } = dependencies
   const app = Fastify(serverOptions(config, logger))
   app.server.maxConnections = config.maxConnections

@@ -1,4 +1,6 @@
+import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
+import type { App } from '#src/app.ts'
 import type { CliContext, RunningServer } from '#src/cli/command.ts'
 import { runCli } from '#src/cli/run-cli.ts'
 import { readEnvFile } from '#src/config/env-file.ts'
@@ -22,22 +24,20 @@ const context: CliContext = {
 async function startServer(config: Config, store: Store): Promise<RunningServer> {
   // Loaded here because the other commands start in half the time without it.
   const { buildApp } = await import('#src/app.ts')
-  const { logger, writeInfo, flush } = createLog(config.logLevel)
-  process.on('exit', flush)
+  const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel)
+  process.on('exit', flushNow)
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'unhandled rejection')
     process.exit(1)
   })
   const app = await buildApp({ config, store, clock: systemClock, random: systemRandom, logger, writeInfo })
-  const { host, port } = config
-  const listening = { host, port, listenTextResolver: (address: string) => `listening on ${address}` }
-  await app.listen(listening).catch((cause: NodeJS.ErrnoException) => {
-    throw cannotListen(config, cause)
-  })
-  const url = `http://${reachableHost(host)}:${(app.server.address() as AddressInfo).port}`
+  const { address: host, port } = await listenOn(app, config)
+  const url = `http://${reachableHost(host)}:${port}`
 
-  const stopped = untilSignal().then(async (signal) => {
-    logger.info({ signal }, 'stopping: no new connections, requests in flight finish')
+  const { promise: signalled, resolve: signal } = Promise.withResolvers<string>()
+  onFirstSignal(signal)
+  const stopped = signalled.then(async (reason) => {
+    logger.info({ signal: reason }, 'stopping: no new connections, requests in flight finish')
     const cutOff = setTimeout(() => {
       logger.warn('requests still in flight are cut off')
       app.server.closeAllConnections()
@@ -49,43 +49,63 @@ async function startServer(config: Config, store: Store): Promise<RunningServer>
     clearInterval(idle)
     clearTimeout(cutOff)
     logger.info('stopped')
+    await flush()
     return 0
   })
-  return { url, warn: (message) => logger.warn(message), stopped }
+  const stop = (): Promise<number> => {
+    signal('none')
+    return stopped
+  }
+  return { url, warn: (message) => logger.warn(message), stop, stopped }
 }
 
 /** `npm start` passes a terminal's Ctrl-C on to a process that the terminal has told already: that is one signal. */
 const SAME_SIGNAL_MILLISECONDS = 100
 
-function untilSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let first: { signal: NodeJS.Signals; at: number } | undefined
-    const onSignal = (signal: NodeJS.Signals): void => {
-      const now = performance.now()
-      if (first === undefined) {
-        first = { signal, at: now }
-        resolve(signal)
-      } else if (signal !== 'SIGINT' || now - first.at > SAME_SIGNAL_MILLISECONDS) {
-        process.exit(1)
-      }
+/** A second signal ends the process at once. */
+function onFirstSignal(then: (signal: string) => void): void {
+  let firstAt: number | undefined
+  const onSignal = (signal: NodeJS.Signals): void => {
+    const now = systemClock.monotonic()
+    if (firstAt === undefined) {
+      firstAt = now
+      then(signal)
+    } else if (signal !== 'SIGINT' || now - firstAt > SAME_SIGNAL_MILLISECONDS) {
+      process.exit(1)
     }
-    process.on('SIGTERM', onSignal)
-    process.on('SIGINT', onSignal)
-  })
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
 }
 
-function cannotListen({ host, port }: Config, cause: NodeJS.ErrnoException): AppError {
-  const why = cause.code === 'EADDRINUSE' ? 'the port is in use; set PORT to another one' : cause.message
-  const message = `cannot listen on ${host}:${port}: ${why}`
-  return new AppError({ code: 'CANNOT_LISTEN', kind: 'unavailable', message }, { cause })
+/** On one address only: given a name with two, Fastify would open a second server that no limit and no end reaches. */
+async function listenOn(app: App, { host, port }: Config): Promise<AddressInfo> {
+  try {
+    const { address } = await lookup(host, { order: 'ipv4first' })
+    await app.listen({ host: address, port, listenTextResolver: (url) => `listening on ${url}` })
+    return app.server.address() as AddressInfo
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'EADDRINUSE' ? 'the port is in use; set PORT to another one' : message
+    const cannotListen = {
+      code: 'CANNOT_LISTEN',
+      kind: 'unavailable',
+      message: `cannot listen on ${host}:${port}: ${why}`,
+    } as const
+    throw new AppError(cannotListen, { cause: error })
+  }
 }
 
+/** The address as this machine reaches it, for a URL. */
 const reachableHost = (host: string): string => {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }
 
-// A reader that has seen enough, such as `| head`, is no fault.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+// What could not be printed may have been a password that is shown once: never an exit status of 0.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') context.err(`teslim: stdout cannot be written (${code})`)
+  process.exit(1)
+})
 
 process.exitCode = await runCli(process.argv.slice(2), context)

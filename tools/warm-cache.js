@@ -2,6 +2,7 @@
 // small as every later one. Without it, or where nothing can be written, teslim works all the same.
 if (Number(process.versions.node.split('.')[0]) >= 26) {
   process.argv[2] = '--help'
+  process.stdout.write = () => true
   await import('../bin/teslim.js')
   await import('../src/app.ts')
   await import('../src/store/sqlite/writer-worker.ts')

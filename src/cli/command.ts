@@ -47,6 +47,8 @@ export interface RunningServer {
   /** Where it can be reached from this machine. */
   readonly url: string
   warn(message: string): void
+  /** Stops it as a signal would. */
+  stop(): Promise<number>
   /** The exit status, once it has been told to stop and has. */
   readonly stopped: Promise<number>
 }

@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
+import { type Readable, Writable } from 'node:stream'
 import { randomText } from '#src/lib/random.ts'
 import { type CliContext, type Input, Misuse, type Option } from './command.ts'
 
@@ -23,12 +22,26 @@ export async function readPassword(input: Input, context: CliContext): Promise<P
     if (fromStdin) throw new Misuse('--password-stdin and --generate exclude each other')
     return { password: randomText(GENERATED_LENGTH, context.random), generated: true }
   }
-  if (fromStdin) return { password: decode(await buffer(context.stdin)), generated: false }
+  if (fromStdin) return { password: decode(await readAll(context.stdin)), generated: false }
   if (!context.stdin.isTTY)
     throw new Misuse('a password is needed: --password-stdin, --generate, or a terminal to ask on')
   const password = await ask('Password: ', context)
   if ((await ask('Once more: ', context)) !== password) throw new Misuse('the two passwords differ')
   return { password, generated: false }
+}
+
+/** Far more than a password may have; whoever pipes in a disk is told so before it is read. */
+const MOST_BYTES = 4096
+
+async function readAll(stdin: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stdin) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > MOST_BYTES) throw new Misuse(`the password on stdin is longer than ${MOST_BYTES} bytes`)
+  }
+  return Buffer.concat(chunks)
 }
 
 function decode(bytes: Buffer): string {
@@ -43,7 +56,6 @@ function decode(bytes: Buffer): string {
 async function ask(question: string, { stdin, err }: CliContext): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const prompt = createInterface({ input: stdin, output: silent, terminal: true })
-  prompt.on('SIGINT', () => prompt.close())
   try {
     process.stderr.write(question)
     return await prompt.question('')

@@ -11,13 +11,15 @@ const COMMON: Record<string, Option> = {
   help: { type: 'boolean', about: 'Show this help' },
 }
 
+const HELP = new Set(['--help', '-h'])
+
 /** Runs what was typed and resolves to the exit status: 0 done, 1 failed, 2 misuse. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   if (argv.length === 0) {
     context.err(overview(commands))
     return 2
   }
-  if (argv[0] === '--help' || argv[0] === 'help') {
+  if (HELP.has(argv[0] ?? '')) {
     context.out(overview(commands))
     return 0
   }
@@ -26,7 +28,8 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     const { command, rest } = findCommand(argv)
     name = `teslim ${command.name}`
     const options = { ...command.options, ...COMMON }
-    if (rest.includes('--help')) {
+    const beforeDashes = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
+    if (beforeDashes.some((word) => HELP.has(word))) {
       context.out(commandHelp(command, options))
       return 0
     }
@@ -42,10 +45,11 @@ function findCommand(argv: readonly string[]): { command: Command; rest: string[
   const command = commands.find(({ name }) => name === typed) ?? commands.find(({ name }) => name === first)
   if (command) return { command, rest: argv.slice(command.name.split(' ').length) }
   const family = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name)
-  if (family.length > 0 && typed === first) throw new Misuse(`"${first}" needs one more word: ${family.join(', ')}`)
+  if (family.length > 0 && (typed === first || HELP.has(second ?? '')))
+    throw new Misuse(`"${first}" needs one more word: ${family.join(', ')}`)
   const names = commands.map(({ name }) => name)
   const meant = nearest(typed, names)
-  throw new Misuse(`there is no command "${typed}"${meant ? `, did you mean "${meant}"?` : ''}`)
+  throw new Misuse(`there is no command ${JSON.stringify(typed)}${meant ? `, did you mean "${meant}"?` : ''}`)
 }
 
 function readInput(command: Command, options: Record<string, Option>, args: string[]): Input {
@@ -68,11 +72,22 @@ function parse(options: Record<string, Option>, args: string[]) {
     Object.entries(options).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
   )
   try {
-    return parseArgs({ args, options: config, allowPositionals: true, strict: true })
+    const { values, positionals, tokens } = parseArgs({
+      args,
+      options: config,
+      allowPositionals: true,
+      strict: true,
+      tokens: true,
+    })
+    const given = tokens.filter((token) => token.kind === 'option').map(({ name }) => name)
+    const repeated = given.find((name, index) => !options[name]?.multiple && given.indexOf(name) !== index)
+    if (repeated) throw new Misuse(`--${repeated} is given twice`)
+    return { values, positionals }
   } catch (error) {
+    if (error instanceof Misuse) throw error
     const { code, message } = error as NodeJS.ErrnoException
     const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? /'(-[^']*)'/.exec(message)?.[1] : undefined
-    if (unknown === undefined) throw new Misuse(message.split('. ', 1)[0] ?? message)
+    if (unknown === undefined) throw new Misuse(message.split(/\. |\.?\n/, 1)[0] ?? message)
     const meant = nearest(unknown.replace(/^-+/, ''), Object.keys(options))
     throw new Misuse(`there is no option ${unknown}${meant ? `, did you mean --${meant}?` : ''}`)
   }
@@ -82,7 +97,8 @@ function checkPositionals(expected: readonly string[], given: readonly string[])
   const missing = expected[given.length]
   if (missing !== undefined) throw new Misuse(`${missing} is missing`)
   const open = expected.at(-1)?.endsWith('...')
-  if (!open && given.length > expected.length) throw new Misuse(`"${given[expected.length]}" is one word too many`)
+  if (!open && given.length > expected.length)
+    throw new Misuse(`${JSON.stringify(given[expected.length])} is one word too many`)
 }
 
 function report(error: unknown, name: string, { err }: CliContext): number {
@@ -95,7 +111,8 @@ function report(error: unknown, name: string, { err }: CliContext): number {
     return 2
   }
   if (error instanceof AppError) {
-    err(`${name}: ${error.message}`)
+    const { reason } = error.details
+    err(`${name}: ${error.message}${reason ? ` (${reason})` : ''}`)
     return error.kind === 'invalid' ? 2 : 1
   }
   err(`${name}: unexpected fault, please report it: ${error instanceof Error ? error.stack : String(error)}`)

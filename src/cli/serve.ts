@@ -1,27 +1,42 @@
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { addSandbox, type Sandbox } from '#src/customer/sandbox.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { openStore } from '#src/store/open-store.ts'
-import type { Command } from './command.ts'
+import type { Command, RunningServer } from './command.ts'
 import { accountRules } from './with-accounts.ts'
 
 export const serve: Command = {
   name: 'serve',
   about: 'Serve the API until told to stop; this is what npm start does',
-  async run({ json }, { loadConfig, clock, random, out, startServer }) {
+  async run(_input, { loadConfig, clock, random, out, startServer }) {
     const { config } = loadConfig()
     const { store } = await openStore(config, clock.now())
+    let server: RunningServer | undefined
     try {
-      const server = await startServer(config, store)
+      server = await startServer(config, store)
       const { customers, apiKeys } = accountRules(store, { clock, random })
       // Only once the port is ours: a start that fails must not use up a password that is shown once.
       if (await customers.isEmpty()) {
-        if (config.environment === 'production') server.warn(`no customer yet, add one: ${ADD_ONE}`)
-        else if (!json) out(welcome(server.url, await addSandbox(customers, apiKeys, random), config.loginEmailField))
+        if (config.environment.toLowerCase() === 'production') server.warn(`no customer yet, add one: ${ADD_ONE}`)
+        else {
+          const sandbox = await addSandbox(customers, apiKeys, random).catch(unlessMadeMeanwhile)
+          if (sandbox) out(welcome(server.url, sandbox, config.loginEmailField))
+        }
       }
       return await server.stopped
+    } catch (error) {
+      await server?.stop()
+      throw error
     } finally {
       await store.close()
     }
   },
+}
+
+/** Two servers may start on one empty store: the other one has printed the password. */
+function unlessMadeMeanwhile(error: unknown): undefined {
+  if (error instanceof AppError && error.code === customerErrors.emailTaken.code) return undefined
+  throw error
 }
 
 const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'

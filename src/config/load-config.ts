@@ -35,7 +35,9 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
     const written = environment[variable] || file[variable]
     const value = written === undefined || written === '' ? schema.default : read(schema, written)
     if (!Value.Check(schema, value)) {
-      problems.push(`${variable}: ${mask ? 'its value' : `"${written}"`} is not allowed, it must be ${allowed(schema)}`)
+      problems.push(
+        `${variable}: ${mask ? 'its value' : JSON.stringify(written)} is not allowed, it must be ${allowed(schema)}`,
+      )
     }
     config[name] = value
     sources[name] = source

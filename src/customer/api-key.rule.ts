@@ -64,7 +64,8 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
     async revoke(id: string): Promise<ApiKeyView> {
       const found = await store.apiKeys.revoke(id, clock.now())
       const key = found && (await store.apiKeys.list()).find((one) => one.id === id)
-      if (!key) throw new AppError(customerErrors.keyNotFound, { message: `There is no API key "${id}".` })
+      if (!key)
+        throw new AppError(customerErrors.keyNotFound, { message: `There is no API key ${JSON.stringify(id)}.` })
       return toView(key, clock.now())
     },
   }

@@ -41,7 +41,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     const email = canonicalEmail(who)
     const customer = email ? await store.customers.findByEmail(email) : await store.customers.findById(who)
     if (customer === undefined) {
-      throw new AppError(customerErrors.notFound, { message: `There is no customer "${who}".` })
+      throw new AppError(customerErrors.notFound, { message: `There is no customer ${JSON.stringify(who)}.` })
     }
     return customer
   }

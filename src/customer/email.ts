@@ -1,13 +1,24 @@
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 
 const LONGEST = 254
+const SHAPE = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u
+const SPACE = 0x20
 
 /**
  * The form in which e-mail addresses are stored and compared: ASCII spaces trimmed, ASCII letters in lower case, nothing
  * else folded. Undefined for text that no account can have, which keeps NUL and lone surrogates away from the store.
  */
 export function canonicalEmail(text: string): string | undefined {
-  const email = asciiLowerCase(text.replace(/^ +| +$/g, ''))
-  const shape = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u
-  return email.length <= LONGEST && email.isWellFormed() && shape.test(email) ? email : undefined
+  const trimmed = trimSpaces(text)
+  if (trimmed.length > LONGEST || !trimmed.isWellFormed() || !SHAPE.test(trimmed)) return undefined
+  return asciiLowerCase(trimmed)
+}
+
+/** Not by a regular expression: one that looks for spaces at the end takes quadratic time on spaces in the middle. */
+function trimSpaces(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && text.charCodeAt(start) === SPACE) start++
+  while (end > start && text.charCodeAt(end - 1) === SPACE) end--
+  return text.slice(start, end)
 }

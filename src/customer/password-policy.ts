@@ -22,9 +22,9 @@ export type PasswordVerdict = { readonly refusal: ErrorDefinition } | { readonly
 
 /** Checks a password where it is set. Length counts code points; no character is demanded or forbidden. */
 export function judgePassword(password: string): PasswordVerdict {
+  if (!isUsablePassword(password)) return { refusal: customerErrors.passwordUnusable }
   const length = Array.from(password).length
   if (length < SHORTEST) return { refusal: customerErrors.passwordShort }
-  if (!isUsablePassword(password)) return { refusal: customerErrors.passwordUnusable }
   if (COMMONEST.has(password.toLowerCase())) return { refusal: customerErrors.passwordCommon }
   return length < ADVISED ? { warning: `The password has ${length} characters; ${ADVISED} or more are safer.` } : {}
 }

@@ -88,10 +88,18 @@ export function invalidRequest(problems: readonly Problem[]): AppError {
 
 const validationProblems = ({ validation = [], validationContext = 'body' }: FastifyError): Problem[] =>
   validation.map(({ instancePath, keyword, params, message = 'is not valid' }) => {
-    const context = validationContext === 'body' ? '' : validationContext
-    if (keyword !== 'required') return { path: context + instancePath, message }
-    return { path: `${context}${instancePath}/${params.missingProperty}`, message: 'is required' }
+    const path = (validationContext === 'body' ? '' : validationContext) + instancePath
+    if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: 'is required' }
+    return { path, message: WORDS[keyword]?.(params) ?? message }
   })
+
+/** In words for people where the validator's own are for programmers. */
+const WORDS: Readonly<Record<string, ((params: Record<string, unknown>) => string) | undefined>> = {
+  type: ({ type }) => `must be ${[type].flat().join(' or ')}`,
+  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
+  maxLength: ({ limit }) => `must have at most ${limit} characters`,
+  pattern: () => 'is not of the form this field has',
+}
 
 const BROKEN: Readonly<Record<string, ErrorDefinition | undefined>> = {
   HPE_HEADER_OVERFLOW: httpErrors.headersTooLarge,

@@ -25,6 +25,11 @@ export const httpErrors = {
     message: 'The Authorization header must be Bearer and a token.',
     challenge: 'Bearer realm="teslim", error="invalid_token"',
   },
+  expectation: {
+    code: 'EXPECTATION_NOT_MET',
+    kind: 'invalid',
+    message: 'The Expect header may only be 100-continue.',
+  },
   notFound: { code: 'NOT_FOUND', kind: 'missing', message: 'There is nothing at this address.' },
   methodNotAllowed: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This address does not take this method.' },
   requestTimeout: { code: 'REQUEST_TIMEOUT', kind: 'timeout', message: 'The request did not arrive in time.' },

@@ -16,7 +16,7 @@ export function installNotFound(app: FastifyInstance): void {
   })
 
   app.setNotFoundHandler(async (request) => {
-    const path = request.url.split('?', 1)[0] ?? ''
+    const path = pathOf(request.url)
     const allow = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
     if (allow.length === 0) throw new AppError(httpErrors.notFound)
     const methods = [...new Set(allow)].sort().join(', ')
@@ -25,6 +25,12 @@ export function installNotFound(app: FastifyInstance): void {
       headers: { allow: methods },
     })
   })
+}
+
+/** As the router reads it: without the origin of an absolute address, query and fragment, and decoded. */
+const pathOf = (url: string): string => {
+  const path = url.replace(/^https?:\/\/[^/]*/i, '').split(/[?#;]/, 1)[0] ?? ''
+  return decodeURI(path)
 }
 
 const toPattern = (url: string): RegExp => {

@@ -11,8 +11,13 @@ export function installRequestHooks(app: FastifyInstance): void {
     if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) throw new AppError(httpErrors.hostCount)
     const encoding = request.headers['content-encoding']
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new AppError(httpErrors.contentEncoding)
+    const { expect } = request.headers
+    if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new AppError(httpErrors.expectation)
     done()
   })
+
+  // Node would answer an unknown expectation by itself, with 417 and no body.
+  app.server.on('checkExpectation', (request, response) => void app.routing(request, response))
 }
 
 /** Node keeps the first Host header and says nothing of a second. Names stand at even places. */

@@ -16,8 +16,9 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
   app.decorateRequest('errorCode', null)
   app.decorateRequest('refusal', null)
 
-  app.addHook('onResponse', (request, reply, done) => {
-    writeInfo(requestLine(request, reply, isoMilliseconds(clock.now())))
+  app.addHook('onRequest', (request, reply, done) => {
+    // "close" comes after the answer, and also when the client went away and there is none.
+    reply.raw.once('close', () => writeInfo(requestLine(request, reply, isoMilliseconds(clock.now()))))
     done()
   })
 }
@@ -27,8 +28,9 @@ function requestLine(request: FastifyRequest, reply: FastifyReply, time: string)
   const { method, customerId, errorCode, refusal, ip } = request
   const route = request.routeOptions.url ?? null
   const duration = Math.round(reply.elapsedTime * 1000) / 1000
+  const aborted = reply.raw.writableEnded ? '' : ',"aborted":true'
   const reason = refusal === null ? '' : `,"reason":${JSON.stringify(refusal)}`
-  return `{"level":30,"time":"${time}","requestId":${JSON.stringify(request.id)},"method":"${method}","route":${quoted(route)},"status":${reply.statusCode},"durationMs":${duration},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason},"address":"${ip}","msg":"request"}\n`
+  return `{"level":30,"time":"${time}","requestId":${JSON.stringify(request.id)},"method":"${method}","route":${quoted(route)},"status":${reply.statusCode},"durationMs":${duration},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${ip}","msg":"request"}\n`
 }
 
 const quoted = (text: string | null): string => (text === null ? 'null' : `"${text}"`)

@@ -1,4 +1,7 @@
+import { resolve } from 'node:path'
+import { AppError } from '#src/lib/app-error.ts'
 import { openSqliteStore } from './sqlite/sqlite-store.ts'
+import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {
@@ -20,5 +23,14 @@ export async function openStore(options: StoreOptions, now: number): Promise<Ope
   return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits })
 }
 
-/** `sqlite:./a.db`, `sqlite:/srv/a.db` and `sqlite:///srv/a.db` alike. */
-const sqlitePath = (url: string): string => url.replace(/^sqlite:(\/\/(?=\/))?/, '')
+/** `sqlite:./a.db`, `sqlite:/srv/a.db` and `sqlite:///srv/a.db`; not what SQLite itself would read as something else. */
+function sqlitePath(url: string): string {
+  const path = url.replace(/^sqlite:(\/\/(?=\/))?/, '')
+  if (/^(:|file:|\/\/)|[?\0]/.test(path)) {
+    throw new AppError(storeErrors.cannotOpen, {
+      message: `DATABASE_URL ${url} does not name a file: write sqlite:./data/teslim.db or sqlite:///srv/teslim.db.`,
+    })
+  }
+  // Absolute, because SQLite reads a relative path that begins with file: as an address.
+  return resolve(path)
+}

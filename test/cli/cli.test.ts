@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { verify } from '@node-rs/argon2'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -149,7 +150,7 @@ describe('API keys on the command line', () => {
     [['key', 'issue', '--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
     [[...issue, '--expires', 'soon'], 2, '--expires takes a time such as 90d, 24h or 30m, not "soon"'],
     [[...issue, '--expires', '0d'], 2, '--expires takes a time'],
-    [[...issue, '--label', 'a\nb'], 2, 'A label is at most 100 characters'],
+    [['key', 'issue', '--customer', 'a@b.co', '--label', 'a\nb'], 2, 'A label is at most 100 characters'],
     [['key', 'revoke', 'no-key'], 1, 'There is no API key "no-key".'],
     [['key', 'list', '--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
   ])('%j say what is wrong', async (args, expected, line) => {
@@ -157,6 +158,39 @@ describe('API keys on the command line', () => {
     expect([status, stdout]).toEqual([expected, ''])
     expect(stderr).toContain(line)
     expect(await json(['key', 'list'])).toEqual([])
+  })
+})
+
+describe('a password on stdin', () => {
+  const login = async (password: string): Promise<boolean> => {
+    const { DatabaseSync } = await import('node:sqlite')
+    const database = new DatabaseSync(join(cwd, 'data/teslim.db'))
+    const row = database.prepare('SELECT password_hash FROM customer').get()
+    database.close()
+    return verify(String(row?.password_hash), password)
+  }
+
+  it.each([
+    [' blanks count ', ' blanks count '],
+    ['one newline goes\n', 'one newline goes'],
+    ['one newline goes\r\n', 'one newline goes'],
+    ['only one goes\n\n', 'only one goes\n'],
+  ])('%j is stored as %j', async (stdin, password) => {
+    await run([...add, '--password-stdin'], stdin)
+    expect(await login(password)).toBe(true)
+    await run(['customer', 'set-password', 'a@b.co', '--password-stdin'], `new ${stdin}`)
+    expect(await login(`new ${password}`)).toBe(true)
+  })
+
+  it('is the one that --generate printed', async () => {
+    expect(await login((await json([...add, '--generate', '--operator'])).password)).toBe(true)
+    expect(await json(['customer', 'show', 'a@b.co'])).toMatchObject({ operator: true })
+    expect(await login((await json(['customer', 'set-password', 'a@b.co', '--generate'])).password)).toBe(true)
+  })
+
+  it('is not read without end', async () => {
+    const { status, stderr } = await run([...add, '--password-stdin'], Buffer.alloc(10_000_000, 'x'))
+    expect([status, stderr]).toEqual([2, expect.stringContaining('longer than 4096 bytes')])
   })
 })
 
@@ -180,6 +214,15 @@ describe('help', () => {
     expect(status).toBe(0)
     expect(stdout).toMatch(/^Usage: teslim customer add \[OPTIONS\]/)
     expect(stdout).toMatch(/--email ADDRESS +E-mail address it logs in with \(required\)/)
+  })
+
+  it.each([[['-h']], [['customer', 'add', '-h']]])('is printed for %j too', async (args) => {
+    expect((await run(args)).stdout).toMatch(/^Usage: teslim/)
+  })
+
+  it('is not printed for a word after --', async () => {
+    await run([...add, '--generate'])
+    expect((await run(['customer', 'allow', 'a@b.co', '--', '--help'])).stdout).toContain('--help SKU-*')
   })
 
   it('is what a bare teslim prints, with status 2', async () => {

@@ -23,6 +23,12 @@ it('answers broken and hostile connections in the envelope and cuts them off', a
   const { url } = await serve({ cwd, env })
   const login = 'POST /Login/Customer/Api/Verify HTTP/1.1'
   const cases: [string, number, string, string[]][] = [
+    [
+      'a strange expectation',
+      400,
+      'EXPECTATION_NOT_MET',
+      ['GET /livez HTTP/1.1', 'Host: a', 'Expect: banana', 'Connection: close', '', ''],
+    ],
     ['no HTTP', 400, 'BAD_REQUEST', ['hello', '', '']],
     ['two Hosts', 400, 'HOST_COUNT', ['GET /livez HTTP/1.1', 'Host: a', 'hOST: b', 'Connection: close', '', '']],
     ['no Host', 400, 'HOST_COUNT', ['GET /livez HTTP/1.1', 'Connection: close', '', '']],

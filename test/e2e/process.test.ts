@@ -69,6 +69,18 @@ describe('the first run', () => {
     expect(JSON.parse(stdout)).toEqual([])
   })
 
+  it('makes nothing when production is spelled otherwise', async () => {
+    const server = await serve({ cwd, env: { NODE_ENV: 'Production' } })
+    await server.printed(/no customer yet/)
+  })
+
+  it('made by two servers at once is made once, and both serve', async () => {
+    const servers = await Promise.all([1, 2, 3].map(() => serve({ cwd })))
+    for (const { url } of servers) expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    const { stdout } = await teslim(['customer', 'list', '--json'], { cwd })
+    expect(JSON.parse(stdout)).toHaveLength(1)
+  })
+
   it('takes a customer that the CLI adds beside the running server', async () => {
     const server = await serve({ cwd, env: { NODE_ENV: 'production' } })
     await addCustomer()
@@ -167,7 +179,7 @@ describe('what goes wrong at the start is one clear line', () => {
     writeFileSync(join(cwd, 'data'), '')
     const { status, stderr } = await failing(['serve'])
     expect(status).toBe(1)
-    expect(stderr).toMatch(/^teslim serve: The store \.\/data\/teslim\.db cannot be opened: /)
+    expect(stderr).toMatch(/^teslim serve: The store \/.+\/data\/teslim\.db cannot be opened: /)
   })
 
   it('a store made by a newer version', async () => {
@@ -195,6 +207,7 @@ describe('what goes wrong at the start is one clear line', () => {
     [['customer'], 'teslim: "customer" needs one more word: customer add, customer list'],
     [['customer', 'ad'], 'teslim: there is no command "customer ad", did you mean "customer add"?'],
     [['customer', 'add', '--emial', 'x'], 'teslim customer add: there is no option --emial, did you mean --email?'],
+    [['customer', 'add', '--email', 'a', '--email', 'b'], 'teslim customer add: --email is given twice'],
     [['customer', 'add', '--api'], 'teslim customer add: --email is required'],
     [['customer', 'add', '--email'], "teslim customer add: Option '--email <value>' argument missing"],
     [['customer', 'add', '--email', 'a@b.co'], 'teslim customer add: a password is needed: --password-stdin'],
@@ -205,6 +218,24 @@ describe('what goes wrong at the start is one clear line', () => {
     const { status, stdout, stderr } = await failing(args)
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toContain(line)
+  })
+})
+
+describe('a client that goes away', () => {
+  it('leaves a log line that says so', async () => {
+    const server = await serve({ cwd })
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    const head = [
+      'POST /Login/Customer/Api/Verify HTTP/1.1',
+      'Host: x',
+      'X-Request-Id: gone',
+      'Content-Length: 9',
+      'Expect: 100-continue',
+    ]
+    socket.write(`${head.join('\r\n')}\r\nContent-Type: application/json\r\n\r\n`)
+    await once(socket, 'readable')
+    socket.destroy()
+    await server.printed(/"requestId":"gone".*"aborted":true/)
   })
 })
 

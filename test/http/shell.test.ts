@@ -55,6 +55,13 @@ describe('an address', () => {
     },
   )
 
+  it.each(['http://x/livez', '/%6Civez', '/livez#x', '/livez;x=1'])(
+    'spelled %s is known under another method too',
+    async (url) => {
+      expect((await app.inject({ method: 'DELETE', url })).statusCode).toBe(405)
+    },
+  )
+
   it('of a health check takes GET and HEAD', async () => {
     const answer = await app.inject({ method: 'POST', url: '/readyz', payload: {} })
     expect(answer.headers.allow).toBe('GET, HEAD')

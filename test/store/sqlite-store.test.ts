@@ -26,6 +26,14 @@ it('makes its folder and file for their owner only', async () => {
   await store.close()
 })
 
+it.each(['sqlite::memory:', 'sqlite:file:x.db', 'sqlite:x.db?mode=ro', 'sqlite://x.db'])(
+  'takes %s for no file',
+  async (url) => {
+    const { config } = loadConfig({ DATABASE_URL: url })
+    await expect(openStore(config, 0)).rejects.toMatchObject({ code: 'STORE_CANNOT_OPEN' })
+  },
+)
+
 it('writes with a synced log', () => {
   const database = openDatabase(join(folder, 'pragmas.db'))
   expect(database.get('PRAGMA journal_mode')).toEqual({ journal_mode: 'wal' })

@@ -24,6 +24,8 @@ const cleanEnvironment = (env: Record<string, string> = {}) => ({ PATH: process.
 /** Runs `teslim ARGS` as a process of its own, to its end. */
 export async function teslim(args: readonly string[], { cwd, env, stdin = '' }: RunOptions): Promise<Outcome> {
   const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: cleanEnvironment(env) })
+  // It may end before it has read everything.
+  child.stdin.on('error', () => undefined)
   child.stdin.end(stdin)
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { status, stdout, stderr }
