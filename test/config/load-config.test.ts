@@ -95,6 +95,8 @@ describe('settings', () => {
     expect(maskUrlPassword('postgres://db/x?user=u&password=geheim&a=1')).toBe(
       'postgres://db/x?user=u&password=***&a=1',
     )
+    const described = describeConfig(loadConfig({ DATABASE_URL: 'sqlite:./x?password=geheim' }))
+    expect(JSON.stringify(described)).not.toContain('geheim')
     expect(problemsOf({ DATABASE_URL: 'mysql://u:geheim@db/x' }).join()).not.toContain('geheim')
   })
 

@@ -47,6 +47,11 @@ describe('the first run', () => {
     expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
   })
 
+  it('prints an address that works when it listens on all', async () => {
+    const server = await serve({ cwd, env: { HOST: '0.0.0.0' } })
+    await server.printed(/curl -s http:\/\/127\.0\.0\.1:\d+\/Login/)
+  })
+
   it('makes it once, with another password in another store', async () => {
     const passwordOf = (output: string): string | undefined => /password +(\S{24})$/m.exec(output)?.[1]
     const first = await serve({ cwd })
@@ -140,6 +145,14 @@ describe('a signal', () => {
     await server.printed(/stopping/)
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(1)
+  })
+
+  it('of a terminal, which npm start passes on a second time, counts once', async () => {
+    const server = await serve({ cwd })
+    server.child.kill('SIGINT')
+    await server.printed(/stopping/)
+    server.child.kill('SIGINT')
+    expect(await server.ended).toBe(0)
   })
 
   it('does not wait for idle kept connections', async () => {

@@ -70,6 +70,11 @@ describe('a login with the right password', () => {
     expect((await login(`\ufeff${JSON.stringify(good)}`)).statusCode).toBe(200)
   })
 
+  it('is not taken by a field that only Unicode would call the same', async () => {
+    const { data } = (await login({ ...good, 'callbac\u212aData': 'x' })).json()
+    expect(Object.keys(data)).toEqual(['Token', 'Expiration'])
+  })
+
   it.each([
     ['', 'TR'],
     ['de', 'DE'],
@@ -174,6 +179,7 @@ describe('a refused login', () => {
     expect(verify).toHaveBeenCalledTimes(1)
     expect(verify.mock.calls[0]?.[0]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(log).toMatchObject([{ errorCode: 'LOGIN_REFUSED', reason, status: 400 }])
+    expect(log[0]?.customerId === null).toBe(reason === 'unknown e-mail')
     verify.mockRestore()
   })
 
@@ -316,6 +322,26 @@ describe('password hashes', () => {
     expect(renewed).toMatch(/m=19456,t=2,p=1/)
     expect((await login({ Email: email, Password: PASSWORD })).statusCode).toBe(200)
     expect((await store.customers.findById(id))?.passwordHash).toBe(renewed)
+  })
+
+  it.each([
+    [{ memoryCost: 19_456, timeCost: 3, parallelism: 1 }],
+    [{ memoryCost: 19_456, timeCost: 2, parallelism: 2 }],
+    [{ memoryCost: 8192, timeCost: 2, parallelism: 1 }],
+    [{ memoryCost: 19_456, timeCost: 2, parallelism: 1, algorithm: 1 }],
+  ])('made with %j are outdated', async (parameters) => {
+    expect(passwords.isOutdated(await hash(PASSWORD, { algorithm: 2, ...parameters }))).toBe(true)
+    expect(passwords.isOutdated(await passwords.hash(PASSWORD))).toBe(false)
+  })
+
+  it('that cannot be renewed do not fail the login', async () => {
+    const { id, email } = await addCustomer(service)
+    await store.customers.setPassword(id, await hash(PASSWORD, { algorithm: 2, memoryCost: 4096 }), 0)
+    const onRehashFailed = vi.fn()
+    const failing = { ...store.customers, replacePasswordHash: () => Promise.reject(new Error('no')) }
+    const logIn = createLogIn({ customers: failing, passwords, accessTokens: app.accessTokens, onRehashFailed })
+    expect(await logIn({ email, password: PASSWORD, region: 'TR' })).toMatchObject({ customerId: id })
+    expect(onRehashFailed).toHaveBeenCalledTimes(1)
   })
 
   it('cover the password to its last byte: NUL and blanks count', async () => {

@@ -104,6 +104,23 @@ it('refuses a statement with too few or too many values, and undoes a failed tra
   database.close()
 })
 
+it('says that a full disk is not a defect, and goes on when there is room', () => {
+  const database = openDatabase(join(folder, 'full.db'))
+  database.script('CREATE TABLE t (a); PRAGMA max_page_count = 20')
+  const insert = () => database.transaction(() => database.run('INSERT INTO t VALUES ($1)', Buffer.alloc(50_000)))
+  const codeOf = (work: () => unknown): unknown => {
+    try {
+      return work()
+    } catch (error) {
+      return (error as { code: string }).code
+    }
+  }
+  expect([codeOf(insert), codeOf(insert)]).toEqual([1, 'STORE_UNAVAILABLE'])
+  database.script('PRAGMA max_page_count = 2000')
+  expect(insert()).toBe(1)
+  database.close()
+})
+
 it('refuses migrations with a gap in their numbers', () => {
   mkdirSync(join(folder, 'gap'))
   writeFileSync(join(folder, 'gap', '0002-second.sql'), '')

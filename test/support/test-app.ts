@@ -38,6 +38,10 @@ export interface TestApp {
   login(body: unknown, more?: InjectOptions): Promise<LightMyRequestResponse>
 }
 
+/** The same again on the store of another one, as a second process would be. */
+export const testAppBeside = ({ config }: TestApp, settings: Variables = {}): Promise<TestApp> =>
+  testApp({ DATABASE_URL: config.databaseUrl, ...settings })
+
 /** The service as it is run, on a real store in a folder of its own. */
 export async function testApp(settings: Variables = {}): Promise<TestApp> {
   const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })

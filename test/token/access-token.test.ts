@@ -8,7 +8,7 @@ import {
   SignJWT,
 } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
+import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/test-app.ts'
 
 const service = await testApp()
 const { app, clock, customers, store } = service
@@ -180,6 +180,13 @@ describe('a token is refused', () => {
     expect(await refusalOf(after)).toBe('accepted')
   })
 
+  it('when its customer is disabled, even if the time of that was not written down', async () => {
+    const { email, id } = await addCustomer(service)
+    const before = await login(email)
+    await store.customers.disable(id, 0)
+    expect(await refusalOf(before)).toBe('TOKEN_REVOKED')
+  })
+
   it('when it was issued before the password changed, even in the same second', async () => {
     const { email, id } = await addCustomer(service)
     const before = await login(email)
@@ -193,7 +200,10 @@ describe('the key set', () => {
   it('holds public halves only', async () => {
     const { statusCode, headers, payload } = await app.inject('/.well-known/jwks.json')
     expect(statusCode).toBe(200)
-    expect(headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'public, max-age=60',
+    })
     const { kty, crv, x, y } = privateJwk
     expect(JSON.parse(payload)).toEqual({ keys: [{ kty, crv, x, y, kid: stored?.kid, alg: 'ES256', use: 'sig' }] })
     expect(payload).not.toContain(privateJwk.d)
@@ -211,12 +221,20 @@ describe('the key set', () => {
     expect((await fresh.app.inject('/.well-known/jwks.json')).json().keys).toHaveLength(1)
   })
 
-  it('gets a second key when the setting changes to EdDSA, and both verify', async () => {
-    const fresh = await testApp({ TESLIM_TOKEN_ALGORITHM: 'EdDSA' })
-    const { email } = await addCustomer(fresh)
-    const answer = await fresh.app.inject({ method: 'POST', url: LOGIN, payload: { Email: email, Password: PASSWORD } })
-    const eddsa = answer.json().data.Token
-    expect(decodeProtectedHeader(eddsa).alg).toBe('EdDSA')
-    expect(await fresh.app.accessTokens.verify(eddsa)).toMatchObject({ scope: 'customer' })
+  it('gets a second key when the setting changes to EdDSA, and each process verifies what another one signed', async () => {
+    const first = await testApp()
+    const { email } = await addCustomer(first)
+    const tokenOf = async (from: typeof first) =>
+      (await from.login({ Email: email, Password: PASSWORD })).json().data.Token
+    const es256 = await tokenOf(first)
+    const second = await testAppBeside(first, { TESLIM_TOKEN_ALGORITHM: 'EdDSA' })
+    const eddsa = await tokenOf(second)
+    expect([es256, eddsa].map((token) => decodeProtectedHeader(token).alg)).toEqual(['ES256', 'EdDSA'])
+    for (const { app } of [first, second]) {
+      for (const token of [es256, eddsa])
+        expect(await app.accessTokens.verify(token)).toMatchObject({ scope: 'customer' })
+      const { keys } = (await app.inject('/.well-known/jwks.json')).json()
+      expect(keys.map(({ alg }: { alg: string }) => alg).toSorted()).toEqual(['ES256', 'EdDSA'])
+    }
   })
 })
