@@ -14,11 +14,12 @@ export async function benchDeliveries(
   { folder, rounds, seconds, connections }: BenchOptions,
 ): Promise<void> {
   const { database, apiKey } = await prepareTeslim(folder)
-  const copy = join(folder, 'obvious.db')
-  copyFileSync(database, copy)
+  const copies = ['obvious.db', 'obvious-wal.db'].map((name) => join(folder, name)) as [string, string]
+  for (const copy of copies) copyFileSync(database, copy)
   const started = [
     await startServer('bare', [join(servers, 'bare.ts')], folder),
-    await startServer('obvious', [join(servers, 'obvious.ts'), copy], folder),
+    await startServer('obvious', [join(servers, 'obvious.ts'), copies[0]], folder),
+    await startServer('obvious-wal', [join(servers, 'obvious.ts'), copies[1], 'wal'], folder),
     await startTeslim(folder, database),
   ]
   const results = new Map<BenchServer, LoadResult[]>(started.map((server) => [server, []]))
@@ -46,9 +47,10 @@ export async function benchDeliveries(
           (result, round) => result.perSecond / (results.get(other)?.[round]?.perSecond ?? 1),
         ),
       )
-    const [bare, obvious, teslim] = started as [BenchServer, BenchServer, BenchServer]
+    const [bare, obvious, obviousWal, teslim] = started as [BenchServer, BenchServer, BenchServer, BenchServer]
     console.log(`teslim / bare     ${ratios(teslim, bare).toFixed(2)}   (at least 0.70)`)
     console.log(`teslim / obvious  ${ratios(teslim, obvious).toFixed(1)}   (at least 8)`)
+    console.log(`teslim / obvious with a write-ahead log  ${ratios(teslim, obviousWal).toFixed(1)}`)
     console.log(`p99 / bare's p99  ${(middle(teslim, 'p99') / middle(bare, 'p99')).toFixed(1)}   (at most 4)`)
 
     const alone = await load.run(teslim.url, apiKey, 1, seconds)

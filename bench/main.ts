@@ -11,6 +11,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '8' },
     connections: { type: 'string', default: '64' },
+    // How many stored deliveries --grow goes up to.
+    most: { type: 'string', default: '5000000' },
   },
 })
 
@@ -19,6 +21,7 @@ export interface BenchOptions {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
+  readonly most: number
 }
 
 // Not in the system's temporary folder, which may be memory: what is measured includes the disk.
@@ -28,6 +31,7 @@ const options = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   connections: Number(values.connections),
+  most: Number(values.most),
 }
 try {
   const load = await findLoad(folder)

@@ -4,8 +4,13 @@ import Fastify from 'fastify'
 import { successSchema } from '#src/http/envelope.ts'
 import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/purchase.schema.ts'
 
-/** What one would write first: one SQLite transaction a request, on the same tables, just as durable. It asks for no key. */
-const database = new DatabaseSync(process.argv[2] ?? '')
+/**
+ * What one would write first: one SQLite transaction a request, on the same tables, just as durable. It asks for no key.
+ * The journal is SQLite's own default unless another is named.
+ */
+const [, , path = '', journal = 'delete'] = process.argv
+const database = new DatabaseSync(path)
+database.exec(`PRAGMA journal_mode = ${journal}`)
 database.exec('PRAGMA synchronous = FULL')
 const insert = database.prepare(`
   INSERT INTO delivery (receipt, customer, order_id, status, received_at, payload) VALUES (unhex(?, '-'), 1, ?, ?, ?, ?)`)

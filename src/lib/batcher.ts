@@ -23,7 +23,7 @@ interface Waiting<Item, Outcome> {
 }
 
 /** A batch this large is worth a commit by itself; a smaller one waits for the turn in which nothing more arrives. */
-const WORTHWHILE = 28
+const WORTHWHILE = 24
 
 /** One that commits and one that waits for it to end, so that whoever commits never waits for us. */
 export const MOST_UNDER_WAY = 2
