@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { closeSync, copyFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Load, LoadResult } from './load.ts'
 import type { BenchOptions } from './main.ts'
 import { median, printTable } from './report.ts'
@@ -27,7 +29,11 @@ export async function benchDeliveries(
   try {
     for (const server of started) await load.run(server.url, apiKey, connections, 2)
     for (let round = 0; round < rounds; round++) {
-      for (const [server, list] of results) list.push(await load.run(server.url, apiKey, connections, seconds))
+      for (const [server, list] of results) {
+        // What the one before left to be written back must not slow the next one down.
+        await promisify(execFile)('sync')
+        list.push(await load.run(server.url, apiKey, connections, seconds))
+      }
     }
     const middle = (server: BenchServer, of: keyof LoadResult): number =>
       median((results.get(server) ?? []).map((result) => result[of]))
