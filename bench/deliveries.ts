@@ -18,15 +18,17 @@ export async function benchDeliveries(
   const { database, apiKey } = await prepareTeslim(folder)
   const copies = ['obvious.db', 'obvious-wal.db'].map((name) => join(folder, name)) as [string, string]
   for (const copy of copies) copyFileSync(database, copy)
-  const started = [
-    await startServer('bare', [join(servers, 'bare.ts')], folder),
-    await startServer('obvious', [join(servers, 'obvious.ts'), copies[0]], folder),
-    await startServer('obvious-wal', [join(servers, 'obvious.ts'), copies[1], 'wal'], folder),
-    await startTeslim(folder, database),
+  const starts = [
+    () => startServer('bare', [join(servers, 'bare.ts')], folder),
+    () => startServer('obvious', [join(servers, 'obvious.ts'), copies[0]], folder),
+    () => startServer('obvious-wal', [join(servers, 'obvious.ts'), copies[1], 'wal'], folder),
+    () => startTeslim(folder, database),
   ]
-  const results = new Map<BenchServer, LoadResult[]>(started.map((server) => [server, []]))
+  const started: BenchServer[] = []
   console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
   try {
+    for (const start of starts) started.push(await start())
+    const results = new Map<BenchServer, LoadResult[]>(started.map((server) => [server, []]))
     for (const server of started) await load.run(server.url, apiKey, connections, 2)
     for (let round = 0; round < rounds; round++) {
       for (const [server, list] of results) {

@@ -1,16 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { failure } from '../support/failure.ts'
 import { LOGIN, testApp } from '../support/test-app.ts'
 
 const { app, log, login, store } = await testApp({ TESLIM_BODY_LIMIT: '2048' })
-
-const failure = (errorCode: string) => ({
-  data: null,
-  success: false,
-  message: expect.any(String),
-  errorCode,
-  requestId: expect.any(String),
-})
 
 describe('every answer', () => {
   it.each([

@@ -5,6 +5,7 @@ import { decodeJwt } from 'jose'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createLogIn } from '#src/login/login.rule.ts'
 import { passwords } from '#src/login/password-hashing.ts'
+import { failure } from '../support/failure.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
 
 const service = await testApp()
@@ -15,15 +16,6 @@ await service.customers.disable(disabled.id)
 const noApi = await addCustomer(service, { isApi: false })
 const otherRegion = await addCustomer(service, { regions: ['DE'] })
 const good = { Email: customer.email, Password: PASSWORD }
-
-const failure = (errorCode: string, more = {}) => ({
-  data: null,
-  success: false,
-  message: expect.any(String),
-  errorCode,
-  requestId: expect.any(String),
-  ...more,
-})
 
 describe('a login with the right password', () => {
   it('answers a token and when it expires', async () => {
