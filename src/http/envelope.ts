@@ -32,13 +32,9 @@ const REASONS = {
   400: 'The request is not valid',
   401: 'The ApiKey or the token is missing or not valid',
   403: 'Not within the authority of the key',
-  404: 'There is nothing here',
-  405: 'Another method is meant',
-  408: 'The request did not arrive in time',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type',
   422: 'The request contradicts an earlier one',
-  431: 'The headers are larger than allowed',
   500: 'A fault of the service',
   503: 'The service cannot store anything right now; come back after Retry-After seconds',
 } as const
