@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
+import { fromByteText } from '#src/lib/byte-text.ts'
 import type { Scan } from '#src/lib/json-scan.ts'
 import { httpErrors } from './http.errors.ts'
 
@@ -11,7 +12,8 @@ const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
 /** Bodies arrive as the bytes that were sent, whatever their Content-Type; a route says itself what it makes of them. */
 export function installBodyReading(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  // A pattern, and not '*', because Fastify remembers what it found by a pattern.
+  app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 }
 
 /** For routes that insist on JSON by name; runs before the body is read. */
@@ -20,34 +22,35 @@ export async function requireJsonType(request: FastifyRequest): Promise<void> {
   if (!JSON_TYPE.test(essence)) throw new AppError(httpErrors.notJsonType)
 }
 
-export interface JsonBody {
-  readonly value: unknown
+export interface JsonText {
+  /** Byte text: a character for each byte. */
   readonly text: string
   readonly scan: Scan
 }
 
-/** Reads bytes as JSON. Nothing is converted and nothing dropped, except a byte order mark. */
-export function readJson(bytes: unknown, scanner: (text: string) => Scan): JsonBody {
+/** Makes sure that bytes are JSON, without building a value. Nothing is converted and nothing dropped, except a byte order mark. */
+export function scanJson(bytes: unknown, scanner: (text: string) => Scan): JsonText {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw new AppError(httpErrors.bodyMissing)
   if (!isUtf8(bytes)) throw new AppError(httpErrors.bodyNotUtf8)
-  const text = withoutMark(bytes.toString('utf8'))
+  const text = withoutMark(bytes.toString('latin1'))
   const scan = scanner(text)
   if (scan.depth > DEEPEST) throw new AppError(httpErrors.bodyTooDeep)
-  const value = parse(text)
-  if (text.includes('\\') || text.includes('__proto__') || text.includes('constructor')) refuseForbiddenKeys(value)
-  return { value, text, scan }
+  // The parser's own words would quote the body, which may hold a password.
+  if (!scan.valid) throw new AppError(httpErrors.bodyNotJson)
+  if (text.includes('\\') || text.includes('__proto__') || text.includes('constructor'))
+    refuseForbiddenKeys(parse(text))
+  return { text, scan }
 }
 
-const withoutMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The parser's own words quote the body, which may hold a password.
-    throw new AppError(httpErrors.bodyNotJson)
-  }
+/** The same with the value. */
+export function readJson(bytes: unknown, scanner: (text: string) => Scan): JsonText & { readonly value: unknown } {
+  const read = scanJson(bytes, scanner)
+  return { ...read, value: parse(read.text) }
 }
+
+const MARK = '\xef\xbb\xbf'
+const withoutMark = (text: string): string => (text.startsWith(MARK) ? text.slice(MARK.length) : text)
+const parse = (text: string): unknown => JSON.parse(fromByteText(text))
 
 /** Depth is bounded by then, so recursion is safe. */
 function refuseForbiddenKeys(value: unknown): void {

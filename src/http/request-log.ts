@@ -27,7 +27,7 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
 function requestLine(request: FastifyRequest, reply: FastifyReply, time: string): string {
   const { method, customerId, errorCode, refusal, ip } = request
   const route = request.routeOptions.url ?? null
-  const duration = Math.round(reply.elapsedTime * 1000) / 1000
+  const duration = Math.round(reply.elapsedTime * 100) / 100
   const aborted = reply.raw.writableEnded ? '' : ',"aborted":true'
   const reason = refusal === null ? '' : `,"reason":${JSON.stringify(refusal)}`
   return `{"level":30,"time":"${time}","requestId":${JSON.stringify(request.id)},"method":"${method}","route":${quoted(route)},"status":${reply.statusCode},"durationMs":${duration},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${ip}","msg":"request"}\n`

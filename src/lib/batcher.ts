@@ -1,7 +1,7 @@
 /** What a batcher is told of its work. */
 export interface BatcherOptions<Item, Outcome> {
-  /** Commits a batch and resolves to an outcome for each item, in their order. Rejects for all of them alike. */
-  readonly commit: (batch: readonly Item[]) => Promise<readonly Outcome[]>
+  /** Commits a batch and resolves to an outcome for each item, in their order; an error for one that failed by itself. */
+  readonly commit: (batch: readonly Item[]) => Promise<readonly (Outcome | Error)[]>
   readonly bytesOf: (item: Item) => number
   readonly maxItems: number
   readonly maxBytes: number
@@ -63,7 +63,11 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     const batch = takeBatch()
     try {
       const outcomes = await commit(batch.map(({ item }) => item))
-      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] as Outcome)
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const outcome = outcomes[index] as Outcome | Error
+        if (outcome instanceof Error) reject(outcome)
+        else resolve(outcome)
+      }
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }

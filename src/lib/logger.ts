@@ -11,25 +11,51 @@ export interface ServiceLog {
   flushNow(): void
 }
 
-/** Lines that may wait for a slow reader of stdout, in bytes; beyond that they are dropped, never the service stopped. */
+/** Bytes that may wait for a slow reader of stdout; beyond that they are dropped, never the service stopped. */
 const MOST_BUFFERED = 8 * 1024 * 1024
+/** Lines are written together: at once where there are this many characters, else within a tenth of a second. */
+const WORTHWHILE = 16_000
+const WITHIN_MILLISECONDS = 100
 
-/** JSON lines on stdout, written together where many come at once. No secret is ever handed to it, so none is redacted. */
+/** JSON lines on stdout. No secret is ever handed to it, so none is redacted. */
 export function createLog(level: string): ServiceLog {
-  const output = destination({ fd: 1, sync: false, minLength: 16_000, maxLength: MOST_BUFFERED, periodicFlush: 100 })
+  const output = destination({ fd: 1, sync: false, maxLength: MOST_BUFFERED })
   // A full disk under the log is no reason to stop either.
   output.on('error', () => undefined)
+  let lines = ''
+  let waiting = false
+
+  const handOver = (): void => {
+    if (lines !== '') output.write(lines)
+    lines = ''
+  }
+  // The destination measures all it holds with each write, so it is given few.
+  const write = (line: string): void => {
+    lines += line
+    if (lines.length >= WORTHWHILE) handOver()
+    if (waiting) return
+    waiting = true
+    setTimeout(() => {
+      waiting = false
+      handOver()
+    }, WITHIN_MILLISECONDS).unref()
+  }
+
   const timestamp = (): string => `,"time":"${isoMilliseconds(systemClock.now())}"`
-  const logger = pino({ level, base: null, timestamp }, output)
+  const logger = pino({ level, base: null, timestamp }, { write })
   const writesInfo = logger.isLevelEnabled('info')
   return {
     logger,
     writeInfo: (line) => {
-      if (writesInfo) output.write(line)
+      if (writesInfo) write(line)
     },
-    flush: () => new Promise((resolve) => output.flush(() => resolve())),
+    flush() {
+      handOver()
+      return new Promise((resolve) => output.flush(() => resolve()))
+    },
     flushNow() {
       try {
+        handOver()
         output.flushSync()
       } catch {
         // Nobody is left to be told.

@@ -1,5 +1,7 @@
 import type { Problem } from '#src/lib/app-error.ts'
-import { createScanner, type Found, type Pointer, type Scan } from '#src/lib/json-scan.ts'
+import { fromByteText } from '#src/lib/byte-text.ts'
+import { createScanner, type Found, type Scan } from '#src/lib/json-scan.ts'
+import type { Pointer } from '#src/lib/pointer-tree.ts'
 import { readStatus } from './status.ts'
 
 export interface DeliveryPointers {
@@ -16,6 +18,7 @@ export type DeliveryFacts =
 
 export interface DeliveryReader {
   scan(text: string): Scan
+  /** From byte text of an object. */
   facts(text: string, scan: Scan): DeliveryFacts
 }
 
@@ -72,7 +75,7 @@ function readId(text: string, { start, end }: Found): string | undefined {
   if (end < 0) return undefined
   const first = text.charCodeAt(start)
   if (first === 0x22) {
-    const raw = text.slice(start + 1, end - 1)
+    const raw = fromByteText(text.slice(start + 1, end - 1))
     return (raw.includes('\\') ? unescaped(raw) : raw) || undefined
   }
   return first === 0x2d || (first >= 0x30 && first <= 0x39) ? text.slice(start, end) : undefined

@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Static } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { bearerToken } from '#src/http/bearer.ts'
-import { DEEPEST, readJson } from '#src/http/body-reading.ts'
+import { DEEPEST, scanJson } from '#src/http/body-reading.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
@@ -85,15 +84,14 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     preValidation: (request, _reply, done) => {
       try {
         const payload = request.body as unknown as Buffer
-        const { value, text, scan } = readJson(payload, reader.scan)
-        request.body = value as Static<typeof PurchaseBodySchema>
-        if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+        const { text, scan } = scanJson(payload, reader.scan)
+        if (isObject(text)) {
           const facts = reader.facts(text, scan)
           if ('problems' in facts) throw invalidRequest(facts.problems)
           const idempotencyKey = request.headers['idempotency-key'] as string | undefined
           request.delivery = { ...facts, payload, idempotencyKey }
           request.body = { Status: facts.status }
-        }
+        } else request.body = null as never
         done()
       } catch (error) {
         done(error as Error)
@@ -113,6 +111,9 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     },
   })
 }
+
+/** Of JSON, whose first character tells. */
+const isObject = (json: string): boolean => /^\s*\{/.test(json)
 
 export const purchasePlugin = fastifyPlugin(plugin, {
   name: 'purchase',

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { fromByteText, toByteText } from '#src/lib/byte-text.ts'
 import { createScanner } from '#src/lib/json-scan.ts'
 
 const depthOf = (value: unknown): number =>
@@ -11,9 +12,10 @@ const find = (text: string, ...pointers: string[]): [string, unknown][] => {
     pointers.map((pointer) => ({ pointer: pointer.replace('~any', ''), anyCase: pointer.endsWith('~any') })),
     1000,
   )
-  return scan(text).found.map(({ pointer, start, end }) => [
+  const bytes = toByteText(text)
+  return scan(bytes).found.map(({ pointer, start, end }) => [
     pointers[pointer] ?? '',
-    end < 0 ? 'container' : JSON.parse(text.slice(start, end)),
+    end < 0 ? 'container' : JSON.parse(fromByteText(bytes.slice(start, end))),
   ])
 }
 
@@ -68,11 +70,96 @@ it('stops when it is one too deep', () => {
   expect(createScanner([], 64)('['.repeat(1_000_000)).depth).toBe(65)
 })
 
-it('ends on any text', () => {
-  const odd = fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', ':', ',', 'a', '1') })
+const parses = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+const judge = createScanner([{ pointer: '/a/*', anyCase: true }], 64)
+const agrees = (text: string): void => {
+  expect({ text, valid: judge(toByteText(text)).valid }).toEqual({ text, valid: parses(text) })
+}
+
+it('judges any text as JSON.parse does', () => {
+  const pieces = [
+    ...'{}[]":,\\ \t\n\v\0\u00a0\ufeff\u2028äa/bu019-+.eE',
+    'true',
+    'null',
+    'false',
+    '"a"',
+    '\\u00e4',
+    '1e1',
+    '{}',
+  ]
+  const odd = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''))
+  fc.assert(fc.property(odd, agrees), { numRuns: 20_000 })
+})
+
+it('judges JSON with one character more, fewer or other as JSON.parse does', () => {
+  const character = fc.oneof(fc.constantFrom(...'{}[]":,\\ 0-1.eut'), fc.string({ unit: 'binary', maxLength: 1 }))
   fc.assert(
-    fc.property(odd, (text) => {
-      expect(createScanner([{ pointer: '/a/*', anyCase: true }], 64)(text).depth).toBeLessThanOrEqual(text.length)
+    fc.property(fc.json(), fc.nat(), fc.nat(1), character, (json, at, fewer, other) => {
+      const place = at % (json.length + 1)
+      agrees(json)
+      agrees(json.slice(0, place) + other.toWellFormed() + json.slice(place + fewer))
     }),
+    { numRuns: 5_000 },
   )
 })
+
+it.each([
+  '-',
+  '-0',
+  '01',
+  '1.',
+  '.5',
+  '+1',
+  '1e',
+  '1e+',
+  '1E-0',
+  '-a',
+  '0x1',
+  '1_0',
+  'tru',
+  'truex',
+  'nul',
+  'False',
+  'NaN',
+  '"',
+  '"\\"',
+  '"\\x"',
+  '"\\u12g4"',
+  '"\\u123"',
+  '"\\ud800"',
+  '"\t"',
+  '"\x7f"',
+  "'a'",
+  '',
+  ' ',
+  '\u00a01',
+  '1\v',
+  '1 1',
+  '[,1]',
+  '[1,]',
+  '[1 2]',
+  '[1:2]',
+  '[}',
+  '{]',
+  '{,}',
+  '{"a"}',
+  '{"a":}',
+  '{"a":1,}',
+  '{"a":1 "b":2}',
+  '{1:1}',
+  '{"a"::1}',
+  '{"a":1}}',
+  '[]]',
+  '[',
+  '{"a":1',
+  '[1]x',
+  '/**/1',
+  '{"a":1}\0',
+])('judges %j as JSON.parse does', agrees)

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher, MOST_UNDER_WAY } from '#src/lib/batcher.ts'
 import { storeErrors } from '../store.errors.ts'
-import type { Delivery, DeliveryStore, NewDelivery } from '../store.ts'
+import type { Delivery, DeliveryOutcome, DeliveryStore, NewDelivery } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { createPacker, type RowOutcome } from './delivery-batch.ts'
 import { receiptFromRow } from './delivery-sql.ts'
@@ -39,25 +39,19 @@ export interface SqliteDeliveries extends DeliveryStore {
 
 export function sqliteDeliveries(database: Database, writer: Writer, limits: QueueLimits): SqliteDeliveries {
   const pack = createPacker(MOST_UNDER_WAY)
-  const batcher = createBatcher<NewDelivery, RowOutcome>({
+  const batcher = createBatcher<NewDelivery, DeliveryOutcome>({
     bytesOf: ({ payload }) => payload.length,
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
-    commit: async (deliveries) =>
-      (await writer.run('deliverBatch', [pack(deliveries)])) ?? new Array<RowOutcome>(deliveries.length).fill(null),
+    async commit(deliveries) {
+      const outcomes = await writer.run('deliverBatch', [pack(deliveries)])
+      return deliveries.map((delivery, index) => outcomeOf(delivery, outcomes?.[index] ?? null))
+    },
   })
 
   return {
-    async deliver(delivery) {
-      const outcome = await batcher.submit(delivery)
-      if (outcome === null) {
-        const { receiptId, orderId, status, receivedAt } = delivery
-        return { receiptId, orderId, status, receivedAt, duplicate: false }
-      }
-      if (typeof outcome === 'object' && 'fault' in outcome) throw new Error(outcome.fault)
-      return outcome
-    },
+    deliver: (delivery) => batcher.submit(delivery),
     findByReceipt: async (receiptId) => {
       const row = database.get(BY_RECEIPT, receiptId)
       return row && deliveryFromRow(row)
@@ -71,6 +65,14 @@ export function sqliteDeliveries(database: Database, writer: Writer, limits: Que
     history: async (customerId, orderId) => database.all(HISTORY, customerId, orderId).map(deliveryFromRow),
     drained: () => batcher.drained(),
   }
+}
+
+function outcomeOf(delivery: NewDelivery, outcome: RowOutcome): DeliveryOutcome | Error {
+  if (outcome === null) {
+    const { receiptId, orderId, status, receivedAt } = delivery
+    return { receiptId, orderId, status, receivedAt, duplicate: false }
+  }
+  return typeof outcome === 'object' && 'fault' in outcome ? new Error(outcome.fault) : outcome
 }
 
 const deliveryFromRow = (row: Row): Delivery => ({
