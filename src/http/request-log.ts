@@ -18,7 +18,7 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
 
   app.addHook('onRequest', (request, reply, done) => {
     // "close" comes after the answer, and also when the client went away and there is none.
-    reply.raw.once('close', () => writeInfo(requestLine(request, reply, isoMilliseconds(clock.now()))))
+    reply.raw.on('close', () => writeInfo(requestLine(request, reply, isoMilliseconds(clock.now()))))
     done()
   })
 }

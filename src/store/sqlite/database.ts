@@ -95,7 +95,6 @@ function connect(path: string): DatabaseSync {
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec('PRAGMA foreign_keys = ON')
-    connection.exec('PRAGMA wal_autocheckpoint = 2000')
     return connection
   } catch (cause) {
     throw new AppError(storeErrors.cannotOpen, {

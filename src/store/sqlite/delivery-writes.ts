@@ -6,7 +6,7 @@ import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } f
 import { receiptFromRow } from './delivery-sql.ts'
 
 const FIND_STATE = `
-  SELECT state_position, latest_position, digest FROM order_state WHERE customer = $1 AND order_id = $2`
+  SELECT state_position, latest_position, digest = $1 AS repeated FROM order_state WHERE customer = $2 AND order_id = $3`
 
 const INSERT_DELIVERY = `
   INSERT INTO delivery (receipt, customer, order_id, status, received_at, echo_of, previous, payload)
@@ -77,15 +77,15 @@ export function deliveryWrites(database: Database) {
       database.insert(INSERT_DELIVERY, receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload)
 
     if (orderId === null) return { position: insert(null, null), outcome: null }
-    const state = database.get(FIND_STATE, customer, orderId)
     const digest = hash('sha256', payload, 'buffer').subarray(0, 16)
+    const state = database.get(FIND_STATE, digest, customer, orderId)
     if (state === undefined) {
       const position = insert(null, null)
       database.run(INSERT_STATE, customer, orderId, status, position, position, digest)
       return { position, outcome: null }
     }
     const previous = state.latest_position as number
-    if (digest.equals(state.digest as Uint8Array)) {
+    if (state.repeated === 1) {
       const first = state.state_position as number
       const { payload: _, ...receipt } = duplicateOf(first)
       database.run(UPDATE_LATEST, insert(first, previous), customer, orderId)
