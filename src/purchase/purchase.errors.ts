@@ -16,11 +16,6 @@ export const purchaseErrors = {
     message: 'The token does not belong to the customer of the ApiKey.',
     challenge: 'Bearer realm="teslim", error="invalid_token"',
   },
-  idempotencyKeyReused: {
-    code: 'IDEMPOTENCY_KEY_REUSED',
-    kind: 'unprocessable',
-    message: 'This Idempotency-Key came with another body before. Nothing was stored.',
-  },
   notAuthorized: {
     code: 'PRODUCT_NOT_AUTHORIZED',
     kind: 'forbidden',

@@ -46,7 +46,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
   const deliver = createDeliver({
     deliveries,
     clock,
-    newId: () => newId(clock.now(), random),
+    newId: (now) => newId(now, random),
     idempotencyDays: config.idempotencyDays,
   })
 
@@ -101,13 +101,13 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
       const { supplier, delivery } = request
       if (supplier === null || delivery === null) throw new Error('a hook of this route has not run')
       const { receiptId, status, orderId, duplicate, receivedAt } = await deliver(supplier, delivery)
-      return success({
+      const receipt = {
         ReceiptID: receiptId,
         Status: status,
-        ...(orderId !== null && { OrderID: orderId }),
         Duplicate: duplicate,
         ReceivedAt: isoMilliseconds(receivedAt),
-      })
+      }
+      return success(orderId === null ? receipt : { ...receipt, OrderID: orderId })
     },
   })
 }

@@ -7,7 +7,7 @@ import { purchaseErrors } from './purchase.errors.ts'
 export interface DeliverDependencies {
   readonly deliveries: DeliveryStore
   readonly clock: Clock
-  readonly newId: () => string
+  readonly newId: (nowMilliseconds: number) => string
   readonly idempotencyDays: number
 }
 
@@ -24,11 +24,11 @@ export type Deliver = (account: Account, delivery: IncomingDelivery) => Promise<
 const DAY_MILLISECONDS = 86_400_000
 
 export function createDeliver({ deliveries, clock, newId, idempotencyDays }: DeliverDependencies): Deliver {
-  return async (account, { status, orderId, products, payload, idempotencyKey: key }) => {
+  return (account, { status, orderId, products, payload, idempotencyKey: key }) => {
     checkAuthority(account, products)
     const receivedAt = clock.now()
-    const outcome = await deliveries.deliver({
-      receiptId: newId(),
+    return deliveries.deliver({
+      receiptId: newId(receivedAt),
       customerId: account.customer.id,
       orderId,
       status,
@@ -36,8 +36,6 @@ export function createDeliver({ deliveries, clock, newId, idempotencyDays }: Del
       payload,
       idempotency: key === undefined ? null : { key, notBefore: receivedAt - idempotencyDays * DAY_MILLISECONDS },
     })
-    if (outcome === 'key-reused') throw new AppError(purchaseErrors.idempotencyKeyReused)
-    return outcome
   }
 }
 

@@ -11,6 +11,11 @@ export const storeErrors = {
     kind: 'unavailable',
     message: 'The service has more to store than it can take right now. Nothing was kept; send the request again.',
   },
+  idempotencyKeyReused: {
+    code: 'IDEMPOTENCY_KEY_REUSED',
+    kind: 'unprocessable',
+    message: 'This Idempotency-Key came with another body before. Nothing was stored.',
+  },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
   newer: { code: 'STORE_NEWER', kind: 'unavailable', message: 'The store was made by a newer version of teslim.' },
 } as const satisfies Record<string, ErrorDefinition>

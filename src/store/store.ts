@@ -95,9 +95,6 @@ export interface NewDelivery {
   } | null
 }
 
-/** `key-reused`: the idempotency key came with other bytes before, and nothing was stored. */
-export type DeliveryOutcome = Receipt | 'key-reused'
-
 /** Of the delivery itself or, when it is a duplicate, of the first one like it. */
 export interface Receipt {
   readonly receiptId: string
@@ -126,9 +123,10 @@ export interface OrderState {
 export interface DeliveryStore {
   /**
    * Resolves once the delivery is durable. Bytes equal to those of the order's last delivery are kept as a duplicate and
-   * leave its state alone. Rejects with STORE_OVERLOADED, having done nothing, or with STORE_UNAVAILABLE.
+   * leave its state alone. Rejects with IDEMPOTENCY_KEY_REUSED when the key came with other bytes before or with
+   * STORE_OVERLOADED, having done nothing, or with STORE_UNAVAILABLE.
    */
-  deliver(delivery: NewDelivery): Promise<DeliveryOutcome>
+  deliver(delivery: NewDelivery): Promise<Receipt>
   findByReceipt(receiptId: string): Promise<Delivery | undefined>
   orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
   /** All deliveries of an order, the newest first. */

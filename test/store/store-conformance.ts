@@ -298,12 +298,14 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       const again = delivery(one.id, { idempotency, orderId: 'keyed', payload: first.payload })
       const [receipt, repeated] = await Promise.all([deliveries.deliver(first), deliveries.deliver(again)])
       expect(repeated).toEqual({ ...(receipt as object), duplicate: true })
-      expect(await deliveries.deliver(delivery(one.id, { idempotency }))).toBe('key-reused')
+      await expect(deliveries.deliver(delivery(one.id, { idempotency }))).rejects.toThrow(
+        'came with another body before',
+      )
       expect(await deliveries.history(one.id, 'keyed')).toHaveLength(1)
       const later = { key: 'key', notBefore: first.receivedAt + 1 }
       const fresh = delivery(one.id, { idempotency: later, receivedAt: first.receivedAt + 2 })
       expect(await deliveries.deliver(fresh)).toMatchObject({ receiptId: fresh.receiptId, duplicate: false })
-      expect(await deliveries.deliver(delivery(one.id, { idempotency: later }))).toBe('key-reused')
+      await expect(deliveries.deliver(delivery(one.id, { idempotency: later }))).rejects.toThrow('another body')
     })
 
     withCustomer('customers share neither orders nor idempotency keys', async (store, one) => {

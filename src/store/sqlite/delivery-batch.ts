@@ -1,4 +1,4 @@
-import type { DeliveryOutcome, NewDelivery } from '../store.ts'
+import type { NewDelivery, Receipt } from '../store.ts'
 
 /**
  * A batch on its way to the writer worker. Cloning it as objects would cost the request thread a tenth of all it does, so
@@ -12,8 +12,11 @@ export interface DeliveryBatch {
   readonly payloads: SharedArrayBuffer
 }
 
-/** An outcome for each delivery: null where it was stored under its own receipt, `fault` where it alone failed. */
-export type RowOutcome = DeliveryOutcome | { readonly fault: string } | null
+/**
+ * An outcome for each delivery: null where it was stored under its own receipt, `key-reused` where its idempotency key
+ * came with other bytes before, `fault` where it alone failed.
+ */
+export type RowOutcome = Receipt | 'key-reused' | { readonly fault: string } | null
 
 /** Null where every delivery was stored under its own receipt. */
 export type BatchOutcome = RowOutcome[] | null

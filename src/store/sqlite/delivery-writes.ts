@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
-import type { DeliveryOutcome, NewDelivery, Receipt } from '../store.ts'
+import type { NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } from './delivery-batch.ts'
 import { receiptFromRow } from './delivery-sql.ts'
@@ -54,7 +54,7 @@ export function deliveryWrites(database: Database) {
     return { ...receiptFromRow(row), duplicate: true, payload: row.payload as Uint8Array }
   }
 
-  const deliver = (delivery: NewDelivery): DeliveryOutcome | null => {
+  const deliver = (delivery: NewDelivery): Receipt | 'key-reused' | null => {
     const customer = numberOf(delivery.customerId)
     const { idempotency } = delivery
     if (idempotency === null) return store(customer, delivery).outcome

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher, MOST_UNDER_WAY } from '#src/lib/batcher.ts'
 import { storeErrors } from '../store.errors.ts'
-import type { Delivery, DeliveryOutcome, DeliveryStore, NewDelivery } from '../store.ts'
+import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { createPacker, type RowOutcome } from './delivery-batch.ts'
 import { receiptFromRow } from './delivery-sql.ts'
@@ -39,7 +39,7 @@ export interface SqliteDeliveries extends DeliveryStore {
 
 export function sqliteDeliveries(database: Database, writer: Writer, limits: QueueLimits): SqliteDeliveries {
   const pack = createPacker(MOST_UNDER_WAY)
-  const batcher = createBatcher<NewDelivery, DeliveryOutcome>({
+  const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
@@ -67,12 +67,13 @@ export function sqliteDeliveries(database: Database, writer: Writer, limits: Que
   }
 }
 
-function outcomeOf(delivery: NewDelivery, outcome: RowOutcome): DeliveryOutcome | Error {
+function outcomeOf(delivery: NewDelivery, outcome: RowOutcome): Receipt | Error {
   if (outcome === null) {
     const { receiptId, orderId, status, receivedAt } = delivery
     return { receiptId, orderId, status, receivedAt, duplicate: false }
   }
-  return typeof outcome === 'object' && 'fault' in outcome ? new Error(outcome.fault) : outcome
+  if (outcome === 'key-reused') return new AppError(storeErrors.idempotencyKeyReused)
+  return 'fault' in outcome ? new Error(outcome.fault) : outcome
 }
 
 const deliveryFromRow = (row: Row): Delivery => ({
