@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
 import { closeSync, copyFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Load, LoadResult } from './load.ts'
 import type { BenchOptions } from './main.ts'
 import { median, printTable } from './report.ts'
-import { type BenchServer, startServer } from './server-process.ts'
+import { type BenchServer, startServer, syncDisk } from './server-process.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const servers = join(import.meta.dirname, 'servers')
@@ -32,8 +30,7 @@ export async function benchDeliveries(
     for (const server of started) await load.run(server.url, apiKey, connections, 2)
     for (let round = 0; round < rounds; round++) {
       for (const [server, list] of results) {
-        // What the one before left to be written back must not slow the next one down.
-        await promisify(execFile)('sync')
+        await syncDisk()
         list.push(await load.run(server.url, apiKey, connections, seconds))
       }
     }

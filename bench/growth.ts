@@ -1,43 +1,61 @@
-import { statSync } from 'node:fs'
-import type { Load } from './load.ts'
+import { copyFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Load, LoadResult } from './load.ts'
 import type { BenchOptions } from './main.ts'
 import { median, printTable } from './report.ts'
+import { syncDisk } from './server-process.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const STEPS = [0, 1_000_000, 2_000_000, 5_000_000]
 
-/** The same load on a store with more and more deliveries in it, which the load itself puts there. */
+/** The same load on a store with more and more deliveries in it and, in turn, on a new one: the machine is never alike twice. */
 export async function benchGrowth(load: Load, options: BenchOptions): Promise<void> {
   const { folder, rounds, seconds, connections, most } = options
   const { database, apiKey } = await prepareTeslim(folder)
-  const server = await startTeslim(folder, database)
+  const empty = join(folder, 'empty.db')
+  copyFileSync(database, empty)
+  const grown = await startTeslim(folder, database)
   const rows: string[][] = []
   let stored = 0
-  let first = 0
-  const deliver = async (time: number) => {
-    const result = await load.run(server.url, apiKey, connections, time)
+  const deliver = async (time: number): Promise<LoadResult> => {
+    const result = await load.run(grown.url, apiKey, connections, time)
     stored += result.answered - result.failed
     return result
   }
   try {
-    await deliver(3)
     for (const step of STEPS.filter((step) => step <= most)) {
       while (stored < step) {
         await deliver(5)
         process.stderr.write(`\r${(stored / 1e6).toFixed(2)} of ${step / 1e6} million stored `)
       }
-      const results = []
-      for (let round = 0; round < rounds; round++) results.push(await deliver(seconds))
-      const perSecond = median(results.map((result) => result.perSecond))
-      first ||= perSecond
-      const bytes = statSync(database).size / stored
-      const p99 = median(results.map((result) => result.p99)).toFixed(2)
-      rows.push([`${step / 1e6} M`, perSecond.toFixed(0), p99, (perSecond / first).toFixed(2), bytes.toFixed(0)])
+      const beside = join(folder, `beside-${step}.db`)
+      copyFileSync(empty, beside)
+      const fresh = await startTeslim(folder, beside, `teslim-${step}`)
+      const results: { grown: LoadResult; fresh: LoadResult }[] = []
+      try {
+        await load.run(fresh.url, apiKey, connections, 2)
+        for (let round = 0; round < rounds; round++) {
+          await syncDisk()
+          const besideIt = await load.run(fresh.url, apiKey, connections, seconds)
+          await syncDisk()
+          results.push({ grown: await deliver(seconds), fresh: besideIt })
+        }
+      } finally {
+        await fresh.stop()
+      }
+      rows.push([
+        `${step / 1e6} M`,
+        median(results.map(({ grown }) => grown.perSecond)).toFixed(0),
+        median(results.map(({ grown }) => grown.p99)).toFixed(2),
+        median(results.map(({ fresh }) => fresh.perSecond)).toFixed(0),
+        median(results.map(({ grown, fresh }) => grown.perSecond / fresh.perSecond)).toFixed(2),
+        (statSync(database).size / stored).toFixed(0),
+      ])
     }
     process.stderr.write('\r')
     console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s at each step, medians`)
-    printTable(['stored', 'req/s', 'p99 ms', 'of the first', 'bytes each'], rows)
+    printTable(['stored', 'req/s', 'p99 ms', 'new store req/s', 'ratio', 'bytes each'], rows)
   } finally {
-    await server.stop()
+    await grown.stop()
   }
 }

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 export interface BenchServer {
   readonly name: string
@@ -35,7 +36,7 @@ export async function startServer(
     memory: () =>
       Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024),
     async stop() {
-      child.kill(name === 'teslim' ? 'SIGTERM' : profile.length > 0 ? 'SIGINT' : 'SIGKILL')
+      child.kill(name.startsWith('teslim') ? 'SIGTERM' : profile.length > 0 ? 'SIGINT' : 'SIGKILL')
       await ended
     },
   }
@@ -49,3 +50,6 @@ async function listeningUrl(logPath: string): Promise<string> {
   }
   throw new Error(`not listening after 10 s:\n${readFileSync(logPath, 'utf8')}`)
 }
+
+/** What the server before left to be written back must not slow the next one down. */
+export const syncDisk = async (): Promise<void> => void (await promisify(execFile)('sync'))

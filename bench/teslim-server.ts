@@ -18,5 +18,5 @@ export async function prepareTeslim(folder: string): Promise<{ database: string;
   return { database, apiKey: JSON.parse(await cli('key', 'issue', '--customer', id, '--label', 'bench')).key }
 }
 
-export const startTeslim = (folder: string, database: string): Promise<BenchServer> =>
-  startServer('teslim', [BIN, 'serve'], folder, { DATABASE_URL: `sqlite:${database}` })
+export const startTeslim = (folder: string, database: string, name = 'teslim'): Promise<BenchServer> =>
+  startServer(name, [BIN, 'serve'], folder, { DATABASE_URL: `sqlite:${database}` })
