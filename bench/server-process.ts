@@ -30,9 +30,13 @@ export async function startServer(
   })
   closeSync(log)
   const ended = once(child, 'exit')
+  const url = await listeningUrl(logPath).catch((error: unknown) => {
+    child.kill('SIGKILL')
+    throw error
+  })
   return {
     name,
-    url: await listeningUrl(logPath),
+    url,
     memory: () =>
       Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024),
     async stop() {

@@ -44,8 +44,21 @@ export const settings = {
   ),
   databaseUrl: setting(
     'DATABASE_URL',
-    text('sqlite:./data/teslim.db', '^sqlite:.+$', 'sqlite:PATH', 'The store: `sqlite:` and the path of its file.'),
+    text(
+      'sqlite:./data/teslim.db',
+      '^(?:sqlite:.+|postgres(?:ql)?://.+)$',
+      'sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME',
+      'The store: `sqlite:` and the path of its file, or `postgres://` and a server, which many replicas may share.',
+    ),
     maskUrlPassword,
+  ),
+  databasePool: setting(
+    'TESLIM_DATABASE_POOL',
+    whole(8, 2, 1000, 'Connections to PostgreSQL held by each replica at most.'),
+  ),
+  databaseTimeoutSeconds: setting(
+    'TESLIM_DATABASE_TIMEOUT',
+    whole(5, 1, 600, 'Seconds that PostgreSQL has to answer a query.'),
   ),
   logLevel: setting(
     'LOG_LEVEL',

@@ -31,3 +31,5 @@ export function pendingMigrations(migrations: readonly Migration[], applied: num
   }
   return migrations.slice(applied)
 }
+
+export const migrationName = ({ number, name }: Migration): string => `${String(number).padStart(4, '0')}-${name}`

@@ -9,6 +9,14 @@ export interface StoreOptions {
   /** Deliveries, and bytes of them, that may wait to be stored. */
   readonly queueDeliveries: number
   readonly queueBytes: number
+  /** These are for PostgreSQL only. */
+  readonly databasePool: number
+  readonly databaseTimeoutSeconds: number
+}
+
+export interface QueueLimits {
+  readonly maxDeliveries: number
+  readonly maxBytes: number
 }
 
 export interface OpenedStore {
@@ -19,7 +27,17 @@ export interface OpenedStore {
 
 /** Opens the store that `DATABASE_URL` names, made anew if need be, with every migration applied. */
 export async function openStore(options: StoreOptions, now: number): Promise<OpenedStore> {
-  const limits = { maxDeliveries: options.queueDeliveries, maxBytes: options.queueBytes }
+  const limits: QueueLimits = { maxDeliveries: options.queueDeliveries, maxBytes: options.queueBytes }
+  if (/^postgres/.test(options.databaseUrl)) {
+    const { openPostgresStore } = await import('./postgres/postgres-store.ts')
+    return openPostgresStore({
+      url: options.databaseUrl,
+      connections: options.databasePool,
+      timeoutSeconds: options.databaseTimeoutSeconds,
+      now,
+      limits,
+    })
+  }
   return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits })
 }
 

@@ -1,16 +1,12 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher, MOST_UNDER_WAY } from '#src/lib/batcher.ts'
+import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { createPacker, type RowOutcome } from './delivery-batch.ts'
 import { receiptFromRow } from './delivery-sql.ts'
 import type { Writer } from './writer.ts'
-
-export interface QueueLimits {
-  readonly maxDeliveries: number
-  readonly maxBytes: number
-}
 
 const COLUMNS = `
   d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of, d.payload`

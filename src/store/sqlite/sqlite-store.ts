@@ -1,9 +1,9 @@
-import { type Migration, pendingMigrations, readMigrations } from '../migrate.ts'
-import type { OpenedStore } from '../open-store.ts'
+import { type Migration, migrationName, pendingMigrations, readMigrations } from '../migrate.ts'
+import type { OpenedStore, QueueLimits } from '../open-store.ts'
 import { type Database, openDatabase } from './database.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
-import { type QueueLimits, sqliteDeliveries } from './sqlite-deliveries.ts'
+import { sqliteDeliveries } from './sqlite-deliveries.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
 import { createWriter, type SpawnWorker } from './writer.ts'
 
@@ -56,7 +56,7 @@ function migrate(database: Database, migrations: readonly Migration[], now: numb
       database.script(sql)
       database.run('INSERT INTO schema_migration (number, name, applied_at) VALUES ($1, $2, $3)', number, name, now)
     }
-    return pending.map(({ number, name }) => `${String(number).padStart(4, '0')}-${name}`)
+    return pending.map(migrationName)
   })
 }
 

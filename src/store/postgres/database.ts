@@ -1,0 +1,177 @@
+import pg, { type PoolClient } from 'pg'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
+import { createServerList, serversOf } from './server-list.ts'
+
+export type Row = Record<string, unknown>
+type Values = readonly unknown[]
+
+/** Resolves to the rows, and to the number of them that were returned or changed. */
+export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: Row[]; readonly count: number }>
+
+/** A thin coat over pg against its traps: one dead connection fails one query, and no driver error gets out. */
+export interface Database {
+  readonly query: Query
+  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  readonly url: string
+  readonly connections: number
+  /** How long a query may take. */
+  readonly timeoutSeconds: number
+}
+
+/** How often a server that is away is looked for. Until it is found nobody waits for it. */
+const LOOK_EVERY_MILLISECONDS = 200
+
+export async function openDatabase({ url, connections, timeoutSeconds }: DatabaseOptions): Promise<Database> {
+  const servers = createServerList(serversOf(url))
+  const pool = new pg.Pool({
+    Client: servers.Client as never,
+    max: connections,
+    connectionTimeoutMillis: servers.connectionTimeoutMillis,
+    query_timeout: timeoutSeconds * 1000,
+    keepAlive: true,
+    idleTimeoutMillis: 60_000,
+    allowExitOnIdle: true,
+    types: { getTypeParser: typeParser as never },
+    onConnect: async (client) => {
+      // Without a listener, a connection that breaks while nothing is asked of it ends the process.
+      client.on('error', () => undefined)
+      await refuseUnfit(client as PoolClient)
+    },
+  })
+  pool.on('error', () => undefined)
+  let away: unknown
+  let closed = false
+
+  const connectAnywhere = async (): Promise<PoolClient> => {
+    for (let tries = 1; ; tries++) {
+      const server = servers.current()
+      try {
+        return await pool.connect()
+      } catch (error) {
+        servers.leave(server)
+        if (tries === servers.count || error instanceof AppError) throw error
+      }
+    }
+  }
+
+  const look = (): void => {
+    const timer = setTimeout(async () => {
+      try {
+        const client = await connectAnywhere()
+        client.release()
+        away = undefined
+      } catch {
+        if (!closed) look()
+      }
+    }, LOOK_EVERY_MILLISECONDS)
+    timer.unref()
+  }
+
+  const connect = async (): Promise<PoolClient> => {
+    if (away !== undefined) throw unavailable(away)
+    try {
+      return await connectAnywhere()
+    } catch (error) {
+      if (away === undefined) {
+        away = error
+        look()
+      }
+      throw unavailable(error)
+    }
+  }
+
+  const onClient = async <Result>(work: (query: Query) => Promise<Result>): Promise<Result> => {
+    const client = await connect()
+    let broken = false
+    const query: Query = async (sql, ...values) => {
+      try {
+        const { rows, rowCount } = values.length === 0 ? await client.query(sql) : await client.query(sql, [...values])
+        return { rows, count: rowCount ?? 0 }
+      } catch (error) {
+        if (isLost(error)) broken = true
+        throw isUnavailable(error) ? unavailable(error) : error
+      }
+    }
+    try {
+      return await work(query)
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  const database: Database = {
+    query: (sql, ...values) => onClient((query) => query(sql, ...values)),
+    transaction: (work) =>
+      onClient(async (query) => {
+        await query('BEGIN')
+        try {
+          const result = await work(query)
+          await query('COMMIT')
+          return result
+        } catch (error) {
+          await query('ROLLBACK').catch(() => undefined)
+          throw error
+        }
+      }),
+    async close() {
+      closed = true
+      await pool.end()
+    },
+  }
+  try {
+    const client = await connectAnywhere()
+    client.release()
+  } catch (error) {
+    await database.close()
+    throw error instanceof AppError ? error : cannotOpen(error)
+  }
+  return database
+}
+
+const unavailable = (cause: unknown): AppError =>
+  cause instanceof AppError
+    ? cause
+    : new AppError(storeErrors.unavailable, { reason: (cause as Error).message || String(cause), cause })
+
+function cannotOpen(cause: unknown): AppError {
+  const { message, errors = [] } = cause as AggregateError
+  const why = message || errors.map((error: Error) => error.message).join('; ')
+  return new AppError(storeErrors.cannotOpen, { message: `The database cannot be reached: ${why}.`, cause })
+}
+
+/** A standby takes no writes, and with synchronous_commit off an answer of 200 would mean nothing. */
+async function refuseUnfit(client: PoolClient): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT current_setting('transaction_read_only') AS read_only, current_setting('synchronous_commit') AS synchronous`,
+  )
+  if (rows[0].read_only === 'on') throw new Error('the server is a standby or read-only')
+  if (rows[0].synchronous === 'off') {
+    throw new AppError(storeErrors.cannotOpen, {
+      message: 'The database has synchronous_commit off, so it could lose deliveries that were confirmed: turn it on.',
+    })
+  }
+}
+
+/** Not an answer of the server, or its last one on this connection: shut down, or made a standby. */
+const isLost = (error: unknown): boolean => {
+  const code = sqlState(error)
+  return code === undefined || code.startsWith('08') || code.startsWith('57P') || code === '25006'
+}
+
+/** Not now: resources, an operator, a timeout, a lock, the disk. */
+const isUnavailable = (error: unknown): boolean =>
+  isLost(error) || /^(?:53|57|58|55P03|40001|40P01)/.test(sqlState(error) ?? '')
+
+const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined)
+
+const BIGINT = 20
+const SMALLER_THAN_NUMBERS_END = (text: string): number => Number(text)
+
+/** Our bigints are times and counts, which stay far below 2^53. */
+const typeParser = (type: number, format: 'text' | 'binary') =>
+  type === BIGINT && format !== 'binary' ? SMALLER_THAN_NUMBERS_END : pg.types.getTypeParser(type, format as never)

@@ -1,0 +1,77 @@
+import type { ApiKey, ApiKeyStore } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import { CUSTOMER_COLUMNS, countVersion, customerFromRow } from './postgres-customers.ts'
+
+const KEY_COLUMNS = `
+  k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at`
+
+const BY_HASH = `
+  SELECT ${KEY_COLUMNS}, ${CUSTOMER_COLUMNS} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
+
+const LIST = `
+  SELECT ${KEY_COLUMNS}, u.used_at, u.address
+    FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
+   WHERE $1::text IS NULL OR c.id = $1
+   ORDER BY k.id`
+
+const INSERT = `
+  WITH ${countVersion}, inserted AS (
+    INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at)
+    SELECT $1, number, $2, $3, $4, $5, $6 FROM customer WHERE id = $7
+    RETURNING 1
+  )
+  SELECT FROM inserted`
+
+const REVOKE = `
+  WITH ${countVersion}, revoked AS (
+    UPDATE api_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 RETURNING 1
+  )
+  SELECT FROM revoked`
+
+/** In one order, so that two replicas that write the same keys down do not wait for each other. */
+const RECORD_USES = `
+  INSERT INTO api_key_use AS kept (key_id, used_at, address)
+  SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) AS used (key_id, used_at, address) ORDER BY key_id
+  ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
+   WHERE excluded.used_at > kept.used_at`
+
+export function postgresApiKeys({ query }: Database): ApiKeyStore {
+  return {
+    async insert({ id, customerId, hash, label, createdAt, expiresAt, revokedAt }) {
+      const values = [id, Buffer.from(hash), label, createdAt, expiresAt, revokedAt, customerId]
+      if ((await query(INSERT, ...values)).count === 0) throw new Error(`no customer ${customerId} for key ${id}`)
+    },
+    async findByHash(hash) {
+      const { rows } = await query(BY_HASH, Buffer.from(hash))
+      return rows[0] && { key: keyFromRow(rows[0]), customer: customerFromRow(rows[0]) }
+    },
+    async list(customerId) {
+      const { rows } = await query(LIST, customerId ?? null)
+      return rows.map((row) => {
+        const key = keyFromRow(row)
+        const used = typeof row.used_at === 'number'
+        const lastUse = used ? { keyId: key.id, usedAt: row.used_at as number, address: row.address as string } : null
+        return { ...key, lastUse }
+      })
+    },
+    revoke: async (id, revokedAt) => (await query(REVOKE, revokedAt, id)).count > 0,
+    async recordUses(uses) {
+      await query(
+        RECORD_USES,
+        uses.map(({ keyId }) => keyId),
+        uses.map(({ usedAt }) => usedAt),
+        uses.map(({ address }) => address),
+      )
+    },
+  }
+}
+
+const keyFromRow = (row: Row): ApiKey => ({
+  id: row.key_id as string,
+  customerId: row.customer_id as string,
+  hash: row.hash as Uint8Array,
+  label: row.label as string,
+  createdAt: row.key_created_at as number,
+  expiresAt: row.expires_at as number | null,
+  revokedAt: row.revoked_at as number | null,
+})

