@@ -30,6 +30,7 @@ export function createAccounts(store: Pick<Store, 'apiKeys' | 'accountVersion'>,
   const cached = new Map<string, Account>()
   let version = -1
   let checkedAt = Number.NEGATIVE_INFINITY
+  let underWay: Promise<void> | undefined
 
   const isFresh = (): boolean => clock.monotonic() - checkedAt < FRESH_MILLISECONDS
 
@@ -42,6 +43,14 @@ export function createAccounts(store: Pick<Store, 'apiKeys' | 'accountVersion'>,
     if (current !== version) cached.clear()
     version = current
     checkedAt = asked
+  }
+
+  /** Once for all who ask meanwhile: on a database far away many do. */
+  const makeFresh = (): Promise<void> => {
+    underWay ??= forgetWhatChanged().finally(() => {
+      underWay = undefined
+    })
+    return underWay
   }
 
   const load = async (text: string, digest: string): Promise<Account | undefined> => {
@@ -58,7 +67,7 @@ export function createAccounts(store: Pick<Store, 'apiKeys' | 'accountVersion'>,
 
   return {
     async byApiKey(text) {
-      if (!isFresh()) await forgetWhatChanged()
+      if (!isFresh()) await makeFresh()
       const digest = digestApiKey(text)
       return ifOpen(cached.get(digest) ?? (await load(text, digest)))
     },

@@ -3,6 +3,8 @@ export interface BatcherOptions<Item, Outcome> {
   /** Commits a batch and resolves to an outcome for each item, in their order; an error for one that failed by itself. */
   readonly commit: (batch: readonly Item[]) => Promise<readonly (Outcome | Error)[]>
   readonly bytesOf: (item: Item) => number
+  /** With two, the second waits where the first one commits, which then never waits for us. They must commit in order. */
+  readonly mostUnderWay: 1 | 2
   readonly maxItems: number
   readonly maxBytes: number
   /** Made when an item finds the queue full. */
@@ -25,9 +27,6 @@ interface Waiting<Item, Outcome> {
 /** A batch this large is worth a commit by itself; a smaller one waits for the turn in which nothing more arrives. */
 const WORTHWHILE = 24
 
-/** One that commits and one that waits for it to end, so that whoever commits never waits for us. */
-export const MOST_UNDER_WAY = 2
-
 /** The share of the queue that one batch may take, so that the next can form while it commits. */
 const BATCH_ITEMS = 512
 const BATCH_BYTES = 8 * 1024 * 1024
@@ -37,7 +36,7 @@ const BATCH_BYTES = 8 * 1024 * 1024
  * loop's turn, so that what arrives together goes together, and no timer ever runs.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
-  const { commit, bytesOf, maxItems, maxBytes, whenFull } = options
+  const { commit, bytesOf, mostUnderWay, maxItems, maxBytes, whenFull } = options
   let queue: Waiting<Item, Outcome>[] = []
   let queuedBytes = 0
   let underWay = 0
@@ -80,7 +79,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   /** Commits at once what is worth it, and the rest after the first turn in which nothing was added. */
   const lookAfter = (seen: number): void => {
     const { length } = queue
-    if (underWay === MOST_UNDER_WAY || (underWay > 0 && length < WORTHWHILE)) return
+    if (underWay === mostUnderWay || (underWay > 0 && length < WORTHWHILE)) return
     if (length >= WORTHWHILE || (length > 0 && length === seen)) void commitBatch()
     else if (length > 0 && !looking) {
       looking = true

@@ -1,11 +1,245 @@
-import { inject } from 'vitest'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { newDatabase } from '../support/postgres-server.ts'
-import { describeStore } from './store-conformance.ts'
+import type { NewDelivery, Store } from '#src/store/store.ts'
+import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { customer, delivery, describeStore } from './store-conformance.ts'
 
-const at = (url: string) => loadConfig({ DATABASE_URL: url }).config
+const at = (databaseUrl: string) => loadConfig({ DATABASE_URL: databaseUrl, TESLIM_DATABASE_TIMEOUT: '10' }).config
+const freshDatabase = () => newDatabase(inject('postgresUrl'))
+const url = await freshDatabase()
 
-const url = await newDatabase(inject('postgresUrl'))
+async function open(databaseUrl: string): Promise<Store> {
+  const { store } = await openStore(at(databaseUrl), 0)
+  afterAll(() => store.close())
+  return store
+}
 
 describeStore('postgres', async () => (await openStore(at(url), 0)).store)
+
+it('both stores answer alike, whatever comes in one batch', async () => {
+  const sqlite = await open(`sqlite:${join(tempFolder(), 'a.db')}`)
+  const postgres = await open(await freshDatabase())
+  const stores = [sqlite, postgres]
+  const wanted = fc.record({
+    who: fc.nat(1),
+    orderId: fc.constantFrom('a', 'b"\\{},', 'NULL', null),
+    body: fc.nat(2),
+    key: fc.option(fc.constantFrom('k', 'l"\\'), { freq: 2 }),
+  })
+  const batch = fc.record({
+    daysLater: fc.constantFrom(0, 0, 8),
+    all: fc.array(wanted, { minLength: 1, maxLength: 12 }),
+  })
+  const batches = fc.array(batch, { minLength: 1, maxLength: 4 })
+  let now = 1_763_726_400_000
+  await fc.assert(
+    fc.asyncProperty(batches, async (made) => {
+      const customers = [customer(), customer()]
+      for (const store of stores) for (const one of customers) await store.customers.insert(one)
+      for (const { daysLater, all } of made) {
+        now += daysLater * 86_400_000 + 1
+        const deliveries = all.map(({ who, orderId, body, key }) =>
+          delivery((customers[who] as { id: string }).id, {
+            orderId,
+            status: body,
+            receivedAt: now,
+            payload: Buffer.from(`{"Status":${body}}`),
+            idempotency: key === null ? null : { key, notBefore: now - 7 * 86_400_000 },
+          }),
+        )
+        const deliverAll = (store: Store) =>
+          Promise.allSettled(deliveries.map((each) => store.deliveries.deliver(each)))
+        const [one, other] = await Promise.all([deliverAll(sqlite), deliverAll(postgres)])
+        expect(other.map(plain)).toEqual(one.map(plain))
+      }
+      for (const { id } of customers) {
+        for (const orderId of ['a', 'b"\\{},', 'NULL']) {
+          const [one, other] = await Promise.all(
+            stores.map(async ({ deliveries }) => ({
+              state: await deliveries.orderState(id, orderId),
+              history: (await deliveries.history(id, orderId)).map(({ position: _, payload, ...rest }) => ({
+                ...rest,
+                payload: String(Buffer.from(payload)),
+              })),
+            })),
+          )
+          expect(other).toEqual(one)
+        }
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+const plain = (result: PromiseSettledResult<unknown>): unknown =>
+  result.status === 'fulfilled' ? result.value : String(result.reason)
+
+it('a delivery that cannot be stored fails alone, not its neighbours in the batch', async () => {
+  const { customers, deliveries } = await open(await freshDatabase())
+  const one = customer()
+  await customers.insert(one)
+  const good = delivery(one.id)
+  const impossible = delivery(one.id, { orderId: randomBytes(6000).toString('base64') })
+  const results = await Promise.allSettled(
+    [good, delivery('nobody'), impossible].map((each) => deliveries.deliver(each)),
+  )
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  expect((await deliveries.findByReceipt(good.receiptId))?.payload).toEqual(Buffer.from(good.payload))
+})
+
+it('ten replicas that start at once migrate once', async () => {
+  const databaseUrl = await freshDatabase()
+  const opened = await Promise.all(Array.from({ length: 10 }, () => openStore(at(databaseUrl), 0)))
+  expect(opened.map(({ migrated }) => migrated.length).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 2])
+  await Promise.all(opened.map(({ store }) => store.close()))
+})
+
+it('whoever follows the positions misses nothing and sees nothing twice, with a transaction left open meanwhile', async () => {
+  const databaseUrl = await freshDatabase()
+  const replicas = [await open(databaseUrl), await open(databaseUrl)] as [Store, Store]
+  const one = customer()
+  await replicas[0].customers.insert(one)
+  const slow = new pg.Client({ connectionString: databaseUrl })
+  await slow.connect()
+  afterAll(() => slow.end())
+
+  const PER_WRITER = 60
+  const WRITERS = 12
+  let writing = WRITERS
+  const writers = Array.from({ length: WRITERS }, async (_, writer) => {
+    const { deliveries } = replicas[writer % 2] as Store
+    for (let number = 0; number < PER_WRITER; number++) {
+      await deliveries.deliver(
+        delivery(one.id, { orderId: `${writer}`, status: 1, payload: Buffer.from(`{"n":${number}}`) }),
+      )
+    }
+    writing--
+  })
+  const seen: { position: number; writer: string; number: number }[] = []
+  const look = async (): Promise<void> => {
+    const after = seen.at(-1)?.position ?? 0
+    const rows = await runSql(
+      databaseUrl,
+      'SELECT position::int, order_id, payload FROM delivery WHERE position > $1 ORDER BY position LIMIT 50',
+      [after],
+    )
+    for (const { position, order_id: writer, payload } of rows) {
+      seen.push({ position: position as number, writer: writer as string, number: JSON.parse(String(payload)).n })
+    }
+  }
+  for (let round = 0; writing > 0; round++) {
+    if (round === 3) {
+      await slow.query('BEGIN')
+      await slow.query('SELECT * FROM deliver_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', [
+        `{${one.id}}`,
+        '{01a1fd40-d173-7140-8bbb-ffffffffffff}',
+        '{slow}',
+        '{1}',
+        '{1}',
+        '{NULL}',
+        '{NULL}',
+        '{1}',
+        '{7}',
+        Buffer.from('{"n":0}'),
+      ])
+    }
+    if (round === 13) await slow.query('COMMIT')
+    await look()
+  }
+  await Promise.all(writers)
+  for (let before = -1; before < seen.length; ) {
+    before = seen.length
+    await look()
+  }
+  const counts = Map.groupBy(seen, ({ writer }) => writer)
+  expect(counts.get('slow')).toHaveLength(1)
+  for (let writer = 0; writer < WRITERS; writer++) {
+    expect(counts.get(`${writer}`)?.map(({ number }) => number)).toEqual(
+      Array.from({ length: PER_WRITER }, (_, n) => n),
+    )
+  }
+})
+
+it.each([
+  ['postgres://x@127.0.0.1:1/none', 'cannot be reached'],
+  ['postgres://x@127.0.0.1:1,127.0.0.1:2/none', 'cannot be reached'],
+  ['postgres://x@127.0.0.1/none?target_session_attrs=standby', 'target_session_attrs=standby'],
+  ['postgres://x@127.0.0.1/none?connect_timeout=soon', 'connect_timeout'],
+])('says why %s cannot be opened', async (wrong, why) => {
+  await expect(openStore(at(wrong), 0)).rejects.toMatchObject({
+    code: 'STORE_CANNOT_OPEN',
+    message: expect.stringContaining(why),
+  })
+})
+
+it('refuses a database that would confirm what it can lose', async () => {
+  const databaseUrl = await freshDatabase()
+  await runSql(databaseUrl, `ALTER DATABASE ${new URL(databaseUrl).pathname.slice(1)} SET synchronous_commit = off`)
+  await expect(openStore(at(databaseUrl), 0)).rejects.toThrow('synchronous_commit')
+})
+
+describe('a server of its own', async () => {
+  const servers = [await startPostgres(), await startPostgres()] as const
+  afterAll(() => Promise.all(servers.map((server) => server.remove())))
+  const [first, second] = servers
+
+  it('that is killed fails deliveries at once, and is found again by itself', async () => {
+    const store = await open(first.url)
+    const one = customer()
+    await store.customers.insert(one)
+    const deliver = () => store.deliveries.deliver(delivery(one.id))
+    await deliver()
+    await first.kill()
+    await expect(deliver()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(store.ping()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    const started = performance.now()
+    const many = await Promise.allSettled(Array.from({ length: 500 }, deliver))
+    expect(many.every(({ status }) => status === 'rejected')).toBe(true)
+    // Far below any timeout: nobody waits for a connection.
+    expect(performance.now() - started).toBeLessThan(1000)
+    await first.start()
+    await expect.poll(() => deliver().catch((error) => error.code), { timeout: 10_000 }).toMatchObject({ status: 1 })
+  })
+
+  it('that becomes a standby is left for the one that takes writes', async () => {
+    const { host: other } = new URL(second.url)
+    const both = first.url.replace(/@([^/]+)/, `@$1,${other}`)
+    const makeReadOnly = async (serverUrl: string, readOnly: boolean) => {
+      await runSql(serverUrl, `SET default_transaction_read_only = off`)
+      const client = new pg.Client({ connectionString: serverUrl, options: '-c default_transaction_read_only=off' })
+      client.on('error', () => undefined)
+      await client.connect()
+      await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${readOnly ? 'on' : 'off'}`)
+      await client.query('SELECT pg_reload_conf()')
+      await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()')
+      await client.end()
+    }
+    await (await openStore(at(second.url), 0)).store.close()
+    await makeReadOnly(first.url, true)
+    const store = await open(both)
+    const one = customer()
+    await store.customers.insert(one)
+    const made: NewDelivery[] = []
+    const deliver = async () => {
+      made.push(delivery(one.id))
+      return store.deliveries.deliver(made.at(-1) as NewDelivery)
+    }
+    await deliver()
+    expect(await runSql(second.url, 'SELECT count(*)::int AS count FROM delivery')).toEqual([{ count: 1 }])
+    await runSql(first.url, 'SELECT 1')
+    await makeReadOnly(first.url, false)
+    await makeReadOnly(second.url, true)
+    await expect
+      .poll(() => store.customers.insert(one).catch((error) => error.code), { timeout: 10_000 })
+      .toBe('inserted')
+    await deliver()
+    const rows = await runSql(first.url, 'SELECT receipt FROM delivery WHERE receipt = $1', [made.at(-1)?.receiptId])
+    expect(rows).toHaveLength(1)
+  })
+})

@@ -3,7 +3,7 @@ import type { ApiKey, Customer, NewDelivery, SigningKey, Store } from '#src/stor
 
 let counter = 0
 
-const customer = (more: Partial<Customer> = {}): Customer => {
+export const customer = (more: Partial<Customer> = {}): Customer => {
   const id = `c-${String(++counter).padStart(6, '0')}`
   return {
     id,
@@ -44,7 +44,7 @@ const apiKey = (customerId: string, more: Partial<ApiKey> = {}): ApiKey => {
   }
 }
 
-const delivery = (customerId: string, more: Partial<NewDelivery> = {}): NewDelivery => {
+export const delivery = (customerId: string, more: Partial<NewDelivery> = {}): NewDelivery => {
   const number = ++counter
   return {
     receiptId: `01a1fd40-d173-7140-8bbb-${number.toString(16).padStart(12, '0')}`,

