@@ -13,14 +13,15 @@ export async function benchDeliveries(
   load: Load,
   { folder, rounds, seconds, connections }: BenchOptions,
 ): Promise<void> {
-  const { database, apiKey } = await prepareTeslim(folder)
+  const database = join(folder, 'teslim.db')
+  const { apiKey } = await prepareTeslim(`sqlite:${database}`)
   const copies = ['obvious.db', 'obvious-wal.db'].map((name) => join(folder, name)) as [string, string]
   for (const copy of copies) copyFileSync(database, copy)
   const starts = [
     () => startServer('bare', [join(servers, 'bare.ts')], folder),
     () => startServer('obvious', [join(servers, 'obvious.ts'), copies[0]], folder),
     () => startServer('obvious-wal', [join(servers, 'obvious.ts'), copies[1], 'wal'], folder),
-    () => startTeslim(folder, database),
+    () => startTeslim(folder, `sqlite:${database}`),
   ]
   const started: BenchServer[] = []
   console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)

@@ -11,10 +11,11 @@ const STEPS = [0, 1_000_000, 2_000_000, 5_000_000]
 /** The same load on a store with more and more deliveries in it and, in turn, on a new one: the machine is never alike twice. */
 export async function benchGrowth(load: Load, options: BenchOptions): Promise<void> {
   const { folder, rounds, seconds, connections, most } = options
-  const { database, apiKey } = await prepareTeslim(folder)
+  const database = join(folder, 'teslim.db')
+  const { apiKey } = await prepareTeslim(`sqlite:${database}`)
   const empty = join(folder, 'empty.db')
   copyFileSync(database, empty)
-  const grown = await startTeslim(folder, database)
+  const grown = await startTeslim(folder, `sqlite:${database}`)
   const rows: string[][] = []
   let stored = 0
   const deliver = async (time: number): Promise<LoadResult> => {
@@ -30,7 +31,7 @@ export async function benchGrowth(load: Load, options: BenchOptions): Promise<vo
       }
       const beside = join(folder, `beside-${step}.db`)
       copyFileSync(empty, beside)
-      const fresh = await startTeslim(folder, beside, `teslim-${step}`)
+      const fresh = await startTeslim(folder, `sqlite:${beside}`, `teslim-${step}`)
       const results: { grown: LoadResult; fresh: LoadResult }[] = []
       try {
         await load.run(fresh.url, apiKey, connections, 2)

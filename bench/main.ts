@@ -4,9 +4,11 @@ import { parseArgs } from 'node:util'
 import { benchDeliveries } from './deliveries.ts'
 import { benchGrowth } from './growth.ts'
 import { findLoad } from './load.ts'
+import { benchPostgres } from './postgres.ts'
 
 const { values } = parseArgs({
   options: {
+    postgres: { type: 'boolean', default: false },
     grow: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '8' },
@@ -35,7 +37,8 @@ const options = {
 }
 try {
   const load = await findLoad(folder)
-  await (values.grow ? benchGrowth(load, options) : benchDeliveries(load, options))
+  const bench = values.grow ? benchGrowth : values.postgres ? benchPostgres : benchDeliveries
+  await bench(load, options)
 } finally {
   rmSync(folder, { recursive: true })
 }

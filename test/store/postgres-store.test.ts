@@ -5,6 +5,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
+import { batchArguments, relate } from '#src/store/postgres/delivery-batch.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -136,18 +137,10 @@ it('whoever follows the positions misses nothing and sees nothing twice, with a 
   for (let round = 0; writing > 0; round++) {
     if (round === 3) {
       await slow.query('BEGIN')
-      await slow.query('SELECT * FROM deliver_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', [
-        `{${one.id}}`,
-        '{01a1fd40-d173-7140-8bbb-ffffffffffff}',
-        '{slow}',
-        '{1}',
-        '{1}',
-        '{NULL}',
-        '{NULL}',
-        '{1}',
-        '{7}',
-        Buffer.from('{"n":0}'),
-      ])
+      const [row] = await runSql(databaseUrl, 'SELECT number FROM customer WHERE id = $1', [one.id])
+      const batch = relate([delivery(one.id, { orderId: 'slow', payload: Buffer.from('{"n":0}') })])
+      const places = Array.from({ length: 13 }, (_, index) => `$${index + 1}`)
+      await slow.query(`SELECT * FROM deliver_1(${places})`, batchArguments(batch, [Number(row?.number)]))
     }
     if (round === 13) await slow.query('COMMIT')
     await look()

@@ -1,4 +1,4 @@
-import pg, { type PoolClient } from 'pg'
+import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
 import { createServerList, serversOf } from './server-list.ts'
@@ -12,6 +12,8 @@ export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows:
 /** A thin coat over pg against its traps: one dead connection fails one query, and no driver error gets out. */
 export interface Database {
   readonly query: Query
+  /** On one connection, and sent without waiting for the answer to the one before: done in the order of the calls. */
+  readonly ordered: Query
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
@@ -23,14 +25,18 @@ export interface DatabaseOptions {
   readonly timeoutSeconds: number
 }
 
+interface Line {
+  readonly client: PoolClient
+  readonly leave: () => void
+}
+
 /** How often a server that is away is looked for. Until it is found nobody waits for it. */
 const LOOK_EVERY_MILLISECONDS = 200
 
 export async function openDatabase({ url, connections, timeoutSeconds }: DatabaseOptions): Promise<Database> {
   const servers = createServerList(serversOf(url))
-  const pool = new pg.Pool({
+  const settings = {
     Client: servers.Client as never,
-    max: connections,
     connectionTimeoutMillis: servers.connectionTimeoutMillis,
     query_timeout: timeoutSeconds * 1000,
     keepAlive: true,
@@ -42,16 +48,19 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
       client.on('error', () => undefined)
       await refuseUnfit(client as PoolClient)
     },
-  })
-  pool.on('error', () => undefined)
+  } satisfies PoolConfig
+  const pool = new pg.Pool({ ...settings, max: connections - 1 })
+  const line = new pg.Pool({ ...settings, max: 1, pipeline: true } as PoolConfig)
+  for (const each of [pool, line]) each.on('error', () => undefined)
   let away: unknown
+  let lineClient: Promise<Line> | undefined
   let closed = false
 
-  const connectAnywhere = async (): Promise<PoolClient> => {
+  const connectAnywhere = async (from: Pool): Promise<PoolClient> => {
     for (let tries = 1; ; tries++) {
       const server = servers.current()
       try {
-        return await pool.connect()
+        return await from.connect()
       } catch (error) {
         servers.leave(server)
         if (tries === servers.count || error instanceof AppError) throw error
@@ -62,7 +71,7 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
   const look = (): void => {
     const timer = setTimeout(async () => {
       try {
-        const client = await connectAnywhere()
+        const client = await connectAnywhere(pool)
         client.release()
         away = undefined
       } catch {
@@ -72,10 +81,10 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
     timer.unref()
   }
 
-  const connect = async (): Promise<PoolClient> => {
+  const connect = async (from: Pool): Promise<PoolClient> => {
     if (away !== undefined) throw unavailable(away)
     try {
-      return await connectAnywhere()
+      return await connectAnywhere(from)
     } catch (error) {
       if (away === undefined) {
         away = error
@@ -86,17 +95,12 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
   }
 
   const onClient = async <Result>(work: (query: Query) => Promise<Result>): Promise<Result> => {
-    const client = await connect()
+    const client = await connect(pool)
     let broken = false
-    const query: Query = async (sql, ...values) => {
-      try {
-        const { rows, rowCount } = values.length === 0 ? await client.query(sql) : await client.query(sql, [...values])
-        return { rows, count: rowCount ?? 0 }
-      } catch (error) {
-        if (isLost(error)) broken = true
-        throw isUnavailable(error) ? unavailable(error) : error
-      }
-    }
+    const query: Query = (sql, ...values) =>
+      ask(client, sql, values, () => {
+        broken = true
+      })
     try {
       return await work(query)
     } finally {
@@ -104,7 +108,33 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
     }
   }
 
+  const ordered: Query = async (sql, ...values) => {
+    lineClient ??= openLine()
+    const { client, leave } = await lineClient
+    return ask(client, sql, values, leave)
+  }
+
+  const openLine = async (): Promise<Line> => {
+    try {
+      const client = await connect(line)
+      let left = false
+      const leave = (): void => {
+        if (left) return
+        left = true
+        lineClient = undefined
+        client.release(true)
+      }
+      // Also when it breaks while nothing is asked of it.
+      client.once('error', leave)
+      return { client, leave }
+    } catch (error) {
+      lineClient = undefined
+      throw error
+    }
+  }
+
   const database: Database = {
+    ordered,
     query: (sql, ...values) => onClient((query) => query(sql, ...values)),
     transaction: (work) =>
       onClient(async (query) => {
@@ -120,17 +150,31 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
       }),
     async close() {
       closed = true
-      await pool.end()
+      await lineClient?.then(
+        ({ leave }) => leave(),
+        () => undefined,
+      )
+      await Promise.all([pool.end(), line.end()])
     },
   }
   try {
-    const client = await connectAnywhere()
+    const client = await connectAnywhere(pool)
     client.release()
   } catch (error) {
     await database.close()
     throw error instanceof AppError ? error : cannotOpen(error)
   }
   return database
+}
+
+async function ask(client: PoolClient, sql: string, values: Values, onLost: () => void): ReturnType<Query> {
+  try {
+    const { rows, rowCount } = values.length === 0 ? await client.query(sql) : await client.query(sql, [...values])
+    return { rows, count: rowCount ?? 0 }
+  } catch (error) {
+    if (isLost(error)) onLost()
+    throw isUnavailable(error) ? unavailable(error) : error
+  }
 }
 
 const unavailable = (cause: unknown): AppError =>

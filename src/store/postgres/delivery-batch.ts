@@ -1,48 +1,94 @@
 import type { NewDelivery } from '../store.ts'
 
+/** Where the deliveries of a batch stand to each other, counted from 1 as `deliver_1` does. */
+interface Relations {
+  readonly befores: (number | null)[]
+  readonly firsts: number[]
+  readonly finals: boolean[]
+}
+
+export interface Batch {
+  readonly deliveries: readonly NewDelivery[]
+  readonly relations: Relations
+}
+
 /** The arguments of `deliver_1`. Arrays go as PostgreSQL's text for them, the payloads as the bytes they are. */
-export function batchArguments(deliveries: readonly NewDelivery[]): unknown[] {
-  const lengths = deliveries.map(({ payload }) => payload.length)
-  let end = 0
-  const starts = lengths.map((length) => {
-    const start = end + 1
-    end += length
+export function batchArguments({ deliveries, relations }: Batch, customers: readonly number[]): unknown[] {
+  const { befores, firsts, finals } = relations
+  const keyed = deliveries.some(({ idempotency }) => idempotency !== null)
+  let end = 1
+  const starts = deliveries.map(({ payload }) => {
+    const start = end
+    end += payload.length
     return start
   })
   return [
-    textArray(deliveries.map(({ customerId }) => customerId)),
+    plainArray(customers),
     plainArray(deliveries.map(({ receiptId }) => receiptId)),
     textArray(deliveries.map(({ orderId }) => orderId)),
     plainArray(deliveries.map(({ status }) => status)),
     plainArray(deliveries.map(({ receivedAt }) => receivedAt)),
-    textArray(deliveries.map(({ idempotency }) => idempotency?.key ?? null)),
-    plainArray(deliveries.map(({ idempotency }) => idempotency?.notBefore ?? null)),
+    keyed ? textArray(deliveries.map(({ idempotency }) => idempotency?.key ?? null)) : null,
+    keyed ? plainArray(deliveries.map(({ idempotency }) => idempotency?.notBefore ?? null)) : null,
+    plainArray(befores),
+    plainArray(firsts),
+    plainArray(finals),
     plainArray(starts),
-    plainArray(lengths),
+    plainArray(deliveries.map(({ payload }) => payload.length)),
     Buffer.concat(deliveries.map(({ payload }) => payload)),
   ]
 }
 
-const plainArray = (values: readonly (string | number | null)[]): string =>
+const plainArray = (values: readonly (string | number | boolean | null)[]): string =>
   `{${values.map((value) => value ?? 'NULL').join(',')}}`
 
 const textArray = (values: readonly (string | null)[]): string =>
   `{${values.map((value) => (value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
 
+export function relate(deliveries: readonly NewDelivery[]): Batch {
+  const befores: (number | null)[] = []
+  const firsts: number[] = []
+  const finals: boolean[] = []
+  const latest = new Map<string, number>()
+  for (const [index, { customerId, orderId, payload }] of deliveries.entries()) {
+    const order = orderName(customerId, orderId)
+    const before = order === null ? undefined : latest.get(order)
+    const echoes =
+      before !== undefined && Buffer.compare((deliveries[before - 1] as NewDelivery).payload, payload) === 0
+    befores.push(before ?? null)
+    firsts.push(echoes ? (firsts[before - 1] as number) : index + 1)
+    finals.push(order !== null)
+    if (before !== undefined) finals[before - 1] = false
+    if (order !== null) latest.set(order, index + 1)
+  }
+  return { deliveries, relations: { befores, firsts, finals } }
+}
+
 /**
- * The places of a batch, in rounds to be stored one after the other: an idempotency key stands at most once in a round,
- * and after the rounds in which it stood before.
+ * The places of a batch, in rounds to be stored one after the other: one with an idempotency key shares neither key nor
+ * order with another one of its round, and comes after those before it that it shares them with.
  */
 export function inRounds(deliveries: readonly NewDelivery[]): number[][] {
+  if (deliveries.every(({ idempotency }) => idempotency === null)) return [[...deliveries.keys()]]
   const rounds: number[][] = []
-  const seen = new Map<string, number>()
-  for (const [place, { customerId, idempotency }] of deliveries.entries()) {
-    const name = idempotency && `${customerId}\0${idempotency.key}`
-    const round = name === null ? 0 : (seen.get(name) ?? 0)
-    if (name !== null) seen.set(name, round + 1)
+  const nextForKey = new Map<string, number>()
+  /** For an order the round of its last one, and whether that round may take another one without a key. */
+  const lastOfOrder = new Map<string, { round: number; keyed: boolean }>()
+  for (const [place, { customerId, orderId, idempotency }] of deliveries.entries()) {
+    const keyed = idempotency !== null
+    const key = keyed ? `${customerId}\0${idempotency.key}` : null
+    const order = orderName(customerId, orderId)
+    const before = order === null ? undefined : lastOfOrder.get(order)
+    const afterOrder = before === undefined ? 0 : before.keyed || keyed ? before.round + 1 : before.round
+    const round = Math.max(afterOrder, key === null ? 0 : (nextForKey.get(key) ?? 0))
+    if (key !== null) nextForKey.set(key, round + 1)
+    if (order !== null) lastOfOrder.set(order, { round, keyed })
     const places = rounds[round] ?? []
     places.push(place)
     rounds[round] = places
   }
   return rounds
 }
+
+const orderName = (customerId: string, orderId: string | null): string | null =>
+  orderId === null ? null : `${customerId}\0${orderId}`

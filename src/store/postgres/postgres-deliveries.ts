@@ -4,9 +4,11 @@ import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
-import { batchArguments, inRounds } from './delivery-batch.ts'
+import { type Batch, batchArguments, inRounds, relate } from './delivery-batch.ts'
 
-const DELIVER = 'SELECT * FROM deliver_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)'
+const DELIVER = 'SELECT * FROM deliver_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)'
+
+const NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
 
 const COLUMNS = `
   d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of, d.payload`
@@ -35,10 +37,12 @@ export interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function postgresDeliveries({ query }: Database, limits: QueueLimits): PostgresDeliveries {
+export function postgresDeliveries({ query, ordered }: Database, limits: QueueLimits): PostgresDeliveries {
+  const numbers = new Map<string, number>()
+  let alone: Promise<unknown> | undefined
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
-    mostUnderWay: 1,
+    mostUnderWay: 2,
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
@@ -46,8 +50,22 @@ export function postgresDeliveries({ query }: Database, limits: QueueLimits): Po
   })
 
   async function commit(deliveries: readonly NewDelivery[]): Promise<(Receipt | Error)[]> {
+    await alone
+    const rounds = inRounds(deliveries)
+    if (rounds.length === 1) return store(deliveries)
+    // The next batch must not come between the rounds of this one.
+    const stored = storeRounds(deliveries, rounds)
+    alone = stored
+      .catch(() => undefined)
+      .finally(() => {
+        alone = undefined
+      })
+    return stored
+  }
+
+  async function storeRounds(deliveries: readonly NewDelivery[], rounds: number[][]): Promise<(Receipt | Error)[]> {
     const outcomes = new Array<Receipt | Error>(deliveries.length)
-    for (const places of inRounds(deliveries)) {
+    for (const places of rounds) {
       const stored = await store(places.map((place) => deliveries[place] as NewDelivery))
       for (const [index, place] of places.entries()) outcomes[place] = stored[index] as Receipt | Error
     }
@@ -56,10 +74,11 @@ export function postgresDeliveries({ query }: Database, limits: QueueLimits): Po
 
   async function store(deliveries: readonly NewDelivery[]): Promise<(Receipt | Error)[]> {
     try {
-      const { rows } = await query(DELIVER, ...batchArguments(deliveries))
-      const outcomes: (Receipt | Error)[] = deliveries.map(ownReceipt)
-      for (const row of rows) outcomes[(row.ordinal as number) - 1] = otherOutcome(row)
-      return outcomes
+      const batch = relate(deliveries)
+      const customers = deliveries.map(({ customerId }) => numbers.get(customerId))
+      const known = customers.includes(undefined) ? await findNumbers(deliveries) : (customers as number[])
+      const { rows } = await ordered(DELIVER, ...batchArguments(batch, known))
+      return outcomesOf(batch, rows)
     } catch (error) {
       // What is not the database's state is the fault of a row: alone, it fails alone.
       if (error instanceof AppError) throw error
@@ -68,6 +87,16 @@ export function postgresDeliveries({ query }: Database, limits: QueueLimits): Po
       for (const delivery of deliveries) outcomes.push(...(await store([delivery])))
       return outcomes
     }
+  }
+
+  async function findNumbers(deliveries: readonly NewDelivery[]): Promise<number[]> {
+    const { rows } = await query(NUMBERS, [...new Set(deliveries.map(({ customerId }) => customerId))])
+    for (const { id, number } of rows) numbers.set(id as string, number as number)
+    return deliveries.map(({ customerId }) => {
+      const number = numbers.get(customerId)
+      if (number === undefined) throw new Error(`no customer ${customerId}`)
+      return number
+    })
   }
 
   return {
@@ -88,19 +117,26 @@ export function postgresDeliveries({ query }: Database, limits: QueueLimits): Po
   }
 }
 
-const ownReceipt = ({ receiptId, orderId, status, receivedAt }: NewDelivery): Receipt => ({
-  receiptId,
-  orderId,
-  status,
-  receivedAt,
-  duplicate: false,
-})
-
-function otherOutcome(row: Row): Receipt | Error {
-  if (row.outcome === 'duplicate') return { ...receiptFromRow(row), duplicate: true }
-  if (row.outcome === 'key-reused') return new AppError(storeErrors.idempotencyKeyReused)
-  return new Error(`a delivery was not stored: ${row.outcome}`)
+/** Each under its own receipt, but for those that repeat one of the batch or, as `rows` tell, one that was there before. */
+function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
+  const outcomes: (Receipt | Error)[] = deliveries.map(({ receiptId, orderId, status, receivedAt }) => ({
+    receiptId,
+    orderId,
+    status,
+    receivedAt,
+    duplicate: false,
+  }))
+  for (const row of rows) outcomes[(row.place as number) - 1] = otherOutcome(row)
+  for (const [index, first] of relations.firsts.entries()) {
+    if (first !== index + 1) outcomes[index] = { ...(outcomes[first - 1] as Receipt), duplicate: true }
+  }
+  return outcomes
 }
+
+const otherOutcome = (row: Row): Receipt | Error =>
+  row.outcome === 'duplicate'
+    ? { ...receiptFromRow(row), duplicate: true }
+    : new AppError(storeErrors.idempotencyKeyReused)
 
 const receiptFromRow = (row: Row): Receipt => ({
   receiptId: row.receipt as string,

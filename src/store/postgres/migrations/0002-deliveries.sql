@@ -63,14 +63,18 @@ CREATE INDEX idempotency_kept_at ON idempotency (kept_at);
 -- as long as any old transaction is open.
 CREATE SEQUENCE last_position MINVALUE 0 START 0;
 
--- Stores a batch in the order of its arrays, in one round trip. `starts` and `lengths` cut `payloads`. An idempotency key
--- stands at most once in a batch. Answers for those deliveries only that were not stored under their own receipt.
+-- Stores a batch in the order of its arrays, in one round trip. What a batch says of itself is worked out by the caller:
+--   before  where in the batch the delivery before of the same order stands, NULL for the first one of its order
+--   first   where the first one of the same bytes stands, with none of other bytes between: itself, unless it is an echo
+--   final   whether it is the batch's last one of its order
+--   start   where in `payloads` its bytes begin
+-- One with an idempotency key shares neither key nor order with another one of the batch. Answers only for those that
+-- repeat what was stored before.
 CREATE FUNCTION deliver_1(
-  customers text[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
-  keys text[], not_befores bigint[], starts integer[], lengths integer[], payloads bytea
-) RETURNS TABLE (
-  ordinal bigint, outcome text, receipt uuid, order_id text, status smallint, received_at bigint
-)
+  customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
+  keys text[], not_befores bigint[],
+  befores integer[], firsts integer[], finals boolean[], starts integer[], lengths integer[], payloads bytea
+) RETURNS TABLE (place integer, outcome text, receipt uuid, order_id text, status smallint, received_at bigint)
 LANGUAGE plpgsql
 SET lock_timeout = '3s'
 -- The tables only grow, and what they are asked for is always a few rows by an index: no statistics to wait for.
@@ -82,91 +86,71 @@ AS $$
 #variable_conflict use_column
 DECLARE
   last bigint;
+  kept integer[] := '{}';
 BEGIN
   -- One batch at a time, up to and with its commit: so positions become visible in their order, and who has seen one has
-  -- seen all before it. A statement of its own, so that the next one sees what was committed while this one waited.
+  -- seen all before it. A statement of its own, so that the next ones see what was committed while this one waited.
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
   SELECT last_value INTO STRICT last FROM last_position;
   PERFORM setval('last_position', last + cardinality(receipts));
 
+  IF keys IS NOT NULL THEN
+    kept := ARRAY(
+      SELECT n FROM generate_series(1, cardinality(keys)) n
+        JOIN idempotency k ON k.customer = customers[n] AND k.key = keys[n] AND k.kept_at >= not_befores[n]);
+    RETURN QUERY
+      SELECT n, CASE WHEN d.payload = substr(payloads, starts[n], lengths[n]) THEN 'duplicate' ELSE 'key-reused' END,
+             coalesce(f.receipt, d.receipt), d.order_id, d.status, coalesce(f.received_at, d.received_at)
+        FROM unnest(kept) n
+        JOIN idempotency k ON k.customer = customers[n] AND k.key = keys[n]
+        JOIN delivery d ON d.position = k.position
+        LEFT JOIN delivery f ON f.position = d.echo_of;
+    INSERT INTO idempotency (customer, key, position, kept_at)
+    SELECT customers[n], keys[n], last + n, times[n]
+      FROM generate_series(1, cardinality(keys)) n
+     WHERE keys[n] IS NOT NULL AND n <> ALL (kept)
+    ON CONFLICT (customer, key) DO UPDATE SET position = excluded.position, kept_at = excluded.kept_at;
+    -- Twice as many as may have come, so that the table shrinks without ever pausing for it.
+    DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
+      SELECT k.ctid FROM idempotency k
+       WHERE k.kept_at < (SELECT min(b) FROM unnest(not_befores) b)
+       ORDER BY k.kept_at LIMIT 2 * cardinality(keys)));
+  END IF;
+
   RETURN QUERY
   WITH incoming AS MATERIALIZED (
-    SELECT i.ordinal, c.number AS customer, i.receipt, i.order_id, i.status, i.received_at, i.key, i.not_before,
-           substr(payloads, i.start, i.length) AS payload
-      FROM unnest(customers, receipts, order_ids, statuses, times, keys, not_befores, starts, lengths)
-           WITH ORDINALITY AS i (customer, receipt, order_id, status, received_at, key, not_before, start, length, ordinal)
-      LEFT JOIN customer c ON c.id = i.customer
-  ),
-  kept AS MATERIALIZED (
-    SELECT i.ordinal, d.payload = i.payload AS same, d.receipt, d.order_id, d.status, d.received_at
-      FROM incoming i
-      JOIN idempotency k ON k.customer = i.customer AND k.key = i.key AND k.kept_at >= i.not_before
-      JOIN delivery d ON d.position = k.position
-  ),
-  fresh AS MATERIALIZED (
-    SELECT i.*, last + row_number() OVER (ORDER BY i.ordinal) AS position, substr(sha256(i.payload), 1, 16) AS digest
-      FROM incoming i
-     WHERE i.customer IS NOT NULL AND i.ordinal NOT IN (SELECT k.ordinal FROM kept k)
-  ),
-  compared AS (
-    SELECT f.*, s.state_position AS state_before,
-           f.order_id IS NOT NULL
-             AND f.digest IS NOT DISTINCT FROM coalesce(lag(f.digest) OVER same_order, s.digest) AS is_echo,
-           CASE WHEN f.order_id IS NOT NULL
-                THEN coalesce(lag(f.position) OVER same_order, s.latest_position) END AS previous
-      FROM fresh f
-      LEFT JOIN order_state s ON s.customer = f.customer AND s.order_id = f.order_id
-    WINDOW same_order AS (PARTITION BY f.customer, f.order_id ORDER BY f.position)
+    SELECT n AS place, customers[n] AS customer, receipts[n] AS receipt, order_ids[n] AS order_id,
+           statuses[n] AS status, times[n] AS received_at, befores[n] AS before, firsts[n] AS first, finals[n] AS final,
+           substr(payloads, starts[n], lengths[n]) AS payload,
+           substr(sha256(substr(payloads, starts[n], lengths[n])), 1, 16) AS digest
+      FROM generate_series(1, cardinality(receipts)) n
+     WHERE n <> ALL (kept)
   ),
   placed AS MATERIALIZED (
-    -- That of the first delivery of these bytes.
-    SELECT c.*, CASE WHEN c.is_echo
-                     THEN coalesce(max(c.position) FILTER (WHERE NOT c.is_echo) OVER so_far, c.state_before)
-                     ELSE c.position END AS first_position
-      FROM compared c
-    WINDOW so_far AS (PARTITION BY c.customer, c.order_id ORDER BY c.position)
+    -- The first ones of an order in the batch may repeat the state that is there: then that came first.
+    SELECT i.*, s.latest_position,
+           CASE WHEN befores[i.first] IS NULL AND i.digest = s.digest THEN s.state_position END AS repeated
+      FROM incoming i
+      LEFT JOIN order_state s ON s.customer = i.customer AND s.order_id = i.order_id
   ),
   stored AS (
     INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, payload)
-    SELECT p.position, p.receipt, p.customer, p.order_id, p.status, p.received_at,
-           CASE WHEN p.is_echo THEN p.first_position END, p.previous, p.payload
+    SELECT last + p.place, p.receipt, p.customer, p.order_id, p.status, p.received_at,
+           coalesce(p.repeated, CASE WHEN p.first <> p.place THEN last + p.first END),
+           coalesce(last + p.before, p.latest_position), p.payload
       FROM placed p
-     ORDER BY p.position
   ),
   states AS (
-    INSERT INTO order_state AS s (customer, order_id, status, state_position, latest_position, digest)
-    SELECT DISTINCT ON (p.customer, p.order_id)
-           p.customer, p.order_id, p.status, p.first_position, p.position, p.digest
+    INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
+    SELECT p.customer, p.order_id, p.status, coalesce(p.repeated, last + p.first), last + p.place, p.digest
       FROM placed p
-     WHERE p.order_id IS NOT NULL
-     ORDER BY p.customer, p.order_id, p.position DESC
+     WHERE p.final
     ON CONFLICT (customer, order_id) DO UPDATE
        SET status = excluded.status, state_position = excluded.state_position,
            latest_position = excluded.latest_position, digest = excluded.digest
-  ),
-  keeping AS (
-    INSERT INTO idempotency (customer, key, position, kept_at)
-    SELECT p.customer, p.key, p.first_position, p.received_at FROM placed p WHERE p.key IS NOT NULL
-    ON CONFLICT (customer, key) DO UPDATE SET position = excluded.position, kept_at = excluded.kept_at
   )
-  SELECT k.ordinal, CASE WHEN k.same THEN 'duplicate' ELSE 'key-reused' END,
-         k.receipt, k.order_id, k.status, k.received_at
-    FROM kept k
-  UNION ALL
-  SELECT i.ordinal, 'no-customer', NULL, NULL, NULL, NULL FROM incoming i WHERE i.customer IS NULL
-  UNION ALL
-  SELECT p.ordinal, 'duplicate', coalesce(b.receipt, d.receipt), p.order_id, p.status, coalesce(b.received_at, d.received_at)
+  SELECT p.place, 'duplicate', d.receipt, p.order_id, p.status, d.received_at
     FROM placed p
-    LEFT JOIN placed b ON b.position = p.first_position
-    LEFT JOIN delivery d ON d.position = p.first_position
-   WHERE p.is_echo;
-
-  -- Twice as many as may have come, so that the table shrinks without ever pausing for it.
-  IF array_remove(keys, NULL) <> '{}' THEN
-    DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
-      SELECT k.ctid FROM idempotency k
-       WHERE k.kept_at < (SELECT min(n) FROM unnest(not_befores) n)
-       ORDER BY k.kept_at LIMIT 2 * cardinality(keys)));
-  END IF;
+    JOIN delivery d ON d.position = p.repeated;
 END
 $$;
