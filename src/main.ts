@@ -17,6 +17,9 @@ const context: CliContext = {
   random: systemRandom,
   out: (text) => void process.stdout.write(`${text}\n`),
   err: (text) => void process.stderr.write(`${text}\n`),
+  progress: (text) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
+  },
   loadConfig: () => loadConfig(process.env, readEnvFile('.env')),
   startServer,
 }

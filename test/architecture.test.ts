@@ -31,6 +31,8 @@ const NEIGHBOURS: Record<string, readonly string[]> = { login: ['customer', 'tok
 const FRAMEWORK = /^(@?fastify|@fastify\/.*|fastify-plugin)$/
 const DRIVER = /^(node:sqlite|pg)$/
 
+const STORE_DOORS = ['src/store/open-store.ts', 'src/store/copy/copy-store.ts']
+
 /** The table of who may import whom. Type-only imports count too, but for the ones named. */
 function mayImport(from: Place, target: string, to: Place | undefined, typeOnly: boolean): boolean {
   if (to === undefined) {
@@ -58,7 +60,7 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
     case 'http':
       return to.room === 'http' || (typeOnly && (to.kind === 'config' || port))
     case 'cli':
-      return ['cli', 'rule', 'config'].includes(to.kind) || target === 'src/store/open-store.ts' || port
+      return ['cli', 'rule', 'config'].includes(to.kind) || port || STORE_DOORS.includes(target)
     case 'store':
       return to.kind === 'store'
     case 'config':

@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import { config } from './config.ts'
+import { copy } from './copy.ts'
 import { customerAdd } from './customer-add.ts'
 import { customerAllow } from './customer-allow.ts'
 import { customerDisable } from './customer-disable.ts'
@@ -18,6 +19,7 @@ import { serve } from './serve.ts'
 export const commands: readonly Command[] = [
   serve,
   migrate,
+  copy,
   config,
   customerAdd,
   customerList,

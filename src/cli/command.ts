@@ -39,6 +39,8 @@ export interface CliContext {
   readonly random: Random
   out(text: string): void
   err(text: string): void
+  /** Shown on a terminal in place of what was shown before; nothing elsewhere. */
+  progress(text: string): void
   loadConfig(): LoadedConfig
   startServer(config: Config, store: Store): Promise<RunningServer>
 }

@@ -42,7 +42,7 @@ export async function openStore(options: StoreOptions, now: number): Promise<Ope
 }
 
 /** `sqlite:./a.db`, `sqlite:/srv/a.db` and `sqlite:///srv/a.db`; not what SQLite itself would read as something else. */
-function sqlitePath(url: string): string {
+export function sqlitePath(url: string): string {
   const path = url.replace(/^sqlite:(\/\/(?=\/))?/, '')
   if (/^(:|file:|\/\/)|[?\0]/.test(path)) {
     throw new AppError(storeErrors.cannotOpen, {

@@ -90,11 +90,13 @@ describe('a delivery', () => {
   })
 
   it('is stored byte for byte, whatever else the object holds', async () => {
-    const rest = fc.dictionary(
-      fc.string({ unit: 'binary' }).filter((key) => key.toLowerCase() !== 'status' && key !== '__proto__'),
-      fc.jsonValue({ depthSize: 'medium' }),
-      { noNullPrototype: true },
-    )
+    const rest = fc
+      .dictionary(
+        fc.string({ unit: 'binary' }).filter((key) => key.toLowerCase() !== 'status' && key !== '__proto__'),
+        fc.jsonValue({ depthSize: 'medium' }),
+        { noNullPrototype: true },
+      )
+      .filter((fields) => !/"(?:__proto__|prototype)":/.test(JSON.stringify(fields)))
     const spelling = fc.constantFrom(undefined, 2, '\t')
     await fc.assert(
       fc.asyncProperty(

@@ -20,7 +20,7 @@ export const customer = (more: Partial<Customer> = {}): Customer => {
   }
 }
 
-const key = (more: Partial<SigningKey> = {}): SigningKey => ({
+export const key = (more: Partial<SigningKey> = {}): SigningKey => ({
   kid: `k-${++counter}`,
   algorithm: `alg-${counter}`,
   privateJwk: '{"d":"x"}',
@@ -28,7 +28,7 @@ const key = (more: Partial<SigningKey> = {}): SigningKey => ({
   ...more,
 })
 
-const apiKey = (customerId: string, more: Partial<ApiKey> = {}): ApiKey => {
+export const apiKey = (customerId: string, more: Partial<ApiKey> = {}): ApiKey => {
   const number = ++counter
   const hash = Buffer.alloc(32, number)
   hash.writeUInt32BE(number)

@@ -20,8 +20,6 @@ export interface PostgresServer {
 export interface PostgresOptions {
   /** Lines for postgresql.conf. */
   readonly settings?: readonly string[]
-  /** Where its folder is made. */
-  readonly parent?: string
 }
 
 /** PostgreSQL refuses to run as root; nobody's account does. */
@@ -30,11 +28,8 @@ const isRoot = process.getuid?.() === 0
 const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 
 /** A server of our own, from the binaries that npm installed, in a folder of its own. */
-export async function startPostgres({
-  settings = [],
-  parent = tmpdir(),
-}: PostgresOptions = {}): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(parent, 'teslim-postgres-'))
+export async function startPostgres({ settings = [] }: PostgresOptions = {}): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'teslim-postgres-'))
   if (isRoot) chownSync(folder, NOBODY, NOBODY)
   const binaries = await findBinaries(folder)
   const data = join(folder, 'data')

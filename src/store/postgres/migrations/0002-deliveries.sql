@@ -97,7 +97,9 @@ BEGIN
   IF keys IS NOT NULL THEN
     kept := ARRAY(
       SELECT n FROM generate_series(1, cardinality(keys)) n
-        JOIN idempotency k ON k.customer = customers[n] AND k.key = keys[n] AND k.kept_at >= not_befores[n]);
+        JOIN idempotency k ON k.customer = customers[n] AND k.key = keys[n] AND k.kept_at >= not_befores[n]
+        -- It may have been dropped with its month.
+        JOIN delivery d ON d.position = k.position);
     RETURN QUERY
       SELECT n, CASE WHEN d.payload = substr(payloads, starts[n], lengths[n]) THEN 'duplicate' ELSE 'key-reused' END,
              coalesce(f.receipt, d.receipt), d.order_id, d.status, coalesce(f.received_at, d.received_at)
@@ -127,9 +129,10 @@ BEGIN
      WHERE n <> ALL (kept)
   ),
   placed AS MATERIALIZED (
-    -- The first ones of an order in the batch may repeat the state that is there: then that came first.
+    -- The first ones of an order in the batch may repeat the state that is there: then that came first, unless it has been
+    -- dropped with its month.
     SELECT i.*, s.latest_position,
-           CASE WHEN befores[i.first] IS NULL AND i.digest = s.digest THEN s.state_position END AS repeated
+           CASE WHEN befores[i.first] IS NULL AND i.digest = s.digest THEN (SELECT d.position FROM delivery d WHERE d.position = s.state_position) END AS repeated
       FROM incoming i
       LEFT JOIN order_state s ON s.customer = i.customer AND s.order_id = i.order_id
   ),

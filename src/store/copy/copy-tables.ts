@@ -1,0 +1,102 @@
+type Kind = 'integer' | 'flag' | 'text' | 'bytes' | 'uuid'
+
+export interface CopyTable {
+  readonly name: string
+  readonly columns: Readonly<Record<string, Kind>>
+  /** What its rows are read in the order of, on both sides. */
+  readonly key: readonly string[]
+}
+
+/** Every table of the store but the list of migrations, in an order that the references between them allow. */
+export const COPY_TABLES: readonly CopyTable[] = [
+  {
+    name: 'customer',
+    columns: {
+      number: 'integer',
+      id: 'text',
+      email: 'text',
+      password_hash: 'text',
+      is_api: 'flag',
+      operator: 'flag',
+      enabled: 'flag',
+      tokens_valid_from: 'integer',
+      created_at: 'integer',
+    },
+    key: ['number'],
+  },
+  { name: 'customer_region', columns: { customer: 'integer', region: 'text' }, key: ['customer', 'region'] },
+  { name: 'authority_rule', columns: { customer: 'integer', rule: 'text' }, key: ['customer', 'rule'] },
+  {
+    name: 'signing_key',
+    columns: { kid: 'text', algorithm: 'text', private_jwk: 'text', created_at: 'integer' },
+    key: ['kid'],
+  },
+  {
+    name: 'api_key',
+    columns: {
+      id: 'text',
+      customer: 'integer',
+      hash: 'bytes',
+      label: 'text',
+      created_at: 'integer',
+      expires_at: 'integer',
+      revoked_at: 'integer',
+    },
+    key: ['id'],
+  },
+  { name: 'api_key_use', columns: { key_id: 'text', used_at: 'integer', address: 'text' }, key: ['key_id'] },
+  { name: 'account_version', columns: { number: 'integer' }, key: ['number'] },
+  {
+    name: 'order_state',
+    columns: {
+      customer: 'integer',
+      order_id: 'text',
+      status: 'integer',
+      state_position: 'integer',
+      latest_position: 'integer',
+      digest: 'bytes',
+    },
+    key: ['customer', 'order_id'],
+  },
+  {
+    name: 'idempotency',
+    columns: { customer: 'integer', key: 'text', position: 'integer', kept_at: 'integer' },
+    key: ['customer', 'key'],
+  },
+  {
+    name: 'delivery',
+    columns: {
+      position: 'integer',
+      receipt: 'uuid',
+      customer: 'integer',
+      order_id: 'text',
+      status: 'integer',
+      received_at: 'integer',
+      echo_of: 'integer',
+      previous: 'integer',
+      payload: 'bytes',
+    },
+    key: ['position'],
+  },
+]
+
+/** PostgreSQL's type for an array of a kind. */
+export const arrayType: Record<Kind, string> = {
+  integer: 'bigint[]',
+  flag: 'boolean[]',
+  text: 'text[]',
+  bytes: 'bytea[]',
+  uuid: 'uuid[]',
+}
+
+/** A value of either database as the text that is copied and compared. */
+export function canonical(value: unknown, kind: Kind): string | null {
+  if (value === null) return null
+  if (kind === 'flag') return value === 1 || value === true ? 't' : 'f'
+  if (kind === 'bytes') return Buffer.from(value as Uint8Array).toString('hex')
+  if (kind === 'uuid' && value instanceof Uint8Array) {
+    const hex = Buffer.from(value).toString('hex')
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  }
+  return String(value)
+}
