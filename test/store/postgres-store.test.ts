@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { batchArguments, relate } from '#src/store/postgres/delivery-batch.ts'
+import { batchArguments, DELIVER, relate } from '#src/store/postgres/delivery-batch.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -139,8 +139,7 @@ it('whoever follows the positions misses nothing and sees nothing twice, with a 
       await slow.query('BEGIN')
       const [row] = await runSql(databaseUrl, 'SELECT number FROM customer WHERE id = $1', [one.id])
       const batch = relate([delivery(one.id, { orderId: 'slow', payload: Buffer.from('{"n":0}') })])
-      const places = Array.from({ length: 13 }, (_, index) => `$${index + 1}`)
-      await slow.query(`SELECT * FROM deliver_1(${places})`, batchArguments(batch, [Number(row?.number)]))
+      await slow.query(DELIVER.text, batchArguments(batch, [Number(row?.number)]))
     }
     if (round === 13) await slow.query('COMMIT')
     await look()

@@ -25,7 +25,7 @@ export interface PostgresOptions {
 /** PostgreSQL refuses to run as root; nobody's account does. */
 const NOBODY = 65534
 const isRoot = process.getuid?.() === 0
-const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+export const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 
 /** A server of our own, from the binaries that npm installed, in a folder of its own. */
 export async function startPostgres({ settings = [] }: PostgresOptions = {}): Promise<PostgresServer> {
@@ -95,7 +95,7 @@ async function findBinaries(folder: string): Promise<string> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as { port: number }
@@ -104,9 +104,9 @@ async function freePort(): Promise<number> {
   return port
 }
 
-async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
+export async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 300; tries++) {
-    if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`)
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => undefined)
     try {
@@ -117,7 +117,7 @@ async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
-  throw new Error('PostgreSQL does not answer after 15 s')
+  throw new Error('no answer after 15 s')
 }
 
 /** An empty database of its own on a server, and its URL. */

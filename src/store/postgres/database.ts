@@ -9,11 +9,19 @@ type Values = readonly unknown[]
 /** Resolves to the rows, and to the number of them that were returned or changed. */
 export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: Row[]; readonly count: number }>
 
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
 /** A thin coat over pg against its traps: one dead connection fails one query, and no driver error gets out. */
 export interface Database {
   readonly query: Query
-  /** On one connection, and sent without waiting for the answer to the one before: done in the order of the calls. */
-  readonly ordered: Query
+  /**
+   * On one connection, and sent without waiting for the answer to the one before: done in the order of the calls. Prepared
+   * there once under its name.
+   */
+  ordered(statement: Statement, ...values: Values): ReturnType<Query>
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
@@ -29,6 +37,9 @@ interface Line {
   readonly client: PoolClient
   readonly leave: () => void
 }
+
+/** Of those with the server itself at the other end: behind a pooler, each query may reach another one. */
+const direct = new WeakSet<PoolClient>()
 
 /** How often a server that is away is looked for. Until it is found nobody waits for it. */
 const LOOK_EVERY_MILLISECONDS = 200
@@ -97,8 +108,8 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
   const onClient = async <Result>(work: (query: Query) => Promise<Result>): Promise<Result> => {
     const client = await connect(pool)
     let broken = false
-    const query: Query = (sql, ...values) =>
-      ask(client, sql, values, () => {
+    const query: Query = (text, ...values) =>
+      ask(client, { text }, values, () => {
         broken = true
       })
     try {
@@ -108,10 +119,10 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
     }
   }
 
-  const ordered: Query = async (sql, ...values) => {
+  const ordered: Database['ordered'] = async (statement, ...values) => {
     lineClient ??= openLine()
     const { client, leave } = await lineClient
-    return ask(client, sql, values, leave)
+    return ask(client, direct.has(client) ? statement : { text: statement.text }, values, leave)
   }
 
   const openLine = async (): Promise<Line> => {
@@ -167,9 +178,14 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
   return database
 }
 
-async function ask(client: PoolClient, sql: string, values: Values, onLost: () => void): ReturnType<Query> {
+async function ask(
+  client: PoolClient,
+  statement: Partial<Statement> & Pick<Statement, 'text'>,
+  values: Values,
+  onLost: () => void,
+): ReturnType<Query> {
   try {
-    const { rows, rowCount } = values.length === 0 ? await client.query(sql) : await client.query(sql, [...values])
+    const { rows, rowCount } = await client.query({ ...statement, values: [...values] })
     return { rows, count: rowCount ?? 0 }
   } catch (error) {
     if (isLost(error)) onLost()
@@ -191,8 +207,11 @@ function cannotOpen(cause: unknown): AppError {
 /** A standby takes no writes, and with synchronous_commit off an answer of 200 would mean nothing. */
 async function refuseUnfit(client: PoolClient): Promise<void> {
   const { rows } = await client.query(
-    `SELECT current_setting('transaction_read_only') AS read_only, current_setting('synchronous_commit') AS synchronous`,
+    `SELECT current_setting('transaction_read_only') AS read_only, current_setting('synchronous_commit') AS synchronous,
+            pg_backend_pid() AS process`,
   )
+  // A pooler tells its clients a number of its own.
+  if (rows[0].process === (client as { processID?: number }).processID) direct.add(client)
   if (rows[0].read_only === 'on') throw new Error('the server is a standby or read-only')
   if (rows[0].synchronous === 'off') {
     throw new AppError(storeErrors.cannotOpen, {

@@ -12,7 +12,13 @@ export interface Batch {
   readonly relations: Relations
 }
 
-/** The arguments of `deliver_1`. Arrays go as PostgreSQL's text for them, the payloads as the bytes they are. */
+/** The payloads go first, as the driver then makes room for all of them at once. */
+export const DELIVER = {
+  name: 'teslim_deliver_1',
+  text: 'SELECT * FROM deliver_1($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)',
+}
+
+/** The arguments of `deliver_1`, its last one first. Arrays go as PostgreSQL's text for them, the payloads as the bytes they are. */
 export function batchArguments({ deliveries, relations }: Batch, customers: readonly number[]): unknown[] {
   const { befores, firsts, finals } = relations
   const keyed = deliveries.some(({ idempotency }) => idempotency !== null)
@@ -23,6 +29,10 @@ export function batchArguments({ deliveries, relations }: Batch, customers: read
     return start
   })
   return [
+    Buffer.concat(
+      deliveries.map(({ payload }) => payload),
+      end - 1,
+    ),
     plainArray(customers),
     plainArray(deliveries.map(({ receiptId }) => receiptId)),
     textArray(deliveries.map(({ orderId }) => orderId)),
@@ -35,7 +45,6 @@ export function batchArguments({ deliveries, relations }: Batch, customers: read
     plainArray(finals),
     plainArray(starts),
     plainArray(deliveries.map(({ payload }) => payload.length)),
-    Buffer.concat(deliveries.map(({ payload }) => payload)),
   ]
 }
 

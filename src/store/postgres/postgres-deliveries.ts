@@ -4,9 +4,7 @@ import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
-import { type Batch, batchArguments, inRounds, relate } from './delivery-batch.ts'
-
-const DELIVER = 'SELECT * FROM deliver_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)'
+import { type Batch, batchArguments, DELIVER, inRounds, relate } from './delivery-batch.ts'
 
 const NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
 

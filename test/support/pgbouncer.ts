@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort, identity, untilItAnswers } from './postgres-server.ts'
+
+/** Its version, or undefined where none is installed. */
+export const pgbouncer = /PgBouncer (\S+)/.exec(spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' }).stdout)?.[1]
+
+export interface Pooler {
+  readonly url: string
+  remove(): Promise<void>
+}
+
+/** A PgBouncer in transaction mode before a server, with so few connections that each client gets another one each time. */
+export async function startPgbouncer(serverUrl: string): Promise<Pooler> {
+  const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
+  const folder = mkdtempSync(join(tmpdir(), 'teslim-pgbouncer-'))
+  const port = await freePort()
+  const lines = [
+    '[databases]',
+    `* = host=${hostname} port=${serverPort} user=${username}${password && ` password=${password}`}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    'default_pool_size = 3',
+    'server_round_robin = 1',
+  ]
+  const settings = join(folder, 'pgbouncer.ini')
+  writeFileSync(settings, `${lines.join('\n')}\n`)
+  if ('uid' in identity)
+    for (const path of [folder, settings]) chownSync(path, identity.uid as number, identity.gid as number)
+  const child: ChildProcess = spawn('pgbouncer', ['-q', settings], { ...identity, stdio: 'ignore' })
+  const url = `postgres://teslim@127.0.0.1:${port}${pathname}`
+  await untilItAnswers(url, child)
+  return {
+    url,
+    async remove() {
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
