@@ -6,11 +6,26 @@ export interface Migration {
   readonly number: number
   readonly name: string
   readonly sql: string
+  /** A program that knows the migrations up to this one still works with the schema that this one makes. */
+  readonly oldest: number
 }
 
+/** How far a store has been brought. */
+export interface SchemaState {
+  readonly applied: number
+  /** The greatest `oldest` of the migrations applied. */
+  readonly oldest: number
+}
+
+export const EMPTY: SchemaState = { applied: 0, oldest: 0 }
+
+const RUNS_WITH = /^-- Runs with programs from (\d{4}) on/m
 const FILE = /^(\d{4})-([a-z0-9-]+)\.sql$/
 
-/** The numbered files of a folder, in order, counting from 1 without a gap. */
+/**
+ * The numbered files of a folder, in order, counting from 1 without a gap. A line `-- Runs with programs from 0003 on`
+ * in one says that programs which know those up to 0003 still work with what it makes.
+ */
 export function readMigrations(folder: URL): Migration[] {
   const files = readdirSync(folder).sort()
   return files.map((file, index) => {
@@ -18,13 +33,14 @@ export function readMigrations(folder: URL): Migration[] {
     if (name === undefined || Number(digits) !== index + 1) {
       throw new Error(`${file} breaks the numbering of the migrations in ${folder.pathname}`)
     }
-    return { number: index + 1, name, sql: readFileSync(new URL(file, folder), 'utf8') }
+    const sql = readFileSync(new URL(file, folder), 'utf8')
+    return { number: index + 1, name, sql, oldest: Number(RUNS_WITH.exec(sql)?.[1] ?? digits) }
   })
 }
 
-/** What is still to be applied to a store whose last applied migration is `applied`. */
-export function pendingMigrations(migrations: readonly Migration[], applied: number): Migration[] {
-  if (applied > migrations.length) {
+/** What is still to be applied. During a rollout the store may be ahead of a program that can work with it all the same. */
+export function pendingMigrations(migrations: readonly Migration[], { applied, oldest }: SchemaState): Migration[] {
+  if (oldest > migrations.length) {
     throw new AppError(storeErrors.newer, {
       message: `The store is at schema ${applied}, this teslim knows schemas up to ${migrations.length}: run the version that made it, or a later one.`,
     })

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { batchArguments, DELIVER, relate } from '#src/store/postgres/delivery-batch.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -101,6 +101,17 @@ it('ten replicas that start at once migrate once', async () => {
   await Promise.all(opened.map(({ store }) => store.close()))
 })
 
+it('works beside a newer version whose migration says that it may, and not beside another one', async () => {
+  const databaseUrl = await freshDatabase()
+  await (await openStore(at(databaseUrl), 0)).store.close()
+  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9998, 'from-the-future', 0, 2)")
+  const { store, migrated } = await openStore(at(databaseUrl), 0)
+  expect(migrated).toEqual([])
+  await store.close()
+  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0, 9999)")
+  await expect(openStore(at(databaseUrl), 0)).rejects.toMatchObject({ code: 'STORE_NEWER' })
+})
+
 it('whoever follows the positions misses nothing and sees nothing twice, with a transaction left open meanwhile', async () => {
   const databaseUrl = await freshDatabase()
   const replicas = [await open(databaseUrl), await open(databaseUrl)] as [Store, Store]
@@ -138,8 +149,11 @@ it('whoever follows the positions misses nothing and sees nothing twice, with a 
     if (round === 3) {
       await slow.query('BEGIN')
       const [row] = await runSql(databaseUrl, 'SELECT number FROM customer WHERE id = $1', [one.id])
-      const batch = relate([delivery(one.id, { orderId: 'slow', payload: Buffer.from('{"n":0}') })])
-      await slow.query(DELIVER.text, batchArguments(batch, [Number(row?.number)]))
+      await slow.query(
+        `SELECT * FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['slow'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
+           ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[7], '{"n":0}')`,
+        [row?.number, delivery(one.id).receiptId],
+      )
     }
     if (round === 13) await slow.query('COMMIT')
     await look()
@@ -234,4 +248,55 @@ describe('a server of its own', async () => {
     const rows = await runSql(first.url, 'SELECT receipt FROM delivery WHERE receipt = $1', [made.at(-1)?.receiptId])
     expect(rows).toHaveLength(1)
   })
+})
+
+it('deliveries can be partitioned by month while they come in, and old months dropped', async () => {
+  const databaseUrl = await freshDatabase()
+  const store = await open(databaseUrl)
+  const one = customer()
+  await store.customers.insert(one)
+  const receiptAt = (time: number): string => {
+    const hex = time.toString(16).padStart(12, '0')
+    return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${randomBytes(6).toString('hex')}`
+  }
+  const deliver = (time: number, status: number, key?: string) =>
+    store.deliveries.deliver(
+      delivery(one.id, {
+        receiptId: receiptAt(time),
+        receivedAt: time,
+        orderId: 'a',
+        status,
+        payload: Buffer.from(`{"Status":${status}}`),
+        idempotency: key === undefined ? null : { key, notBefore: 0 },
+      }),
+    )
+  const month = 31 * 86_400_000
+  const now = Date.now()
+  await deliver(now - 2 * month, 1, 'old')
+  const migrated = new AbortController()
+  let delivered = 0
+  const supplier = (async () => {
+    while (!migrated.signal.aborted) await deliver(now, (delivered++ % 2) + 1)
+  })()
+  const script = readFileSync(new URL('../../deploy/postgres/partition-by-month.sql', import.meta.url), 'utf8')
+  // As psql runs it: each statement by itself.
+  for (const statement of script.split(/;\n(?=\n|ALTER)/)) await runSql(databaseUrl, statement)
+  migrated.abort()
+  await supplier
+
+  const later = await deliver(now + 4 * month, 3)
+  const partitions = `SELECT FROM pg_inherits WHERE inhparent = 'delivery'::regclass`
+  expect((await runSql(databaseUrl, partitions)).length).toBe(25)
+  expect(await store.deliveries.findByReceipt(later.receiptId)).toMatchObject({ status: 3, duplicate: false })
+  expect((await store.deliveries.history(one.id, 'a')).length).toBe(delivered + 2)
+  const storage = await runSql(
+    databaseUrl,
+    `SELECT DISTINCT attstorage::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE attname = 'payload' AND relname LIKE 'delivery%' AND relkind IN ('r', 'p')`,
+  )
+  expect(storage).toEqual([{ attstorage: 'e' }])
+
+  await runSql(databaseUrl, 'DROP TABLE delivery_before')
+  expect((await store.deliveries.history(one.id, 'a')).map(({ receiptId }) => receiptId)).toEqual([later.receiptId])
+  expect(await deliver(now + 4 * month, 3)).toMatchObject({ duplicate: true, receiptId: later.receiptId })
+  expect(await deliver(now + 4 * month, 1, 'old')).toMatchObject({ duplicate: false })
 })

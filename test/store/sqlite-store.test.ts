@@ -69,12 +69,24 @@ it('refuses a store made by a newer version and leaves it as it is', async () =>
   const { store } = await openStore(at('newer.db'), 0)
   await store.close()
   const raw = new DatabaseSync(join(folder, 'newer.db'))
-  raw.exec("INSERT INTO schema_migration (number, name, applied_at) VALUES (9999, 'from-the-future', 0)")
+  raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0, 9999)")
   await expect(openStore(at('newer.db'), 0)).rejects.toMatchObject({
     code: 'STORE_NEWER',
     message: expect.stringContaining('schema 9999'),
   })
   raw.close()
+})
+
+it('works beside a newer version whose migration says that it may', async () => {
+  const { store: before } = await openStore(at('ahead.db'), 0)
+  await before.close()
+  const raw = new DatabaseSync(join(folder, 'ahead.db'))
+  raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0, 2)")
+  raw.close()
+  const { store, migrated } = await openStore(at('ahead.db'), 0)
+  expect(migrated).toEqual([])
+  expect(await store.customers.list({ limit: 1 })).toEqual([])
+  await store.close()
 })
 
 it('says which file it cannot open', async () => {
@@ -125,4 +137,11 @@ it('refuses migrations with a gap in their numbers', () => {
   mkdirSync(join(folder, 'gap'))
   writeFileSync(join(folder, 'gap', '0002-second.sql'), '')
   expect(() => readMigrations(new URL(`file://${folder}/gap/`))).toThrow('0002-second.sql breaks the numbering')
+})
+
+it('reads from a migration which programs still work with what it makes', () => {
+  mkdirSync(join(folder, 'kinds'))
+  writeFileSync(join(folder, 'kinds', '0001-first.sql'), 'SELECT 1;')
+  writeFileSync(join(folder, 'kinds', '0002-second.sql'), '-- Why.\n-- Runs with programs from 0001 on.\nSELECT 1;')
+  expect(readMigrations(new URL(`file://${folder}/kinds/`)).map(({ oldest }) => oldest)).toEqual([1, 1])
 })

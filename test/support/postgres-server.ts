@@ -52,15 +52,17 @@ export async function startPostgres({ settings = [] }: PostgresOptions = {}): Pr
   const server: PostgresServer = {
     url: `postgres://teslim@127.0.0.1:${port}/postgres`,
     async start() {
-      // A group of its own, so that all its processes can be killed at once.
-      child = spawn(join(binaries, 'postgres'), ['-D', data], { ...identity, env: {}, detached: true, stdio: 'ignore' })
+      child = spawn(join(binaries, 'postgres'), ['-D', data], { ...identity, env: {}, stdio: 'ignore' })
       ended = once(child, 'exit')
       await untilItAnswers(server.url, child)
     },
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
-      process.kill(-(child.pid as number), 'SIGKILL')
+      // They are no group: each would live on until it notices that the first one is gone.
+      const processes = (await runSql(server.url, 'SELECT pid FROM pg_stat_activity')).map(({ pid }) => pid as number)
+      for (const id of [child.pid as number, ...processes]) end(id)
       await ended
+      await untilGone(processes)
     },
     async remove() {
       await server.kill()
@@ -69,6 +71,22 @@ export async function startPostgres({ settings = [] }: PostgresOptions = {}): Pr
   }
   await server.start()
   return server
+}
+
+/** Whether it was still there. */
+function end(id: number): boolean {
+  try {
+    return process.kill(id, 'SIGKILL')
+  } catch {
+    return false
+  }
+}
+
+/** For a moment at most: where nobody buries the dead they stay in the list. */
+async function untilGone(processes: readonly number[]): Promise<void> {
+  for (let tries = 0; tries < 20 && processes.some(end); tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
 }
 
 /** Copied, where the account that is to run them cannot reach them or where npm was not let link their libraries. */

@@ -1,6 +1,8 @@
-import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg'
+import pg, { type Pool, type PoolClient, type PoolConfig, type QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
+import { createLine, type Line } from './line.ts'
+import type { Parameters, Statement } from './message.ts'
 import { createServerList, serversOf } from './server-list.ts'
 
 export type Row = Record<string, unknown>
@@ -9,19 +11,13 @@ type Values = readonly unknown[]
 /** Resolves to the rows, and to the number of them that were returned or changed. */
 export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: Row[]; readonly count: number }>
 
-export interface Statement {
-  readonly name: string
-  readonly text: string
-}
-
 /** A thin coat over pg against its traps: one dead connection fails one query, and no driver error gets out. */
 export interface Database {
   readonly query: Query
   /**
-   * On one connection, and sent without waiting for the answer to the one before: done in the order of the calls. Prepared
-   * there once under its name.
+   * On one connection, and sent without waiting for the answer to the one before: done in the order of the calls.
    */
-  ordered(statement: Statement, ...values: Values): ReturnType<Query>
+  ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
@@ -31,11 +27,6 @@ export interface DatabaseOptions {
   readonly connections: number
   /** How long a query may take. */
   readonly timeoutSeconds: number
-}
-
-interface Line {
-  readonly client: PoolClient
-  readonly leave: () => void
 }
 
 /** Of those with the server itself at the other end: behind a pooler, each query may reach another one. */
@@ -64,7 +55,7 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
   const line = new pg.Pool({ ...settings, max: 1, pipeline: true } as PoolConfig)
   for (const each of [pool, line]) each.on('error', () => undefined)
   let away: unknown
-  let lineClient: Promise<Line> | undefined
+  let opened: Promise<Line> | undefined
   let closed = false
 
   const connectAnywhere = async (from: Pool): Promise<PoolClient> => {
@@ -108,8 +99,8 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
   const onClient = async <Result>(work: (query: Query) => Promise<Result>): Promise<Result> => {
     const client = await connect(pool)
     let broken = false
-    const query: Query = (text, ...values) =>
-      ask(client, { text }, values, () => {
+    const query: Query = (sql, ...values) =>
+      answerOf(client.query(sql, [...values]), () => {
         broken = true
       })
     try {
@@ -119,33 +110,24 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
     }
   }
 
-  const ordered: Database['ordered'] = async (statement, ...values) => {
-    lineClient ??= openLine()
-    const { client, leave } = await lineClient
-    return ask(client, direct.has(client) ? statement : { text: statement.text }, values, leave)
-  }
-
   const openLine = async (): Promise<Line> => {
     try {
       const client = await connect(line)
-      let left = false
-      const leave = (): void => {
-        if (left) return
-        left = true
-        lineClient = undefined
-        client.release(true)
-      }
-      // Also when it breaks while nothing is asked of it.
-      client.once('error', leave)
-      return { client, leave }
+      return createLine(client, direct.has(client), () => {
+        opened = undefined
+      })
     } catch (error) {
-      lineClient = undefined
+      opened = undefined
       throw error
     }
   }
 
   const database: Database = {
-    ordered,
+    async ordered(statement, addParameters) {
+      opened ??= openLine()
+      const { send, leave } = await opened
+      return answerOf(send(statement, addParameters), leave)
+    },
     query: (sql, ...values) => onClient((query) => query(sql, ...values)),
     transaction: (work) =>
       onClient(async (query) => {
@@ -161,7 +143,7 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
       }),
     async close() {
       closed = true
-      await lineClient?.then(
+      await opened?.then(
         ({ leave }) => leave(),
         () => undefined,
       )
@@ -178,14 +160,9 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
   return database
 }
 
-async function ask(
-  client: PoolClient,
-  statement: Partial<Statement> & Pick<Statement, 'text'>,
-  values: Values,
-  onLost: () => void,
-): ReturnType<Query> {
+async function answerOf(sent: Promise<QueryResult>, onLost: () => void): ReturnType<Query> {
   try {
-    const { rows, rowCount } = await client.query({ ...statement, values: [...values] })
+    const { rows, rowCount } = await sent
     return { rows, count: rowCount ?? 0 }
   } catch (error) {
     if (isLost(error)) onLost()
@@ -220,10 +197,10 @@ async function refuseUnfit(client: PoolClient): Promise<void> {
   }
 }
 
-/** Not an answer of the server, or its last one on this connection: shut down, or made a standby. */
+/** Not an answer of the server, or its last one on this connection: shut down, made a standby, or forgot a statement. */
 const isLost = (error: unknown): boolean => {
   const code = sqlState(error)
-  return code === undefined || code.startsWith('08') || code.startsWith('57P') || code === '25006'
+  return code === undefined || /^(?:08|57P|25006|26000)/.test(code)
 }
 
 /** Not now: resources, an operator, a timeout, a lock, the disk. */

@@ -1,4 +1,5 @@
 import type { NewDelivery } from '../store.ts'
+import type { Parameters } from './message.ts'
 
 /** Where the deliveries of a batch stand to each other, counted from 1 as `deliver_1` does. */
 interface Relations {
@@ -12,15 +13,14 @@ export interface Batch {
   readonly relations: Relations
 }
 
-/** The payloads go first, as the driver then makes room for all of them at once. */
 export const DELIVER = {
   name: 'teslim_deliver_1',
-  text: 'SELECT * FROM deliver_1($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $1)',
+  text: 'SELECT * FROM deliver_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
 }
 
-/** The arguments of `deliver_1`, its last one first. Arrays go as PostgreSQL's text for them, the payloads as the bytes they are. */
-export function batchArguments({ deliveries, relations }: Batch, customers: readonly number[]): unknown[] {
-  const { befores, firsts, finals } = relations
+/** Adds the arguments of `deliver_1`. */
+export function addBatch(batch: Batch, customers: readonly number[], parameters: Parameters): void {
+  const { deliveries, relations } = batch
   const keyed = deliveries.some(({ idempotency }) => idempotency !== null)
   let end = 1
   const starts = deliveries.map(({ payload }) => {
@@ -28,31 +28,28 @@ export function batchArguments({ deliveries, relations }: Batch, customers: read
     end += payload.length
     return start
   })
-  return [
-    Buffer.concat(
-      deliveries.map(({ payload }) => payload),
-      end - 1,
-    ),
-    plainArray(customers),
-    plainArray(deliveries.map(({ receiptId }) => receiptId)),
-    textArray(deliveries.map(({ orderId }) => orderId)),
-    plainArray(deliveries.map(({ status }) => status)),
-    plainArray(deliveries.map(({ receivedAt }) => receivedAt)),
-    keyed ? textArray(deliveries.map(({ idempotency }) => idempotency?.key ?? null)) : null,
-    keyed ? plainArray(deliveries.map(({ idempotency }) => idempotency?.notBefore ?? null)) : null,
-    plainArray(befores),
-    plainArray(firsts),
-    plainArray(finals),
-    plainArray(starts),
-    plainArray(deliveries.map(({ payload }) => payload.length)),
-  ]
+  const numbers = (type: 'int2' | 'int4' | 'int8', of: (delivery: NewDelivery) => number | null): void =>
+    parameters.numbers(type, deliveries.map(of))
+
+  parameters.numbers('int8', customers)
+  parameters.uuids(deliveries.map(({ receiptId }) => receiptId))
+  parameters.texts(deliveries.map(({ orderId }) => orderId))
+  numbers('int2', ({ status }) => status)
+  numbers('int8', ({ receivedAt }) => receivedAt)
+  if (keyed) {
+    parameters.texts(deliveries.map(({ idempotency }) => idempotency?.key ?? null))
+    numbers('int8', ({ idempotency }) => idempotency?.notBefore ?? null)
+  } else {
+    parameters.absent()
+    parameters.absent()
+  }
+  parameters.numbers('int4', relations.befores)
+  parameters.numbers('int4', relations.firsts)
+  parameters.booleans(relations.finals)
+  parameters.numbers('int4', starts)
+  numbers('int4', ({ payload }) => payload.length)
+  parameters.bytes(deliveries.map(({ payload }) => payload))
 }
-
-const plainArray = (values: readonly (string | number | boolean | null)[]): string =>
-  `{${values.map((value) => value ?? 'NULL').join(',')}}`
-
-const textArray = (values: readonly (string | null)[]): string =>
-  `{${values.map((value) => (value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
 
 export function relate(deliveries: readonly NewDelivery[]): Batch {
   const befores: (number | null)[] = []

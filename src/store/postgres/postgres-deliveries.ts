@@ -4,7 +4,7 @@ import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
-import { type Batch, batchArguments, DELIVER, inRounds, relate } from './delivery-batch.ts'
+import { addBatch, type Batch, DELIVER, inRounds, relate } from './delivery-batch.ts'
 
 const NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
 
@@ -75,7 +75,7 @@ export function postgresDeliveries({ query, ordered }: Database, limits: QueueLi
       const batch = relate(deliveries)
       const customers = deliveries.map(({ customerId }) => numbers.get(customerId))
       const known = customers.includes(undefined) ? await findNumbers(deliveries) : (customers as number[])
-      const { rows } = await ordered(DELIVER, ...batchArguments(batch, known))
+      const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
       return outcomesOf(batch, rows)
     } catch (error) {
       // What is not the database's state is the fault of a row: alone, it fails alone.

@@ -1,4 +1,11 @@
-import { type Migration, migrationName, pendingMigrations, readMigrations } from '../migrate.ts'
+import {
+  EMPTY,
+  type Migration,
+  migrationName,
+  pendingMigrations,
+  readMigrations,
+  type SchemaState,
+} from '../migrate.ts'
 import type { OpenedStore, QueueLimits } from '../open-store.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
 import { postgresApiKeys } from './postgres-api-keys.ts'
@@ -40,24 +47,25 @@ export async function openPostgresStore({ now, limits, ...options }: PostgresOpt
 
 /** Of many replicas that start at once the first applies them, and the others wait for it. */
 async function migrate({ query, transaction }: Database, migrations: readonly Migration[], now: number) {
-  if (pendingMigrations(migrations, await applied(query)).length === 0) return []
+  if (pendingMigrations(migrations, await schemaState(query)).length === 0) return []
   return transaction(async (query) => {
     await query('SELECT pg_advisory_xact_lock(7425, 0)')
     await query(
-      'CREATE TABLE IF NOT EXISTS schema_migration (number integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)',
+      'CREATE TABLE IF NOT EXISTS schema_migration (number integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest integer NOT NULL)',
     )
-    const pending = pendingMigrations(migrations, await applied(query))
+    const pending = pendingMigrations(migrations, await schemaState(query))
     for (const migration of pending) {
-      const { number, name, sql } = migration
+      const { number, name, sql, oldest } = migration
       await query(sql)
-      await query('INSERT INTO schema_migration (number, name, applied_at) VALUES ($1, $2, $3)', number, name, now)
+      await query('INSERT INTO schema_migration VALUES ($1, $2, $3, $4)', number, name, now, oldest)
     }
     return pending.map(migrationName)
   })
 }
 
-async function applied(query: Query): Promise<number> {
+async function schemaState(query: Query): Promise<SchemaState> {
   const { rows } = await query(`SELECT to_regclass('schema_migration') IS NOT NULL AS there`)
-  if (rows[0]?.there !== true) return 0
-  return Number((await query('SELECT coalesce(max(number), 0) AS number FROM schema_migration')).rows[0]?.number)
+  if (rows[0]?.there !== true) return EMPTY
+  const state = (await query('SELECT max(number) AS applied, max(oldest) AS oldest FROM schema_migration')).rows[0]
+  return { applied: Number(state?.applied), oldest: Number(state?.oldest) }
 }

@@ -1,4 +1,11 @@
-import { type Migration, migrationName, pendingMigrations, readMigrations } from '../migrate.ts'
+import {
+  EMPTY,
+  type Migration,
+  migrationName,
+  pendingMigrations,
+  readMigrations,
+  type SchemaState,
+} from '../migrate.ts'
 import type { OpenedStore, QueueLimits } from '../open-store.ts'
 import { type Database, openDatabase } from './database.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
@@ -46,22 +53,23 @@ export async function openSqliteStore({ path, now, limits, spawn }: SqliteOption
 
 function migrate(database: Database, migrations: readonly Migration[], now: number): string[] {
   // Looked at without the write lock first, so that a start with nothing to apply waits for no writer.
-  if (pendingMigrations(migrations, appliedMigration(database)).length === 0) return []
+  if (pendingMigrations(migrations, schemaState(database)).length === 0) return []
   return database.transaction(() => {
-    const pending = pendingMigrations(migrations, appliedMigration(database))
+    const pending = pendingMigrations(migrations, schemaState(database))
     database.script(
-      'CREATE TABLE IF NOT EXISTS schema_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
+      'CREATE TABLE IF NOT EXISTS schema_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL, oldest INTEGER NOT NULL) STRICT',
     )
-    for (const { number, name, sql } of pending) {
+    for (const { number, name, sql, oldest } of pending) {
       database.script(sql)
-      database.run('INSERT INTO schema_migration (number, name, applied_at) VALUES ($1, $2, $3)', number, name, now)
+      database.run('INSERT INTO schema_migration VALUES ($1, $2, $3, $4)', number, name, now, oldest)
     }
     return pending.map(migrationName)
   })
 }
 
-function appliedMigration(database: Database): number {
+function schemaState(database: Database): SchemaState {
   const table = database.get(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'`)
-  if (table === undefined) return 0
-  return Number(database.get('SELECT coalesce(max(number), 0) AS number FROM schema_migration')?.number)
+  if (table === undefined) return EMPTY
+  const state = database.get('SELECT max(number) AS applied, max(oldest) AS oldest FROM schema_migration')
+  return { applied: Number(state?.applied), oldest: Number(state?.oldest) }
 }
