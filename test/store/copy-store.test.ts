@@ -36,6 +36,11 @@ async function makeSource() {
   )
   await Promise.all(made.map((each) => store.deliveries.deliver(each)))
   await store.close()
+  const raw = new DatabaseSync(path)
+  raw.exec(`
+    INSERT INTO login_failure VALUES (x'00ff', 3, 4, 5);
+    INSERT INTO audit_event VALUES (7, 1, 'cli', 'key.issue', NULL, '::1', 'r', '{}');`)
+  raw.close()
   return { config, path, cwd, one, made }
 }
 
@@ -64,7 +69,7 @@ it('copies everything, compares it, and leaves the source as it is; the copy ser
   const before = digestOfFile()
   const copied = await copyTo(to)
   expect(copied.find(({ name }) => name === 'delivery')?.rows).toBe(DELIVERIES)
-  expect(copied.every(({ rows }) => rows > 0)).toBe(true)
+  expect(copied.filter(({ rows }) => rows === 0)).toEqual([])
   expect(digestOfFile()).toBe(before)
 
   const [{ store: old }, { store: copy }] = [

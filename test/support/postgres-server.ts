@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chownSync, cpSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -100,14 +100,13 @@ async function findBinaries(folder: string): Promise<string> {
   } catch {
     const copy = join(folder, 'native')
     const native = join(dirname(postgres), '..')
-    cpSync(native, copy, { recursive: true })
+    // Its links, where npm made them, lead back to where they were.
+    cpSync(native, copy, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() })
     const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
       source: string
       target: string
     }[]
-    for (const { source, target } of links) {
-      if (!existsSync(join(folder, target))) symlinkSync(basename(source), join(folder, target))
-    }
+    for (const { source, target } of links) symlinkSync(basename(source), join(folder, target))
     await works(join(copy, 'bin/postgres'))
     return join(copy, 'bin')
   }

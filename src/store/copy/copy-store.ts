@@ -41,9 +41,10 @@ export async function copyStore({ from, to, now, onProgress }: CopyOptions): Pro
       await claim(source, target)
       for (const table of COPY_TABLES) await copyTable(source, target, table, onProgress)
       await target.query(`SELECT setval('last_position', (SELECT coalesce(max(position), 0) FROM delivery))`)
-      await target.query(
-        `SELECT setval(pg_get_serial_sequence('customer', 'number'), greatest(1, (SELECT max(number) FROM customer)))`,
-      )
+      for (const table of ['customer', 'audit_event']) {
+        const sequence = `pg_get_serial_sequence('${table}', 'number')`
+        await target.query(`SELECT setval(${sequence}, max(number)) FROM ${table} HAVING max(number) IS NOT NULL`)
+      }
       const copied: CopiedTable[] = []
       for (const table of COPY_TABLES) copied.push(await compare(source, target, table, onProgress))
       await target.query('DROP TABLE copy_under_way')

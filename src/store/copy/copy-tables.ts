@@ -28,7 +28,7 @@ export const COPY_TABLES: readonly CopyTable[] = [
   { name: 'authority_rule', columns: { customer: 'integer', rule: 'text' }, key: ['customer', 'rule'] },
   {
     name: 'signing_key',
-    columns: { kid: 'text', algorithm: 'text', private_jwk: 'text', created_at: 'integer' },
+    columns: { kid: 'text', algorithm: 'text', private_jwk: 'text', created_at: 'integer', expires_at: 'integer' },
     key: ['kid'],
   },
   {
@@ -46,6 +46,25 @@ export const COPY_TABLES: readonly CopyTable[] = [
   },
   { name: 'api_key_use', columns: { key_id: 'text', used_at: 'integer', address: 'text' }, key: ['key_id'] },
   { name: 'account_version', columns: { number: 'integer' }, key: ['number'] },
+  {
+    name: 'login_failure',
+    columns: { name: 'bytes', count: 'integer', last_at: 'integer', expires_at: 'integer' },
+    key: ['name'],
+  },
+  {
+    name: 'audit_event',
+    columns: {
+      number: 'integer',
+      at: 'integer',
+      actor: 'text',
+      action: 'text',
+      customer_id: 'text',
+      address: 'text',
+      request_id: 'text',
+      details: 'text',
+    },
+    key: ['number'],
+  },
   {
     name: 'order_state',
     columns: {
