@@ -120,6 +120,16 @@ export interface OrderState {
   readonly receivedAt: number
 }
 
+/** What was committed after a position. */
+export interface NewArrivals {
+  /** Of the last one. */
+  readonly position: number
+  /** Whose they are, each once. */
+  readonly customerIds: readonly string[]
+  /** Whether there are others after it. */
+  readonly more: boolean
+}
+
 export interface DeliveryStore {
   /**
    * Resolves once the delivery is durable. Bytes equal to those of the order's last delivery are kept as a duplicate and
@@ -131,6 +141,12 @@ export interface DeliveryStore {
   orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
   /** All deliveries of an order, the newest first. */
   history(customerId: string, orderId: string): Promise<Delivery[]>
+  /**
+   * Calls back soon after deliveries were committed, by whatever process, and perhaps when there were none. The
+   * function that it returns ends it.
+   */
+  watch(onCommit: () => void): () => void
+  arrivals(afterPosition: number): Promise<NewArrivals>
 }
 
 export interface SigningKey {

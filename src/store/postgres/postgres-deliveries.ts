@@ -3,6 +3,7 @@ import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
+import { createCommitWatch } from './commit-watch.ts'
 import type { Database, Row } from './database.ts'
 import { addBatch, type Batch, DELIVER, inRounds, relate } from './delivery-batch.ts'
 
@@ -29,13 +30,22 @@ const HISTORY = `
   SELECT ${COLUMNS} FROM chain JOIN delivery d ON d.position = chain.position JOIN customer c ON c.number = d.customer
    ORDER BY d.position DESC`
 
+const MOST_ARRIVALS = 1000
+
+const ARRIVALS = `
+  SELECT max(position) AS position, count(*) AS count, array_agg(DISTINCT c.id) AS customer_ids
+    FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
+    JOIN customer c ON c.number = d.customer`
+
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function postgresDeliveries({ query, ordered }: Database, limits: QueueLimits): PostgresDeliveries {
+export function postgresDeliveries(database: Database, limits: QueueLimits): PostgresDeliveries {
+  const { query, ordered } = database
+  const { watch, close } = createCommitWatch(database)
   const numbers = new Map<string, number>()
   let alone: Promise<unknown> | undefined
   const batcher = createBatcher<NewDelivery, Receipt>({
@@ -111,7 +121,19 @@ export function postgresDeliveries({ query, ordered }: Database, limits: QueueLi
       return { orderId, status, receiptId, receivedAt }
     },
     history: async (customerId, orderId) => (await query(HISTORY, customerId, orderId)).rows.map(deliveryFromRow),
-    drained: () => batcher.drained(),
+    watch,
+    async arrivals(afterPosition) {
+      const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row
+      return {
+        position: (position as number | null) ?? afterPosition,
+        customerIds: (customer_ids as string[] | null) ?? [],
+        more: count === MOST_ARRIVALS,
+      }
+    },
+    async drained() {
+      close()
+      await batcher.drained()
+    },
   }
 }
 

@@ -29,12 +29,19 @@ const HISTORY = `
   SELECT ${COLUMNS} FROM chain JOIN delivery d ON d.position = chain.position JOIN customer c ON c.number = d.customer
    ORDER BY d.position DESC`
 
+const MOST_ARRIVALS = 1000
+
+const ARRIVALS = `
+  SELECT d.position, c.id AS customer_id FROM delivery d JOIN customer c ON c.number = d.customer
+   WHERE d.position > $1 ORDER BY d.position LIMIT ${MOST_ARRIVALS}`
+
 export interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
 export function sqliteDeliveries(database: Database, writer: Writer, limits: QueueLimits): SqliteDeliveries {
   const pack = createPacker(2)
+  const watchers = new Set<() => void>()
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     mostUnderWay: 2,
@@ -43,6 +50,7 @@ export function sqliteDeliveries(database: Database, writer: Writer, limits: Que
     whenFull: () => new AppError(storeErrors.overloaded),
     async commit(deliveries) {
       const outcomes = await writer.run('deliverBatch', [pack(deliveries)])
+      for (const onCommit of watchers) onCommit()
       return deliveries.map((delivery, index) => outcomeOf(delivery, outcomes?.[index] ?? null))
     },
   })
@@ -60,6 +68,18 @@ export function sqliteDeliveries(database: Database, writer: Writer, limits: Que
       return { orderId, status, receiptId, receivedAt }
     },
     history: async (customerId, orderId) => database.all(HISTORY, customerId, orderId).map(deliveryFromRow),
+    watch(onCommit) {
+      watchers.add(onCommit)
+      return () => void watchers.delete(onCommit)
+    },
+    async arrivals(afterPosition) {
+      const rows = database.all(ARRIVALS, afterPosition)
+      return {
+        position: (rows.at(-1)?.position as number | undefined) ?? afterPosition,
+        customerIds: [...new Set(rows.map((row) => row.customer_id as string))],
+        more: rows.length === MOST_ARRIVALS,
+      }
+    },
     drained: () => batcher.drained(),
   }
 }
