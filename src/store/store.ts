@@ -7,6 +7,7 @@ export interface Store {
   readonly apiKeys: ApiKeyStore
   readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
+  readonly secrets: SecretStore
   /** Another number than before whenever a customer or an API key may have changed, by whatever process. */
   accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
@@ -112,12 +113,46 @@ export interface Delivery extends Receipt {
   readonly payload: Uint8Array
 }
 
+/** The same without its payload, whose size it tells. */
+export interface DeliverySummary extends Omit<Delivery, 'payload'> {
+  readonly payloadBytes: number
+}
+
 /** What the last delivery that was no duplicate says of an order. */
 export interface OrderState {
   readonly orderId: string
   readonly status: number
   readonly receiptId: string
   readonly receivedAt: number
+}
+
+/** The same with that delivery's place. */
+export interface Order extends OrderState {
+  readonly customerId: string
+  readonly position: number
+  readonly payloadBytes: number
+}
+
+/** Where an order stands in the order of all: by customer, in the order in which they were added, then by order id. */
+export interface OrderPlace {
+  readonly customerId: string
+  readonly orderId: string
+}
+
+export interface Filter {
+  readonly customerId?: string | undefined
+  readonly orderId?: string | undefined
+  readonly status?: number | undefined
+  /** Received at this time or later, in milliseconds since 1970. */
+  readonly from?: number | undefined
+  /** Received before. */
+  readonly to?: number | undefined
+}
+
+/** No answer has more than `most`, and none is looked for among more than `look`, so that its cost is bounded. */
+export interface Bounds {
+  readonly most: number
+  readonly look: number
 }
 
 export interface DeliveryStore {
@@ -129,8 +164,23 @@ export interface DeliveryStore {
   deliver(delivery: NewDelivery): Promise<Receipt>
   findByReceipt(receiptId: string): Promise<Delivery | undefined>
   orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
-  /** All deliveries of an order, the newest first. */
-  history(customerId: string, orderId: string): Promise<Delivery[]>
+  /** Deliveries of an order, the newest first: all of them, or `most` beginning with the one at `from`. */
+  history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]>
+  /** Orders after a place. `next` is where to look on from; null when there is nothing after it. */
+  orders(
+    after: OrderPlace | null,
+    filter: Filter,
+    bounds: Bounds,
+  ): Promise<{ orders: Order[]; next: OrderPlace | null }>
+  /** Deliveries after a position, in the order of commits; every one up to `position` has been looked at. */
+  after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
+  /** By position. Those that are no longer there are left out. */
+  payloads(positions: readonly number[]): Promise<Map<number, Uint8Array>>
+}
+
+export interface HistoryPage {
+  readonly from?: number | undefined
+  readonly most: number
 }
 
 export interface SigningKey {
@@ -148,4 +198,10 @@ export interface SigningKeyStore {
   insertFirst(candidate: SigningKey): Promise<SigningKey>
   /** Newest first. */
   list(): Promise<SigningKey[]>
+}
+
+/** What all processes on one store know and nobody else. */
+export interface SecretStore {
+  /** Keeps `candidate` unless there is one of that name already; resolves to the one there is. */
+  findOrInsert(name: string, candidate: Uint8Array): Promise<Uint8Array>
 }

@@ -5,6 +5,8 @@ import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { addBatch, type Batch, DELIVER, inRounds, relate } from './delivery-batch.ts'
+import { deliveryReads } from './delivery-reads.ts'
+import { receiptFromRow } from './delivery-sql.ts'
 
 const NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
 
@@ -18,16 +20,6 @@ const STATE = `
   SELECT d.receipt, s.order_id, s.status, d.received_at
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
-
-const HISTORY = `
-  WITH RECURSIVE chain (position) AS (
-    SELECT latest_position FROM order_state
-     WHERE customer = (SELECT number FROM customer WHERE id = $1) AND order_id = $2
-    UNION ALL
-    SELECT d.previous FROM chain JOIN delivery d ON d.position = chain.position WHERE d.previous IS NOT NULL
-  )
-  SELECT ${COLUMNS} FROM chain JOIN delivery d ON d.position = chain.position JOIN customer c ON c.number = d.customer
-   ORDER BY d.position DESC`
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -110,7 +102,7 @@ export function postgresDeliveries({ query, ordered }: Database, limits: QueueLi
       const { receiptId, status, receivedAt } = receiptFromRow(row)
       return { orderId, status, receiptId, receivedAt }
     },
-    history: async (customerId, orderId) => (await query(HISTORY, customerId, orderId)).rows.map(deliveryFromRow),
+    ...deliveryReads(query),
     drained: () => batcher.drained(),
   }
 }
@@ -135,14 +127,6 @@ const otherOutcome = (row: Row): Receipt | Error =>
   row.outcome === 'duplicate'
     ? { ...receiptFromRow(row), duplicate: true }
     : new AppError(storeErrors.idempotencyKeyReused)
-
-const receiptFromRow = (row: Row): Receipt => ({
-  receiptId: row.receipt as string,
-  orderId: row.order_id as string | null,
-  status: row.status as number,
-  receivedAt: row.received_at as number,
-  duplicate: typeof row.echo_of === 'number',
-})
 
 const deliveryFromRow = (row: Row): Delivery => ({
   ...receiptFromRow(row),
