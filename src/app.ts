@@ -13,6 +13,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
+import { readBackPlugin } from '#src/purchase/read-back.plugin.ts'
 import type { Store } from '#src/store/store.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 
@@ -49,6 +50,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(loginPlugin, { config, customers: store.customers })
   app.register(customerPlugin, { store, clock })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
+  app.register(readBackPlugin, { config, store, random })
 
   await app.ready()
   return app

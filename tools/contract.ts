@@ -24,9 +24,16 @@ const options: FastifyDynamicSwaggerOptions = {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: 'http://127.0.0.1:3000', description: 'Where npm start listens' }],
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'The Token of a login' } },
+    },
     tags: [
       { name: 'Login', description: 'E-mail and password for a bearer token' },
-      { name: 'Purchase', description: 'Purchase orders from suppliers, under an ApiKey' },
+      { name: 'Customer', description: 'The holder of a bearer token' },
+      {
+        name: 'Purchase',
+        description: 'Purchase orders from suppliers, under an ApiKey, and what came in, under a token',
+      },
       { name: 'Token', description: 'What verifies a bearer token' },
       { name: 'Operation', description: 'For load balancers and monitors' },
     ],

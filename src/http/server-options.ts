@@ -14,7 +14,8 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger) =>
     requestIdHeader: false,
     genReqId: requestId,
     bodyLimit: config.bodyLimitBytes,
-    routerOptions: { caseSensitive: false, ignoreTrailingSlash: true },
+    // An order id has up to 200 characters, each of up to nine when it is percent-encoded.
+    routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 1800 },
     ajv: {
       customOptions: {
         coerceTypes: false,

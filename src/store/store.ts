@@ -7,6 +7,7 @@ export interface Store {
   readonly apiKeys: ApiKeyStore
   readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
+  readonly secrets: SecretStore
   /** Another number than before whenever a customer or an API key may have changed, by whatever process. */
   accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
@@ -112,6 +113,11 @@ export interface Delivery extends Receipt {
   readonly payload: Uint8Array
 }
 
+/** The same without its payload, whose size it tells. */
+export interface DeliverySummary extends Omit<Delivery, 'payload'> {
+  readonly payloadBytes: number
+}
+
 /** What the last delivery that was no duplicate says of an order. */
 export interface OrderState {
   readonly orderId: string
@@ -130,6 +136,35 @@ export interface NewArrivals {
   readonly more: boolean
 }
 
+/** The same with that delivery's place. */
+export interface Order extends OrderState {
+  readonly customerId: string
+  readonly position: number
+  readonly payloadBytes: number
+}
+
+/** Where an order stands in the order of all: by customer, in the order in which they were added, then by order id. */
+export interface OrderPlace {
+  readonly customerId: string
+  readonly orderId: string
+}
+
+export interface Filter {
+  readonly customerId?: string | undefined
+  readonly orderId?: string | undefined
+  readonly status?: number | undefined
+  /** Received at this time or later, in milliseconds since 1970. */
+  readonly from?: number | undefined
+  /** Received before. */
+  readonly to?: number | undefined
+}
+
+/** No answer has more than `most`, and none is looked for among more than `look`, so that its cost is bounded. */
+export interface Bounds {
+  readonly most: number
+  readonly look: number
+}
+
 export interface DeliveryStore {
   /**
    * Resolves once the delivery is durable. Bytes equal to those of the order's last delivery are kept as a duplicate and
@@ -139,14 +174,29 @@ export interface DeliveryStore {
   deliver(delivery: NewDelivery): Promise<Receipt>
   findByReceipt(receiptId: string): Promise<Delivery | undefined>
   orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
-  /** All deliveries of an order, the newest first. */
-  history(customerId: string, orderId: string): Promise<Delivery[]>
+  /** Deliveries of an order, the newest first: all of them, or `most` beginning with the one at `from`. */
+  history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]>
+  /** Orders after a place. `next` is where to look on from; null when there is nothing after it. */
+  orders(
+    after: OrderPlace | null,
+    filter: Filter,
+    bounds: Bounds,
+  ): Promise<{ orders: Order[]; next: OrderPlace | null }>
+  /** Deliveries after a position, in the order of commits; every one up to `position` has been looked at. */
+  after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
+  /** By position. Those that are no longer there are left out. */
+  payloads(positions: readonly number[]): Promise<Map<number, Uint8Array>>
   /**
    * Calls back soon after deliveries were committed, by whatever process, and perhaps when there were none. The
    * function that it returns ends it.
    */
   watch(onCommit: () => void): () => void
   arrivals(afterPosition: number): Promise<NewArrivals>
+}
+
+export interface HistoryPage {
+  readonly from?: number | undefined
+  readonly most: number
 }
 
 export interface SigningKey {
@@ -164,4 +214,10 @@ export interface SigningKeyStore {
   insertFirst(candidate: SigningKey): Promise<SigningKey>
   /** Newest first. */
   list(): Promise<SigningKey[]>
+}
+
+/** What all processes on one store know and nobody else. */
+export interface SecretStore {
+  /** Keeps `candidate` unless there is one of that name already; resolves to the one there is. */
+  findOrInsert(name: string, candidate: Uint8Array): Promise<Uint8Array>
 }

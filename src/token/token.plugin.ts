@@ -7,12 +7,16 @@ import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { type AccessTokens, createAccessTokens } from './access-token.ts'
+import { type Access, type AccessTokens, createAccessTokens } from './access-token.ts'
 import { createSigningKeys } from './signing-keys.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     accessTokens: AccessTokens
+  }
+  interface FastifyRequest {
+    /** Whose token it is. Only there within an `authenticated` scope. */
+    access: Access
   }
 }
 
@@ -52,6 +56,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     ttlSeconds: config.tokenTtlSeconds,
   })
   app.decorate('accessTokens', accessTokens)
+  app.decorateRequest('access')
 
   const schema = {
     summary: 'The public keys that verify access tokens',

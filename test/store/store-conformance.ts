@@ -264,8 +264,11 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       await Promise.all(sent.map((each) => deliveries.deliver(each)))
       const history = await deliveries.history(one.id, 'busy')
       expect(history.map(({ receiptId }) => receiptId)).toEqual(sent.map(({ receiptId }) => receiptId).toReversed())
-      for (const [index, { payload, position }] of history.entries()) {
-        expect(Buffer.compare(bytes(payload), bytes(sent[299 - index]?.payload))).toBe(0)
+      const payloads = await deliveries.payloads(history.map(({ position }) => position))
+      for (const [index, { position, payloadBytes }] of history.entries()) {
+        const payload = bytes(sent[299 - index]?.payload)
+        expect(Buffer.compare(bytes(payloads.get(position)), payload)).toBe(0)
+        expect(payloadBytes).toBe(payload.length)
         expect(position).toBeLessThan(history[index - 1]?.position ?? Number.POSITIVE_INFINITY)
       }
       expect(await deliveries.orderState(one.id, 'busy')).toMatchObject({ receiptId: sent[299]?.receiptId, status: 3 })

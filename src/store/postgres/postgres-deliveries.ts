@@ -6,6 +6,8 @@ import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import type { Database, Row } from './database.ts'
 import { addBatch, type Batch, DELIVER, inRounds, relate } from './delivery-batch.ts'
+import { deliveryReads } from './delivery-reads.ts'
+import { receiptFromRow } from './delivery-sql.ts'
 
 const NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
 
@@ -19,16 +21,6 @@ const STATE = `
   SELECT d.receipt, s.order_id, s.status, d.received_at
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
-
-const HISTORY = `
-  WITH RECURSIVE chain (position) AS (
-    SELECT latest_position FROM order_state
-     WHERE customer = (SELECT number FROM customer WHERE id = $1) AND order_id = $2
-    UNION ALL
-    SELECT d.previous FROM chain JOIN delivery d ON d.position = chain.position WHERE d.previous IS NOT NULL
-  )
-  SELECT ${COLUMNS} FROM chain JOIN delivery d ON d.position = chain.position JOIN customer c ON c.number = d.customer
-   ORDER BY d.position DESC`
 
 const MOST_ARRIVALS = 1000
 
@@ -120,7 +112,7 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
       const { receiptId, status, receivedAt } = receiptFromRow(row)
       return { orderId, status, receiptId, receivedAt }
     },
-    history: async (customerId, orderId) => (await query(HISTORY, customerId, orderId)).rows.map(deliveryFromRow),
+    ...deliveryReads(query),
     watch,
     async arrivals(afterPosition) {
       const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row
@@ -157,14 +149,6 @@ const otherOutcome = (row: Row): Receipt | Error =>
   row.outcome === 'duplicate'
     ? { ...receiptFromRow(row), duplicate: true }
     : new AppError(storeErrors.idempotencyKeyReused)
-
-const receiptFromRow = (row: Row): Receipt => ({
-  receiptId: row.receipt as string,
-  orderId: row.order_id as string | null,
-  status: row.status as number,
-  receivedAt: row.received_at as number,
-  duplicate: typeof row.echo_of === 'number',
-})
 
 const deliveryFromRow = (row: Row): Delivery => ({
   ...receiptFromRow(row),

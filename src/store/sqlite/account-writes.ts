@@ -90,5 +90,10 @@ export function accountWrites(database: Database) {
       database.transaction(() => {
         database.run(INSERT_FIRST_SIGNING_KEY, kid, algorithm, privateJwk, createdAt, algorithm)
       }),
+
+    insertSecret: (name: string, value: Uint8Array): void =>
+      database.transaction(() => {
+        database.run('INSERT INTO service_secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', name, value)
+      }),
   }
 }

@@ -33,8 +33,13 @@ interface Prepared {
   readonly inOrder: boolean
 }
 
-export function openDatabase(path: string): Database {
-  const connection = connect(path)
+export interface DatabaseOptions {
+  /** For a file that is there and that another connection keeps open. */
+  readonly readOnly?: boolean
+}
+
+export function openDatabase(path: string, { readOnly = false }: DatabaseOptions = {}): Database {
+  const connection = readOnly ? connectToRead(path) : connect(path)
   const statements = new Map<string, Prepared>()
 
   const prepare = (sql: string, values: Values): Prepared => {
@@ -82,6 +87,12 @@ export function openDatabase(path: string): Database {
     savepoint: (work) => within('SAVEPOINT part', 'RELEASE part', 'ROLLBACK TO part; RELEASE part', work),
     close: () => connection.close(),
   }
+}
+
+function connectToRead(path: string): DatabaseSync {
+  const connection = guard(() => new DatabaseSync(path, { readOnly: true }))
+  connection.exec('PRAGMA busy_timeout = 5000')
+  return connection
 }
 
 function connect(path: string): DatabaseSync {

@@ -6,6 +6,7 @@ import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { createPacker, type RowOutcome } from './delivery-batch.ts'
 import { receiptFromRow } from './delivery-sql.ts'
+import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
 const COLUMNS = `
@@ -19,16 +20,6 @@ const STATE = `
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
 
-const HISTORY = `
-  WITH RECURSIVE chain (position) AS (
-    SELECT latest_position FROM order_state
-     WHERE customer = (SELECT number FROM customer WHERE id = $1) AND order_id = $2
-    UNION ALL
-    SELECT d.previous FROM chain JOIN delivery d ON d.position = chain.position WHERE d.previous IS NOT NULL
-  )
-  SELECT ${COLUMNS} FROM chain JOIN delivery d ON d.position = chain.position JOIN customer c ON c.number = d.customer
-   ORDER BY d.position DESC`
-
 const MOST_ARRIVALS = 1000
 
 const ARRIVALS = `
@@ -39,7 +30,12 @@ export interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function sqliteDeliveries(database: Database, writer: Writer, limits: QueueLimits): SqliteDeliveries {
+export function sqliteDeliveries(
+  database: Database,
+  writer: Writer,
+  reader: Reader,
+  limits: QueueLimits,
+): SqliteDeliveries {
   const pack = createPacker(2)
   const watchers = new Set<() => void>()
   const batcher = createBatcher<NewDelivery, Receipt>({
@@ -67,7 +63,10 @@ export function sqliteDeliveries(database: Database, writer: Writer, limits: Que
       const { receiptId, status, receivedAt } = receiptFromRow(row)
       return { orderId, status, receiptId, receivedAt }
     },
-    history: async (customerId, orderId) => database.all(HISTORY, customerId, orderId).map(deliveryFromRow),
+    history: (customerId, orderId, page) => reader.run('history', [customerId, orderId, page]),
+    orders: (after, filter, bounds) => reader.run('orders', [after, filter, bounds]),
+    after: (position, filter, bounds) => reader.run('after', [position, filter, bounds]),
+    payloads: (positions) => reader.run('payloads', [positions]),
     watch(onCommit) {
       watchers.add(onCommit)
       return () => void watchers.delete(onCommit)

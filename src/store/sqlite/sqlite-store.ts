@@ -8,9 +8,11 @@ import {
 } from '../migrate.ts'
 import type { OpenedStore, QueueLimits } from '../open-store.ts'
 import { type Database, openDatabase } from './database.ts'
+import { createReader } from './reader.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
 import { sqliteDeliveries } from './sqlite-deliveries.ts'
+import { sqliteSecrets } from './sqlite-secrets.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
 import { createWriter, type SpawnWorker } from './writer.ts'
 
@@ -20,26 +22,30 @@ export interface SqliteOptions {
   readonly path: string
   readonly now: number
   readonly limits: QueueLimits
-  /** For tests that kill the writer. */
+  /** These are for tests that kill the workers. */
   readonly spawn?: SpawnWorker
+  readonly spawnReader?: SpawnWorker
 }
 
-/** Reads on the calling thread, point look-ups all of them; writes in a worker. */
-export async function openSqliteStore({ path, now, limits, spawn }: SqliteOptions): Promise<OpenedStore> {
+/** Point look-ups on the calling thread; whatever walks through many rows in one worker, writes in another. */
+export async function openSqliteStore({ path, now, limits, spawn, spawnReader }: SqliteOptions): Promise<OpenedStore> {
   const database = openDatabase(path)
   try {
     const migrated = migrate(database, readMigrations(MIGRATIONS), now)
     const writer = createWriter(path, spawn)
-    const deliveries = sqliteDeliveries(database, writer, limits)
+    const reader = createReader(path, spawnReader)
+    const deliveries = sqliteDeliveries(database, writer, reader, limits)
     const store = {
       customers: sqliteCustomers(database, writer),
       apiKeys: sqliteApiKeys(database, writer),
       deliveries,
       signingKeys: sqliteSigningKeys(database, writer),
+      secrets: sqliteSecrets(database, writer),
       accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
       ping: async () => void database.get('SELECT number FROM account_version'),
       close: async () => {
         await deliveries.drained()
+        await reader.close()
         await writer.close()
         database.close()
       },
