@@ -12,6 +12,7 @@ import { serverOptions } from '#src/http/server-options.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
+import { feedPlugin } from '#src/purchase/feed.plugin.ts'
 import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
 import { readBackPlugin } from '#src/purchase/read-back.plugin.ts'
 import type { Store } from '#src/store/store.ts'
@@ -51,6 +52,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(customerPlugin, { store, clock })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
   app.register(readBackPlugin, { config, store, random })
+  app.register(feedPlugin, { store, clock, random })
 
   await app.ready()
   return app

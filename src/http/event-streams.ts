@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify'
 /** Server-sent events (WHATWG HTML, "Server-sent events") to one reader. */
 export interface EventStream {
   /** Resolves to false once the reader has gone, or was cut off because it took nothing for too long. */
-  send(event: ServerSentEvent[]): Promise<boolean>
+  send(events: readonly ServerSentEvent[]): Promise<boolean>
   /** Aborted when the reader has gone, whoever ended it. */
   readonly gone: AbortSignal
   end(): void

@@ -1,4 +1,3 @@
-import type { Clock } from '#src/lib/clock.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 
 /** Whose deliveries: a customer's, or everybody's. */
@@ -6,7 +5,6 @@ export type Scope = string | null
 
 export interface ArrivalsDependencies {
   readonly deliveries: Pick<DeliveryStore, 'watch' | 'arrivals'>
-  readonly clock: Clock
   /** Told when the store could not be asked; it is asked again after the next commit. */
   readonly onFailed: (error: unknown) => void
 }
@@ -29,22 +27,21 @@ interface Waiter {
   readonly resolve: (position: number) => void
 }
 
-/** Between two looks at what was committed, under load. */
-const LOOK_EVERY_MILLISECONDS = 5
+/** After a look, so that what is committed meanwhile is looked at together. */
+const REST_MILLISECONDS = 5
 
 /**
  * One look at new deliveries serves everybody who waits: whoever gets none of them is not woken, and need not read past
  * those of others afterwards. A look follows a commit; where nobody waits nobody looks.
  */
-export function createArrivals({ deliveries, clock, onFailed }: ArrivalsDependencies): Arrivals {
+export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): Arrivals {
   const waiting = new Map<Scope, Set<Waiter>>()
   /** Up to where those who wait have been told; undefined when commits went by that nobody looked at. */
   let tail: number | undefined
   let unwatch: (() => void) | undefined
   let looking = false
   let again = false
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let later: NodeJS.Timeout | undefined
+  let resting: NodeJS.Timeout | undefined
 
   const release = (scope: Scope, waiter: Waiter, from: number): void => {
     const others = waiting.get(scope)
@@ -60,7 +57,6 @@ export function createArrivals({ deliveries, clock, onFailed }: ArrivalsDependen
   const look = async (from: number): Promise<void> => {
     looking = true
     again = false
-    lookedAt = clock.monotonic()
     try {
       const { position, customerIds, more } = await deliveries.arrivals(from)
       tail = position
@@ -71,22 +67,16 @@ export function createArrivals({ deliveries, clock, onFailed }: ArrivalsDependen
       onFailed(error)
     }
     looking = false
-    if (again) lookSoon()
+    resting = setTimeout(() => {
+      resting = undefined
+      if (again) lookSoon()
+    }, REST_MILLISECONDS)
   }
 
   const lookSoon = (): void => {
-    if (looking) again = true
+    if (looking || resting !== undefined) again = true
     else if (waiting.size === 0 || tail === undefined) tail = undefined
-    else if (later === undefined) {
-      const rest = lookedAt + LOOK_EVERY_MILLISECONDS - clock.monotonic()
-      if (rest <= 0) void look(tail)
-      else {
-        later = setTimeout(() => {
-          later = undefined
-          lookSoon()
-        }, rest)
-      }
-    }
+    else void look(tail)
   }
 
   return {
@@ -104,7 +94,7 @@ export function createArrivals({ deliveries, clock, onFailed }: ArrivalsDependen
       return { over, end: () => release(scope, waiter, tail ?? position) }
     },
     close() {
-      clearTimeout(later)
+      clearTimeout(resting)
       unwatch?.()
       for (const [scope, waiters] of waiting) for (const waiter of waiters) release(scope, waiter, waiter.position)
     },

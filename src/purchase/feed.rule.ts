@@ -1,5 +1,6 @@
 import type { DeliveryStore, DeliverySummary } from '#src/store/store.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
+import { withinBytes } from './within-bytes.ts'
 
 export interface FeedDependencies {
   readonly deliveries: Pick<DeliveryStore, 'after' | 'payloads'>
@@ -49,7 +50,7 @@ export function createFeed({ deliveries, arrivals }: FeedDependencies): Feed {
       const items = found.deliveries.map((delivery) => ({ delivery, payload: undefined }))
       return { items, position: found.position }
     }
-    const fitting = firstOf(found.deliveries, MOST_BYTES)
+    const fitting = withinBytes(found.deliveries, MOST_BYTES)
     const payloads = await deliveries.payloads(fitting.map(({ position }) => position))
     const items = fitting.map((delivery) => ({ delivery, payload: payloads.get(delivery.position) }))
     const all = fitting.length === found.deliveries.length
@@ -81,13 +82,4 @@ export function createFeed({ deliveries, arrivals }: FeedDependencies): Feed {
       }
     },
   }
-}
-
-function firstOf(deliveries: readonly DeliverySummary[], mostBytes: number): readonly DeliverySummary[] {
-  let bytes = 0
-  const end = deliveries.findIndex(({ payloadBytes }, index) => {
-    bytes += payloadBytes
-    return index > 0 && bytes > mostBytes
-  })
-  return end === -1 ? deliveries : deliveries.slice(0, end)
 }

@@ -7,12 +7,11 @@ import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
-import { withoutMark } from '#src/lib/byte-text.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
-import { type RawJson, rawJson } from '#src/lib/raw-json.ts'
-import type { DeliverySummary, Store } from '#src/store/store.ts'
+import type { Store } from '#src/store/store.ts'
 import { createCursors } from './cursors.ts'
+import { itemAnswer, payloadAnswer } from './delivery-answer.ts'
 import { createDeliveryReader } from './delivery-body.ts'
 import { createReadBack } from './read-back.rule.ts'
 import {
@@ -29,7 +28,7 @@ import {
   ReceiptParamsSchema,
 } from './read-back.schema.ts'
 import { readTime } from './time.ts'
-import type { Viewer } from './viewer.ts'
+import { viewerOf } from './viewer.ts'
 
 export interface ReadBackOptions {
   readonly config: Config
@@ -85,7 +84,10 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
         const { limit = DEFAULT_HISTORY_LIMIT, payload, customer, cursor } = request.query
         const query = { limit, customer, cursor, withPayloads: payload === 'full' }
         const { state, history, nextCursor } = await readBack.detail(viewerOf(request), request.params.orderId, query)
-        const entries = history.map((each) => ({ ...entryAnswer(each), ...(each.payload && splice(each.payload)) }))
+        const entries = history.map((each) => ({
+          ...itemAnswer(each),
+          ...(each.payload && payloadAnswer(each.payload)),
+        }))
         answerRaw(reply)
         return success({ ...stateAnswer(state), Deliveries: entries, NextCursor: nextCursor })
       },
@@ -105,7 +107,12 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
         const found = await readBack.delivery(viewerOf(request), request.params.receiptId)
         const order = found.orderId === null ? {} : { OrderID: found.orderId }
         answerRaw(reply)
-        return success({ ...entryAnswer(found), ...order, CustomerID: found.customerId, ...splice(found.payload) })
+        return success({
+          ...itemAnswer(found),
+          ...order,
+          CustomerID: found.customerId,
+          ...payloadAnswer(found.payload),
+        })
       },
     })
 
@@ -130,11 +137,6 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
   app.register(authenticated(routes))
 }
 
-const viewerOf = ({ access }: { access: { customer: Viewer['customer']; scope: string } }): Viewer => ({
-  customer: access.customer,
-  operator: access.scope === 'operator',
-})
-
 function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const time = readTime(text)
@@ -143,13 +145,6 @@ function timeOf(name: string, text: string | undefined): number | undefined {
     { path: `querystring/${name}`, message: 'must be a time with its zone, such as 2026-11-21T09:00:00Z, or a day' },
   ])
 }
-
-const entryAnswer = ({ receiptId, status, duplicate, receivedAt }: Omit<DeliverySummary, 'payloadBytes'>) => ({
-  ReceiptID: receiptId,
-  Status: status,
-  Duplicate: duplicate,
-  ReceivedAt: isoMilliseconds(receivedAt),
-})
 
 interface StateView {
   readonly orderId: string
@@ -166,8 +161,5 @@ const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: Sta
   ReceiptID: receiptId,
   ReceivedAt: isoMilliseconds(receivedAt),
 })
-
-/** A byte order mark may begin a text, but not stand in it. */
-const splice = (payload: Uint8Array): { Payload: RawJson } => ({ Payload: rawJson(withoutMark(payload)) })
 
 export const readBackPlugin = fastifyPlugin(plugin, { name: 'read-back', dependencies: ['token'], encapsulate: true })

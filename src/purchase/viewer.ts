@@ -10,6 +10,12 @@ export interface Viewer {
   readonly operator: boolean
 }
 
+/** From what the token opens. */
+export const viewerOf = ({ access }: { access: { customer: Viewer['customer']; scope: string } }): Viewer => ({
+  customer: access.customer,
+  operator: access.scope === 'operator',
+})
+
 export const maySee = ({ customer, operator }: Viewer, customerId: string): boolean =>
   operator || customer.id === customerId
 

@@ -1,6 +1,5 @@
 import { afterAll, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
-import { systemClock } from '#src/lib/clock.ts'
 import { createArrivals } from '#src/purchase/arrivals.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
@@ -19,7 +18,6 @@ for (const each of [one, other]) await here.customers.insert(each)
 const failures: unknown[] = []
 const arrivals = createArrivals({
   deliveries: here.deliveries,
-  clock: systemClock,
   onFailed: (error) => failures.push(error),
 })
 afterAll(() => {
