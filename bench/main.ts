@@ -5,16 +5,19 @@ import { benchDeliveries } from './deliveries.ts'
 import { benchGrowth } from './growth.ts'
 import { findLoad } from './load.ts'
 import { benchPostgres } from './postgres.ts'
+import { benchRead } from './read.ts'
 
 const { values } = parseArgs({
   options: {
     postgres: { type: 'boolean', default: false },
     grow: { type: 'boolean', default: false },
+    // With --postgres it reads from there.
+    read: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '8' },
     connections: { type: 'string', default: '64' },
-    // How many stored deliveries --grow goes up to.
-    most: { type: 'string', default: '5000000' },
+    // How many stored deliveries --grow goes up to (5 million), and --read begins with (1 million).
+    most: { type: 'string' },
   },
 })
 
@@ -24,6 +27,7 @@ export interface BenchOptions {
   readonly seconds: number
   readonly connections: number
   readonly most: number
+  readonly postgres: boolean
 }
 
 // Not in the system's temporary folder, which may be memory: what is measured includes the disk.
@@ -33,12 +37,16 @@ const options = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   connections: Number(values.connections),
-  most: Number(values.most),
+  most: Number(values.most ?? (values.read ? 1_000_000 : 5_000_000)),
+  postgres: values.postgres,
 }
 try {
-  const load = await findLoad(folder)
-  const bench = values.grow ? benchGrowth : values.postgres ? benchPostgres : benchDeliveries
-  await bench(load, options)
+  if (values.read) await benchRead(options)
+  else {
+    const load = await findLoad(folder)
+    const bench = values.grow ? benchGrowth : values.postgres ? benchPostgres : benchDeliveries
+    await bench(load, options)
+  }
 } finally {
   rmSync(folder, { recursive: true })
 }

@@ -14,8 +14,8 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger) =>
     requestIdHeader: false,
     genReqId: requestId,
     bodyLimit: config.bodyLimitBytes,
-    // An order id has up to 200 characters, each of up to nine when it is percent-encoded.
-    routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 1800 },
+    // Order ids are long when they are percent-encoded; maxHeaderSize is the limit of them all.
+    routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 16_384 },
     ajv: {
       customOptions: {
         coerceTypes: false,

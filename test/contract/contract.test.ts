@@ -23,6 +23,7 @@ interface Schema {
 
 interface Operation {
   readonly operationId: string
+  readonly security?: unknown[]
   readonly parameters?: { name: string; in: string; schema: Schema }[]
   readonly requestBody?: { content: Record<string, { schema: Schema }> }
   readonly responses: Record<string, { content: Record<string, { schema: object }> }>
@@ -44,6 +45,14 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
   const { customers, store, clock } = service
   const { email } = await addCustomer(service, { authority: ['A', 'B-*', '*'] })
   const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(email, 'fuzz')
+  const token = (await service.login({ Email: email, Password: PASSWORD })).json().data.Token
+  const delivered = await service.app.inject({
+    method: 'POST',
+    url: '/Purchase/update',
+    headers: { ApiKey: key },
+    payload: '{"OrderID":"a/ı","Status":1,"Sku":"A"}',
+  })
+  const { ReceiptID } = delivered.json().data
   const ajv = addFormats.default(new Ajv2020({ strict: false }))
   ajv.addSchema(contract, 'contract')
 
@@ -93,16 +102,37 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
     )
   }
 
+  /** The path with something in place of its parameters, and a query. */
+  const addresses = (path: string, operation: Operation): fc.Arbitrary<string> => {
+    const text = fc.string({ unit: 'grapheme', minLength: 1 })
+    const place = fc.oneof(fc.constantFrom('a/ı', ReceiptID), text).map(encodeURIComponent)
+    const own = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+    const values = own.map(({ name, schema }) => [name, fc.oneof(fitting(schema).map(String), text)] as const)
+    const query = fc.record(Object.fromEntries(values), { requiredKeys: [] })
+    return fc.tuple(place, query).map(([place, query]) => {
+      const search = new URLSearchParams(query as Record<string, string>).toString()
+      return path.replace(/\{\w+\}/, place) + (search && `?${search}`)
+    })
+  }
+
+  const withToken = (operation: Operation): fc.Arbitrary<Record<string, string>> =>
+    operation.security === undefined
+      ? fc.constant({})
+      : fc.constantFrom(token, token, token, 'x.y.z').map((one) => ({ authorization: `Bearer ${one}` }))
+
   it.each(operations)('$method $path', async ({ path, method, operation }) => {
+    const sent = fc.tuple(headers(operation), withToken(operation)).map(([some, more]) => ({ ...some, ...more }))
     await fc.assert(
-      fc.asyncProperty(bodies(operation), headers(operation), async (payload, sent) => {
-        const request = { method: method.toUpperCase(), url: path, headers: sent, ...(payload && { payload }) }
+      fc.asyncProperty(addresses(path, operation), bodies(operation), sent, async (url, payload, sent) => {
+        const request = { method: method.toUpperCase(), url, headers: sent, ...(payload && { payload }) }
         const answer = await service.app.inject(request as InjectOptions)
         expect(answer.statusCode, answer.payload).toBeLessThan(500)
         const documented = operation.responses[answer.statusCode]
         expect(documented, `status ${answer.statusCode} is not in the contract`).toBeDefined()
         const pointer = `${path}/${method}/responses/${answer.statusCode}/content/application~1json/schema`
-        const check = ajv.getSchema(`contract#/paths/${pointer.replace(path, path.replaceAll('/', '~1'))}`)
+        const check = ajv.getSchema(
+          `contract#/paths/${pointer.replace(path, path.replaceAll('/', '~1').replaceAll(/[{}]/g, encodeURIComponent))}`,
+        )
         expect(check, pointer).toBeDefined()
         expect(check?.(answer.json()), JSON.stringify([answer.json(), check?.errors])).toBe(true)
       }),
