@@ -184,6 +184,8 @@ export interface DeliveryStore {
   ): Promise<{ orders: Order[]; next: OrderPlace | null }>
   /** Deliveries after a position, in the order of commits; every one up to `position` has been looked at. */
   after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
+  /** Of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 if there is none. */
+  positionAt(time: number): Promise<number>
   /** By position. Those that are no longer there are left out. */
   payloads(positions: readonly number[]): Promise<Map<number, Uint8Array>>
   /**

@@ -1,5 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
+import { firstReceiptOf } from '../first-receipt.ts'
 import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
@@ -21,6 +22,9 @@ const STATE = `
   SELECT d.receipt, s.order_id, s.status, d.received_at
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
+
+const POSITION_AT = `
+  SELECT position FROM delivery WHERE receipt < $1::uuid ORDER BY receipt DESC LIMIT 1`
 
 const MOST_ARRIVALS = 1000
 
@@ -113,6 +117,7 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
       return { orderId, status, receiptId, receivedAt }
     },
     ...deliveryReads(query),
+    positionAt: async (time) => Number((await query(POSITION_AT, firstReceiptOf(time))).rows[0]?.position ?? 0),
     watch,
     async arrivals(afterPosition) {
       const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row

@@ -1,5 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
+import { firstReceiptOf } from '../first-receipt.ts'
 import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
@@ -19,6 +20,9 @@ const STATE = `
   SELECT hex(d.receipt) AS receipt, s.order_id, s.status, d.received_at
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
+
+const POSITION_AT = `
+  SELECT position FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1`
 
 const MOST_ARRIVALS = 1000
 
@@ -66,6 +70,7 @@ export function sqliteDeliveries(
     history: (customerId, orderId, page) => reader.run('history', [customerId, orderId, page]),
     orders: (after, filter, bounds) => reader.run('orders', [after, filter, bounds]),
     after: (position, filter, bounds) => reader.run('after', [position, filter, bounds]),
+    positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),
     payloads: (positions) => reader.run('payloads', [positions]),
     watch(onCommit) {
       watchers.add(onCommit)
