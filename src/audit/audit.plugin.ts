@@ -36,7 +36,8 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, { config, audit, cl
 
   app.onRefusal((request, error) => {
     const action = request.routeOptions.config.refusedAs
-    if (action === undefined || isFault(error)) return
+    // What did not arrive whole was broken off, by the client or by the end of the process, and not refused.
+    if (action === undefined || isFault(error) || request.raw.readableAborted) return
     const { customerId, ip: address, id: requestId } = request
     refusals.record({ action, errorCode: error.code, reason: reasonOf(error), customerId, address, requestId })
   })
