@@ -9,6 +9,7 @@ import {
 import type { OpenedStore, QueueLimits } from '../open-store.ts'
 import { type Database, openDatabase } from './database.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
+import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
 import { sqliteDeliveries } from './sqlite-deliveries.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
@@ -36,6 +37,7 @@ export async function openSqliteStore({ path, now, limits, spawn }: SqliteOption
       apiKeys: sqliteApiKeys(database, writer),
       deliveries,
       signingKeys: sqliteSigningKeys(database, writer),
+      audit: sqliteAudit(database, writer),
       accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
       ping: async () => void database.get('SELECT number FROM account_version'),
       close: async () => {
