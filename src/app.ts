@@ -1,4 +1,5 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import type { Config } from '#src/config/load-config.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { installBodyReading } from '#src/http/body-reading.ts'
@@ -46,6 +47,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installSchemas(app)
   if (observer) await app.register(observer)
 
+  app.register(auditPlugin, { config, audit: store.audit, clock })
   app.register(healthPlugin, { store })
   app.register(tokenPlugin, { config, store, clock, random })
   app.register(loginPlugin, { config, customers: store.customers })

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
 import type { App } from '#src/app.ts'
+import { cliActor } from '#src/cli/actor.ts'
 import type { CliContext, RunningServer } from '#src/cli/command.ts'
 import { runCli } from '#src/cli/run-cli.ts'
 import { readEnvFile } from '#src/config/env-file.ts'
@@ -15,6 +16,8 @@ const context: CliContext = {
   stdin: process.stdin,
   clock: systemClock,
   random: systemRandom,
+  columns: process.stdout.columns,
+  actor: () => cliActor(process.env.SUDO_USER),
   out: (text) => void process.stdout.write(`${text}\n`),
   err: (text) => void process.stderr.write(`${text}\n`),
   progress: (text) => {

@@ -1,3 +1,4 @@
+import { auditList } from './audit-list.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
 import { copy } from './copy.ts'
@@ -12,6 +13,7 @@ import { customerShow } from './customer-show.ts'
 import { keyIssue } from './key-issue.ts'
 import { keyList } from './key-list.ts'
 import { keyRevoke } from './key-revoke.ts'
+import { keyRotate } from './key-rotate.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 
@@ -31,5 +33,7 @@ export const commands: readonly Command[] = [
   customerDisallow,
   keyIssue,
   keyList,
+  keyRotate,
   keyRevoke,
+  auditList,
 ]

@@ -37,6 +37,10 @@ export interface CliContext {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly clock: Clock
   readonly random: Random
+  /** Characters in a line of the terminal; undefined where there is none. */
+  readonly columns: number | undefined
+  /** Who types, for the audit log. */
+  actor(): string
   out(text: string): void
   err(text: string): void
   /** Shown on a terminal in place of what was shown before; nothing elsewhere. */

@@ -8,13 +8,14 @@ import { accountRules } from './with-accounts.ts'
 export const serve: Command = {
   name: 'serve',
   about: 'Serve the API until told to stop; this is what npm start does',
-  async run(_input, { loadConfig, clock, random, out, startServer }) {
+  async run(_input, context) {
+    const { loadConfig, clock, random, out, startServer } = context
     const { config } = loadConfig()
     const { store } = await openStore(config, clock.now())
     let server: RunningServer | undefined
     try {
       server = await startServer(config, store)
-      const { customers, apiKeys } = accountRules(store, { clock, random })
+      const { customers, apiKeys } = accountRules(store, context)
       // Only once the port is ours: a start that fails must not use up a password that is shown once.
       if (await customers.isEmpty()) {
         if (config.environment.toLowerCase() === 'production') server.warn(`no customer yet, add one: ${ADD_ONE}`)

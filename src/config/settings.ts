@@ -125,6 +125,14 @@ export const settings = {
     ),
   ),
   idempotencyDays: setting('TESLIM_IDEMPOTENCY_DAYS', whole(7, 1, 3650, 'Days an `Idempotency-Key` is remembered.')),
+  rateLimit: setting(
+    'TESLIM_RATE_LIMIT',
+    whole(0, 0, 1_000_000, 'Deliveries a minute that each API key may make at each replica; 0 sets no limit.'),
+  ),
+  auditDays: setting(
+    'TESLIM_AUDIT_DAYS',
+    whole(400, 0, 36_500, 'Days that events stay in the audit log; 0 keeps them for ever.'),
+  ),
   queueDeliveries: setting(
     'TESLIM_QUEUE_DELIVERIES',
     whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; beyond that 503.'),

@@ -11,9 +11,15 @@ export interface Account {
   readonly authority: Authority
 }
 
+/** Why a key opens nothing, in words that must not reach who sent it. */
+export interface Obstacle {
+  readonly obstacle: string
+  readonly customerId?: string
+}
+
 export interface Accounts {
-  /** The account that a key opens now. Undefined for an unknown, expired or revoked key and a disabled customer alike. */
-  byApiKey(text: string): Promise<Account | undefined>
+  /** The account that a key opens now. */
+  byApiKey(text: string): Promise<Account | Obstacle>
   /** The same at once where it is cached and fresh; undefined says nothing. */
   cachedByApiKey(text: string): Account | undefined
 }
@@ -34,8 +40,11 @@ export function createAccounts(store: Pick<Store, 'apiKeys' | 'accountVersion'>,
 
   const isFresh = (): boolean => clock.monotonic() - checkedAt < FRESH_MILLISECONDS
 
-  const ifOpen = (account: Account | undefined): Account | undefined =>
-    account?.customer.enabled && keyState(account.key, clock.now()) === 'live' ? account : undefined
+  const obstacleTo = ({ key, customer }: Account): Obstacle | undefined => {
+    const state = keyState(key, clock.now())
+    if (state !== 'live') return { obstacle: `key ${key.id} is ${state}`, customerId: customer.id }
+    return customer.enabled ? undefined : { obstacle: 'customer is disabled', customerId: customer.id }
+  }
 
   const forgetWhatChanged = async (): Promise<void> => {
     const asked = clock.monotonic()
@@ -69,8 +78,12 @@ export function createAccounts(store: Pick<Store, 'apiKeys' | 'accountVersion'>,
     async byApiKey(text) {
       if (!isFresh()) await makeFresh()
       const digest = digestApiKey(text)
-      return ifOpen(cached.get(digest) ?? (await load(text, digest)))
+      const account = cached.get(digest) ?? (await load(text, digest))
+      return account === undefined ? { obstacle: 'unknown key' } : (obstacleTo(account) ?? account)
     },
-    cachedByApiKey: (text) => (isFresh() ? ifOpen(cached.get(digestApiKey(text))) : undefined),
+    cachedByApiKey(text) {
+      const account = isFresh() ? cached.get(digestApiKey(text)) : undefined
+      return account !== undefined && obstacleTo(account) === undefined ? account : undefined
+    },
   }
 }

@@ -18,13 +18,25 @@ const STATUS: Record<ErrorKind, number> = {
   'too-large': 413,
   unsupported: 415,
   unprocessable: 422,
+  throttled: 429,
   'headers-too-large': 431,
   internal: 500,
   unavailable: 503,
 }
 
+type RefusalListener = (request: FastifyRequest, error: AppError) => void
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Whoever wants to know of every request that a route refuses; the answer waits for nobody. */
+    onRefusal(listener: RefusalListener): void
+  }
+}
+
 export function installErrorHandler(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply))
+  const listeners: RefusalListener[] = []
+  app.decorate('onRefusal', (listener) => void listeners.push(listener))
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, listeners))
 }
 
 /** For what Fastify refuses before a route is found, such as an address that cannot be decoded. No hook has run. */
@@ -33,13 +45,19 @@ export function answerFrameworkError(error: FastifyError, request: FastifyReques
   answerError(error, request, reply)
 }
 
-function answerError(thrown: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function answerError(
+  thrown: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  listeners: readonly RefusalListener[] = [],
+): FastifyReply {
   const error = thrown instanceof AppError ? thrown : fromFramework(thrown)
   const { problems, headers, reason, customerId, cause } = error.details
   const status = STATUS[error.kind]
   request.errorCode = error.code
   request.refusal = reason ?? null
   if (customerId !== undefined) request.customerId = customerId
+  for (const listener of listeners) listener(request, error)
   if (status >= 500) request.log.error({ requestId: request.id, err: cause ?? thrown }, 'request failed')
   if (status === 503) reply.header('retry-after', '1')
   if (error.challenge !== undefined) reply.header('www-authenticate', error.challenge)

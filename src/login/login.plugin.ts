@@ -43,6 +43,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, { config, cu
 
   app.post('/Login/Customer/Api/Verify', {
     schema,
+    config: { refusedAs: 'login.refused' },
     onRequest: [
       async (request) => {
         const sent = request.headers.authorization !== undefined

@@ -8,6 +8,7 @@ export interface Store {
   readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
   readonly secrets: SecretStore
+  readonly audit: AuditStore
   /** Another number than before whenever a customer or an API key may have changed, by whatever process. */
   accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
@@ -61,6 +62,8 @@ export interface ApiKey {
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
+  /** The key that took its place when it was rotated. */
+  readonly successorId: string | null
 }
 
 export interface ApiKeyUse {
@@ -76,6 +79,11 @@ export interface ApiKeyStore {
   list(customerId?: string): Promise<(ApiKey & { readonly lastUse: ApiKeyUse | null })[]>
   /** Resolves to false when there is no such key. The first revocation stands. */
   revoke(id: string, revokedAt: number): Promise<boolean>
+  /**
+   * Inserts `successor`, of the same customer, and lets the key end at `endsAt` if not earlier: both or neither. Resolves
+   * to false, having done nothing, when there is no such key, when it opens nothing at `now`, or has a successor already.
+   */
+  rotate(id: string, successor: ApiKey, times: { readonly now: number; readonly endsAt: number }): Promise<boolean>
   recordUses(uses: readonly ApiKeyUse[]): Promise<void>
 }
 
@@ -222,4 +230,37 @@ export interface SigningKeyStore {
 export interface SecretStore {
   /** Keeps `candidate` unless there is one of that name already; resolves to the one there is. */
   findOrInsert(name: string, candidate: Uint8Array): Promise<Uint8Array>
+}
+
+export interface AuditEvent {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** `cli:` and the name of who typed, or `api`. */
+  readonly actor: string
+  /** `customer.add`, `login.refused`. */
+  readonly action: string
+  readonly customerId: string | null
+  readonly address: string | null
+  readonly requestId: string | null
+  /** More about it; never a secret. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export interface AuditFilter {
+  readonly customerId?: string | undefined
+  /** How the action begins. */
+  readonly action?: string | undefined
+  /** From then on, and until before then, in milliseconds since 1970. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  readonly limit: number
+}
+
+export interface AuditStore {
+  /** All of them or none. */
+  append(events: readonly AuditEvent[]): Promise<void>
+  /** The newest that the filter lets through, the newest last. */
+  list(filter: AuditFilter): Promise<AuditEvent[]>
+  /** Deletes the oldest that came before then, so many at most; resolves to their number. */
+  deleteBefore(before: number, limit: number): Promise<number>
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ApiKey, Customer, NewDelivery, SigningKey, Store } from '#src/store/store.ts'
+import type { ApiKey, AuditEvent, Customer, NewDelivery, SigningKey, Store } from '#src/store/store.ts'
 
 let counter = 0
 
@@ -40,6 +40,7 @@ export const apiKey = (customerId: string, more: Partial<ApiKey> = {}): ApiKey =
     createdAt: 5,
     expiresAt: null,
     revokedAt: null,
+    successorId: null,
     ...more,
   }
 }
@@ -57,6 +58,17 @@ export const delivery = (customerId: string, more: Partial<NewDelivery> = {}): N
     ...more,
   }
 }
+
+export const auditEvent = (more: Partial<AuditEvent> = {}): AuditEvent => ({
+  at: 1_763_726_400_123,
+  actor: 'cli:ü',
+  action: 'key.issue',
+  customerId: `who-${++counter}`,
+  address: null,
+  requestId: null,
+  details: {},
+  ...more,
+})
 
 const bytes = (array: Uint8Array | undefined): Buffer => Buffer.from(array ?? [])
 
@@ -208,6 +220,66 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await apiKeys.revoke('none', 7)).toBe(false)
     })
 
+    const expiryOf = async ({ apiKeys }: Store, { hash }: ApiKey) => (await apiKeys.findByHash(hash))?.key.expiresAt
+    const times = { now: 10, endsAt: 50 }
+
+    withCustomer('a rotated key ends, and its successor is there', async (store, one) => {
+      const [old, successor] = [apiKey(one.id), apiKey(one.id, { expiresAt: 99, label: 'new' })]
+      await store.apiKeys.insert(old)
+      expect(await store.apiKeys.rotate(old.id, successor, times)).toBe(true)
+      const listed = await store.apiKeys.list(one.id)
+      expect(listed.map(({ lastUse: _, hash, ...key }) => ({ ...key, hash: bytes(hash) }))).toEqual([
+        { ...old, expiresAt: 50, successorId: successor.id },
+        successor,
+      ])
+      expect((await store.apiKeys.findByHash(successor.hash))?.customer).toEqual(one)
+    })
+
+    withCustomer('a rotated key never outlives its own expiry', async (store, one) => {
+      const [early, late] = [apiKey(one.id, { expiresAt: 49 }), apiKey(one.id, { expiresAt: 51 })]
+      for (const old of [early, late]) {
+        await store.apiKeys.insert(old)
+        expect(await store.apiKeys.rotate(old.id, apiKey(one.id), times)).toBe(true)
+      }
+      expect([await expiryOf(store, early), await expiryOf(store, late)]).toEqual([49, 50])
+    })
+
+    withCustomer('a key that is not live, or was rotated, is not rotated', async (store, one) => {
+      const { apiKeys } = store
+      const [expired, revoked, rotated] = [
+        apiKey(one.id, { expiresAt: 10 }),
+        apiKey(one.id, { revokedAt: 5 }),
+        apiKey(one.id),
+      ]
+      for (const key of [expired, revoked, rotated]) await apiKeys.insert(key)
+      expect(await apiKeys.rotate(rotated.id, apiKey(one.id), times)).toBe(true)
+      for (const id of [expired.id, revoked.id, rotated.id, 'none']) {
+        const successor = apiKey(one.id)
+        expect(await apiKeys.rotate(id, successor, { now: 10, endsAt: 20 })).toBe(false)
+        expect(await apiKeys.findByHash(successor.hash)).toBeUndefined()
+      }
+      expect(await expiryOf(store, rotated)).toBe(50)
+    })
+
+    withCustomer('of many rotations of a key at once one is done', async ({ apiKeys }, one) => {
+      const old = apiKey(one.id)
+      await apiKeys.insert(old)
+      const successors = [1, 2, 3, 4].map(() => apiKey(one.id))
+      const done = await Promise.all(successors.map((successor) => apiKeys.rotate(old.id, successor, times)))
+      expect(done.filter(Boolean)).toHaveLength(1)
+      const winner = successors[done.indexOf(true)]
+      expect((await apiKeys.list(one.id)).map(({ id }) => id)).toEqual([old.id, winner?.id])
+      expect((await apiKeys.findByHash(old.hash))?.key.successorId).toBe(winner?.id)
+    })
+
+    withCustomer('a rotation whose successor cannot be inserted changes nothing', async ({ apiKeys }, one) => {
+      const old = apiKey(one.id)
+      await apiKeys.insert(old)
+      await expect(apiKeys.rotate(old.id, apiKey(one.id, { hash: old.hash }), times)).rejects.toThrow()
+      const found = await apiKeys.findByHash(old.hash)
+      expect({ ...found?.key, hash: bytes(found?.key.hash) }).toEqual(old)
+    })
+
     promise('a key of nobody is an error', async ({ apiKeys }) => {
       await expect(apiKeys.insert(apiKey('nobody'))).rejects.toThrow()
     })
@@ -220,7 +292,10 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         return (await store.accountVersion()) !== before
       }
       expect(await changesVersion(() => store.apiKeys.insert(key))).toBe(true)
+      const successor = apiKey(one.id)
+      expect(await changesVersion(() => store.apiKeys.rotate(key.id, successor, { now: 0, endsAt: 9 }))).toBe(true)
       expect(await changesVersion(() => store.apiKeys.revoke(key.id, 1))).toBe(true)
+      expect(await changesVersion(() => store.audit.append([auditEvent()]))).toBe(false)
       expect(await changesVersion(() => store.customers.insert(customer()))).toBe(true)
       expect(await changesVersion(() => store.customers.setPassword(one.id, 'x', 0))).toBe(true)
       expect(await changesVersion(() => store.customers.disable(one.id, 0))).toBe(true)
@@ -389,6 +464,58 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await signingKeys.insertFirst(older)).toEqual(older)
       expect(await signingKeys.insertFirst(newer)).toEqual(newer)
       expect((await signingKeys.list()).slice(0, 2)).toEqual([newer, older])
+    })
+  })
+
+  describe(`${name}: audit log`, () => {
+    promise('an event is read back as it was written', async ({ audit }) => {
+      const full = auditEvent({
+        address: '::1',
+        requestId: 'r"\\{},',
+        details: { text: 'ı"\\{}, \0 \ud800 NULL', rules: ['*', 'a'], none: null, count: 1.5 },
+      })
+      const bare = auditEvent({ customerId: full.customerId })
+      await audit.append([full, bare])
+      await audit.append([])
+      expect(await audit.list({ customerId: full.customerId ?? '', limit: 9 })).toEqual([full, bare])
+      const nobody = auditEvent({ customerId: null, at: 9e12 })
+      await audit.append([nobody])
+      expect(await audit.list({ from: 9e12, limit: 9 })).toEqual([nobody])
+    })
+
+    promise('the newest come last, and the limit leaves out the oldest', async ({ audit }) => {
+      const one = auditEvent({ at: 100 })
+      const more = [300, 200, 200].map((at, index) => ({ ...one, at, details: { index } }))
+      await audit.append([one, ...more])
+      const [late, early, later] = more
+      expect(await audit.list({ customerId: one.customerId ?? '', limit: 9 })).toEqual([one, early, later, late])
+      expect(await audit.list({ customerId: one.customerId ?? '', limit: 2 })).toEqual([later, late])
+    })
+
+    promise('filters are by customer, time, and how the action begins, to the letter', async ({ audit }) => {
+      const one = auditEvent({ at: 100, action: 'a_b.c%' })
+      const other = { ...one, at: 200, action: 'axb.c' }
+      const stranger = auditEvent({ at: 150, action: 'a_b.c%' })
+      await audit.append([one, other, stranger])
+      const list = (more: object) => audit.list({ customerId: one.customerId ?? '', limit: 9, ...more })
+      expect(await list({ action: 'a_b' })).toEqual([one])
+      expect(await list({ action: 'a' })).toEqual([one, other])
+      expect(await list({ action: 'A' })).toEqual([])
+      expect(await list({ action: '%' })).toEqual([])
+      expect(await list({ from: 100, to: 200 })).toEqual([one])
+      expect(await list({ from: 101 })).toEqual([other])
+      expect(await audit.list({ action: 'a_b.c%', limit: 9 })).toEqual([one, stranger])
+      expect(await audit.list({ customerId: "' OR 1=1 --", limit: 9 })).toEqual([])
+    })
+
+    promise('the oldest are deleted first, so many at a time', async ({ audit }) => {
+      await audit.deleteBefore(100, 1000)
+      const one = auditEvent({ at: 3 })
+      await audit.append([5, 1, 3, 2, 4].map((at) => ({ ...one, at })))
+      const left = async () => (await audit.list({ customerId: one.customerId ?? '', limit: 9 })).map(({ at }) => at)
+      expect([await audit.deleteBefore(5, 3), await left()]).toEqual([3, [4, 5]])
+      expect([await audit.deleteBefore(5, 3), await left()]).toEqual([1, [5]])
+      expect([await audit.deleteBefore(5, 3), await left()]).toEqual([0, [5]])
     })
   })
 

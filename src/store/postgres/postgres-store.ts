@@ -9,6 +9,7 @@ import {
 import type { OpenedStore, QueueLimits } from '../open-store.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
 import { postgresApiKeys } from './postgres-api-keys.ts'
+import { postgresAudit } from './postgres-audit.ts'
 import { postgresCustomers } from './postgres-customers.ts'
 import { postgresDeliveries } from './postgres-deliveries.ts'
 import { postgresSecrets } from './postgres-secrets.ts'
@@ -33,6 +34,7 @@ export async function openPostgresStore({ now, limits, ...options }: PostgresOpt
       deliveries,
       signingKeys: postgresSigningKeys(database),
       secrets: postgresSecrets(database),
+      audit: postgresAudit(database),
       accountVersion: async () => Number((await query('SELECT number FROM account_version')).rows[0]?.number),
       ping: async () => void (await query('SELECT number FROM account_version')),
       close: async () => {

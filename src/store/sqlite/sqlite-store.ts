@@ -10,6 +10,7 @@ import type { OpenedStore, QueueLimits } from '../open-store.ts'
 import { type Database, openDatabase } from './database.ts'
 import { createReader } from './reader.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
+import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
 import { sqliteDeliveries } from './sqlite-deliveries.ts'
 import { sqliteSecrets } from './sqlite-secrets.ts'
@@ -41,6 +42,7 @@ export async function openSqliteStore({ path, now, limits, spawn, spawnReader }:
       deliveries,
       signingKeys: sqliteSigningKeys(database, writer),
       secrets: sqliteSecrets(database, writer),
+      audit: sqliteAudit(database, writer),
       accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
       ping: async () => void database.get('SELECT number FROM account_version'),
       close: async () => {

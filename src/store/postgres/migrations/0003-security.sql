@@ -22,3 +22,5 @@ CREATE TABLE audit_event (
 CREATE INDEX audit_event_at ON audit_event (at);
 
 ALTER TABLE signing_key ADD COLUMN expires_at bigint; -- milliseconds since 1970: then it verifies nothing any more
+
+ALTER TABLE api_key ADD COLUMN successor text COLLATE "C"; -- the key that took its place when it was rotated
