@@ -10,11 +10,16 @@ import { customerEnable } from './customer-enable.ts'
 import { customerList } from './customer-list.ts'
 import { customerSetPassword } from './customer-set-password.ts'
 import { customerShow } from './customer-show.ts'
+import { deliveryExport } from './delivery-export.ts'
+import { deliveryList } from './delivery-list.ts'
+import { deliveryShow } from './delivery-show.ts'
 import { keyIssue } from './key-issue.ts'
 import { keyList } from './key-list.ts'
 import { keyRevoke } from './key-revoke.ts'
 import { keyRotate } from './key-rotate.ts'
 import { migrate } from './migrate.ts'
+import { orderList } from './order-list.ts'
+import { orderShow } from './order-show.ts'
 import { serve } from './serve.ts'
 
 /** Every command there is; the help is printed from it. */
@@ -36,4 +41,9 @@ export const commands: readonly Command[] = [
   keyRotate,
   keyRevoke,
   auditList,
+  orderList,
+  orderShow,
+  deliveryList,
+  deliveryShow,
+  deliveryExport,
 ]

@@ -30,6 +30,9 @@ export interface FoundDelivery {
   readonly payload: Uint8Array | undefined
 }
 
+/** Hears how far a search has come. */
+export type OnLooked = (position: number, end: number) => void
+
 export type DeliverySearch = ReturnType<typeof createDeliverySearch>
 
 const LOOKED_AT_ONCE = 20_000
@@ -55,19 +58,21 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
   async function* scan(
     query: DeliveryQuery,
     customerId: string | undefined,
-    onLooked: (position: number, end: number) => void,
+    onLooked: OnLooked,
+    earliest: number,
   ): AsyncGenerator<DeliverySummary[]> {
     const { orderId, status, from, to, after } = query
     const start = after === undefined ? 0 : await cursors.open<number>(purpose(customerId), after)
     const early = from === undefined ? 0 : await deliveries.positionAt(from - SLACK_MILLISECONDS)
-    const end = await deliveries.positionAt(to === undefined ? Number.MAX_SAFE_INTEGER : to + SLACK_MILLISECONDS)
+    const end = to === undefined ? Number.MAX_SAFE_INTEGER : await deliveries.positionAt(to + SLACK_MILLISECONDS)
+    const shown = Math.min(end, await deliveries.positionAt(Number.MAX_SAFE_INTEGER))
     const bounds = { most: FOUND_AT_ONCE, look: LOOKED_AT_ONCE }
-    for (let position = Math.max(start, early); position < end; ) {
+    for (let position = Math.max(start, early, earliest); position < end; ) {
       const page = await deliveries.after(position, { customerId, orderId, status, from, to }, bounds)
       if (page.position === position) return
       yield page.deliveries
       position = page.position
-      onLooked(position, end)
+      onLooked(position, shown)
     }
   }
 
@@ -80,36 +85,51 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
     }
   }
 
-  return {
-    /** `onLooked` hears how far it has come. */
-    async *find(
-      query: DeliveryQuery,
-      onLooked: (position: number, end: number) => void = () => undefined,
-    ): AsyncGenerator<FoundDelivery> {
-      const { orderId, product, status, from = 0, to = Number.POSITIVE_INFINITY, receipt, after, withPayload } = query
-      const customerId = await ownerOf(OPERATOR, query.customer, customers)
-      const fits = (delivery: DeliverySummary): boolean =>
-        (customerId === undefined || delivery.customerId === customerId) &&
-        (orderId === undefined || delivery.orderId === orderId) &&
-        (status === undefined || delivery.status === status) &&
-        delivery.receivedAt >= from &&
-        delivery.receivedAt < to
-      const pages: AsyncIterable<DeliverySummary[]> | Promise<DeliverySummary[]>[] =
-        receipt !== undefined
-          ? [ofReceipt(receipt)]
-          : customerId !== undefined && orderId !== undefined && after === undefined
-            ? [ofOrder(customerId, orderId)]
-            : scan(query, customerId, onLooked)
-      for await (const page of pages) {
-        const fitting = page.filter(fits)
-        if (!withPayload && product === undefined) {
-          for (const delivery of fitting) yield { delivery, payload: undefined }
-          continue
-        }
-        for await (const found of withPayloads(fitting)) {
-          if (product === undefined || (found.payload && productsOf(found.payload).includes(product))) yield found
-        }
+  async function* find(
+    query: DeliveryQuery,
+    onLooked: OnLooked = () => undefined,
+    earliest = 0,
+  ): AsyncGenerator<FoundDelivery> {
+    const { orderId, product, status, from = 0, to = Number.POSITIVE_INFINITY, receipt, after, withPayload } = query
+    const customerId = await ownerOf(OPERATOR, query.customer, customers)
+    const fits = (delivery: DeliverySummary): boolean =>
+      (customerId === undefined || delivery.customerId === customerId) &&
+      (orderId === undefined || delivery.orderId === orderId) &&
+      (status === undefined || delivery.status === status) &&
+      delivery.receivedAt >= from &&
+      delivery.receivedAt < to
+    const pages: AsyncIterable<DeliverySummary[]> | Promise<DeliverySummary[]>[] =
+      receipt !== undefined
+        ? [ofReceipt(receipt)]
+        : customerId !== undefined && orderId !== undefined && after === undefined
+          ? [ofOrder(customerId, orderId)]
+          : scan(query, customerId, onLooked, earliest)
+    for await (const page of pages) {
+      const fitting = page.filter(fits)
+      if (!withPayload && product === undefined) {
+        for (const delivery of fitting) yield { delivery, payload: undefined }
+        continue
       }
+      for await (const found of withPayloads(fitting)) {
+        if (product === undefined || (found.payload && productsOf(found.payload).includes(product))) yield found
+      }
+    }
+  }
+
+  return {
+    find: (query: DeliveryQuery, onLooked?: OnLooked) => find(query, onLooked),
+
+    /** The last so many of them. */
+    async *findNewest(query: DeliveryQuery, limit: number, onLooked?: OnLooked): AsyncGenerator<FoundDelivery> {
+      const newest: FoundDelivery[] = []
+      const { withPayload: _, ...filters } = query
+      const all = Object.values(filters).every((value) => value === undefined)
+      const earliest = all ? (await deliveries.positionAt(Number.MAX_SAFE_INTEGER)) - limit : 0
+      for await (const found of find(query, onLooked, earliest)) {
+        newest.push(found)
+        if (newest.length > 2 * limit) newest.splice(0, newest.length - limit)
+      }
+      yield* newest.slice(-limit)
     },
 
     cursorOf: async ({ position, customerId }: DeliverySummary, query: DeliveryQuery): Promise<string> =>
