@@ -52,10 +52,11 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
   }
 }
 
+/** Undefined where there is no file; what else may be in the way shows when it is opened. */
 const sizeOf = (path: string): Promise<number | undefined> =>
   stat(path).then(
     ({ size }) => size,
-    () => undefined,
+    ({ code }: NodeJS.ErrnoException) => (code === 'ENOENT' ? undefined : 0),
   )
 
 function messageOf(error: unknown): string {

@@ -156,6 +156,8 @@ describe('teslim doctor', () => {
     const { exit, found } = await doctor()
     expect([exit, found('store')]).toEqual([1, [expect.stringMatching(/^failed: The store \S+ cannot be opened/)]])
     expect(statSync(path).size).toBe(61)
+    const blocked = await doctor({ DATABASE_URL: `sqlite:${path}/teslim.db` })
+    expect([blocked.exit, blocked.found('store')]).toEqual([1, [expect.stringMatching(/^failed: .*cannot be opened/)]])
   })
 
   it('looks at PostgreSQL without changing it, and says when it is not there', async () => {
