@@ -12,6 +12,7 @@ import { installRequestLog } from '#src/http/request-log.ts'
 import { serverOptions } from '#src/http/server-options.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
+import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
 import type { Store } from '#src/store/store.ts'
@@ -46,10 +47,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   if (observer) await app.register(observer)
 
   app.register(auditPlugin, { config, audit: store.audit, clock })
+  const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store })
-  app.register(tokenPlugin, { config, store, clock, random })
+  app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(loginPlugin, { config, customers: store.customers })
-  app.register(customerPlugin, { store, clock })
+  app.register(customerPlugin, { store, versions, clock })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
 
   await app.ready()

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { nearest } from '#src/lib/nearest.ts'
+import { readSecretFiles } from './secret-file.ts'
 import { type Setting, type SettingName, settings } from './settings.ts'
 
 export type Config = { readonly [Name in SettingName]: Static<(typeof settings)[Name]['schema']> }
@@ -42,6 +43,7 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
     config[name] = value
     sources[name] = source
   }
+  problems.push(...readSecretFiles(config, sources))
   if (problems.length > 0) throw new ConfigError(problems)
   return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'] }
 }

@@ -35,6 +35,12 @@ const ALLOWED_POINTERS = 'JSON Pointers separated by commas, such as /OrderID,/O
 export const maskUrlPassword = (url: string): string =>
   url.replace(/(:\/\/[^/@]*?:)[^@]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
 
+const maskAll = (value: string): string => (value === '' ? '' : '***')
+
+const secret = (description: string) => text('', '^(?:|[^]{16,})$', 'at least 16 characters', description)
+
+const file = (description: string) => text('', '', 'the path of a file', description)
+
 /** Every setting there is, in the order in which the README lists them. */
 export const settings = {
   port: setting('PORT', whole(3000, 0, 65535, 'Port to listen on; 0 takes any free one.')),
@@ -102,6 +108,25 @@ export const settings = {
     'TESLIM_TOKEN_AUDIENCE',
     text('teslim', '^[\\x21-\\x7e]{1,255}$', '1 to 255 visible ASCII characters', '`aud` of access tokens.'),
   ),
+  signingKeyDays: setting(
+    'TESLIM_SIGNING_KEY_DAYS',
+    whole(90, 0, 3650, 'Days after which a new key signs access tokens; 0 for never by itself.'),
+  ),
+  secret: setting(
+    'TESLIM_SECRET',
+    secret('What signing keys are encrypted with in the store; not set, they are stored in the clear.'),
+    maskAll,
+  ),
+  secretFile: setting(
+    'TESLIM_SECRET_FILE',
+    file('A file that holds it instead, as text; one newline at its end is dropped.'),
+  ),
+  formerSecret: setting(
+    'TESLIM_SECRET_OLD',
+    secret('The secret before, after a change and until `teslim signing-key rewrap` was run.'),
+    maskAll,
+  ),
+  formerSecretFile: setting('TESLIM_SECRET_OLD_FILE', file('A file that holds that one instead.')),
   purchaseBearer: setting(
     'TESLIM_PURCHASE_BEARER',
     choice(['optional', 'required', 'ignored'], 'Whether a delivery must, may or need not carry a bearer token too.'),

@@ -8,7 +8,7 @@ export interface Store {
   readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
   readonly audit: AuditStore
-  /** Another number than before whenever a customer or an API key may have changed, by whatever process. */
+  /** Another number than before whenever a customer, an API key or a signing key may have changed, by whatever process. */
   accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
   ping(): Promise<void>
@@ -47,6 +47,7 @@ export interface CustomerStore {
   replacePasswordHash(id: string, from: string, to: string): Promise<boolean>
   enable(id: string): Promise<boolean>
   disable(id: string, tokensValidFrom: number): Promise<boolean>
+  revokeTokens(id: string, tokensValidFrom: number): Promise<boolean>
   addAuthority(id: string, rules: readonly string[]): Promise<boolean>
   removeAuthority(id: string, rules: readonly string[]): Promise<boolean>
 }
@@ -145,17 +146,34 @@ export interface SigningKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string
   readonly algorithm: string
-  /** The private JWK as JSON text. */
+  /** The private JWK as JSON text, or that text encrypted: the store does not know which. */
   readonly privateJwk: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
+  /** Then it verifies nothing any more. Null until a newer key takes its place: only such a key signs. */
+  readonly expiresAt: number | null
 }
 
 export interface SigningKeyStore {
-  /** Keeps `candidate` unless a key for its algorithm is there already; resolves to the newest one there is. */
+  /** Keeps `candidate` unless a key of its algorithm that may sign is there already; resolves to the newest such key. */
   insertFirst(candidate: SigningKey): Promise<SigningKey>
-  /** Newest first. */
+  /** Newest first, by `createdAt`, then `kid`. */
   list(): Promise<SigningKey[]>
+  /**
+   * Puts `candidate` in the place of all keys, which expire at `othersExpireAt` at the latest. Changes nothing, and
+   * resolves to false, when the newest key of its algorithm that may sign is no longer `replaced`.
+   */
+  rotate(candidate: SigningKey, replaced: string, othersExpireAt: number): Promise<boolean>
+  /** Deletes the keys that have expired by then, and resolves to their number. */
+  removeExpired(now: number): Promise<number>
+  /** All changes or none: none, and false, when one of the keys is gone or its text is no longer `from`. */
+  rewrap(changes: readonly SigningKeyRewrap[]): Promise<boolean>
+}
+
+export interface SigningKeyRewrap {
+  readonly kid: string
+  readonly from: string
+  readonly to: string
 }
 
 export interface AuditEvent {

@@ -2,8 +2,9 @@ import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } fr
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
-import type { SigningKeys, UsableKey } from './signing-keys.ts'
+import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
+import type { UsableKey } from './usable-key.ts'
 
 /** RFC 9068: says that it is an access token, so that no other JWT of ours could pass for one. */
 const TYPE = 'at+jwt'
