@@ -46,7 +46,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
 
   app.register(healthPlugin, { store })
   app.register(tokenPlugin, { config, store, clock, random })
-  app.register(loginPlugin, { config, customers: store.customers })
+  app.register(loginPlugin, { config, store, clock, random })
   app.register(customerPlugin, { store, clock })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
 

@@ -18,6 +18,7 @@ const STATUS: Record<ErrorKind, number> = {
   'too-large': 413,
   unsupported: 415,
   unprocessable: 422,
+  throttled: 429,
   'headers-too-large': 431,
   internal: 500,
   unavailable: 503,

@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { DEEPEST, scanJson } from '#src/http/body-reading.ts'
+import { clientAddress } from '#src/http/client-address.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
@@ -77,7 +78,11 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
         done()
       }
       const { apikey, authorization } = request.headers
-      const supplier = identify({ apiKey: apikey as string | undefined, authorization, address: request.ip })
+      const supplier = identify({
+        apiKey: apikey as string | undefined,
+        authorization,
+        address: clientAddress(request),
+      })
       if (supplier instanceof Promise) supplier.then(proceed, done)
       else proceed(supplier)
     },

@@ -7,6 +7,7 @@ export interface Store {
   readonly apiKeys: ApiKeyStore
   readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
+  readonly loginFailures: LoginFailureStore
   /** Another number than before whenever a customer or an API key may have changed, by whatever process. */
   accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
@@ -148,4 +149,37 @@ export interface SigningKeyStore {
   insertFirst(candidate: SigningKey): Promise<SigningKey>
   /** Newest first. */
   list(): Promise<SigningKey[]>
+}
+
+/** What is counted under a name, which is a digest: the store does not know of whom or what. */
+export interface LoginFailures {
+  readonly count: number
+  /** Milliseconds since 1970. */
+  readonly lastAt: number
+}
+
+export interface Countdown {
+  readonly name: Uint8Array
+  /** When it was counted, and the last failure before: it becomes the last again, unless others came meanwhile. */
+  readonly countedAt: number
+  readonly lastAt: number
+}
+
+export interface LoginFailureStore {
+  /** What there is under each name, in their order; nothing under one that has expired by `now`. */
+  find(names: readonly Uint8Array[], now: number): Promise<(LoginFailures | undefined)[]>
+  /**
+   * Counts one more under each name and resolves to the counts, in their order; what has expired counts as nothing. Also
+   * removes some of what has expired, at most twice as many rows as it may add.
+   */
+  count(failures: readonly { readonly name: Uint8Array; readonly expiresAt: number }[], now: number): Promise<number[]>
+  /** Forgets what is under `forget`, counts down by one, and keeps `remember` under a count of none, all or nothing. */
+  settle(
+    change: {
+      readonly forget: readonly Uint8Array[]
+      readonly countDown: readonly Countdown[]
+      readonly remember: readonly { readonly name: Uint8Array; readonly expiresAt: number }[]
+    },
+    now: number,
+  ): Promise<void>
 }

@@ -75,7 +75,8 @@ async function makeKey(algorithm: string, createdAt: number): Promise<SigningKey
 
 async function importKey({ kid, algorithm, privateJwk }: SigningKey): Promise<UsableKey> {
   const { d, ...publicHalf } = JSON.parse(privateJwk) as PublicJwk & { d: string }
-  const privateKey = (await importJWK({ ...publicHalf, d }, algorithm)) as CryptoKey
+  // Extractable, or compact-jws.ts could not sign with it.
+  const privateKey = (await importJWK({ ...publicHalf, d }, algorithm, { extractable: true })) as CryptoKey
   const publicKey = (await importJWK({ ...publicHalf }, algorithm)) as CryptoKey
   return { kid, algorithm, privateKey, publicKey, publicJwk: { ...publicHalf, kid, alg: algorithm, use: 'sig' } }
 }

@@ -11,6 +11,7 @@ import { type Database, type DatabaseOptions, openDatabase, type Query } from '.
 import { postgresApiKeys } from './postgres-api-keys.ts'
 import { postgresCustomers } from './postgres-customers.ts'
 import { postgresDeliveries } from './postgres-deliveries.ts'
+import { postgresLoginFailures } from './postgres-login-failures.ts'
 import { postgresSigningKeys } from './postgres-signing-keys.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
@@ -31,6 +32,7 @@ export async function openPostgresStore({ now, limits, ...options }: PostgresOpt
       apiKeys: postgresApiKeys(database),
       deliveries,
       signingKeys: postgresSigningKeys(database),
+      loginFailures: postgresLoginFailures(database),
       accountVersion: async () => Number((await query('SELECT number FROM account_version')).rows[0]?.number),
       ping: async () => void (await query('SELECT number FROM account_version')),
       close: async () => {

@@ -11,6 +11,7 @@ import { type Database, openDatabase } from './database.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
 import { sqliteDeliveries } from './sqlite-deliveries.ts'
+import { sqliteLoginFailures } from './sqlite-login-failures.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
 import { createWriter, type SpawnWorker } from './writer.ts'
 
@@ -36,6 +37,7 @@ export async function openSqliteStore({ path, now, limits, spawn }: SqliteOption
       apiKeys: sqliteApiKeys(database, writer),
       deliveries,
       signingKeys: sqliteSigningKeys(database, writer),
+      loginFailures: sqliteLoginFailures(database, writer),
       accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
       ping: async () => void database.get('SELECT number FROM account_version'),
       close: async () => {

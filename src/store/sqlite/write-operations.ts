@@ -1,9 +1,14 @@
 import { accountWrites } from './account-writes.ts'
 import type { Database } from './database.ts'
 import { deliveryWrites } from './delivery-writes.ts'
+import { loginFailureWrites } from './login-failure-writes.ts'
 
 /** Everything that can be asked of the writer worker. */
-export const writeOperations = (database: Database) => ({ ...accountWrites(database), ...deliveryWrites(database) })
+export const writeOperations = (database: Database) => ({
+  ...accountWrites(database),
+  ...deliveryWrites(database),
+  ...loginFailureWrites(database),
+})
 
 export type Operations = ReturnType<typeof writeOperations>
 

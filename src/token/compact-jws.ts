@@ -1,0 +1,29 @@
+import { KeyObject, sign } from 'node:crypto'
+import type { UsableKey } from './signing-keys.ts'
+
+const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+
+/** Made from a WebCrypto key, which is not cheap, once for each. */
+const keyObjects = new WeakMap<UsableKey, KeyObject>()
+
+function keyObjectOf(key: UsableKey): KeyObject {
+  const object = keyObjects.get(key) ?? KeyObject.from(key.privateKey)
+  keyObjects.set(key, object)
+  return object
+}
+
+/**
+ * A JWS in compact form (RFC 7515). Signed at once, in less time than it takes to hand the work to a thread and take the
+ * signature back, as WebCrypto does; logins that need no hash consist of little else.
+ */
+export function signCompact(header: object, claims: object, key: UsableKey): string {
+  const signed = `${encode(header)}.${encode(claims)}`
+  const isEcdsa = key.algorithm === 'ES256'
+  const privateKey = keyObjectOf(key)
+  const signature = sign(
+    isEcdsa ? 'sha256' : null,
+    Buffer.from(signed),
+    isEcdsa ? { key: privateKey, dsaEncoding: 'ieee-p1363' } : privateKey,
+  )
+  return `${signed}.${signature.toString('base64url')}`
+}
