@@ -43,7 +43,10 @@ export interface Counted {
   readonly attempt: Attempt
   readonly before: Standing
   readonly at: number
+  readonly counts: Readonly<Record<CountedName, number>>
 }
+
+type CountedName = 'pair' | 'address' | 'account'
 
 export interface Throttle {
   /** What was counted so far, a second ago at most. Throws LOGIN_THROTTLED when the attempt comes too early. */
@@ -79,8 +82,13 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
     return standing
   }
 
-  const takeBack = ({ attempt, before, at }: Counted, names: readonly ('pair' | 'address' | 'account')[]) =>
-    names.map((name) => ({ name: attempt[name], countedAt: at, lastAt: before[name]?.lastAt ?? 0 }))
+  const takeBack = ({ attempt, before, at, counts }: Counted, names: readonly CountedName[]) =>
+    names.map((name) => {
+      const { count = 0, lastAt = 0 } = before[name] ?? {}
+      // Where others were counted since it was looked, the last failure is one of theirs, at about the same time.
+      const isNext = counts[name] === count + 1
+      return { name: attempt[name], countedAt: at, countedAs: counts[name], lastAt: isNext ? lastAt : at }
+    })
 
   const remember = ({ known }: Attempt, standing: Standing) => {
     const now = clock.now()
@@ -109,7 +117,7 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
       const before = await look(attempt)
       const at = clock.now()
       const limit = limitOf(before)
-      const counts = await failures.count(
+      const [pair = 0, address = 0, account = 0] = await failures.count(
         [
           { name: attempt.pair, expiresAt: at + limit.forgetAfter },
           { name: attempt.address, expiresAt: at + ADDRESS_LIMIT.forgetAfter },
@@ -117,8 +125,7 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
         ],
         at,
       )
-      const counted = { attempt, before, at }
-      const [pair = 0, address = 0] = counts
+      const counted = { attempt, before, at, counts: { pair, address, account } }
       if (mayBeMade(pair, before.pair, limit) && mayBeMade(address, before.address, ADDRESS_LIMIT)) return counted
       await failures.settle(
         { forget: [], countDown: takeBack(counted, ['pair', 'address', 'account']), remember: [] },

@@ -160,8 +160,9 @@ export interface LoginFailures {
 
 export interface Countdown {
   readonly name: Uint8Array
-  /** When it was counted, and the last failure before: it becomes the last again, unless others came meanwhile. */
+  /** When it was counted, as which, and the last failure before: it becomes the last again, unless others came meanwhile. */
   readonly countedAt: number
+  readonly countedAs: number
   readonly lastAt: number
 }
 

@@ -25,8 +25,9 @@ const SETTLE = `
     DELETE FROM login_failure f USING locked WHERE f.name = locked.name AND f.name = ANY ($1::bytea[])
   ), counted_down AS (
     UPDATE login_failure f
-       SET count = greatest(f.count - 1, 0), last_at = CASE f.last_at WHEN c.counted_at THEN c.last_at ELSE f.last_at END
-      FROM locked JOIN unnest($2::bytea[], $3::bigint[], $4::bigint[]) AS c (name, counted_at, last_at) USING (name)
+       SET count = greatest(f.count - 1, 0),
+           last_at = CASE WHEN f.last_at = c.counted_at AND f.count = c.counted_as THEN c.last_at ELSE f.last_at END
+      FROM locked JOIN unnest($2::bytea[], $3::bigint[], $4::bigint[], $8::bigint[]) AS c (name, counted_at, last_at, counted_as) USING (name)
      WHERE f.name = locked.name
   )
   INSERT INTO login_failure (name, count, last_at, expires_at)
@@ -66,6 +67,7 @@ export function postgresLoginFailures({ query }: Database): LoginFailureStore {
         remember.map(({ name }) => bytes(name)),
         remember.map(({ expiresAt }) => expiresAt),
         now,
+        countDown.map(({ countedAs }) => countedAs),
       )
     },
   }

@@ -14,8 +14,9 @@ const PURGE = `
   )`
 
 const COUNT_DOWN = `
-  UPDATE login_failure SET count = max(count - 1, 0), last_at = CASE last_at WHEN $1 THEN $2 ELSE last_at END
-   WHERE name = $3`
+  UPDATE login_failure
+     SET count = max(count - 1, 0), last_at = CASE WHEN last_at = $1 AND count = $2 THEN $3 ELSE last_at END
+   WHERE name = $4`
 
 const REMEMBER = `
   INSERT INTO login_failure (name, count, last_at, expires_at) VALUES ($1, 0, $2, $3)
@@ -34,7 +35,9 @@ export const loginFailureWrites = (database: Database) => ({
   settleLoginFailures: (...[{ forget, countDown, remember }, now]: ArgumentsOf<'settle'>): void =>
     database.transaction(() => {
       for (const name of forget) database.run('DELETE FROM login_failure WHERE name = $1', name)
-      for (const { name, countedAt, lastAt } of countDown) database.run(COUNT_DOWN, countedAt, lastAt, name)
+      for (const { name, countedAt, countedAs, lastAt } of countDown) {
+        database.run(COUNT_DOWN, countedAt, countedAs, lastAt, name)
+      }
       for (const { name, expiresAt } of remember) database.run(REMEMBER, name, now, expiresAt)
     }),
 })
