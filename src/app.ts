@@ -50,7 +50,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store })
   app.register(tokenPlugin, { config, store, versions, clock, random })
-  app.register(loginPlugin, { config, customers: store.customers })
+  app.register(loginPlugin, { config, store, clock, random })
   app.register(customerPlugin, { store, versions, clock })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
 

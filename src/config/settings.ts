@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { TRUSTED_PROXIES } from './trusted-proxies.ts'
 
 export interface Setting<Schema extends TSchema = TSchema> {
   readonly variable: string
@@ -47,6 +48,15 @@ export const settings = {
   host: setting(
     'HOST',
     text('127.0.0.1', '^[A-Za-z0-9.:_%-]+$', 'a host name or address', 'Address to listen on; `0.0.0.0` for all.'),
+  ),
+  trustProxy: setting(
+    'TESLIM_TRUST_PROXY',
+    Type.String({
+      default: 'off',
+      format: TRUSTED_PROXIES,
+      allowed: 'off, or addresses, networks such as 10.0.0.0/8, and loopback, separated by commas',
+      description: 'Proxies whose `X-Forwarded-For` names the client; without it everybody behind one has its address.',
+    }),
   ),
   databaseUrl: setting(
     'DATABASE_URL',
@@ -97,6 +107,23 @@ export const settings = {
       ['contract', 'camel', 'both'],
       'Spelling in the login answer: `Token` and `Expiration`, `token` and `expiration`, or both.',
     ),
+  ),
+  loginMemorySeconds: setting(
+    'TESLIM_LOGIN_MEMORY',
+    whole(
+      300,
+      0,
+      86_400,
+      'Seconds a password is recognised after it was verified, without being hashed again; 0 is not.',
+    ),
+  ),
+  hashConcurrency: setting(
+    'TESLIM_HASH_CONCURRENCY',
+    whole(0, 0, 1024, 'Passwords hashed at once; 0 is one for each core but one, and one at least.'),
+  ),
+  hashQueue: setting(
+    'TESLIM_HASH_QUEUE',
+    whole(32, 0, 100_000, 'Logins that may wait for a password to be hashed; beyond that 503.'),
   ),
   tokenTtlSeconds: setting('TESLIM_TOKEN_TTL', whole(3600, 1, 31_536_000, 'Lifetime of an access token, in seconds.')),
   tokenAlgorithm: setting('TESLIM_TOKEN_ALGORITHM', choice(['ES256', 'EdDSA'], 'Signature of access tokens.')),

@@ -13,6 +13,7 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger) =>
     childLoggerFactory: (parent) => parent,
     requestIdHeader: false,
     genReqId: requestId,
+    trustProxy: config.trustProxy === 'off' ? false : config.trustProxy,
     bodyLimit: config.bodyLimitBytes,
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true },
     ajv: {

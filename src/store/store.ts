@@ -8,6 +8,7 @@ export interface Store {
   readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
   readonly audit: AuditStore
+  readonly loginFailures: LoginFailureStore
   /** Another number than before whenever a customer, an API key or a signing key may have changed, by whatever process. */
   accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
@@ -207,4 +208,38 @@ export interface AuditStore {
   list(filter: AuditFilter): Promise<AuditEvent[]>
   /** Deletes the oldest that came before then, so many at most; resolves to their number. */
   deleteBefore(before: number, limit: number): Promise<number>
+}
+
+/** What is counted under a name, which is a digest: the store does not know of whom or what. */
+export interface LoginFailures {
+  readonly count: number
+  /** Milliseconds since 1970. */
+  readonly lastAt: number
+}
+
+export interface Countdown {
+  readonly name: Uint8Array
+  /** When it was counted, as which, and the last failure before: it becomes the last again, unless others came meanwhile. */
+  readonly countedAt: number
+  readonly countedAs: number
+  readonly lastAt: number
+}
+
+export interface LoginFailureStore {
+  /** What there is under each name, in their order; nothing under one that has expired by `now`. */
+  find(names: readonly Uint8Array[], now: number): Promise<(LoginFailures | undefined)[]>
+  /**
+   * Counts one more under each name and resolves to the counts, in their order; what has expired counts as nothing. Also
+   * removes some of what has expired, at most twice as many rows as it may add.
+   */
+  count(failures: readonly { readonly name: Uint8Array; readonly expiresAt: number }[], now: number): Promise<number[]>
+  /** Forgets what is under `forget`, counts down by one, and keeps `remember` under a count of none, all or nothing. */
+  settle(
+    change: {
+      readonly forget: readonly Uint8Array[]
+      readonly countDown: readonly Countdown[]
+      readonly remember: readonly { readonly name: Uint8Array; readonly expiresAt: number }[]
+    },
+    now: number,
+  ): Promise<void>
 }

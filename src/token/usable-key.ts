@@ -1,3 +1,4 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { SigningKey } from '#src/store/store.ts'
 import { cannotOpen, type KeySealing, type Wrapping } from './key-sealing.ts'
@@ -15,7 +16,8 @@ export interface PublicJwk {
 export interface UsableKey {
   readonly kid: string
   readonly algorithm: string
-  readonly privateKey: CryptoKey
+  /** Not WebCrypto's, which signs in a thread: see compact-jws.ts. */
+  readonly privateKey: KeyObject
   readonly publicKey: CryptoKey
   readonly publicJwk: PublicJwk
 }
@@ -37,7 +39,7 @@ export async function importKey(
   const { text, wrapping } = await sealing.open(kid, privateJwk)
   try {
     const { d, ...publicHalf } = JSON.parse(text) as PublicJwk & { d: string }
-    const privateKey = (await importJWK({ ...publicHalf, d }, algorithm)) as CryptoKey
+    const privateKey = createPrivateKey({ key: { ...publicHalf, d }, format: 'jwk' })
     const publicKey = (await importJWK({ ...publicHalf }, algorithm)) as CryptoKey
     const publicJwk: PublicJwk = { ...publicHalf, kid, alg: algorithm, use: 'sig' }
     return { key: { kid, algorithm, privateKey, publicKey, publicJwk }, wrapping }

@@ -13,6 +13,7 @@ import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
 import { sqliteDeliveries } from './sqlite-deliveries.ts'
+import { sqliteLoginFailures } from './sqlite-login-failures.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
 import { createWriter, type SpawnWorker, type Writer } from './writer.ts'
 
@@ -64,6 +65,7 @@ function storeOn(database: Database, writer: Writer, limits: QueueLimits): Store
     deliveries,
     signingKeys: sqliteSigningKeys(database, writer),
     audit: sqliteAudit(database, writer),
+    loginFailures: sqliteLoginFailures(database, writer),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => void database.get('SELECT number FROM account_version'),
     close: async () => {
