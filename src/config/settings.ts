@@ -42,6 +42,19 @@ export const settings = {
     'HOST',
     text('127.0.0.1', '^[A-Za-z0-9.:_%-]+$', 'a host name or address', 'Address to listen on; `0.0.0.0` for all.'),
   ),
+  tlsCertificateFile: setting(
+    'TESLIM_TLS_CERT',
+    text(
+      '',
+      '^[^\\0]*$',
+      'the path of a PEM file',
+      'Serve HTTPS with this certificate and its chain; read anew on SIGHUP. Needs `TESLIM_TLS_KEY`.',
+    ),
+  ),
+  tlsKeyFile: setting(
+    'TESLIM_TLS_KEY',
+    text('', '^[^\\0]*$', 'the path of a PEM file', 'The private key of that certificate, without a passphrase.'),
+  ),
   databaseUrl: setting(
     'DATABASE_URL',
     text(

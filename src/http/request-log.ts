@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import { noteAnswered } from './broken-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,7 +19,10 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
 
   app.addHook('onRequest', (request, reply, done) => {
     // "close" comes after the answer, and also when the client went away and there is none.
-    reply.raw.on('close', () => writeInfo(requestLine(request, reply, isoMilliseconds(clock.now()))))
+    reply.raw.on('close', () => {
+      writeInfo(requestLine(request, reply, isoMilliseconds(clock.now())))
+      noteAnswered(request.raw)
+    })
     done()
   })
 }
