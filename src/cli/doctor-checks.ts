@@ -15,14 +15,17 @@ export function checkNode(version: string): Check {
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/i
 
 /** What matters once others than this machine can reach it. */
-export function checkListening({ host, environment }: Config): Check[] {
+export function checkListening({ host, environment, tlsCertificateFile }: Config): Check[] {
   if (LOOPBACK.test(host)) return [{ name: 'network', status: 'ok', message: `HOST ${host}: this machine only` }]
   const warn = (message: string): Check => ({ name: 'network', status: 'warning', message })
-  const found = [
-    warn(
-      `HOST ${host} is open to the network without TLS: keep it behind a proxy that has TLS, since passwords, keys and tokens can be read on the way`,
-    ),
-  ]
+  const found: Check[] =
+    tlsCertificateFile === ''
+      ? [
+          warn(
+            `HOST ${host} is open to the network without TLS: set TESLIM_TLS_CERT, or keep it behind a proxy that has TLS, since passwords, keys and tokens can be read on the way`,
+          ),
+        ]
+      : [{ name: 'network', status: 'ok', message: `HOST ${host}, with TLS` }]
   if (environment.toLowerCase() !== 'production') {
     found.push(warn('NODE_ENV is not production: on an empty store a sandbox customer would be made; set it'))
   }

@@ -58,6 +58,19 @@ export const settings = {
       description: 'Proxies whose `X-Forwarded-For` names the client; without it everybody behind one has its address.',
     }),
   ),
+  tlsCertificateFile: setting(
+    'TESLIM_TLS_CERT',
+    text(
+      '',
+      '^[^\\0]*$',
+      'the path of a PEM file',
+      'Serve HTTPS with this certificate and its chain; read anew on SIGHUP. Needs `TESLIM_TLS_KEY`.',
+    ),
+  ),
+  tlsKeyFile: setting(
+    'TESLIM_TLS_KEY',
+    text('', '^[^\\0]*$', 'the path of a PEM file', 'The private key of that certificate, without a passphrase.'),
+  ),
   databaseUrl: setting(
     'DATABASE_URL',
     text(

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify'
  * address at all is the proxy's fault, and its own address has to do.
  */
 export function clientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
-  if (isIP(ip) !== 0) return ip
+  if (ip === socket.remoteAddress || isIP(ip) !== 0) return ip
   const [, bare = ''] = /^\[([^\]]+)\](?::\d+)?$/.exec(ip) ?? /^([\d.]+):\d+$/.exec(ip) ?? []
   return isIP(bare) !== 0 ? bare : (socket.remoteAddress ?? 'unknown')
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import { noteAnswered } from './broken-request.ts'
 import { clientAddress } from './client-address.ts'
 
 declare module 'fastify' {
@@ -21,7 +22,10 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
     // Read now: a connection that was cut off has no address any more.
     const address = clientAddress(request)
     // "close" comes after the answer, and also when the client went away and there is none.
-    reply.raw.on('close', () => writeInfo(requestLine(request, reply, address, isoMilliseconds(clock.now()))))
+    reply.raw.on('close', () => {
+      writeInfo(requestLine(request, reply, address, isoMilliseconds(clock.now())))
+      noteAnswered(request.raw)
+    })
     done()
   })
 }
