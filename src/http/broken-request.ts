@@ -27,7 +27,11 @@ export function noteAnswered(request: IncomingMessage): void {
 
 /** For bytes that Node's parser refuses: there is no request yet, so the answer is written by hand. */
 export const answerBrokenRequest = (logger: FastifyBaseLogger) => {
+  // Every further byte is one more error.
+  const seen = new WeakSet<Socket>()
+
   const answer = (error: SocketError, socket: Socket): void => {
+    if (seen.has(socket)) return
     const reason = error.code
     if (HANDSHAKE.test(reason ?? '')) {
       logger.info({ reason, address: socket.remoteAddress }, 'broken TLS handshake')
@@ -43,13 +47,18 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger) => {
     }
     const current = (socket as Socket & { readonly _httpMessage?: ServerResponse })._httpMessage
     if (current?.req.complete) {
-      current.once('close', () => answer(error, socket))
+      seen.add(socket)
+      current.once('close', () => {
+        seen.delete(socket)
+        answer(error, socket)
+      })
       return
     }
     if (current?.headersSent) {
       socket.destroySoon()
       return
     }
+    seen.add(socket)
     write(socket, BROKEN[reason ?? ''] ?? httpErrors.badRequest, logger, reason)
   }
   return answer

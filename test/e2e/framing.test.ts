@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { failure } from '../support/failure.ts'
 import { startServer } from '../support/process.ts'
@@ -170,6 +171,19 @@ describe('a connection that breaks', () => {
     const login = `${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`
     const answers = await answersTo(`${login}${login}no request\r\n\r\n`)
     expect(answers.map((answer) => answer.body.errorCode)).toEqual(['LOGIN_REFUSED', 'LOGIN_REFUSED', 'BAD_REQUEST'])
+  })
+
+  it('goes on breaking, and gets one answer all the same', async () => {
+    const body = '{"Email":"a@b.co","Password":"wrong one"}'
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const all = text(socket)
+    socket.write(`${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
+    for (let times = 0; times < 30; times++) {
+      socket.write('no request\r\n\r\n')
+      await new Promise(setImmediate)
+    }
+    const codes = parseAnswers(await all).map((answer) => answer.body.errorCode)
+    expect(codes).toEqual(['LOGIN_REFUSED', 'BAD_REQUEST'])
   })
 
   it('is given up by the server even when the client keeps its side open', async () => {
