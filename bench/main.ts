@@ -4,12 +4,16 @@ import { parseArgs } from 'node:util'
 import { benchDeliveries } from './deliveries.ts'
 import { benchGrowth } from './growth.ts'
 import { findLoad } from './load.ts'
+import { benchLogin } from './login.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchRead } from './read.ts'
+import { benchStorm } from './storm.ts'
 
 const { values } = parseArgs({
   options: {
     postgres: { type: 'boolean', default: false },
+    login: { type: 'boolean', default: false },
+    storm: { type: 'boolean', default: false },
     grow: { type: 'boolean', default: false },
     // With --postgres it reads from there.
     read: { type: 'boolean', default: false },
@@ -41,12 +45,15 @@ const options = {
   postgres: values.postgres,
 }
 try {
-  if (values.read) await benchRead(options)
-  else {
-    const load = await findLoad(folder)
-    const bench = values.grow ? benchGrowth : values.postgres ? benchPostgres : benchDeliveries
-    await bench(load, options)
-  }
+  const chosen = [
+    values.read && benchRead,
+    values.grow && benchGrowth,
+    values.postgres && benchPostgres,
+    values.login && benchLogin,
+    values.storm && benchStorm,
+  ]
+  const bench = chosen.find((each) => each !== false) ?? benchDeliveries
+  await bench(await findLoad(folder), options)
 } finally {
   rmSync(folder, { recursive: true })
 }

@@ -9,7 +9,7 @@ import { passwords } from '#src/login/password-hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { OTHER_FIELDS } from './load.ts'
+import { type Load, OTHER_FIELDS } from './load.ts'
 import type { BenchOptions } from './main.ts'
 import { median, printTable } from './report.ts'
 import { syncDisk } from './server-process.ts'
@@ -22,7 +22,7 @@ const REQUESTS = 300
 const AT_ONCE = 2000
 
 /** How long what came in takes to be read back, one request at a time, with many deliveries stored. */
-export async function benchRead({ folder, most, postgres }: BenchOptions): Promise<void> {
+export async function benchRead(_load: Load, { folder, most, postgres }: BenchOptions): Promise<void> {
   const server = postgres ? await startPostgres() : undefined
   const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   try {

@@ -13,6 +13,7 @@ import { customerShow } from './customer-show.ts'
 import { deliveryExport } from './delivery-export.ts'
 import { deliveryList } from './delivery-list.ts'
 import { deliveryShow } from './delivery-show.ts'
+import { doctor } from './doctor.ts'
 import { keyIssue } from './key-issue.ts'
 import { keyList } from './key-list.ts'
 import { keyRevoke } from './key-revoke.ts'
@@ -21,6 +22,10 @@ import { migrate } from './migrate.ts'
 import { orderList } from './order-list.ts'
 import { orderShow } from './order-show.ts'
 import { serve } from './serve.ts'
+import { signingKeyList } from './signing-key-list.ts'
+import { signingKeyRewrap } from './signing-key-rewrap.ts'
+import { signingKeyRotate } from './signing-key-rotate.ts'
+import { tokenRevoke } from './token-revoke.ts'
 
 /** Every command there is; the help is printed from it. */
 export const commands: readonly Command[] = [
@@ -28,6 +33,7 @@ export const commands: readonly Command[] = [
   migrate,
   copy,
   config,
+  doctor,
   customerAdd,
   customerList,
   customerShow,
@@ -46,4 +52,8 @@ export const commands: readonly Command[] = [
   deliveryList,
   deliveryShow,
   deliveryExport,
+  tokenRevoke,
+  signingKeyList,
+  signingKeyRotate,
+  signingKeyRewrap,
 ]

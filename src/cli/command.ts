@@ -54,6 +54,8 @@ export interface CliContext {
 export interface RunningServer {
   /** Where it can be reached from this machine. */
   readonly url: string
+  /** What curl needs besides that address, with a space before. */
+  readonly curlOptions: string
   warn(message: string): void
   /** Stops it as a signal would. */
   stop(): Promise<number>

@@ -27,6 +27,11 @@ export function auditedCustomers(customers: Customers, record: RecordAct): Custo
       await record('customer.disable', customer.id)
       return customer
     },
+    async revokeTokens(who) {
+      const customer = await customers.revokeTokens(who)
+      await record('token.revoke', customer.id)
+      return customer
+    },
     async allow(who, rules) {
       const customer = await customers.allow(who, rules)
       await record('customer.allow', customer.id, { rules })

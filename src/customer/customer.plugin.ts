@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { authenticated } from '#src/http/authenticated.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { CustomerSchema } from './customer.schema.ts'
@@ -17,14 +18,15 @@ declare module 'fastify' {
 
 export interface CustomerOptions {
   readonly store: Store
+  readonly versions: VersionWatch
   readonly clock: Clock
 }
 
-const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, { store, clock }) => {
+const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, { store, versions, clock }) => {
   const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
     app.log.warn({ err: error }, 'the last use of keys could not be written down'),
   )
-  app.decorate('accounts', createAccounts(store, clock))
+  app.decorate('accounts', createAccounts(store.apiKeys, versions, clock))
   app.decorate('keyUses', keyUses)
   app.addHook('onClose', () => keyUses.flush())
   app.register(authenticated(routes))

@@ -1,13 +1,10 @@
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
-import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
-import { requestId } from './request-id.ts'
 import { commonHeaders } from './response-headers.ts'
 
 /** The one place where the kind of an error becomes a status. */
-const STATUS: Record<ErrorKind, number> = {
+export const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
   unauthenticated: 401,
   forbidden: 403,
@@ -41,7 +38,7 @@ export function installErrorHandler(app: FastifyInstance): void {
 
 /** For what Fastify refuses before a route is found, such as an address that cannot be decoded. No hook has run. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(commonHeaders(request.id))
+  reply.headers({ ...commonHeaders(request.id), connection: 'close' })
   answerError(error, request, reply)
 }
 
@@ -67,7 +64,7 @@ function answerError(
     .send(failure(error, request.id, problems))
 }
 
-const failure = (error: { code: string; message: string }, id: string, problems?: readonly Problem[]) => ({
+export const failure = (error: { code: string; message: string }, id: string, problems?: readonly Problem[]) => ({
   data: null,
   success: false,
   message: error.message,
@@ -121,34 +118,3 @@ const WORDS: Readonly<Record<string, ((params: Record<string, unknown>) => strin
   maxLength: ({ limit }) => `must have at most ${limit} characters`,
   pattern: () => 'is not of the form this field has',
 }
-
-const BROKEN: Readonly<Record<string, ErrorDefinition | undefined>> = {
-  HPE_HEADER_OVERFLOW: httpErrors.headersTooLarge,
-  ERR_HTTP_REQUEST_TIMEOUT: httpErrors.requestTimeout,
-}
-
-/** For bytes that Node's parser refuses: there is no request yet, so the answer is written by hand. */
-export const answerBrokenRequest =
-  (logger: FastifyBaseLogger) =>
-  (error: Error & { code?: string }, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy()
-      return
-    }
-    const definition = BROKEN[error.code ?? ''] ?? httpErrors.badRequest
-    const status = STATUS[definition.kind]
-    const id = requestId({ headers: {} })
-    const body = JSON.stringify(failure(definition, id))
-    const headers = {
-      ...commonHeaders(id),
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(body),
-      connection: 'close',
-    }
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-    logger.info(
-      { requestId: id, status, errorCode: definition.code, reason: error.code, address: socket.remoteAddress },
-      'broken request',
-    )
-  }

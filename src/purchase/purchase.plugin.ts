@@ -4,6 +4,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { scanJson } from '#src/http/body-reading.ts'
+import { clientAddress } from '#src/http/client-address.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -85,7 +86,11 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
         done(takeAllowance && refusalBy(takeAllowance(supplier.key.id), reply))
       }
       const { apikey, authorization } = request.headers
-      const supplier = identify({ apiKey: apikey as string | undefined, authorization, address: request.ip })
+      const supplier = identify({
+        apiKey: apikey as string | undefined,
+        authorization,
+        address: clientAddress(request),
+      })
       if (supplier instanceof Promise) supplier.then(proceed, done)
       else proceed(supplier)
     },

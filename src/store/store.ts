@@ -1,3 +1,7 @@
+import type { DeliveryStore } from './delivery-store.ts'
+
+export type * from './delivery-store.ts'
+
 /**
  * What teslim asks of a database, in no database's words. Two adapters implement it in this order, and one conformance
  * suite (test/store/store-conformance.ts) holds both to it.
@@ -9,7 +13,8 @@ export interface Store {
   readonly signingKeys: SigningKeyStore
   readonly secrets: SecretStore
   readonly audit: AuditStore
-  /** Another number than before whenever a customer or an API key may have changed, by whatever process. */
+  readonly loginFailures: LoginFailureStore
+  /** Another number than before whenever a customer, an API key or a signing key may have changed, by whatever process. */
   accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
   ping(): Promise<void>
@@ -48,6 +53,7 @@ export interface CustomerStore {
   replacePasswordHash(id: string, from: string, to: string): Promise<boolean>
   enable(id: string): Promise<boolean>
   disable(id: string, tokensValidFrom: number): Promise<boolean>
+  revokeTokens(id: string, tokensValidFrom: number): Promise<boolean>
   addAuthority(id: string, rules: readonly string[]): Promise<boolean>
   removeAuthority(id: string, rules: readonly string[]): Promise<boolean>
 }
@@ -87,143 +93,38 @@ export interface ApiKeyStore {
   recordUses(uses: readonly ApiKeyUse[]): Promise<void>
 }
 
-export interface NewDelivery {
-  /** A version 7 UUID. */
-  readonly receiptId: string
-  readonly customerId: string
-  /** As it was sent, if one was found. */
-  readonly orderId: string | null
-  readonly status: number
-  /** Milliseconds since 1970. */
-  readonly receivedAt: number
-  readonly payload: Uint8Array
-  readonly idempotency: {
-    readonly key: string
-    /** Keys kept before, in milliseconds since 1970, count as never seen. */
-    readonly notBefore: number
-  } | null
-}
-
-/** Of the delivery itself or, when it is a duplicate, of the first one like it. */
-export interface Receipt {
-  readonly receiptId: string
-  readonly orderId: string | null
-  readonly status: number
-  readonly receivedAt: number
-  readonly duplicate: boolean
-}
-
-/** One delivery in the history. A duplicate is kept too, under a receipt of its own. */
-export interface Delivery extends Receipt {
-  /** Rises in the order of commits. */
-  readonly position: number
-  readonly customerId: string
-  readonly payload: Uint8Array
-}
-
-/** The same without its payload, whose size it tells. */
-export interface DeliverySummary extends Omit<Delivery, 'payload'> {
-  readonly payloadBytes: number
-}
-
-/** What the last delivery that was no duplicate says of an order. */
-export interface OrderState {
-  readonly orderId: string
-  readonly status: number
-  readonly receiptId: string
-  readonly receivedAt: number
-}
-
-/** What was committed after a position. */
-export interface NewArrivals {
-  /** Of the last one. */
-  readonly position: number
-  /** Whose they are, each once. */
-  readonly customerIds: readonly string[]
-  /** Whether there are others after it. */
-  readonly more: boolean
-}
-
-/** The same with that delivery's place. */
-export interface Order extends OrderState {
-  readonly customerId: string
-  readonly position: number
-  readonly payloadBytes: number
-}
-
-/** Where an order stands in the order of all: by customer, in the order in which they were added, then by order id. */
-export interface OrderPlace {
-  readonly customerId: string
-  readonly orderId: string
-}
-
-export interface Filter {
-  readonly customerId?: string | undefined
-  readonly orderId?: string | undefined
-  readonly status?: number | undefined
-  /** Received at this time or later, in milliseconds since 1970. */
-  readonly from?: number | undefined
-  /** Received before. */
-  readonly to?: number | undefined
-}
-
-/** No answer has more than `most`, and none is looked for among more than `look`, so that its cost is bounded. */
-export interface Bounds {
-  readonly most: number
-  readonly look: number
-}
-
-export interface DeliveryStore {
-  /**
-   * Resolves once the delivery is durable. Bytes equal to those of the order's last delivery are kept as a duplicate and
-   * leave its state alone. Rejects with IDEMPOTENCY_KEY_REUSED when the key came with other bytes before or with
-   * STORE_OVERLOADED, having done nothing, or with STORE_UNAVAILABLE.
-   */
-  deliver(delivery: NewDelivery): Promise<Receipt>
-  findByReceipt(receiptId: string): Promise<Delivery | undefined>
-  orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
-  /** Deliveries of an order, the newest first: all of them, or `most` beginning with the one at `from`. */
-  history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]>
-  /** Orders after a place. `next` is where to look on from; null when there is nothing after it. */
-  orders(
-    after: OrderPlace | null,
-    filter: Filter,
-    bounds: Bounds,
-  ): Promise<{ orders: Order[]; next: OrderPlace | null }>
-  /** Deliveries after a position, in the order of commits; every one up to `position` has been looked at. */
-  after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
-  /** Of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 if there is none. */
-  positionAt(time: number): Promise<number>
-  /** By position. Those that are no longer there are left out. */
-  payloads(positions: readonly number[]): Promise<Map<number, Uint8Array>>
-  /**
-   * Calls back soon after deliveries were committed, by whatever process, and perhaps when there were none. The
-   * function that it returns ends it.
-   */
-  watch(onCommit: () => void): () => void
-  arrivals(afterPosition: number): Promise<NewArrivals>
-}
-
-export interface HistoryPage {
-  readonly from?: number | undefined
-  readonly most: number
-}
-
 export interface SigningKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string
   readonly algorithm: string
-  /** The private JWK as JSON text. */
+  /** The private JWK as JSON text, or that text encrypted: the store does not know which. */
   readonly privateJwk: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
+  /** Then it verifies nothing any more. Null until a newer key takes its place: only such a key signs. */
+  readonly expiresAt: number | null
 }
 
 export interface SigningKeyStore {
-  /** Keeps `candidate` unless a key for its algorithm is there already; resolves to the newest one there is. */
+  /** Keeps `candidate` unless a key of its algorithm that may sign is there already; resolves to the newest such key. */
   insertFirst(candidate: SigningKey): Promise<SigningKey>
-  /** Newest first. */
+  /** Newest first, by `createdAt`, then `kid`. */
   list(): Promise<SigningKey[]>
+  /**
+   * Puts `candidate` in the place of all keys, which expire at `othersExpireAt` at the latest. Changes nothing, and
+   * resolves to false, when the newest key of its algorithm that may sign is no longer `replaced`.
+   */
+  rotate(candidate: SigningKey, replaced: string, othersExpireAt: number): Promise<boolean>
+  /** Deletes the keys that have expired by then, and resolves to their number. */
+  removeExpired(now: number): Promise<number>
+  /** All changes or none: none, and false, when one of the keys is gone or its text is no longer `from`. */
+  rewrap(changes: readonly SigningKeyRewrap[]): Promise<boolean>
+}
+
+export interface SigningKeyRewrap {
+  readonly kid: string
+  readonly from: string
+  readonly to: string
 }
 
 /** What all processes on one store know and nobody else. */
@@ -263,4 +164,38 @@ export interface AuditStore {
   list(filter: AuditFilter): Promise<AuditEvent[]>
   /** Deletes the oldest that came before then, so many at most; resolves to their number. */
   deleteBefore(before: number, limit: number): Promise<number>
+}
+
+/** What is counted under a name, which is a digest: the store does not know of whom or what. */
+export interface LoginFailures {
+  readonly count: number
+  /** Milliseconds since 1970. */
+  readonly lastAt: number
+}
+
+export interface Countdown {
+  readonly name: Uint8Array
+  /** When it was counted, as which, and the last failure before: it becomes the last again, unless others came meanwhile. */
+  readonly countedAt: number
+  readonly countedAs: number
+  readonly lastAt: number
+}
+
+export interface LoginFailureStore {
+  /** What there is under each name, in their order; nothing under one that has expired by `now`. */
+  find(names: readonly Uint8Array[], now: number): Promise<(LoginFailures | undefined)[]>
+  /**
+   * Counts one more under each name and resolves to the counts, in their order; what has expired counts as nothing. Also
+   * removes some of what has expired, at most twice as many rows as it may add.
+   */
+  count(failures: readonly { readonly name: Uint8Array; readonly expiresAt: number }[], now: number): Promise<number[]>
+  /** Forgets what is under `forget`, counts down by one, and keeps `remember` under a count of none, all or nothing. */
+  settle(
+    change: {
+      readonly forget: readonly Uint8Array[]
+      readonly countDown: readonly Countdown[]
+      readonly remember: readonly { readonly name: Uint8Array; readonly expiresAt: number }[]
+    },
+    now: number,
+  ): Promise<void>
 }

@@ -41,6 +41,10 @@ describe('every act of an operator', () => {
     const second = await json(['key', 'rotate', first.id])
     await json(['key', 'revoke', second.id])
 
+    await json(['token', 'revoke', '--customer', 'a@b.co'])
+    const { kid } = await json(['signing-key', 'rotate'])
+    await run(['signing-key', 'rewrap'], '', { TESLIM_SECRET: PASSWORD })
+
     const events = await json(['audit', 'list'])
     const act = (action: string, details = {}) => ({
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
@@ -66,6 +70,9 @@ describe('every act of an operator', () => {
         expiresAt: null,
       }),
       act('key.revoke', { keyId: second.id }),
+      act('token.revoke'),
+      { ...act('signing-key.rotate', { kid, atOnce: false }), customerId: null },
+      { ...act('signing-key.rewrap', { rewrapped: 1, kept: 0 }), customerId: null },
     ])
     const files = readdirSync(join(cwd, 'data')).map((file) => readFileSync(join(cwd, 'data', file), 'latin1'))
     expect(files.join()).toContain('customer.set-password')

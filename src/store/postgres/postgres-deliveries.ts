@@ -44,6 +44,7 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
   const { watch, close } = createCommitWatch(database)
   const numbers = new Map<string, number>()
   let alone: Promise<unknown> | undefined
+  let lookedUp: Promise<unknown> = Promise.resolve()
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     mostUnderWay: 2,
@@ -79,8 +80,10 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
   async function store(deliveries: readonly NewDelivery[]): Promise<(Receipt | Error)[]> {
     try {
       const batch = relate(deliveries)
-      const customers = deliveries.map(({ customerId }) => numbers.get(customerId))
-      const known = customers.includes(undefined) ? await findNumbers(deliveries) : (customers as number[])
+      // A batch must not be overtaken by the next one while its customers are looked up.
+      const looked = lookedUp.then(() => numbersOf(deliveries))
+      lookedUp = looked.catch(() => undefined)
+      const known = await looked
       const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
       return outcomesOf(batch, rows)
     } catch (error) {
@@ -91,6 +94,11 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
       for (const delivery of deliveries) outcomes.push(...(await store([delivery])))
       return outcomes
     }
+  }
+
+  async function numbersOf(deliveries: readonly NewDelivery[]): Promise<number[]> {
+    const known = deliveries.map(({ customerId }) => numbers.get(customerId))
+    return known.includes(undefined) ? findNumbers(deliveries) : (known as number[])
   }
 
   async function findNumbers(deliveries: readonly NewDelivery[]): Promise<number[]> {

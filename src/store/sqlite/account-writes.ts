@@ -1,4 +1,4 @@
-import type { ApiKey, ApiKeyUse, Customer, SigningKey } from '../store.ts'
+import type { ApiKey, ApiKeyUse, Customer } from '../store.ts'
 import type { Database } from './database.ts'
 
 const INSERT_CUSTOMER = `
@@ -35,9 +35,8 @@ const RECORD_USE = `
   ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
    WHERE excluded.used_at > used_at`
 
-const INSERT_FIRST_SIGNING_KEY = `
-  INSERT INTO signing_key (kid, algorithm, private_jwk, created_at)
-  SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE algorithm = $5)`
+const REVOKE_TOKENS = `
+  UPDATE customer SET tokens_valid_from = max(tokens_valid_from, $1) WHERE id = $2`
 
 /** What changes customers and keys, each in a transaction of its own. Runs in the writer worker. */
 export function accountWrites(database: Database) {
@@ -77,6 +76,7 @@ export function accountWrites(database: Database) {
       changed('UPDATE customer SET password_hash = $1 WHERE id = $2 AND password_hash = $3', to, id, from),
     enable: (id: string) => changed('UPDATE customer SET enabled = 1 WHERE id = $1', id),
     disable: (id: string, tokensValidFrom: number) => changed(DISABLE, tokensValidFrom, id),
+    revokeTokens: (id: string, tokensValidFrom: number) => changed(REVOKE_TOKENS, tokensValidFrom, id),
     addAuthority: (id: string, rules: readonly string[]) => forEachRule(INSERT_RULE, id, rules),
     removeAuthority: (id: string, rules: readonly string[]) => forEachRule(DELETE_RULE, id, rules),
 
@@ -92,11 +92,6 @@ export function accountWrites(database: Database) {
     recordUses: (uses: readonly ApiKeyUse[]): void =>
       database.transaction(() => {
         for (const { keyId, usedAt, address } of uses) database.run(RECORD_USE, keyId, usedAt, address)
-      }),
-
-    insertFirstSigningKey: ({ kid, algorithm, privateJwk, createdAt }: SigningKey): void =>
-      database.transaction(() => {
-        database.run(INSERT_FIRST_SIGNING_KEY, kid, algorithm, privateJwk, createdAt, algorithm)
       }),
 
     insertSecret: (name: string, value: Uint8Array): void =>

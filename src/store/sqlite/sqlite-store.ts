@@ -6,16 +6,18 @@ import {
   readMigrations,
   type SchemaState,
 } from '../migrate.ts'
-import type { OpenedStore, QueueLimits } from '../open-store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
+import type { Store } from '../store.ts'
 import { type Database, openDatabase } from './database.ts'
-import { createReader } from './reader.ts'
+import { createReader, type Reader } from './reader.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
 import { sqliteDeliveries } from './sqlite-deliveries.ts'
+import { sqliteLoginFailures } from './sqlite-login-failures.ts'
 import { sqliteSecrets } from './sqlite-secrets.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
-import { createWriter, type SpawnWorker } from './writer.ts'
+import { createWriter, type SpawnWorker, type Writer } from './writer.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
@@ -28,34 +30,60 @@ export interface SqliteOptions {
   readonly spawnReader?: SpawnWorker
 }
 
-/** Point look-ups on the calling thread; whatever walks through many rows in one worker, writes in another. */
 export async function openSqliteStore({ path, now, limits, spawn, spawnReader }: SqliteOptions): Promise<OpenedStore> {
   const database = openDatabase(path)
   try {
     const migrated = migrate(database, readMigrations(MIGRATIONS), now)
-    const writer = createWriter(path, spawn)
-    const reader = createReader(path, spawnReader)
-    const deliveries = sqliteDeliveries(database, writer, reader, limits)
-    const store = {
-      customers: sqliteCustomers(database, writer),
-      apiKeys: sqliteApiKeys(database, writer),
-      deliveries,
-      signingKeys: sqliteSigningKeys(database, writer),
-      secrets: sqliteSecrets(database, writer),
-      audit: sqliteAudit(database, writer),
-      accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
-      ping: async () => void database.get('SELECT number FROM account_version'),
-      close: async () => {
-        await deliveries.drained()
-        await reader.close()
-        await writer.close()
-        database.close()
-      },
-    }
-    return { store, migrated }
+    const workers = { writer: createWriter(path, spawn), reader: createReader(path, spawnReader) }
+    return { store: storeOn(database, workers, limits), migrated }
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, 'now'>): Promise<InspectedStore> {
+  const database = openDatabase(path, { readOnly: true })
+  try {
+    const pending = pendingMigrations(readMigrations(MIGRATIONS), schemaState(database)).map(migrationName)
+    return {
+      store: storeOn(database, { writer: createWriter(path), reader: createReader(path) }, limits),
+      pending,
+      findDamage: async () => {
+        const found = database.all('PRAGMA quick_check(1)').map((row) => String(Object.values(row)[0]))
+        return found.find((line) => line !== 'ok')
+      },
+    }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+interface Workers {
+  readonly writer: Writer
+  readonly reader: Reader
+}
+
+/** Point look-ups on the calling thread; whatever walks through many rows in one worker, writes in another. */
+function storeOn(database: Database, { writer, reader }: Workers, limits: QueueLimits): Store {
+  const deliveries = sqliteDeliveries(database, writer, reader, limits)
+  return {
+    customers: sqliteCustomers(database, writer),
+    apiKeys: sqliteApiKeys(database, writer),
+    deliveries,
+    signingKeys: sqliteSigningKeys(database, writer),
+    secrets: sqliteSecrets(database, writer),
+    audit: sqliteAudit(database, writer),
+    loginFailures: sqliteLoginFailures(database, writer),
+    accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
+    ping: async () => void database.get('SELECT number FROM account_version'),
+    close: async () => {
+      await deliveries.drained()
+      await reader.close()
+      await writer.close()
+      database.close()
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 -- Runs with programs from 0002 on.
 
--- A name is a digest: of an account and an address, of an address, or of an account. Nothing tells which.
+-- A name is a digest: of an account and an address, of an address, or of an account. Nothing tells which. Under a count of 0
+-- it says that an account was logged in to from an address.
 CREATE TABLE login_failure (
   name       BLOB    NOT NULL PRIMARY KEY,
   count      INTEGER NOT NULL,
