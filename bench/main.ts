@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchDeliveries } from './deliveries.ts'
+import { benchFeed } from './feed.ts'
 import { benchGrowth } from './growth.ts'
 import { findLoad } from './load.ts'
 import { benchLogin } from './login.ts'
@@ -15,8 +16,9 @@ const { values } = parseArgs({
     login: { type: 'boolean', default: false },
     storm: { type: 'boolean', default: false },
     grow: { type: 'boolean', default: false },
-    // With --postgres it reads from there.
+    // With --postgres they read from there.
     read: { type: 'boolean', default: false },
+    feed: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '8' },
     connections: { type: 'string', default: '64' },
@@ -47,6 +49,7 @@ const options = {
 try {
   const chosen = [
     values.read && benchRead,
+    values.feed && benchFeed,
     values.grow && benchGrowth,
     values.postgres && benchPostgres,
     values.login && benchLogin,
