@@ -23,13 +23,19 @@ export interface EventStreams {
   close(): void
 }
 
-/** Below the time after which proxies give up a silent connection. */
-const HEARTBEAT_MILLISECONDS = 15_000
-const SLOWEST_READER_MILLISECONDS = 30_000
+/** These are milliseconds. */
+export interface Patience {
+  /** Below the time after which proxies give up a silent connection. */
+  readonly heartbeat: number
+  /** For a reader that takes nothing of what waits for it. */
+  readonly slowestReader: number
+}
+
+const PATIENCE: Patience = { heartbeat: 15_000, slowestReader: 30_000 }
 /** Readers wait this long before they come back. */
 const RETRY_MILLISECONDS = 2000
 
-export function createEventStreams(): EventStreams {
+export function createEventStreams({ heartbeat: interval, slowestReader } = PATIENCE): EventStreams {
   const responses = new Set<ServerResponse>()
   let heartbeat: NodeJS.Timeout | undefined
 
@@ -52,7 +58,7 @@ export function createEventStreams(): EventStreams {
       response.writeHead(200, { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' } as never)
       response.write(`retry: ${RETRY_MILLISECONDS}\n\n`)
       responses.add(response)
-      heartbeat ??= setInterval(beat, HEARTBEAT_MILLISECONDS).unref()
+      heartbeat ??= setInterval(beat, interval).unref()
       response.on('close', () => {
         forget(response)
         gone.abort()
@@ -62,7 +68,7 @@ export function createEventStreams(): EventStreams {
         async send(events) {
           if (response.destroyed || response.writableEnded) return false
           if (response.write(events.map(eventText).join(''))) return true
-          const slow = AbortSignal.timeout(SLOWEST_READER_MILLISECONDS)
+          const slow = AbortSignal.timeout(slowestReader)
           try {
             await once(response, 'drain', { signal: AbortSignal.any([slow, gone.signal]) })
             return true

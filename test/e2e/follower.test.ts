@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -8,19 +9,45 @@ import { expect, it, onTestFinished } from 'vitest'
 import { serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const FOLLOWER = fileURLToPath(new URL('../../examples/follower.js', import.meta.url))
-const PASSWORD = 'correct horse battery staple'
+const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
+const PASSWORD = 'correct "horse" \\ battery staple'
 const DELIVERIES = 400
 const KILLS = 6
 
-it('the follower of examples/ loses and repeats nothing, killed at any moment', async () => {
+const payloadsOfTable = (path: string): string[] => {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    return database
+      .prepare('SELECT payload FROM delivery')
+      .all()
+      .map(({ payload }) => payload as string)
+  } finally {
+    database.close()
+  }
+}
+/** The last line may be one that is being written. */
+const payloadsOfLines = (path: string): string[] =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line) => Array.from(line.matchAll(/"Payload":(\{[^}]*\})/g), ([, payload = '']) => payload))
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+if (!hasCurl) console.info('examples/follow.sh is not run: curl is not installed')
+
+const followers = [
+  ['follower.js', process.execPath, payloadsOfTable],
+  ...(hasCurl ? [['follow.sh', 'sh', payloadsOfLines] as const] : []),
+] as const
+
+it.each(followers)('examples/%s loses and repeats nothing, killed at any moment', async (file, program, payloads) => {
   const cwd = tempFolder()
   const cli = async (args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd, stdin: PASSWORD })).stdout)
   const { id } = await cli(['customer', 'add', '--email', 'shop@example.com', '--allow', '*', '--password-stdin'])
   await cli(['customer', 'add', '--email', 'office@example.com', '--api', '--operator', '--password-stdin'])
   const { key } = await cli(['key', 'issue', '--customer', id, '--label', 'erp'])
   const { url } = await serve({ cwd })
-  const path = join(cwd, 'orders.db')
+  const path = join(cwd, 'stored')
   let follower: ChildProcess | undefined
   const follow = (): void => {
     const env = {
@@ -29,14 +56,15 @@ it('the follower of examples/ loses and repeats nothing, killed at any moment', 
       TESLIM_EMAIL: 'office@example.com',
       TESLIM_PASSWORD: PASSWORD,
     }
-    follower = spawn(process.execPath, [FOLLOWER, path], { env, stdio: 'ignore' })
+    // A group of its own, so that what a shell has started ends with it.
+    follower = spawn(program, [join(EXAMPLES, file), path], { env, stdio: 'ignore', detached: true })
   }
   const kill = async (): Promise<void> => {
     const ended = once(follower as ChildProcess, 'exit')
-    follower?.kill('SIGKILL')
+    process.kill(-Number(follower?.pid), 'SIGKILL')
     await ended
   }
-  onTestFinished(() => void follower?.kill('SIGKILL'))
+  onTestFinished(kill)
 
   const sent: string[] = []
   const deliver = async (): Promise<void> => {
@@ -57,17 +85,6 @@ it('the follower of examples/ loses and repeats nothing, killed at any moment', 
   }
   follow()
   await supplier
-  const stored = (): string[] => {
-    const database = new DatabaseSync(path, { readOnly: true })
-    try {
-      return database
-        .prepare('SELECT payload FROM delivery')
-        .all()
-        .map(({ payload }) => payload as string)
-    } finally {
-      database.close()
-    }
-  }
-  await expect.poll(() => stored().length, { timeout: 20_000 }).toBe(DELIVERIES)
-  expect(new Set(stored())).toEqual(new Set(sent))
+  await expect.poll(() => payloads(path).length, { timeout: 20_000 }).toBe(DELIVERIES)
+  expect(new Set(payloads(path))).toEqual(new Set(sent))
 })

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import fc from 'fast-check'
+import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { delivery } from '../store/store-conformance.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
 
 interface Item {
@@ -197,6 +198,45 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
       }),
     )
   })
+})
+
+it('skips nothing that a slow transaction commits after others have tried to', async () => {
+  const databaseUrl = await newDatabase(inject('postgresUrl'))
+  const here = await testApp({ DATABASE_URL: databaseUrl })
+  const there = await testAppBeside(here)
+  const one = await addCustomer(here)
+  const bearer = await token(here, one.email)
+  const slow = new pg.Client({ connectionString: databaseUrl })
+  await slow.connect()
+  await slow.query('BEGIN')
+  const { rows } = await slow.query('SELECT number FROM customer WHERE id = $1', [one.id])
+  await slow.query(
+    `SELECT * FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['slow'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
+       ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[7], '{"n":0}')`,
+    [rows[0].number, delivery(one.id).receiptId],
+  )
+  const writers = [here, there].map(({ store }, writer) =>
+    store.deliveries.deliver(delivery(one.id, { orderId: `fast${writer}` })),
+  )
+  // They have tried, and stand behind it.
+  await expect
+    .poll(() =>
+      runSql(
+        databaseUrl,
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'",
+      ),
+    )
+    .toHaveLength(2)
+  const waiting = ask(there, bearer, '?wait=30')
+  await slow.query('COMMIT')
+  await slow.end()
+  await Promise.all(writers)
+  const items = (await waiting).json().data.items
+  const { cursor } = (await ask(there, bearer)).json().data
+  expect(items[0]).toMatchObject({ OrderID: 'slow' })
+  const all = (await ask(here, bearer)).json().data.items.map(({ OrderID }: Item) => OrderID)
+  expect(all.toSorted()).toEqual(['fast0', 'fast1', 'slow'])
+  expect((await ask(there, bearer, `?after=${cursor}`)).json().data.items).toEqual([])
 })
 
 it('a token that expires ends its stream', async () => {
