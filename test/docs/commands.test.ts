@@ -1,0 +1,157 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import { type Block, commandBlocks, shapeOf } from '../support/doc-blocks.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { type ServerProcess, startServer, teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const PAGES = globSync(['*.md', 'docs/*.md', 'deploy/**/*.md', 'examples/*.md'], { cwd: ROOT }).toSorted()
+const CHECKED_OUT = ['bin', 'deploy', 'examples', 'node_modules', 'package.json', 'src', 'tools']
+const EMAIL = 'shop@example.com'
+
+const EVERYWHERE = ['psql', 'openssl', 'curl']
+const isMissing = (program: string): boolean => spawnSync(program, ['--version']).error !== undefined
+/** Needs more than a test may ask for; the `teslim` commands that it would run in a container are run here, on a store of their own. */
+const STAND_IN = `#!/bin/sh
+while [ $# -gt 0 ]; do
+  if [ "$1 $2" = 'node bin/teslim.js' ]; then
+    shift 2
+    DATABASE_URL=sqlite:$(mktemp -d -p .)/teslim.db exec node bin/teslim.js "$@"
+  fi
+  shift
+done
+`
+
+/** A folder that looks like a checkout, with a server in it and somebody who has delivered. */
+async function makeStage() {
+  const cwd = tempFolder()
+  for (const name of CHECKED_OUT) symlinkSync(join(ROOT, name), join(cwd, name))
+  const programs = join(cwd, 'programs')
+  mkdirSync(programs)
+  for (const program of ['docker', 'kubectl', ...EVERYWHERE.filter(isMissing)]) {
+    writeFileSync(join(programs, program), STAND_IN)
+    chmodSync(join(programs, program), 0o755)
+  }
+  const server = await startServer({ cwd }, afterAll)
+  const env: Record<string, string> = {
+    PATH: `${programs}:${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
+    HOME: cwd,
+    // npx finds this package without asking anybody.
+    npm_config_offline: 'true',
+  }
+  const databaseUrl = await newDatabase(inject('postgresUrl'))
+  await teslim(['migrate'], { cwd, env: { DATABASE_URL: databaseUrl } })
+  return { cwd, env, databaseUrl, copyUrl: await newDatabase(inject('postgresUrl')), server }
+}
+
+/** What stands in a page for what only its reader has. */
+type Known = Record<string, string>
+
+const learn = (printed: string): Known => ({
+  ...found('THE-PASSWORD', /password +(\S+)/.exec(printed)),
+  ...found('THE-KEY', /(tsl_\w+)/.exec(printed)),
+  ...found('$TOKEN', /"Token":"([^"]+)"/.exec(printed)),
+})
+const found = (name: string, match: RegExpExecArray | null): Known =>
+  match?.[1] === undefined ? {} : { [name]: match[1] }
+
+async function fillIn({ cwd, server }: { cwd: string; server: ServerProcess }): Promise<Known> {
+  const cli = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd })).stdout)
+  const { password } = await cli('customer', 'add', '--email', EMAIL, '--api', '--allow', '*', '--generate')
+  const { id, key } = await cli('key', 'issue', '--customer', EMAIL, '--label', 'erp')
+  const post = async (path: string, body: object, headers = {}) => {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    }
+    return ((await (await fetch(server.url + path, init)).json()) as { data: Record<string, string> }).data
+  }
+  const { Token = '' } = await post('/Login/Customer/Api/Verify', { Email: EMAIL, Password: password })
+  const { ReceiptID = '' } = await post('/Purchase/update', { OrderID: 'PO-1', Status: 2 }, { ApiKey: key })
+  const [line = ''] = (await teslim(['delivery', 'export'], { cwd })).stdout.split('\n')
+  return {
+    KEYID: id,
+    'THE-KEY': key,
+    'THE-PASSWORD': password,
+    RECEIPTID: ReceiptID,
+    CURSOR: JSON.parse(line).Cursor,
+    WHO: EMAIL,
+    $TOKEN: Token,
+  }
+}
+
+/** Every program that is not at hand, and what only installs, is run elsewhere: .ci/run installs and tests. */
+const withoutInstalling = (commands: string): string => commands.replaceAll(/npm (ci|test|run check)\b( && )?/g, '')
+const SERVES = /(?:npm start|serve)\s*$/
+
+type Stage = Awaited<ReturnType<typeof makeStage>>
+
+function commandsOf({ text: commands }: Block, stage: Stage, known: Known): string {
+  const { cwd, server, copyUrl } = stage
+  const places = {
+    'http://127.0.0.1:3000': server.url,
+    'postgres://teslim:PASSWORD@db.internal/teslim': copyUrl,
+    '/opt/teslim': ROOT.replace(/\/$/, ''),
+    '/srv/teslim': cwd,
+    '/etc/teslim': cwd,
+    ...known,
+  }
+  return Object.entries(places).reduce(
+    (all, [place, value]) => all.replaceAll(place, value),
+    withoutInstalling(commands),
+  )
+}
+
+async function runBlock(block: Block, stage: Stage, known: Known) {
+  const { cwd, env, databaseUrl } = stage
+  const child = spawn('sh', ['-euc', commandsOf(block, stage, known)], {
+    cwd,
+    env: { ...env, PORT: '0', ...(block.text.includes('psql') && { DATABASE_URL: databaseUrl }) },
+    // A group, so that a server ends together with the shell that started it.
+    detached: true,
+  })
+  let printed = ''
+  let listened = false
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    printed += chunk
+    if (listened || !SERVES.test(block.text) || !printed.includes('listening on http')) return
+    listened = true
+    process.kill(-Number(child.pid), 'SIGTERM')
+  })
+  const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  return { status: listened ? 0 : status, printed, stderr }
+}
+
+const pages = PAGES.map((page) => ({ page, blocks: commandBlocks(page) })).filter(({ blocks }) => blocks.length > 0)
+
+console.info('docker and kubectl are not run; in the pages that name them only the teslim commands are')
+for (const program of EVERYWHERE.filter(isMissing))
+  console.info(`${program} is not installed: in the pages it is not run`)
+
+it('the pages have commands', () => {
+  expect(pages.map(({ page }) => page)).toEqual(expect.arrayContaining(['README.md', 'docs/operations.md']))
+})
+
+describe.each(pages)('the commands in $page', ({ page, blocks }) => {
+  it('work as they are written, in their order, and print what the page says', async () => {
+    const stage = await makeStage()
+    // The README makes everything that it needs itself.
+    const known = page === 'README.md' ? {} : await fillIn(stage)
+    for (const block of blocks) {
+      const { status, printed, stderr } = await runBlock(block, stage, known)
+      const where = `${block.page}:${block.line}: ${printed}${stderr}`
+      expect(status, where).toBe(0)
+      Object.assign(known, learn(printed))
+      if (block.output !== undefined) {
+        expect(shapeOf(JSON.parse(printed)), where).toEqual(shapeOf(JSON.parse(block.output)))
+      } else if (block.text.includes('curl')) expect(JSON.parse(printed), where).toMatchObject({ success: true })
+    }
+  }, 120_000)
+})

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+
+export interface Block {
+  readonly page: string
+  /** Where it begins in the page. */
+  readonly line: number
+  readonly text: string
+  /** What the page says that it prints, where it says so right after it. */
+  readonly output: string | undefined
+}
+
+const root = new URL('../../', import.meta.url)
+
+/** What a page tells its reader to type, in the order of the page. */
+export function commandBlocks(page: string): Block[] {
+  const text = readFileSync(new URL(page, root), 'utf8')
+  const fences = Array.from(text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm), (match) => ({
+    language: match[1],
+    text: match[2] ?? '',
+    from: match.index,
+    to: match.index + match[0].length,
+  }))
+  return fences.flatMap(({ language, text: commands, from, to }, index) => {
+    if (language !== 'sh') return []
+    const next = fences[index + 1]
+    const isOutput = next?.language === 'json' && text.slice(to, next.from).trim() === ''
+    const line = text.slice(0, from).split('\n').length
+    return [{ page, line, text: commands, output: isOutput ? next.text : undefined }]
+  })
+}
+
+/** JSON with every value replaced by what kind it is, so that two answers to the same request are equal. */
+export const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(shapeOf)
+  if (value === null || typeof value !== 'object') return value === null ? null : typeof value
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shapeOf(part)]))
+}
