@@ -1,6 +1,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
+import { docsPlugin } from '#src/docs/docs.plugin.ts'
 import { installBodyReading } from '#src/http/body-reading.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
@@ -45,6 +46,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   if (observer) await app.register(observer)
 
   app.register(healthPlugin, { store })
+  app.register(docsPlugin, { config })
   app.register(tokenPlugin, { config, store, clock, random })
   app.register(loginPlugin, { config, customers: store.customers })
   app.register(customerPlugin, { store, clock })

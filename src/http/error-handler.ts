@@ -7,7 +7,7 @@ import { requestId } from './request-id.ts'
 import { commonHeaders } from './response-headers.ts'
 
 /** The one place where the kind of an error becomes a status. */
-const STATUS: Record<ErrorKind, number> = {
+export const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
   unauthenticated: 401,
   forbidden: 403,

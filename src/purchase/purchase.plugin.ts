@@ -10,8 +10,9 @@ import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import { createDeliveryReader } from './delivery-body.ts'
+import { purchaseErrors } from './purchase.errors.ts'
 import { createDeliver, type IncomingDelivery } from './purchase.rule.ts'
-import { PurchaseBodySchema, PurchaseHeadersSchema, ReceiptSchema } from './purchase.schema.ts'
+import { PurchaseBodySchema, PurchaseHeadersSchema, purchaseExamples, ReceiptSchema } from './purchase.schema.ts'
 import { createSupplierAccess, type Supplier } from './supplier-access.ts'
 
 declare module 'fastify' {
@@ -58,6 +59,9 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     operationId: 'purchaseUpdate',
     tags: ['Purchase'],
     description: 'Delivers a purchase order. It is answered once the delivery is durable. Any Content-Type is taken.',
+    security: [{ ApiKey: [] }, { ApiKey: [], bearer: [] }],
+    errors: [purchaseErrors],
+    bodyExamples: purchaseExamples,
     headers: PurchaseHeadersSchema,
     body: PurchaseBodySchema,
     response: {
