@@ -167,7 +167,10 @@ function invalidExample({ requestBody, parameters = [] }: Operation): Example | 
   const place = { header: 'headers', query: 'querystring', path: 'params' }[parameter?.in ?? ''] ?? ''
   const problem = field
     ? { path: `/${field}`, message: 'is required' }
-    : { path: `${place}/${parameter?.name.toLowerCase()}`, message: 'is not of the form this field has' }
+    : {
+        path: `${place}/${place === 'headers' ? parameter?.name.toLowerCase() : parameter?.name}`,
+        message: 'is not of the form this field has',
+      }
   if (field === undefined && parameter === undefined) return undefined
   const message = `The request is not valid: ${problem.path} ${problem.message}.`
   const value = {

@@ -17,8 +17,8 @@ export interface RouteSchema {
   readonly params?: object
   readonly headers?: object
   readonly response?: Readonly<Record<string, unknown>>
-  /** Registries whose errors it may answer with, at those of their statuses that it declares; else its room's. */
-  readonly errors?: readonly Registry[]
+  /** What it may answer with, at the statuses that it declares: registries, or codes of other rooms. Else all of its room. */
+  readonly errors?: readonly (Registry | string)[]
   readonly bodyExamples?: Readonly<Record<string, { summary: string; value: unknown }>>
 }
 
@@ -74,20 +74,27 @@ export const securityOf = ({ security, response = {} }: RouteSchema) =>
 export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
   const declared = new Set(Object.keys(route.response ?? {}).map(Number))
   const isDeclared = ({ kind }: ErrorDefinition): boolean => declared.has(STATUS[kind])
-  const room = rooms.get(route.tags?.[0]?.toLowerCase() ?? '')
-  const own = route.errors ?? (room ? [room] : [])
+  const own = route.errors ?? [rooms.get(route.tags?.[0]?.toLowerCase() ?? '') ?? {}]
   const shell = Object.entries(httpErrors as Registry).filter(([name, definition]) => {
     return CONCERNS[name as keyof typeof httpErrors]?.(route) ?? isDeclared(definition)
   })
   const definitions = [
     ...shell.map(([, definition]) => definition),
-    ...own.flatMap((registry) => Object.values(registry)).filter(isDeclared),
+    ...own.flatMap(definitionsOf).filter(isDeclared),
     ...(withToken(route) ? Object.values(tokenErrors) : []),
     ...Object.values(storeAnswers).filter(isDeclared),
   ]
   const byStatus = Map.groupBy(definitions, ({ kind }) => STATUS[kind])
   const sorted = [...byStatus].sort(([first], [second]) => first - second)
   return new Map(sorted.map(([status, some]) => [status, withoutRepeats(some)]))
+}
+
+function definitionsOf(named: Registry | string): ErrorDefinition[] {
+  if (typeof named !== 'string') return Object.values(named)
+  const all = [...rooms.values()].flatMap((registry) => Object.values(registry))
+  const found = all.find(({ code }) => code === named)
+  if (found === undefined) throw new Error(`no registry has the error ${named}`)
+  return [found]
 }
 
 const withoutRepeats = (definitions: readonly ErrorDefinition[]): ErrorDefinition[] =>

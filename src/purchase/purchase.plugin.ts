@@ -10,7 +10,6 @@ import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import { createDeliveryReader } from './delivery-body.ts'
-import { purchaseErrors } from './purchase.errors.ts'
 import { createDeliver, type IncomingDelivery } from './purchase.rule.ts'
 import { PurchaseBodySchema, PurchaseHeadersSchema, purchaseExamples, ReceiptSchema } from './purchase.schema.ts'
 import { createSupplierAccess, type Supplier } from './supplier-access.ts'
@@ -60,7 +59,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     tags: ['Purchase'],
     description: 'Delivers a purchase order. It is answered once the delivery is durable. Any Content-Type is taken.',
     security: [{ ApiKey: [] }, { ApiKey: [], bearer: [] }],
-    errors: [purchaseErrors],
+    errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'TOKEN_FOREIGN', 'PRODUCT_NOT_AUTHORIZED'],
     bodyExamples: purchaseExamples,
     headers: PurchaseHeadersSchema,
     body: PurchaseBodySchema,

@@ -13,19 +13,23 @@ ajv.addSchema(published, 'contract')
 const checks = new Map<string, ValidateFunction | undefined>()
 
 /** What is wrong with a JSON answer by openapi.yaml. Where that knows no such operation, a refusal must still be one. */
-export function contractViolation(method: string, path: string, status: number, body: unknown): string | undefined {
+export function contractViolation(method: string, route: string, status: number, body: unknown): string | undefined {
+  const path = route.replaceAll(/:(\w+)/g, '{$1}')
   const operation = published.paths[path]?.[method.toLowerCase()]
   const answer = operation?.responses[status]
   if (operation && !answer) return `${method} ${path}: status ${status} is not in the contract`
   if (answer ? answer.content['application/json'] === undefined : status < 400) return undefined
   const inAnswer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema']
   const steps = answer ? inAnswer : ['components', 'schemas', 'Failure']
-  const pointer = steps.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1')).join('/')
+  const pointer = steps.map(asStep).join('/')
   if (!checks.has(pointer)) checks.set(pointer, ajv.getSchema(`contract#/${pointer}`))
   const check = checks.get(pointer)
   if (check?.(body)) return undefined
   return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
+
+const asStep = (step: string | number): string =>
+  encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1'))
 
 const problems = (errors: ErrorObject[] | null | undefined): string =>
   (errors ?? [])

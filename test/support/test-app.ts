@@ -85,7 +85,9 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
 function contractObserver({ loginAnswer, loginEmailField }: Config) {
   const violations: string[] = []
   const spelledOtherwise = loginAnswer !== 'contract' || loginEmailField !== 'Email'
-  afterAll(() => expect(violations, 'answers that are not in openapi.yaml').toEqual([]))
+  afterAll(() =>
+    expect(violations, 'answers that are not in openapi.yaml; a route names its codes in `errors`').toEqual([]),
+  )
   return fastifyPlugin(async (app: FastifyInstance) => {
     app.addHook('onSend', async ({ method, routeOptions: { url = '' } }, reply, payload) => {
       const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
