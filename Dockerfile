@@ -22,6 +22,6 @@ RUN node tools/warm-cache.js
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "require(process.env.TESLIM_TLS_CERT ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.PORT || 3000, path: '/readyz', rejectUnauthorized: false }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/bin/teslim.js"]
 CMD ["serve"]

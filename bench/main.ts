@@ -4,11 +4,15 @@ import { parseArgs } from 'node:util'
 import { benchDeliveries } from './deliveries.ts'
 import { benchGrowth } from './growth.ts'
 import { findLoad } from './load.ts'
+import { benchLogin } from './login.ts'
 import { benchPostgres } from './postgres.ts'
+import { benchStorm } from './storm.ts'
 
 const { values } = parseArgs({
   options: {
     postgres: { type: 'boolean', default: false },
+    login: { type: 'boolean', default: false },
+    storm: { type: 'boolean', default: false },
     grow: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '8' },
@@ -37,7 +41,13 @@ const options = {
 }
 try {
   const load = await findLoad(folder)
-  const bench = values.grow ? benchGrowth : values.postgres ? benchPostgres : benchDeliveries
+  const chosen = [
+    values.grow && benchGrowth,
+    values.postgres && benchPostgres,
+    values.login && benchLogin,
+    values.storm && benchStorm,
+  ]
+  const bench = chosen.find((each) => each !== false) ?? benchDeliveries
   await bench(load, options)
 } finally {
   rmSync(folder, { recursive: true })

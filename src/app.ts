@@ -1,8 +1,10 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import type { Config } from '#src/config/load-config.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { docsPlugin } from '#src/docs/docs.plugin.ts'
 import { installBodyReading } from '#src/http/body-reading.ts'
+import { readCertificate } from '#src/http/certificate.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
 import { healthPlugin } from '#src/http/health.plugin.ts'
@@ -10,8 +12,10 @@ import { installNotFound } from '#src/http/not-found.ts'
 import { installRequestHooks } from '#src/http/request-hooks.ts'
 import { installRequestLog } from '#src/http/request-log.ts'
 import { serverOptions } from '#src/http/server-options.ts'
+import { installTls } from '#src/http/tls.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
+import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
 import type { Store } from '#src/store/store.ts'
@@ -34,9 +38,11 @@ export interface AppDependencies {
 /** The whole service, ready to listen. Closing it leaves the store open: whoever opened that closes it. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { config, store, clock, random, logger, writeInfo, observer } = dependencies
-  const app = Fastify(serverOptions(config, logger))
+  const certificate = readCertificate(config, clock.now())
+  const app = Fastify(serverOptions(config, logger, certificate))
   app.server.maxConnections = config.maxConnections
 
+  installTls(app, config, clock, certificate)
   installRequestLog(app, clock, writeInfo)
   installRequestHooks(app)
   installErrorHandler(app)
@@ -45,11 +51,13 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installSchemas(app)
   if (observer) await app.register(observer)
 
+  app.register(auditPlugin, { config, audit: store.audit, clock })
+  const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store })
   app.register(docsPlugin, { config })
-  app.register(tokenPlugin, { config, store, clock, random })
-  app.register(loginPlugin, { config, customers: store.customers })
-  app.register(customerPlugin, { store, clock })
+  app.register(tokenPlugin, { config, store, versions, clock, random })
+  app.register(loginPlugin, { config, store, clock, random })
+  app.register(customerPlugin, { store, versions, clock })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
 
   await app.ready()

@@ -1,6 +1,8 @@
 import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
+import { isatty } from 'node:tty'
 import type { App } from '#src/app.ts'
+import { cliActor } from '#src/cli/actor.ts'
 import type { CliContext, RunningServer } from '#src/cli/command.ts'
 import { runCli } from '#src/cli/run-cli.ts'
 import { readEnvFile } from '#src/config/env-file.ts'
@@ -15,6 +17,8 @@ const context: CliContext = {
   stdin: process.stdin,
   clock: systemClock,
   random: systemRandom,
+  columns: process.stdout.columns,
+  actor: () => cliActor(process.env.SUDO_USER),
   out: (text) => void process.stdout.write(`${text}\n`),
   err: (text) => void process.stderr.write(`${text}\n`),
   progress: (text) => {
@@ -28,21 +32,23 @@ async function startServer(config: Config, store: Store): Promise<RunningServer>
   // Loaded here because the other commands start in half the time without it.
   const { buildApp } = await import('#src/app.ts')
   const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel)
-  process.on('exit', flushNow)
+  process.prependListener('exit', flushNow)
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'unhandled rejection')
     process.exit(1)
   })
   const app = await buildApp({ config, store, clock: systemClock, random: systemRandom, logger, writeInfo })
   const { address: host, port } = await listenOn(app, config)
-  const url = `http://${reachableHost(host)}:${port}`
+  const { url, curlOptions } = reach(app, host, port)
 
   const { promise: signalled, resolve: signal } = Promise.withResolvers<string>()
   onFirstSignal(signal)
+  onHangUp(app, signal)
   const stopped = signalled.then(async (reason) => {
     logger.info({ signal: reason }, 'stopping: no new connections, requests in flight finish')
     const cutOff = setTimeout(() => {
       logger.warn('requests still in flight are cut off')
+      app.tls?.cutOff()
       app.server.closeAllConnections()
     }, config.shutdownSeconds * 900)
     setTimeout(() => process.exit(1), config.shutdownSeconds * 1000).unref()
@@ -59,7 +65,7 @@ async function startServer(config: Config, store: Store): Promise<RunningServer>
     signal('none')
     return stopped
   }
-  return { url, warn: (message) => logger.warn(message), stop, stopped }
+  return { url, curlOptions, warn: (message) => logger.warn(message), stop, stopped }
 }
 
 /** `npm start` passes a terminal's Ctrl-C on to a process that the terminal has told already: that is one signal. */
@@ -81,6 +87,16 @@ function onFirstSignal(then: (signal: string) => void): void {
   process.on('SIGINT', onSignal)
 }
 
+/** The end of the terminal that the server was started on, else a request to read the certificate anew. */
+function onHangUp(app: App, stop: (signal: string) => void): void {
+  const onTerminal = [0, 1, 2].some(isatty)
+  process.on('SIGHUP', () => {
+    if (onTerminal) stop('SIGHUP')
+    else if (app.tls) app.tls.reload()
+    else app.log.info('SIGHUP: there is no certificate to read anew, TESLIM_TLS_CERT is not set')
+  })
+}
+
 /** On one address only: given a name with two, Fastify would open a second server that no limit and no end reaches. */
 async function listenOn(app: App, { host, port }: Config): Promise<AddressInfo> {
   try {
@@ -99,10 +115,11 @@ async function listenOn(app: App, { host, port }: Config): Promise<AddressInfo> 
   }
 }
 
-/** The address as this machine reaches it, for a URL. */
-const reachableHost = (host: string): string => {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') ? `[${host}]` : host
+/** How this machine reaches it. */
+function reach({ tls }: App, address: string, port: number) {
+  const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return tls?.reach(host, port) ?? { url, curlOptions: '' }
 }
 
 // What could not be printed may have been a password that is shown once: never an exit status of 0.

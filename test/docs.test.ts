@@ -9,10 +9,14 @@ it('the README lists every command and every setting as it is', () => {
   expect(readme, 'run npm run openapi').toBe(readmeTables(readme))
 })
 
-it('the README links to nothing that is not there', () => {
-  const links = Array.from(readme.matchAll(/\]\((?!https?:)([^)#]+)/g), ([, link = '']) => link)
-  expect(links.filter((link) => !existsSync(new URL(link, root)))).toEqual([])
-})
+it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'])(
+  '%s links to nothing that is not there',
+  (page) => {
+    const text = readFileSync(new URL(page, root), 'utf8')
+    const links = Array.from(text.matchAll(/\]\((?!https?:)([^)#]+)/g), ([, link = '']) => link)
+    expect(links.filter((link) => !existsSync(new URL(link, root)))).toEqual([])
+  },
+)
 
 it('the container copies only what there is, and leaves nothing out that the service loads', () => {
   const dockerfile = readFileSync(new URL('Dockerfile', root), 'utf8')

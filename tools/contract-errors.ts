@@ -33,6 +33,9 @@ const validated = ({ body, querystring, params, headers }: RouteSchema): boolean
 const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => boolean>> = {
   badRequest: always,
   hostCount: always,
+  hostMalformed: always,
+  httpVersion: always,
+  transferEncoding: always,
   expectation: always,
   requestTimeout: always,
   contentEncoding: always,
@@ -51,6 +54,9 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   // Of an address or a method that no operation has.
   notFound: never,
   methodNotAllowed: never,
+  noTunnel: never,
+  // Of operators' commands.
+  certificateUnusable: never,
 }
 
 /** Of the store, but for what ends a start. */

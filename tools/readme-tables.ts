@@ -14,7 +14,7 @@ function commandTable(): string {
 function settingsTable(): string {
   const rows = (Object.values(settings) as Setting[]).map(({ variable, schema }) => [
     `\`${variable}\``,
-    `\`${schema.default}\``,
+    schema.default === '' ? 'none' : `\`${schema.default}\``,
     allowed(schema),
     schema.description ?? '',
   ])

@@ -1,3 +1,4 @@
+import { auditList } from './audit-list.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
 import { copy } from './copy.ts'
@@ -9,11 +10,17 @@ import { customerEnable } from './customer-enable.ts'
 import { customerList } from './customer-list.ts'
 import { customerSetPassword } from './customer-set-password.ts'
 import { customerShow } from './customer-show.ts'
+import { doctor } from './doctor.ts'
 import { keyIssue } from './key-issue.ts'
 import { keyList } from './key-list.ts'
 import { keyRevoke } from './key-revoke.ts'
+import { keyRotate } from './key-rotate.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
+import { signingKeyList } from './signing-key-list.ts'
+import { signingKeyRewrap } from './signing-key-rewrap.ts'
+import { signingKeyRotate } from './signing-key-rotate.ts'
+import { tokenRevoke } from './token-revoke.ts'
 
 /** Every command there is; the help is printed from it. */
 export const commands: readonly Command[] = [
@@ -21,6 +28,7 @@ export const commands: readonly Command[] = [
   migrate,
   copy,
   config,
+  doctor,
   customerAdd,
   customerList,
   customerShow,
@@ -31,5 +39,11 @@ export const commands: readonly Command[] = [
   customerDisallow,
   keyIssue,
   keyList,
+  keyRotate,
   keyRevoke,
+  auditList,
+  tokenRevoke,
+  signingKeyList,
+  signingKeyRotate,
+  signingKeyRewrap,
 ]

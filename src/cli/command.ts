@@ -37,6 +37,10 @@ export interface CliContext {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly clock: Clock
   readonly random: Random
+  /** Characters in a line of the terminal; undefined where there is none. */
+  readonly columns: number | undefined
+  /** Who types, for the audit log. */
+  actor(): string
   out(text: string): void
   err(text: string): void
   /** Shown on a terminal in place of what was shown before; nothing elsewhere. */
@@ -48,6 +52,8 @@ export interface CliContext {
 export interface RunningServer {
   /** Where it can be reached from this machine. */
   readonly url: string
+  /** What curl needs besides that address, with a space before. */
+  readonly curlOptions: string
   warn(message: string): void
   /** Stops it as a signal would. */
   stop(): Promise<number>

@@ -1,6 +1,6 @@
-import { parseDuration } from '#src/lib/duration.ts'
-import { type Command, Misuse } from './command.ts'
-import { keyJson } from './show-key.ts'
+import type { Command } from './command.ts'
+import { keyJson, validity } from './show-key.ts'
+import { readLifetime } from './time-input.ts'
 import { withAccounts } from './with-accounts.ts'
 
 export const keyIssue: Command = {
@@ -25,14 +25,6 @@ export const keyIssue: Command = {
       context.out(JSON.stringify({ id, key, ...rest }))
       return
     }
-    const until = rest.expiresAt === null ? 'until it is revoked' : `until ${rest.expiresAt}`
-    context.out(`${key}\n  shown this once; valid ${until}; to revoke it: teslim key revoke ${id}`)
+    context.out(`${key}\n  shown this once; ${validity(view)}; to revoke it: teslim key revoke ${id}`)
   },
-}
-
-function readLifetime(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const lifetime = parseDuration(text)
-  if (!lifetime) throw new Misuse(`--expires takes a time such as 90d, 24h or 30m, not "${text}"`)
-  return lifetime
 }

@@ -22,7 +22,7 @@ export async function readPassword(input: Input, context: CliContext): Promise<P
     if (fromStdin) throw new Misuse('--password-stdin and --generate exclude each other')
     return { password: randomText(GENERATED_LENGTH, context.random), generated: true }
   }
-  if (fromStdin) return { password: decode(await readAll(context.stdin)), generated: false }
+  if (fromStdin) return { password: await readSecretText('password', context), generated: false }
   if (!context.stdin.isTTY)
     throw new Misuse('a password is needed: --password-stdin, --generate, or a terminal to ask on')
   const password = await ask('Password: ', context)
@@ -33,23 +33,25 @@ export async function readPassword(input: Input, context: CliContext): Promise<P
 /** Far more than a password may have; whoever pipes in a disk is told so before it is read. */
 const MOST_BYTES = 4096
 
-async function readAll(stdin: Readable): Promise<Buffer> {
+/** A secret from stdin, without one newline at its end. `what` it is, for errors. */
+export async function readSecretText(what: string, { stdin }: CliContext): Promise<string> {
+  const bytes = await readAll(stdin, what)
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes).replace(/\r?\n$/, '')
+  } catch {
+    throw new Misuse(`the ${what} on stdin is not valid UTF-8`)
+  }
+}
+
+async function readAll(stdin: Readable, what: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stdin) {
     chunks.push(chunk)
     length += chunk.length
-    if (length > MOST_BYTES) throw new Misuse(`the password on stdin is longer than ${MOST_BYTES} bytes`)
+    if (length > MOST_BYTES) throw new Misuse(`the ${what} on stdin is longer than ${MOST_BYTES} bytes`)
   }
   return Buffer.concat(chunks)
-}
-
-function decode(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes).replace(/\r?\n$/, '')
-  } catch {
-    throw new Misuse('the password on stdin is not valid UTF-8')
-  }
 }
 
 /** Asks without showing what is typed. */

@@ -8,19 +8,20 @@ import { accountRules } from './with-accounts.ts'
 export const serve: Command = {
   name: 'serve',
   about: 'Serve the API until told to stop; this is what npm start does',
-  async run(_input, { loadConfig, clock, random, out, startServer }) {
+  async run(_input, context) {
+    const { loadConfig, clock, random, out, startServer } = context
     const { config } = loadConfig()
     const { store } = await openStore(config, clock.now())
     let server: RunningServer | undefined
     try {
       server = await startServer(config, store)
-      const { customers, apiKeys } = accountRules(store, { clock, random })
+      const { customers, apiKeys } = accountRules(store, context)
       // Only once the port is ours: a start that fails must not use up a password that is shown once.
       if (await customers.isEmpty()) {
         if (config.environment.toLowerCase() === 'production') server.warn(`no customer yet, add one: ${ADD_ONE}`)
         else {
           const sandbox = await addSandbox(customers, apiKeys, random).catch(unlessMadeMeanwhile)
-          if (sandbox) out(welcome(server.url, sandbox, config.loginEmailField))
+          if (sandbox) out(welcome(server, sandbox, config.loginEmailField))
         }
       }
       return await server.stopped
@@ -41,7 +42,11 @@ function unlessMadeMeanwhile(error: unknown): undefined {
 
 const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'
 
-function welcome(url: string, { email, password, apiKey }: Sandbox, emailField: string): string {
+function welcome(
+  { url, curlOptions }: RunningServer,
+  { email, password, apiKey }: Sandbox,
+  emailField: string,
+): string {
   const body = JSON.stringify({ [emailField]: email, Password: password })
   return `
 teslim listens on ${url}
@@ -54,10 +59,10 @@ The store is empty, so a sandbox customer was made. Password and key are shown t
 
 Log in and get a token:
 
-  curl -s ${url}/Login/Customer/Api/Verify -H 'Content-Type: application/json' -d '${body}'
+  curl -s${curlOptions} ${url}/Login/Customer/Api/Verify -H 'Content-Type: application/json' -d '${body}'
 
 Deliver a purchase order:
 
-  curl -s ${url}/Purchase/update -H 'ApiKey: ${apiKey}' -d '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
+  curl -s${curlOptions} ${url}/Purchase/update -H 'ApiKey: ${apiKey}' -d '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 `
 }

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { nearest } from '#src/lib/nearest.ts'
+import { readSecretFiles } from './secret-file.ts'
 import { type Setting, type SettingName, settings } from './settings.ts'
 
 export type Config = { readonly [Name in SettingName]: Static<(typeof settings)[Name]['schema']> }
@@ -42,8 +43,18 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
     config[name] = value
     sources[name] = source
   }
+  problems.push(...readSecretFiles(config, sources))
+  problems.push(...halfPairs(config))
   if (problems.length > 0) throw new ConfigError(problems)
   return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'] }
+}
+
+/** What is set without what it needs. */
+function halfPairs({ tlsCertificateFile, tlsKeyFile }: Record<string, unknown>): string[] {
+  if ((tlsCertificateFile === '') === (tlsKeyFile === '')) return []
+  const [missing, given] =
+    tlsKeyFile === '' ? ['TESLIM_TLS_KEY', 'TESLIM_TLS_CERT'] : ['TESLIM_TLS_CERT', 'TESLIM_TLS_KEY']
+  return [`${missing}: leaving it out is not allowed, it must be set where ${given} is`]
 }
 
 function read(schema: TSchema, written: string): unknown {

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { TRUSTED_PROXIES } from './trusted-proxies.ts'
 
 export interface Setting<Schema extends TSchema = TSchema> {
   readonly variable: string
@@ -35,12 +36,40 @@ const ALLOWED_POINTERS = 'JSON Pointers separated by commas, such as /OrderID,/O
 export const maskUrlPassword = (url: string): string =>
   url.replace(/(:\/\/[^/@]*?:)[^@]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
 
+const maskAll = (value: string): string => (value === '' ? '' : '***')
+
+const secret = (description: string) => text('', '^(?:|[^]{16,})$', 'at least 16 characters', description)
+
+const file = (description: string) => text('', '', 'the path of a file', description)
+
 /** Every setting there is, in the order in which the README lists them. */
 export const settings = {
   port: setting('PORT', whole(3000, 0, 65535, 'Port to listen on; 0 takes any free one.')),
   host: setting(
     'HOST',
     text('127.0.0.1', '^[A-Za-z0-9.:_%-]+$', 'a host name or address', 'Address to listen on; `0.0.0.0` for all.'),
+  ),
+  trustProxy: setting(
+    'TESLIM_TRUST_PROXY',
+    Type.String({
+      default: 'off',
+      format: TRUSTED_PROXIES,
+      allowed: 'off, or addresses, networks such as 10.0.0.0/8, and loopback, separated by commas',
+      description: 'Proxies whose `X-Forwarded-For` names the client; without it everybody behind one has its address.',
+    }),
+  ),
+  tlsCertificateFile: setting(
+    'TESLIM_TLS_CERT',
+    text(
+      '',
+      '^[^\\0]*$',
+      'the path of a PEM file',
+      'Serve HTTPS with this certificate and its chain; read anew on SIGHUP. Needs `TESLIM_TLS_KEY`.',
+    ),
+  ),
+  tlsKeyFile: setting(
+    'TESLIM_TLS_KEY',
+    text('', '^[^\\0]*$', 'the path of a PEM file', 'The private key of that certificate, without a passphrase.'),
   ),
   databaseUrl: setting(
     'DATABASE_URL',
@@ -92,6 +121,23 @@ export const settings = {
       'Spelling in the login answer: `Token` and `Expiration`, `token` and `expiration`, or both.',
     ),
   ),
+  loginMemorySeconds: setting(
+    'TESLIM_LOGIN_MEMORY',
+    whole(
+      300,
+      0,
+      86_400,
+      'Seconds a password is recognised after it was verified, without being hashed again; 0 is not.',
+    ),
+  ),
+  hashConcurrency: setting(
+    'TESLIM_HASH_CONCURRENCY',
+    whole(0, 0, 1024, 'Passwords hashed at once; 0 is one for each core but one, and one at least.'),
+  ),
+  hashQueue: setting(
+    'TESLIM_HASH_QUEUE',
+    whole(32, 0, 100_000, 'Logins that may wait for a password to be hashed; beyond that 503.'),
+  ),
   tokenTtlSeconds: setting('TESLIM_TOKEN_TTL', whole(3600, 1, 31_536_000, 'Lifetime of an access token, in seconds.')),
   tokenAlgorithm: setting('TESLIM_TOKEN_ALGORITHM', choice(['ES256', 'EdDSA'], 'Signature of access tokens.')),
   tokenIssuer: setting(
@@ -102,6 +148,25 @@ export const settings = {
     'TESLIM_TOKEN_AUDIENCE',
     text('teslim', '^[\\x21-\\x7e]{1,255}$', '1 to 255 visible ASCII characters', '`aud` of access tokens.'),
   ),
+  signingKeyDays: setting(
+    'TESLIM_SIGNING_KEY_DAYS',
+    whole(90, 0, 3650, 'Days after which a new key signs access tokens; 0 for never by itself.'),
+  ),
+  secret: setting(
+    'TESLIM_SECRET',
+    secret('What signing keys are encrypted with in the store; not set, they are stored in the clear.'),
+    maskAll,
+  ),
+  secretFile: setting(
+    'TESLIM_SECRET_FILE',
+    file('A file that holds it instead, as text; one newline at its end is dropped.'),
+  ),
+  formerSecret: setting(
+    'TESLIM_SECRET_OLD',
+    secret('The secret before, after a change and until `teslim signing-key rewrap` was run.'),
+    maskAll,
+  ),
+  formerSecretFile: setting('TESLIM_SECRET_OLD_FILE', file('A file that holds that one instead.')),
   purchaseBearer: setting(
     'TESLIM_PURCHASE_BEARER',
     choice(['optional', 'required', 'ignored'], 'Whether a delivery must, may or need not carry a bearer token too.'),
@@ -125,6 +190,14 @@ export const settings = {
     ),
   ),
   idempotencyDays: setting('TESLIM_IDEMPOTENCY_DAYS', whole(7, 1, 3650, 'Days an `Idempotency-Key` is remembered.')),
+  rateLimit: setting(
+    'TESLIM_RATE_LIMIT',
+    whole(0, 0, 1_000_000, 'Deliveries a minute that each API key may make at each replica; 0 sets no limit.'),
+  ),
+  auditDays: setting(
+    'TESLIM_AUDIT_DAYS',
+    whole(400, 0, 36_500, 'Days that events stay in the audit log; 0 keeps them for ever.'),
+  ),
   queueDeliveries: setting(
     'TESLIM_QUEUE_DELIVERIES',
     whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; beyond that 503.'),

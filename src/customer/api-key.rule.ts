@@ -19,6 +19,8 @@ export type KeyState = 'live' | 'expired' | 'revoked'
 /** A key as operators see it: without its hash. */
 export interface ApiKeyView extends Omit<ApiKey, 'hash'> {
   readonly state: KeyState
+  /** Whether it is live, but not for much longer. */
+  readonly expiresSoon: boolean
   readonly lastUse: Pick<ApiKeyUse, 'usedAt' | 'address'> | null
 }
 
@@ -28,32 +30,71 @@ export interface IssuedKey {
   readonly key: string
 }
 
+export interface Rotation {
+  /** How long the old key works beside the new one. */
+  readonly overlapMilliseconds: number
+  /** Of the new key; that of the old one if not given. */
+  readonly lifetimeMilliseconds?: number | undefined
+}
+
+export interface RotatedKey extends IssuedKey {
+  /** The old key as it is now. */
+  readonly replaced: ApiKeyView
+}
+
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 const LONGEST_LABEL = 100
+const SOON_MILLISECONDS = 14 * 86_400_000
 
 /** What operators do with the keys of customers. */
 export function createApiKeys({ store, customers, clock, random }: ApiKeyDependencies) {
+  const find = async (id: string): Promise<ApiKey & { lastUse: ApiKeyUse | null }> => {
+    const key = (await store.apiKeys.list()).find((one) => one.id === id)
+    if (!key) throw new AppError(customerErrors.keyNotFound, { message: `There is no API key ${JSON.stringify(id)}.` })
+    return key
+  }
+
+  const make = (customerId: string, label: string, lifetimeMilliseconds: number | undefined) => {
+    const key = makeApiKey(random)
+    const now = clock.now()
+    const made: ApiKey = {
+      id: newId(now, random),
+      customerId,
+      hash: hashApiKey(key),
+      label,
+      createdAt: now,
+      expiresAt: lifetimeMilliseconds === undefined ? null : now + lifetimeMilliseconds,
+      revokedAt: null,
+      successorId: null,
+    }
+    return { made, issued: { view: toView({ ...made, lastUse: null }, now), key } }
+  }
+
   return {
     async issue(who: string, label: string, lifetimeMilliseconds?: number): Promise<IssuedKey> {
       if (label.length > LONGEST_LABEL || !label.isWellFormed() || /\p{Cc}/u.test(label)) {
         throw new AppError(customerErrors.labelInvalid)
       }
       const { id: customerId } = await customers.show(who)
-      const key = makeApiKey(random)
-      const now = clock.now()
-      const expiresAt = lifetimeMilliseconds === undefined ? null : now + lifetimeMilliseconds
-      const issued: ApiKey = {
-        id: newId(now, random),
-        customerId,
-        hash: hashApiKey(key),
-        label,
-        createdAt: now,
-        expiresAt,
-        revokedAt: null,
+      const { made, issued } = make(customerId, label, lifetimeMilliseconds)
+      await store.apiKeys.insert(made)
+      return issued
+    },
+
+    /** A new key of the same customer, label and lifetime; the old one ends with the overlap, or earlier by itself. */
+    async rotate(id: string, { overlapMilliseconds, lifetimeMilliseconds }: Rotation): Promise<RotatedKey> {
+      const old = await find(id)
+      refuseRotation(old, clock.now())
+      const lifetime = lifetimeMilliseconds ?? (old.expiresAt === null ? undefined : old.expiresAt - old.createdAt)
+      const { made, issued } = make(old.customerId, old.label, lifetime)
+      const now = made.createdAt
+      if (!(await store.apiKeys.rotate(id, made, { now, endsAt: now + overlapMilliseconds }))) {
+        // Between the two looks at it somebody else has revoked or rotated it.
+        refuseRotation(await find(id), clock.now())
+        throw new Error(`key ${id} could not be rotated`)
       }
-      await store.apiKeys.insert(issued)
-      return { view: toView({ ...issued, lastUse: null }, now), key }
+      return { ...issued, replaced: toView(await find(id), now) }
     },
 
     async list(who?: string): Promise<ApiKeyView[]> {
@@ -62,11 +103,8 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
     },
 
     async revoke(id: string): Promise<ApiKeyView> {
-      const found = await store.apiKeys.revoke(id, clock.now())
-      const key = found && (await store.apiKeys.list()).find((one) => one.id === id)
-      if (!key)
-        throw new AppError(customerErrors.keyNotFound, { message: `There is no API key ${JSON.stringify(id)}.` })
-      return toView(key, clock.now())
+      await store.apiKeys.revoke(id, clock.now())
+      return toView(await find(id), clock.now())
     },
   }
 }
@@ -80,5 +118,22 @@ export function keyState({ expiresAt, revokedAt }: ApiKey, now: number): KeyStat
 function toView(key: ApiKey & { lastUse: ApiKeyUse | null }, now: number): ApiKeyView {
   const { hash: _, lastUse, ...view } = key
   const use = lastUse && { usedAt: lastUse.usedAt, address: lastUse.address }
-  return { ...view, state: keyState(key, now), lastUse: use }
+  const state = keyState(key, now)
+  const expiresSoon = state === 'live' && key.expiresAt !== null && key.expiresAt - now <= SOON_MILLISECONDS
+  return { ...view, state, expiresSoon, lastUse: use }
+}
+
+function refuseRotation(key: ApiKey, now: number): void {
+  const { id, successorId } = key
+  if (successorId !== null) {
+    throw new AppError(customerErrors.keyRotated, {
+      message: `API key ${id} was rotated already: ${successorId} took its place. If that one is lost, revoke it and issue a new one.`,
+    })
+  }
+  const state = keyState(key, now)
+  if (state !== 'live') {
+    throw new AppError(customerErrors.keyEnded, {
+      message: `API key ${id} is ${state} and cannot be rotated: issue a new one.`,
+    })
+  }
 }

@@ -101,6 +101,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
     enable: (who: string) => change(who, ({ id }) => store.customers.enable(id)),
     disable: (who: string) => change(who, ({ id }) => store.customers.disable(id, afterEveryToken())),
+    /** Every token issued until now is refused from now on. */
+    revokeTokens: (who: string) => change(who, ({ id }) => store.customers.revokeTokens(id, afterEveryToken())),
     allow: (who: string, rules: readonly string[]) =>
       change(who, ({ id }) => store.customers.addAuthority(id, checkRules(rules))),
     disallow: (who: string, rules: readonly string[]) =>

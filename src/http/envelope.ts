@@ -35,6 +35,7 @@ const REASONS = {
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type',
   422: 'The request contradicts an earlier one',
+  429: 'Too many requests; come back after Retry-After seconds',
   500: 'A fault of the service',
   503: 'The service cannot store anything right now; come back after Retry-After seconds',
 } as const

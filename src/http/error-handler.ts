@@ -1,9 +1,6 @@
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
-import type { FastifyBaseLogger, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
-import { requestId } from './request-id.ts'
 import { commonHeaders } from './response-headers.ts'
 
 /** The one place where the kind of an error becomes a status. */
@@ -18,28 +15,46 @@ export const STATUS: Record<ErrorKind, number> = {
   'too-large': 413,
   unsupported: 415,
   unprocessable: 422,
+  throttled: 429,
   'headers-too-large': 431,
   internal: 500,
   unavailable: 503,
 }
 
+type RefusalListener = (request: FastifyRequest, error: AppError) => void
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Whoever wants to know of every request that a route refuses; the answer waits for nobody. */
+    onRefusal(listener: RefusalListener): void
+  }
+}
+
 export function installErrorHandler(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply))
+  const listeners: RefusalListener[] = []
+  app.decorate('onRefusal', (listener) => void listeners.push(listener))
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, listeners))
 }
 
 /** For what Fastify refuses before a route is found, such as an address that cannot be decoded. No hook has run. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(commonHeaders(request.id))
+  reply.headers({ ...commonHeaders(request.id), connection: 'close' })
   answerError(error, request, reply)
 }
 
-function answerError(thrown: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function answerError(
+  thrown: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  listeners: readonly RefusalListener[] = [],
+): FastifyReply {
   const error = thrown instanceof AppError ? thrown : fromFramework(thrown)
   const { problems, headers, reason, customerId, cause } = error.details
   const status = STATUS[error.kind]
   request.errorCode = error.code
   request.refusal = reason ?? null
   if (customerId !== undefined) request.customerId = customerId
+  for (const listener of listeners) listener(request, error)
   if (status >= 500) request.log.error({ requestId: request.id, err: cause ?? thrown }, 'request failed')
   if (status === 503) reply.header('retry-after', '1')
   if (error.challenge !== undefined) reply.header('www-authenticate', error.challenge)
@@ -49,7 +64,7 @@ function answerError(thrown: FastifyError, request: FastifyRequest, reply: Fasti
     .send(failure(error, request.id, problems))
 }
 
-const failure = (error: { code: string; message: string }, id: string, problems?: readonly Problem[]) => ({
+export const failure = (error: { code: string; message: string }, id: string, problems?: readonly Problem[]) => ({
   data: null,
   success: false,
   message: error.message,
@@ -100,34 +115,3 @@ const WORDS: Readonly<Record<string, ((params: Record<string, unknown>) => strin
   maxLength: ({ limit }) => `must have at most ${limit} characters`,
   pattern: () => 'is not of the form this field has',
 }
-
-const BROKEN: Readonly<Record<string, ErrorDefinition | undefined>> = {
-  HPE_HEADER_OVERFLOW: httpErrors.headersTooLarge,
-  ERR_HTTP_REQUEST_TIMEOUT: httpErrors.requestTimeout,
-}
-
-/** For bytes that Node's parser refuses: there is no request yet, so the answer is written by hand. */
-export const answerBrokenRequest =
-  (logger: FastifyBaseLogger) =>
-  (error: Error & { code?: string }, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy()
-      return
-    }
-    const definition = BROKEN[error.code ?? ''] ?? httpErrors.badRequest
-    const status = STATUS[definition.kind]
-    const id = requestId({ headers: {} })
-    const body = JSON.stringify(failure(definition, id))
-    const headers = {
-      ...commonHeaders(id),
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(body),
-      connection: 'close',
-    }
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-    logger.info(
-      { requestId: id, status, errorCode: definition.code, reason: error.code, address: socket.remoteAddress },
-      'broken request',
-    )
-  }

@@ -3,6 +3,22 @@ import type { ErrorDefinition } from '#src/lib/app-error.ts'
 export const httpErrors = {
   badRequest: { code: 'BAD_REQUEST', kind: 'invalid', message: 'The request is not valid HTTP.' },
   hostCount: { code: 'HOST_COUNT', kind: 'invalid', message: 'The request must carry exactly one Host header.' },
+  hostMalformed: {
+    code: 'HOST_MALFORMED',
+    kind: 'invalid',
+    message: 'The Host header is not a host name or address.',
+  },
+  httpVersion: {
+    code: 'HTTP_VERSION_NOT_SUPPORTED',
+    kind: 'invalid',
+    message: 'The request must be HTTP/1.1 or HTTP/1.0.',
+  },
+  transferEncoding: {
+    code: 'UNSUPPORTED_TRANSFER_ENCODING',
+    kind: 'invalid',
+    message: 'The Transfer-Encoding header may only be chunked, and only in HTTP/1.1.',
+  },
+  noTunnel: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This is no proxy: CONNECT is not taken.' },
   bodyMissing: { code: 'BODY_MISSING', kind: 'invalid', message: 'The request needs a JSON object as its body.' },
   bodyNotUtf8: { code: 'BODY_NOT_UTF8', kind: 'invalid', message: 'The body is not valid UTF-8.' },
   bodyNotJson: { code: 'BODY_NOT_JSON', kind: 'invalid', message: 'The body is not valid JSON.' },
@@ -47,7 +63,12 @@ export const httpErrors = {
   headersTooLarge: {
     code: 'HEADERS_TOO_LARGE',
     kind: 'headers-too-large',
-    message: 'The address and headers of the request are larger than 16 KiB.',
+    message: 'The address and headers of the request are larger than 16 KiB, or there are 1000 headers or more.',
+  },
+  certificateUnusable: {
+    code: 'CERTIFICATE_UNUSABLE',
+    kind: 'invalid',
+    message: 'The TLS certificate or its key cannot be used.',
   },
   internal: {
     code: 'INTERNAL',

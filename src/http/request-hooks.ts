@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { answerConnect } from './broken-request.ts'
 import { httpErrors } from './http.errors.ts'
 import { commonHeaders } from './response-headers.ts'
 
@@ -7,17 +9,38 @@ import { commonHeaders } from './response-headers.ts'
 export function installRequestHooks(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders(request.id))
-    const hosts = hostCount(request.raw.rawHeaders)
-    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) throw new AppError(httpErrors.hostCount)
-    const encoding = request.headers['content-encoding']
+    const { headers } = request
+    // Node drops what it has read together with a request that asks for an upgrade, maybe half of the next request.
+    if (headers.upgrade !== undefined) reply.header('connection', 'close')
+    const fault = framingFault(request.raw)
+    if (fault !== undefined) {
+      reply.header('connection', 'close')
+      throw new AppError(fault)
+    }
+    const encoding = headers['content-encoding']
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new AppError(httpErrors.contentEncoding)
-    const { expect } = request.headers
+    const { expect } = headers
     if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw new AppError(httpErrors.expectation)
     done()
   })
 
   // Node would answer an unknown expectation by itself, with 417 and no body.
   app.server.on('checkExpectation', (request, response) => void app.routing(request, response))
+  app.server.on('connect', answerConnect(app.log))
+}
+
+/** RFC 3986; empty where the address has no host. */
+const HOST = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/
+
+/** What Node's parser lets through, and another server on the way might read otherwise. */
+function framingFault({ httpVersion, headers, rawHeaders }: IncomingMessage): ErrorDefinition | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return httpErrors.httpVersion
+  const hosts = hostCount(rawHeaders)
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return httpErrors.hostCount
+  if (!HOST.test(headers.host ?? '')) return httpErrors.hostMalformed
+  const encoding = headers['transfer-encoding']
+  if (encoding === undefined || (encoding.toLowerCase() === 'chunked' && httpVersion === '1.1')) return undefined
+  return httpErrors.transferEncoding
 }
 
 /** Node keeps the first Host header and says nothing of a second. Names stand at even places. */

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import { noteAnswered } from './broken-request.ts'
+import { clientAddress } from './client-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,20 +19,25 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
   app.decorateRequest('refusal', null)
 
   app.addHook('onRequest', (request, reply, done) => {
+    // Read now: a connection that was cut off has no address any more.
+    const address = clientAddress(request)
     // "close" comes after the answer, and also when the client went away and there is none.
-    reply.raw.on('close', () => writeInfo(requestLine(request, reply, isoMilliseconds(clock.now()))))
+    reply.raw.on('close', () => {
+      writeInfo(requestLine(request, reply, address, isoMilliseconds(clock.now())))
+      noteAnswered(request.raw)
+    })
     done()
   })
 }
 
 /** Put together by hand: every delivery pays for it. Only the request id and the reason can need escaping. */
-function requestLine(request: FastifyRequest, reply: FastifyReply, time: string): string {
-  const { method, customerId, errorCode, refusal, ip } = request
+function requestLine(request: FastifyRequest, reply: FastifyReply, address: string, time: string): string {
+  const { method, customerId, errorCode, refusal } = request
   const route = request.routeOptions.url ?? null
   const duration = Math.round(reply.elapsedTime * 100) / 100
   const aborted = reply.raw.writableEnded ? '' : ',"aborted":true'
   const reason = refusal === null ? '' : `,"reason":${JSON.stringify(refusal)}`
-  return `{"level":30,"time":"${time}","requestId":${JSON.stringify(request.id)},"method":"${method}","route":${quoted(route)},"status":${reply.statusCode},"durationMs":${duration},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${ip}","msg":"request"}\n`
+  return `{"level":30,"time":"${time}","requestId":${JSON.stringify(request.id)},"method":"${method}","route":${quoted(route)},"status":${reply.statusCode},"durationMs":${duration},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${address}","msg":"request"}\n`
 }
 
 const quoted = (text: string | null): string => (text === null ? 'null' : `"${text}"`)

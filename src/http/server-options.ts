@@ -1,18 +1,32 @@
 import type { Server } from 'node:http'
 import { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import { answerBrokenRequest, answerFrameworkError } from './error-handler.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import type { Certificate } from './certificate.ts'
+import { answerFrameworkError } from './error-handler.ts'
 import { requestId } from './request-id.ts'
+import { secureContext } from './tls.ts'
 
 /** Every option of the server, the tests' included. Fastify's defaults coerce, drop fields and wait for ever. */
-export const serverOptions = (config: Config, logger: FastifyBaseLogger) =>
-  ({
+export const serverOptions = (config: Config, logger: FastifyBaseLogger, certificate: Certificate | null) => {
+  const headersTimeout = Math.min(10, config.requestTimeoutSeconds) * 1000
+  const limits = {
+    maxHeaderSize: 16_384,
+    headersTimeout,
+    connectionsCheckingInterval: 2_000,
+    // Whatever NODE_OPTIONS say.
+    insecureHTTPParser: false,
+    // Counted in request-hooks.ts, where the refusal gets a body.
+    requireHostHeader: false,
+  }
+  const options = {
     loggerInstance: logger,
     // One line a request is written by request-log.ts, so no logger has to be made for each.
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (parent) => parent,
+    childLoggerFactory: (parent: FastifyBaseLogger) => parent,
     requestIdHeader: false,
     genReqId: requestId,
+    trustProxy: config.trustProxy === 'off' ? false : config.trustProxy,
     bodyLimit: config.bodyLimitBytes,
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true },
     ajv: {
@@ -26,15 +40,14 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger) =>
     },
     requestTimeout: config.requestTimeoutSeconds * 1000,
     keepAliveTimeout: 65_000,
-    http: {
-      maxHeaderSize: 16_384,
-      headersTimeout: Math.min(10, config.requestTimeoutSeconds) * 1000,
-      connectionsCheckingInterval: 2_000,
-      // Counted in request-hooks.ts, where the refusal gets a body.
-      requireHostHeader: false,
-    },
+    ...(certificate === null
+      ? { http: limits }
+      : { https: { ...limits, ...secureContext(certificate), handshakeTimeout: headersTimeout } }),
     // What arrives on a kept connection while the server drains is answered, not turned away in Fastify's own shape.
     return503OnClosing: false,
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: answerBrokenRequest(logger),
-  }) satisfies FastifyHttpOptions<Server>
+  }
+  // A server with TLS is one of HTTP too, which the types do not say.
+  return options as FastifyHttpOptions<Server>
+}

@@ -8,6 +8,7 @@ export type ErrorKind =
   | 'timeout'
   | 'conflict'
   | 'unprocessable'
+  | 'throttled'
   | 'too-large'
   | 'unsupported'
   | 'headers-too-large'

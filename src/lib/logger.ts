@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { destination, type Logger, pino } from 'pino'
 import { isoMilliseconds, systemClock } from './clock.ts'
 
@@ -7,7 +8,7 @@ export interface ServiceLog {
   writeInfo(line: string): void
   /** Writes out what is buffered; to be awaited before the process ends. */
   flush(): Promise<void>
-  /** The same for a process that ends at once: as much as can be written. */
+  /** The same for a process that ends at once, as much as can be written: the first thing to do on its exit. */
   flushNow(): void
 }
 
@@ -16,12 +17,21 @@ const MOST_BUFFERED = 8 * 1024 * 1024
 /** Lines are written together: at once where there are this many characters, else within a tenth of a second. */
 const WORTHWHILE = 16_000
 const WITHIN_MILLISECONDS = 100
+/** A tenth of a second each. */
+const MOST_TRIES = 10
 
 /** JSON lines on stdout. No secret is ever handed to it, so none is redacted. */
 export function createLog(level: string): ServiceLog {
-  const output = destination({ fd: 1, sync: false, maxLength: MOST_BUFFERED })
+  let triesLeft = Number.POSITIVE_INFINITY
+  const output = destination({ fd: 1, sync: false, maxLength: MOST_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
   // A full disk under the log is no reason to stop either.
-  output.on('error', () => undefined)
+  let broken = false
+  output.on('error', () => {
+    broken = true
+  })
+  output.on('write', () => {
+    broken = false
+  })
   let lines = ''
   let waiting = false
 
@@ -55,11 +65,15 @@ export function createLog(level: string): ServiceLog {
     },
     flushNow() {
       try {
+        // Left alone the destination tries for ever, where the terminal is gone, the disk full or the reader stuck.
+        writeSync(1, '')
+        triesLeft = MOST_TRIES
         handOver()
-        output.flushSync()
+        if (!broken) output.flushSync()
       } catch {
         // Nobody is left to be told.
       }
+      output.destroy()
     },
   }
 }

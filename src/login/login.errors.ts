@@ -11,6 +11,16 @@ export const loginErrors = {
     kind: 'invalid',
     message: 'Password must be at most 1024 bytes of valid Unicode.',
   },
+  throttled: {
+    code: 'LOGIN_THROTTLED',
+    kind: 'throttled',
+    message: 'Too many failed logins: try again later.',
+  },
+  overloaded: {
+    code: 'LOGIN_OVERLOADED',
+    kind: 'unavailable',
+    message: 'More logins wait to be checked than can be right now: try again after a moment.',
+  },
   authorizationSent: {
     code: 'AUTHORIZATION_NOT_ALLOWED',
     kind: 'invalid',

@@ -1,27 +1,55 @@
+import { availableParallelism } from 'node:os'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { requireJsonType } from '#src/http/body-reading.ts'
+import { clientAddress } from '#src/http/client-address.ts'
 import { contractBodyReader } from '#src/http/contract-fields.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { isoSeconds } from '#src/lib/clock.ts'
-import type { CustomerStore } from '#src/store/store.ts'
+import { type Clock, isoSeconds } from '#src/lib/clock.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Store } from '#src/store/store.ts'
+import { createHashGate } from './hash-gate.ts'
+import { createHashWorkers } from './hash-workers.ts'
 import { loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
 import { type LoginBody, LoginHeadersSchema, loginAnswerSchema, loginBodySchema } from './login.schema.ts'
+import { createFindCustomer } from './login-customers.ts'
 import { passwords } from './password-hashing.ts'
+import { createPasswordMemory } from './password-memory.ts'
+import { createRefusalPace } from './refusal-pace.ts'
+import { createThrottle } from './throttle.ts'
 
 export interface LoginOptions {
   readonly config: Config
-  readonly customers: CustomerStore
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
 }
 
-const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, { config, customers }) => {
+/** While one hashes, others are counted in the store, so that no thread waits for that. */
+const COUNTING_MEANWHILE = 2
+
+/** Answers that are ready in one turn are written one after the other: to wake the reader for each costs more than the writing. */
+const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
+  const { config, store, clock, random } = options
+  const concurrency = config.hashConcurrency || Math.max(1, availableParallelism() - 1)
+  const workers = createHashWorkers(concurrency)
+  const pace = createRefusalPace(clock)
+  app.addHook('preClose', async () => pace.close())
+  app.addHook('onClose', () => workers.close())
   const logIn = createLogIn({
-    customers,
-    passwords,
+    customers: store.customers,
+    findCustomer: createFindCustomer(store),
+    passwords: { ...passwords, hash: workers.hash, verify: workers.verify },
     accessTokens: app.accessTokens,
+    throttle: createThrottle(store.loginFailures, clock),
+    memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
+    gate: createHashGate({ mostInside: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue }),
+    pace,
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField
@@ -39,12 +67,13 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, { config, cu
     body: loginBodySchema(emailField),
     response: {
       200: successSchema(loginAnswerSchema(config.loginAnswer), 'A token'),
-      ...failures(400, 413, 415, 500, 503),
+      ...failures(400, 413, 415, 429, 500, 503),
     },
   }
 
   app.post('/Login/Customer/Api/Verify', {
     schema,
+    config: { refusedAs: 'login.refused' },
     onRequest: [
       async (request) => {
         const sent = request.headers.authorization !== undefined
@@ -58,8 +87,15 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, { config, cu
     handler: async (request) => {
       const { [emailField]: email, Password: password, callbackData } = request.body
       const region = request.headers['h-region-code']
-      const { token, expiresAt, customerId } = await logIn({ email: email ?? '', password, region })
+      const { token, expiresAt, customerId } = await logIn({
+        email: email ?? '',
+        password,
+        region,
+        address: clientAddress(request),
+        isAwaited: () => !request.socket.destroyed,
+      })
       request.customerId = customerId
+      await endOfTurn()
       const Expiration = isoSeconds(expiresAt)
       const echo = typeof callbackData === 'string' ? { callbackData } : {}
       return success({ Token: token, Expiration, token, expiration: Expiration, ...echo })

@@ -4,7 +4,12 @@ import { readRegion } from '#src/customer/region.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import type { AccessTokens, IssuedToken } from '#src/token/access-token.ts'
+import type { HashGate } from './hash-gate.ts'
 import { loginErrors } from './login.errors.ts'
+import type { FindCustomer } from './login-customers.ts'
+import type { PasswordMemory } from './password-memory.ts'
+import type { RefusalPace } from './refusal-pace.ts'
+import { type Attempt, type Throttle, visitorOf } from './throttle.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string>
@@ -15,9 +20,14 @@ export interface Passwords {
 }
 
 export interface LoginDependencies {
-  readonly customers: CustomerStore
+  readonly customers: Pick<CustomerStore, 'replacePasswordHash'>
+  readonly findCustomer: FindCustomer
   readonly passwords: Passwords
   readonly accessTokens: AccessTokens
+  readonly throttle: Throttle
+  readonly memory: PasswordMemory
+  readonly gate: HashGate
+  readonly pace: RefusalPace
   /** Told when an outdated hash could not be renewed; the login itself succeeds. */
   readonly onRehashFailed: (error: unknown) => void
 }
@@ -27,39 +37,95 @@ export interface Credentials {
   readonly password: string
   /** As it was sent, if it was. */
   readonly region: string | undefined
+  /** Of the client. */
+  readonly address: string
+  /** Whether the client still waits for an answer. */
+  readonly isAwaited: () => boolean
 }
 
 export interface LoggedIn extends IssuedToken {
   readonly customerId: string
 }
 
-export function createLogIn({ customers, passwords, accessTokens, onRehashFailed }: LoginDependencies) {
+export function createLogIn(dependencies: LoginDependencies) {
+  const { customers, findCustomer, passwords, accessTokens, throttle, memory, gate, pace, onRehashFailed } =
+    dependencies
+
   const renewHash = async ({ id, passwordHash }: Customer, password: string): Promise<void> => {
     await customers.replacePasswordHash(id, passwordHash, await passwords.hash(password))
   }
 
-  return async ({ email, password, region }: Credentials): Promise<LoggedIn> => {
-    if (!isUsablePassword(password)) throw new AppError(loginErrors.passwordUnusable)
-    const candidate = await findCandidate(customers, email, readRegion(region))
+  const isRecognised = (candidate: Candidate, password: string): candidate is OpenCandidate =>
+    !('obstacle' in candidate) && memory.recognises(candidate.customer, password)
+
+  const admit = async ({ customer, region }: OpenCandidate): Promise<LoggedIn> => ({
+    ...(await accessTokens.issue(customer, region)),
+    customerId: customer.id,
+  })
+
+  /** Counted as a failure until the hash has shown that it is none. */
+  const verifyCounted = async (attempt: Attempt, candidate: Candidate, password: string): Promise<LoggedIn> => {
+    const counted = await throttle.count(attempt)
     // An account that may not log in takes the time of a wrong password all the same.
     const hash = 'obstacle' in candidate ? passwords.unmatched : candidate.customer.passwordHash
-    const matches = await passwords.verify(hash, password)
+    const matches = await passwords.verify(hash, password).catch(async (error: unknown) => {
+      await throttle.takeBack(counted)
+      throw error
+    })
     if ('obstacle' in candidate) throw refusal(candidate.obstacle, candidate.customer)
-    if (!matches) throw refusal('wrong password', candidate.customer)
     const { customer } = candidate
+    if (!matches) throw refusal('wrong password', customer)
+    await throttle.succeeded(counted)
+    memory.remember(customer, password)
     if (passwords.isOutdated(customer.passwordHash)) await renewHash(customer, password).catch(onRehashFailed)
-    return { ...(await accessTokens.issue(customer, candidate.region)), customerId: customer.id }
+    return admit(candidate)
+  }
+
+  const logIn = async ({ email, password, region, address, isAwaited }: Credentials): Promise<LoggedIn> => {
+    const canonical = canonicalEmail(email)
+    const [{ attempt, standing }, candidate] = await Promise.all([
+      throttle.begin(canonical ?? email, address),
+      findCandidate(findCustomer, canonical, readRegion(region)),
+    ])
+    if (isRecognised(candidate, password)) {
+      await throttle.succeededUncounted(attempt, standing)
+      return admit(candidate)
+    }
+    return gate.run({ ...visitorOf(attempt, standing), isAwaited }, async () => {
+      // Another login of the same client may have been inside meanwhile.
+      if (!isRecognised(candidate, password)) return verifyCounted(attempt, candidate, password)
+      await throttle.succeededUncounted(attempt, await throttle.look(attempt))
+      return admit(candidate)
+    })
+  }
+
+  return async (credentials: Credentials): Promise<LoggedIn> => {
+    if (!isUsablePassword(credentials.password)) throw new AppError(loginErrors.passwordUnusable)
+    try {
+      return await logIn(credentials)
+    } catch (error) {
+      if (error instanceof AppError && COST_NO_HASH.has(error.code)) await pace.turn()
+      throw error
+    }
   }
 }
 
-type Candidate =
-  | { readonly customer: Customer; readonly region: string }
-  | { readonly customer?: Customer; readonly obstacle: string }
+const COST_NO_HASH: ReadonlySet<string> = new Set([loginErrors.throttled.code, loginErrors.overloaded.code])
+
+interface OpenCandidate {
+  readonly customer: Customer
+  readonly region: string
+}
+
+type Candidate = OpenCandidate | { readonly customer?: Customer; readonly obstacle: string }
 
 /** The account, or what keeps it from logging in whatever the password. */
-async function findCandidate(customers: CustomerStore, text: string, region: string | undefined): Promise<Candidate> {
-  const email = canonicalEmail(text)
-  const customer = email === undefined ? undefined : await customers.findByEmail(email)
+async function findCandidate(
+  findCustomer: FindCustomer,
+  email: string | undefined,
+  region: string | undefined,
+): Promise<Candidate> {
+  const customer = email === undefined ? undefined : await findCustomer(email)
   if (customer === undefined) return { obstacle: 'unknown e-mail' }
   if (!customer.enabled) return { customer, obstacle: 'disabled' }
   if (!customer.isApi) return { customer, obstacle: 'not an API customer' }

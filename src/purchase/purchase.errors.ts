@@ -16,6 +16,11 @@ export const purchaseErrors = {
     message: 'The token does not belong to the customer of the ApiKey.',
     challenge: 'Bearer realm="teslim", error="invalid_token"',
   },
+  rateLimited: {
+    code: 'RATE_LIMITED',
+    kind: 'throttled',
+    message: 'This ApiKey makes more deliveries a minute than it may.',
+  },
   notAuthorized: {
     code: 'PRODUCT_NOT_AUTHORIZED',
     kind: 'forbidden',

@@ -1,17 +1,22 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { DEEPEST, scanJson } from '#src/http/body-reading.ts'
+import { clientAddress } from '#src/http/client-address.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import { createDeliveryReader } from './delivery-body.ts'
+import { purchaseErrors } from './purchase.errors.ts'
 import { createDeliver, type IncomingDelivery } from './purchase.rule.ts'
 import { PurchaseBodySchema, PurchaseHeadersSchema, purchaseExamples, ReceiptSchema } from './purchase.schema.ts'
+import { type Allowance, createRateLimit } from './rate-limit.ts'
 import { createSupplierAccess, type Supplier } from './supplier-access.ts'
 
 declare module 'fastify' {
@@ -35,6 +40,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     bearer: config.purchaseBearer,
     verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
   })
+  const takeAllowance = config.rateLimit > 0 ? createRateLimit(config.rateLimit, clock) : undefined
   const reader = createDeliveryReader(
     {
       orderId: config.orderIdPointers,
@@ -57,30 +63,36 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     summary: 'Update purchase order',
     operationId: 'purchaseUpdate',
     tags: ['Purchase'],
-    description: 'Delivers a purchase order. It is answered once the delivery is durable. Any Content-Type is taken.',
+    description:
+      'Delivers a purchase order. It is answered once the delivery is durable. Any Content-Type is taken. Where keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell how.',
     security: [{ ApiKey: [] }, { ApiKey: [], bearer: [] }],
-    errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'TOKEN_FOREIGN', 'PRODUCT_NOT_AUTHORIZED'],
+    errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'TOKEN_FOREIGN', 'PRODUCT_NOT_AUTHORIZED', 'RATE_LIMITED'],
     bodyExamples: purchaseExamples,
     headers: PurchaseHeadersSchema,
     body: PurchaseBodySchema,
     response: {
       200: successSchema(ReceiptSchema, 'The receipt'),
-      ...failures(400, 401, 403, 413, 415, 422, 500, 503),
+      ...failures(400, 401, 403, 413, 415, 422, 429, 500, 503),
     },
   }
 
   app.post('/Purchase/update', {
     schema,
-    onRequest: (request, _reply, done) => {
+    config: { refusedAs: 'delivery.refused' },
+    onRequest: (request, reply, done) => {
       const proceed = (supplier: Supplier): void => {
         request.supplier = supplier
         request.customerId = supplier.customer.id
         // The contract names no Content-Type, so not even a malformed one is a reason to refuse.
         request.raw.headers['content-type'] = undefined
-        done()
+        done(takeAllowance && refusalBy(takeAllowance(supplier.key.id), reply))
       }
       const { apikey, authorization } = request.headers
-      const supplier = identify({ apiKey: apikey as string | undefined, authorization, address: request.ip })
+      const supplier = identify({
+        apiKey: apikey as string | undefined,
+        authorization,
+        address: clientAddress(request),
+      })
       if (supplier instanceof Promise) supplier.then(proceed, done)
       else proceed(supplier)
     },
@@ -112,6 +124,17 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
       }
       return success(orderId === null ? receipt : { ...receipt, OrderID: orderId })
     },
+  })
+}
+
+/** Tells the allowance in the headers of the answer; an error if it is used up. */
+function refusalBy(allowance: Allowance, reply: FastifyReply): AppError | undefined {
+  const { allowed, limit, remaining, resetSeconds, retrySeconds } = allowance
+  reply.headers({ 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': resetSeconds })
+  if (allowed) return undefined
+  return new AppError(purchaseErrors.rateLimited, {
+    message: `This ApiKey may make ${limit} deliveries a minute. Nothing was kept; send the request again in ${retrySeconds} s.`,
+    headers: { 'retry-after': String(retrySeconds) },
   })
 }
 

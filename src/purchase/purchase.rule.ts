@@ -45,6 +45,7 @@ function checkAuthority({ authority }: Account, products: readonly string[]): vo
   if (products.length === 0) {
     throw new AppError(purchaseErrors.notAuthorized, {
       message: 'The delivery names no product, which only a key with authority over all products may do.',
+      reason: 'names no product',
     })
   }
   const refused = [...new Set(products.filter((product) => !authority.covers(product)))]

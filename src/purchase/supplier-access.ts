@@ -28,7 +28,10 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
   const identify = async ({ apiKey, authorization, address }: SupplierCredentials): Promise<Supplier> => {
     if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
     const account = await accounts.byApiKey(apiKey)
-    if (account === undefined) throw new AppError(purchaseErrors.keyInvalid)
+    if ('obstacle' in account) {
+      const { obstacle: reason, ...whose } = account
+      throw new AppError(purchaseErrors.keyInvalid, { reason, ...whose })
+    }
     const customerId = account.customer.id
     if (needsBearer(authorization) && (await verifyBearer(authorization)) !== customerId) {
       throw new AppError(purchaseErrors.tokenForeign, { customerId })

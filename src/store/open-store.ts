@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { AppError } from '#src/lib/app-error.ts'
-import { openSqliteStore } from './sqlite/sqlite-store.ts'
+import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
@@ -25,21 +25,46 @@ export interface OpenedStore {
   readonly migrated: readonly string[]
 }
 
+export interface InspectedStore {
+  readonly store: Store
+  /** Names of the migrations that opening it would apply. With any, the store may not answer all that it is asked. */
+  readonly pending: readonly string[]
+  /** What is wrong with the file, if something is. Reads all of it. */
+  findDamage(): Promise<string | undefined>
+}
+
 /** Opens the store that `DATABASE_URL` names, made anew if need be, with every migration applied. */
 export async function openStore(options: StoreOptions, now: number): Promise<OpenedStore> {
-  const limits: QueueLimits = { maxDeliveries: options.queueDeliveries, maxBytes: options.queueBytes }
-  if (/^postgres/.test(options.databaseUrl)) {
+  const limits = limitsOf(options)
+  if (isPostgres(options)) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-    return openPostgresStore({
-      url: options.databaseUrl,
-      connections: options.databasePool,
-      timeoutSeconds: options.databaseTimeoutSeconds,
-      now,
-      limits,
-    })
+    return openPostgresStore({ ...databaseOf(options), now, limits })
   }
   return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits })
 }
+
+/** Opens the store as it is: makes nothing, applies nothing. */
+export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {
+  const limits = limitsOf(options)
+  if (isPostgres(options)) {
+    const { inspectPostgresStore } = await import('./postgres/postgres-store.ts')
+    return inspectPostgresStore({ ...databaseOf(options), limits })
+  }
+  return inspectSqliteStore({ path: sqlitePath(options.databaseUrl), limits })
+}
+
+const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(databaseUrl)
+
+const limitsOf = ({ queueDeliveries, queueBytes }: StoreOptions): QueueLimits => ({
+  maxDeliveries: queueDeliveries,
+  maxBytes: queueBytes,
+})
+
+const databaseOf = ({ databaseUrl, databasePool, databaseTimeoutSeconds }: StoreOptions) => ({
+  url: databaseUrl,
+  connections: databasePool,
+  timeoutSeconds: databaseTimeoutSeconds,
+})
 
 /** `sqlite:./a.db`, `sqlite:/srv/a.db` and `sqlite:///srv/a.db`; not what SQLite itself would read as something else. */
 export function sqlitePath(url: string): string {

@@ -7,7 +7,9 @@ export interface Store {
   readonly apiKeys: ApiKeyStore
   readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
-  /** Another number than before whenever a customer or an API key may have changed, by whatever process. */
+  readonly audit: AuditStore
+  readonly loginFailures: LoginFailureStore
+  /** Another number than before whenever a customer, an API key or a signing key may have changed, by whatever process. */
   accountVersion(): Promise<number>
   /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
   ping(): Promise<void>
@@ -46,6 +48,7 @@ export interface CustomerStore {
   replacePasswordHash(id: string, from: string, to: string): Promise<boolean>
   enable(id: string): Promise<boolean>
   disable(id: string, tokensValidFrom: number): Promise<boolean>
+  revokeTokens(id: string, tokensValidFrom: number): Promise<boolean>
   addAuthority(id: string, rules: readonly string[]): Promise<boolean>
   removeAuthority(id: string, rules: readonly string[]): Promise<boolean>
 }
@@ -60,6 +63,8 @@ export interface ApiKey {
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
+  /** The key that took its place when it was rotated. */
+  readonly successorId: string | null
 }
 
 export interface ApiKeyUse {
@@ -75,6 +80,11 @@ export interface ApiKeyStore {
   list(customerId?: string): Promise<(ApiKey & { readonly lastUse: ApiKeyUse | null })[]>
   /** Resolves to false when there is no such key. The first revocation stands. */
   revoke(id: string, revokedAt: number): Promise<boolean>
+  /**
+   * Inserts `successor`, of the same customer, and lets the key end at `endsAt` if not earlier: both or neither. Resolves
+   * to false, having done nothing, when there is no such key, when it opens nothing at `now`, or has a successor already.
+   */
+  rotate(id: string, successor: ApiKey, times: { readonly now: number; readonly endsAt: number }): Promise<boolean>
   recordUses(uses: readonly ApiKeyUse[]): Promise<void>
 }
 
@@ -137,15 +147,99 @@ export interface SigningKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string
   readonly algorithm: string
-  /** The private JWK as JSON text. */
+  /** The private JWK as JSON text, or that text encrypted: the store does not know which. */
   readonly privateJwk: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
+  /** Then it verifies nothing any more. Null until a newer key takes its place: only such a key signs. */
+  readonly expiresAt: number | null
 }
 
 export interface SigningKeyStore {
-  /** Keeps `candidate` unless a key for its algorithm is there already; resolves to the newest one there is. */
+  /** Keeps `candidate` unless a key of its algorithm that may sign is there already; resolves to the newest such key. */
   insertFirst(candidate: SigningKey): Promise<SigningKey>
-  /** Newest first. */
+  /** Newest first, by `createdAt`, then `kid`. */
   list(): Promise<SigningKey[]>
+  /**
+   * Puts `candidate` in the place of all keys, which expire at `othersExpireAt` at the latest. Changes nothing, and
+   * resolves to false, when the newest key of its algorithm that may sign is no longer `replaced`.
+   */
+  rotate(candidate: SigningKey, replaced: string, othersExpireAt: number): Promise<boolean>
+  /** Deletes the keys that have expired by then, and resolves to their number. */
+  removeExpired(now: number): Promise<number>
+  /** All changes or none: none, and false, when one of the keys is gone or its text is no longer `from`. */
+  rewrap(changes: readonly SigningKeyRewrap[]): Promise<boolean>
+}
+
+export interface SigningKeyRewrap {
+  readonly kid: string
+  readonly from: string
+  readonly to: string
+}
+
+export interface AuditEvent {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** `cli:` and the name of who typed, or `api`. */
+  readonly actor: string
+  /** `customer.add`, `login.refused`. */
+  readonly action: string
+  readonly customerId: string | null
+  readonly address: string | null
+  readonly requestId: string | null
+  /** More about it; never a secret. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export interface AuditFilter {
+  readonly customerId?: string | undefined
+  /** How the action begins. */
+  readonly action?: string | undefined
+  /** From then on, and until before then, in milliseconds since 1970. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  readonly limit: number
+}
+
+export interface AuditStore {
+  /** All of them or none. */
+  append(events: readonly AuditEvent[]): Promise<void>
+  /** The newest that the filter lets through, the newest last. */
+  list(filter: AuditFilter): Promise<AuditEvent[]>
+  /** Deletes the oldest that came before then, so many at most; resolves to their number. */
+  deleteBefore(before: number, limit: number): Promise<number>
+}
+
+/** What is counted under a name, which is a digest: the store does not know of whom or what. */
+export interface LoginFailures {
+  readonly count: number
+  /** Milliseconds since 1970. */
+  readonly lastAt: number
+}
+
+export interface Countdown {
+  readonly name: Uint8Array
+  /** When it was counted, as which, and the last failure before: it becomes the last again, unless others came meanwhile. */
+  readonly countedAt: number
+  readonly countedAs: number
+  readonly lastAt: number
+}
+
+export interface LoginFailureStore {
+  /** What there is under each name, in their order; nothing under one that has expired by `now`. */
+  find(names: readonly Uint8Array[], now: number): Promise<(LoginFailures | undefined)[]>
+  /**
+   * Counts one more under each name and resolves to the counts, in their order; what has expired counts as nothing. Also
+   * removes some of what has expired, at most twice as many rows as it may add.
+   */
+  count(failures: readonly { readonly name: Uint8Array; readonly expiresAt: number }[], now: number): Promise<number[]>
+  /** Forgets what is under `forget`, counts down by one, and keeps `remember` under a count of none, all or nothing. */
+  settle(
+    change: {
+      readonly forget: readonly Uint8Array[]
+      readonly countDown: readonly Countdown[]
+      readonly remember: readonly { readonly name: Uint8Array; readonly expiresAt: number }[]
+    },
+    now: number,
+  ): Promise<void>
 }

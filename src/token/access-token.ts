@@ -1,9 +1,11 @@
-import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
-import type { SigningKeys, UsableKey } from './signing-keys.ts'
+import { signCompact } from './compact-jws.ts'
+import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
+import type { UsableKey } from './usable-key.ts'
 
 /** RFC 9068: says that it is an access token, so that no other JWT of ours could pass for one. */
 const TYPE = 'at+jwt'
@@ -45,20 +47,22 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
 
   return {
     async issue(customer, region) {
-      const { kid, algorithm, privateKey } = await keys.current()
+      const key = await keys.current()
       // A revocation counts from the next whole second; a login in the same second must not be caught by it.
       const issuedAt = Math.max(toSeconds(clock.now()), customer.tokensValidFrom)
       const expiresAt = issuedAt + ttlSeconds
       const scope: Scope = customer.operator ? 'operator' : 'customer'
-      const token = await new SignJWT({ region, scope })
-        .setProtectedHeader({ alg: algorithm, typ: TYPE, kid })
-        .setIssuer(issuer)
-        .setAudience(audience)
-        .setSubject(customer.id)
-        .setJti(newId())
-        .setIssuedAt(issuedAt)
-        .setExpirationTime(expiresAt)
-        .sign(privateKey)
+      const claims = {
+        region,
+        scope,
+        iss: issuer,
+        aud: audience,
+        sub: customer.id,
+        jti: newId(),
+        iat: issuedAt,
+        exp: expiresAt,
+      }
+      const token = signCompact({ alg: key.algorithm, typ: TYPE, kid: key.kid }, claims, key)
       return { token, expiresAt }
     },
 

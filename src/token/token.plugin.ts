@@ -6,8 +6,10 @@ import { failures } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
+import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type AccessTokens, createAccessTokens } from './access-token.ts'
+import { createKeySealing } from './key-sealing.ts'
 import { createSigningKeys } from './signing-keys.ts'
 
 declare module 'fastify' {
@@ -36,15 +38,36 @@ const JwksSchema = Type.Object(
   { description: 'A JWK Set as in RFC 7517' },
 )
 
+const NO_SECRET =
+  'signing keys are stored in the clear: set TESLIM_SECRET (or TESLIM_SECRET_FILE), start anew, then run teslim signing-key rewrap'
+const NOT_REWRAPPED = 'some signing keys are not encrypted under TESLIM_SECRET: run teslim signing-key rewrap'
+
 export interface TokenOptions {
   readonly config: Config
   readonly store: Store
+  readonly versions: VersionWatch
   readonly clock: Clock
   readonly random: Random
 }
 
-const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, store, clock, random }) => {
-  const keys = createSigningKeys(store.signingKeys, config.tokenAlgorithm, clock)
+const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, store, versions, clock, random }) => {
+  const { secret, formerSecret } = config
+  const keys = createSigningKeys({
+    store: store.signingKeys,
+    sealing: createKeySealing({ secret, formerSecret, random }),
+    versions,
+    clock,
+    algorithm: config.tokenAlgorithm,
+    ttlSeconds: config.tokenTtlSeconds,
+    rotationDays: config.signingKeyDays,
+    onRotated: (kid) => app.log.info({ kid }, 'a new signing key takes the place of one that is old'),
+    onTendingFailed: (error) => app.log.warn({ err: error }, 'the signing keys could not be renewed or cleared away'),
+  })
+  // Keys that cannot be opened end the start, not the first login.
+  const wrappings = await keys.openAll()
+  if (secret === '') app.log.warn(NO_SECRET)
+  else if (wrappings.some((wrapping) => wrapping !== 'secret')) app.log.warn(NOT_REWRAPPED)
+
   const accessTokens = createAccessTokens({
     keys,
     customers: store.customers,

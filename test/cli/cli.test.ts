@@ -118,7 +118,9 @@ describe('API keys on the command line', () => {
     state: 'live',
     createdAt: expect.stringMatching(/Z$/),
     expiresAt: null,
+    expiresSoon: false,
     revokedAt: null,
+    successorId: null,
     lastUsedAt: null,
     lastUsedFrom: null,
   }
@@ -146,7 +148,59 @@ describe('API keys on the command line', () => {
     expect((await run(['key', 'list'])).stdout).toMatch(/^id +customer +label +state +expires +last used +from\n/)
   })
 
+  it('are rotated: the new key is shown once, the old one works until the overlap ends', async () => {
+    const { key: oldKey, ...old } = await json([...issue, '--expires', '90d'])
+    const { key, replaces, ...issued } = await json(['key', 'rotate', old.id, '--overlap', '2h'])
+    expect(key).toMatch(/^tsl_[0-9A-Za-z]{38}$/)
+    expect(key).not.toBe(oldKey)
+    expect(issued).toEqual({ ...view, expiresAt: expect.any(String) })
+    const since = (time: string) => Date.parse(time) - Date.parse(issued.createdAt)
+    expect([since(issued.expiresAt), since(replaces.expiresAt)]).toEqual([90 * 86_400_000, 7_200_000])
+    expect(replaces).toEqual({ id: old.id, state: 'live', expiresAt: expect.any(String) })
+    const listed = await json(['key', 'list'])
+    expect(listed).toEqual([
+      { ...old, expiresAt: replaces.expiresAt, expiresSoon: true, successorId: issued.id, customer: 'a@b.co' },
+      { ...issued, customer: 'a@b.co' },
+    ])
+    const { stdout } = await run(['key', 'list'])
+    expect(stdout).toMatch(/ live, expires in 1 hour /)
+    expect(stdout).not.toContain(key)
+  })
+
+  it('are rotated with a day of overlap if nothing is said, with none for 0, and for as long as is said', async () => {
+    const first = await json(issue)
+    const second = await json(['key', 'rotate', first.id])
+    expect(Date.parse(second.replaces.expiresAt) - Date.parse(second.createdAt)).toBe(86_400_000)
+    expect(second.expiresAt).toBeNull()
+    const third = await json(['key', 'rotate', second.id, '--overlap', '0', '--expires', '30d'])
+    expect(third.replaces).toEqual({ id: second.id, state: 'expired', expiresAt: third.createdAt })
+    expect(Date.parse(third.expiresAt) - Date.parse(third.createdAt)).toBe(30 * 86_400_000)
+    const { status, stdout } = await run(['key', 'rotate', third.id, '--overlap', '0h'])
+    expect(status).toBe(0)
+    expect(stdout).toMatch(
+      /^tsl_\S{38}\n {2}shown this once; valid until \S+Z; its id is \S{36}\n {2}the old key, \S{36}, works no more\n$/,
+    )
+  })
+
+  it('that were rotated, revoked or have expired are not rotated', async () => {
+    const refuse = async (id: string, line: RegExp) => {
+      const before = await json(['key', 'list'])
+      const { status, stdout, stderr } = await run(['key', 'rotate', id])
+      expect([status, stdout, stderr]).toEqual([1, '', expect.stringMatching(line)])
+      expect(await json(['key', 'list'])).toEqual(before)
+    }
+    const { id } = await json(issue)
+    const next = await json(['key', 'rotate', id])
+    await refuse(id, new RegExp(`^teslim key rotate: API key ${id} was rotated already: ${next.id} took its place`))
+    await json(['key', 'revoke', next.id])
+    await refuse(next.id, /is revoked and cannot be rotated: issue a new one\.\n$/)
+  })
+
   it.each([
+    [['key', 'rotate', 'no-key'], 1, 'There is no API key "no-key".'],
+    [['key', 'rotate', 'no-key', '--overlap', 'soon'], 2, '--overlap takes a time such as 24h, 30m or 0, not "soon"'],
+    [['key', 'rotate', 'no-key', '--overlap', '-1h'], 2, '--overlap'],
+    [['key', 'rotate', 'no-key', '--expires', '0'], 2, '--expires takes a time'],
     [['key', 'issue', '--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
     [[...issue, '--expires', 'soon'], 2, '--expires takes a time such as 90d, 24h or 30m, not "soon"'],
     [[...issue, '--expires', '0d'], 2, '--expires takes a time'],

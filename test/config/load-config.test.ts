@@ -19,6 +19,8 @@ const problemsOf = (environment: Variables, file: Variables = {}): readonly stri
 }
 
 describe('settings', () => {
+  const secrets = tempFolder()
+
   it('have the documented defaults', () => {
     expect(loadConfig({}).config).toMatchObject({
       port: 3000,
@@ -98,6 +100,48 @@ describe('settings', () => {
     const described = describeConfig(loadConfig({ DATABASE_URL: 'sqlite:./x?password=geheim' }))
     expect(JSON.stringify(described)).not.toContain('geheim')
     expect(problemsOf({ DATABASE_URL: 'mysql://u:geheim@db/x' }).join()).not.toContain('geheim')
+  })
+
+  it('take a secret from a file, without one newline at its end', () => {
+    const at = (name: string, content: string | Buffer) => {
+      writeFileSync(join(secrets, name), content)
+      return join(secrets, name)
+    }
+    const read = (content: string) => loadConfig({ TESLIM_SECRET_FILE: at('secret', content) }).config.secret
+    expect(read('sixteen letters!\n')).toBe('sixteen letters!')
+    expect(read('sixteen letters!\r\n')).toBe('sixteen letters!')
+    expect(read('two at the end: \n\n')).toBe('two at the end: \n')
+    const described = describeConfig(
+      loadConfig({ TESLIM_SECRET_FILE: at('secret', 'sixteen letters!'), TESLIM_SECRET_OLD: 'geheim geheim geheim' }),
+    )
+    expect(described.filter(({ variable }) => /SECRET/.test(variable))).toMatchObject([
+      { variable: 'TESLIM_SECRET', value: '***', source: 'environment', default: '' },
+      { variable: 'TESLIM_SECRET_FILE', value: join(secrets, 'secret') },
+      { variable: 'TESLIM_SECRET_OLD', value: '***', source: 'environment' },
+      { variable: 'TESLIM_SECRET_OLD_FILE', value: '', source: 'default' },
+    ])
+    expect(JSON.stringify(described)).not.toMatch(/geheim|sixteen/)
+  })
+
+  it.each([
+    ['is not there', 'none', undefined, /it must be a file that can be read \(ENOENT\)$/],
+    ['is a folder', '.', undefined, /it must be a file that can be read \(EISDIR\)$/],
+    ['is empty', 'empty', '\n', /it must be a file that holds at least 16 characters$/],
+    ['is short', 'short', 'fifteen letters', /it must be a file that holds at least 16 characters$/],
+    ['is no text', 'binary', Buffer.alloc(40, 0xff), /it must be a file of text: base64, for example$/],
+  ])('take no secret from a file that %s', (_how, name, content, problem) => {
+    if (content !== undefined) writeFileSync(join(secrets, name), content)
+    expect(problemsOf({ TESLIM_SECRET_FILE: join(secrets, name) })).toEqual([expect.stringMatching(problem)])
+    expect(problemsOf({ TESLIM_SECRET_OLD_FILE: join(secrets, name) })).toEqual([expect.stringMatching(problem)])
+  })
+
+  it('take a secret from one place only, never a short one, and never show it', () => {
+    expect(problemsOf({ TESLIM_SECRET: 'geheim' })).toEqual([
+      'TESLIM_SECRET: its value is not allowed, it must be at least 16 characters',
+    ])
+    expect(problemsOf({ TESLIM_SECRET: 'geheim geheim geheim', TESLIM_SECRET_FILE: 'x' })).toEqual([
+      'TESLIM_SECRET_FILE: "x" is not allowed, it must be left out where TESLIM_SECRET is set',
+    ])
   })
 
   it('are described one by one with value and source', () => {

@@ -2,14 +2,14 @@ import { argon2Sync } from 'node:crypto'
 import { hash } from '@node-rs/argon2'
 import fc from 'fast-check'
 import { decodeJwt } from 'jose'
-import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createLogIn } from '#src/login/login.rule.ts'
+import { describe, expect, it, vi } from 'vitest'
 import { passwords } from '#src/login/password-hashing.ts'
 import { failure } from '../support/failure.ts'
+import { ruleOf } from '../support/log-in.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
 
 const service = await testApp()
-const { app, clock, login, log, store } = service
+const { clock, login, log, store } = service
 const customer = await addCustomer(service, { regions: ['TR', 'DE'] })
 const disabled = await addCustomer(service)
 await service.customers.disable(disabled.id)
@@ -100,11 +100,7 @@ describe('a login with the right password', () => {
 describe('callbackData', () => {
   const echo = async (callbackData: unknown) => (await login({ ...good, callbackData })).json()
 
-  afterEach(() => vi.restoreAllMocks())
-
   it('comes back equal for every string that JSON can carry', async () => {
-    // Argon2 is left out here and nowhere else: 60 ms a login would leave time for a handful of strings only.
-    vi.spyOn(passwords, 'verify').mockResolvedValue(true)
     const anything = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)), maxLength: 200 }),
@@ -157,35 +153,36 @@ describe('a refused login', () => {
     ['region not enabled', good, { 'h-region-code': 'US' }],
   ] as const
 
+  let cleanAddresses = 0
+
   it.each(cases)('(%s) is the same 400 for all, after one hash was verified', async (reason, body, headers) => {
-    const verify = vi.spyOn(passwords, 'verify')
+    const remoteAddress = `10.0.0.${++cleanAddresses}`
     const requestId = { 'x-request-id': 'same' }
-    const wrongPassword = await login({ ...good, Password: 'another password' }, { headers: requestId })
-    verify.mockClear()
+    const wrongPassword = await login({ ...good, Password: 'another' }, { headers: requestId, remoteAddress })
     log.length = 0
-    const answer = await login(body, { headers: { ...headers, ...requestId } })
+    const answer = await login(body, { headers: { ...headers, ...requestId }, remoteAddress })
     expect(answer.statusCode).toBe(400)
     expect(answer.payload).toBe(wrongPassword.payload)
     expect({ ...answer.headers, date: '' }).toEqual({ ...wrongPassword.headers, date: '' })
     expect(answer.json()).toEqual(failure('LOGIN_REFUSED', { requestId: 'same' }))
-    expect(verify).toHaveBeenCalledTimes(1)
-    expect(verify.mock.calls[0]?.[0]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(log).toMatchObject([{ errorCode: 'LOGIN_REFUSED', reason, status: 400 }])
     expect(log[0]?.customerId === null).toBe(reason === 'unknown e-mail')
-    verify.mockRestore()
+
+    const verify = vi.fn(passwords.verify)
+    const logIn = ruleOf(service, { passwords: { ...passwords, verify } })
+    const region = Object.values(headers)[0] ?? 'TR'
+    const refused = logIn(body.Email, body.Password, `10.0.1.${cleanAddresses}`, region)
+    await expect(refused).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
+    expect(verify).toHaveBeenCalledTimes(1)
+    expect(verify.mock.calls[0]?.[0]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   })
 
   it('has no path by which an unknown account skips the hash', async () => {
     const verify = vi.fn(async () => true)
-    const logIn = createLogIn({
-      customers: store.customers,
-      passwords: { ...passwords, verify },
-      accessTokens: app.accessTokens,
-      onRehashFailed: () => undefined,
-    })
+    const logIn = ruleOf(service, { passwords: { ...passwords, verify } })
     // Even a password that "matches" the dummy hash opens nothing.
     for (const email of ['nobody@example.com', disabled.email, noApi.email, otherRegion.email]) {
-      await expect(logIn({ email, password: 'x', region: undefined })).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
+      await expect(logIn(email, 'x')).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
     }
     expect(verify).toHaveBeenCalledTimes(4)
   })
@@ -331,8 +328,8 @@ describe('password hashes', () => {
     await store.customers.setPassword(id, await hash(PASSWORD, { algorithm: 2, memoryCost: 4096 }), 0)
     const onRehashFailed = vi.fn()
     const failing = { ...store.customers, replacePasswordHash: () => Promise.reject(new Error('no')) }
-    const logIn = createLogIn({ customers: failing, passwords, accessTokens: app.accessTokens, onRehashFailed })
-    expect(await logIn({ email, password: PASSWORD, region: 'TR' })).toMatchObject({ customerId: id })
+    const logIn = ruleOf(service, { customers: failing, onRehashFailed })
+    expect(await logIn(email, PASSWORD)).toMatchObject({ customerId: id })
     expect(onRehashFailed).toHaveBeenCalledTimes(1)
   })
 

@@ -487,6 +487,14 @@ describe('a bearer token on a delivery', () => {
     expect(await bearer('')).toEqual([401, 'TOKEN_MALFORMED', invalid])
   })
 
+  it('does not count when it is in the address', async () => {
+    const strict = await testApp({ TESLIM_PURCHASE_BEARER: 'required' })
+    const one = await supplier(strict)
+    const url = `/Purchase/update?access_token=${await tokenOf(strict, one.customer.email)}`
+    const answer = await one.deliver({ Status: 1 }, {}, { url })
+    expect([answer.statusCode, answer.json()]).toEqual([401, failure('TOKEN_MISSING')])
+  })
+
   it('is required or ignored when TESLIM_PURCHASE_BEARER says so', async () => {
     const strict = await testApp({ TESLIM_PURCHASE_BEARER: 'required' })
     const one = await supplier(strict)

@@ -26,6 +26,7 @@ async function makeSource() {
   const issued = apiKey(one.id, { expiresAt: 9 })
   await store.apiKeys.insert(issued)
   await store.apiKeys.recordUses([{ keyId: issued.id, usedAt: 5, address: '::1' }])
+  await store.apiKeys.rotate(issued.id, apiKey(one.id), { now: 5, endsAt: 7 })
   await store.signingKeys.insertFirst(key())
   const made = Array.from({ length: DELIVERIES }, (_, number) =>
     delivery(one.id, {

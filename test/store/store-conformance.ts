@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ApiKey, Customer, NewDelivery, SigningKey, Store } from '#src/store/store.ts'
+import type { ApiKey, AuditEvent, Customer, NewDelivery, SigningKey, Store } from '#src/store/store.ts'
 
 let counter = 0
 
@@ -25,6 +25,7 @@ export const key = (more: Partial<SigningKey> = {}): SigningKey => ({
   algorithm: `alg-${counter}`,
   privateJwk: '{"d":"x"}',
   createdAt: 1_763_726_400_123,
+  expiresAt: null,
   ...more,
 })
 
@@ -40,6 +41,7 @@ export const apiKey = (customerId: string, more: Partial<ApiKey> = {}): ApiKey =
     createdAt: 5,
     expiresAt: null,
     revokedAt: null,
+    successorId: null,
     ...more,
   }
 }
@@ -56,6 +58,22 @@ export const delivery = (customerId: string, more: Partial<NewDelivery> = {}): N
     idempotency: null,
     ...more,
   }
+}
+
+export const auditEvent = (more: Partial<AuditEvent> = {}): AuditEvent => ({
+  at: 1_763_726_400_123,
+  actor: 'cli:ü',
+  action: 'key.issue',
+  customerId: `who-${++counter}`,
+  address: null,
+  requestId: null,
+  details: {},
+  ...more,
+})
+const versionChanges = async (store: Store, work: () => Promise<unknown>): Promise<boolean> => {
+  const before = await store.accountVersion()
+  await work()
+  return (await store.accountVersion()) !== before
 }
 
 const bytes = (array: Uint8Array | undefined): Buffer => Buffer.from(array ?? [])
@@ -142,6 +160,15 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await customers.findById(one.id)).toEqual({ ...one, tokensValidFrom: 700 })
     })
 
+    promise('revoking tokens moves tokensValidFrom and nothing else, and never back', async ({ customers }) => {
+      const one = customer({ tokensValidFrom: 500 })
+      await customers.insert(one)
+      expect(await customers.revokeTokens(one.id, 400)).toBe(true)
+      expect(await customers.findById(one.id)).toEqual(one)
+      expect(await customers.revokeTokens(one.id, 800)).toBe(true)
+      expect(await customers.findById(one.id)).toEqual({ ...one, tokensValidFrom: 800 })
+    })
+
     promise('authority rules are a set', async ({ customers }) => {
       const one = customer({ authority: ['b'] })
       await customers.insert(one)
@@ -155,6 +182,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await customers.setPassword('nobody', 'x', 1)).toBe(false)
       expect(await customers.enable('nobody')).toBe(false)
       expect(await customers.disable('nobody', 1)).toBe(false)
+      expect(await customers.revokeTokens('nobody', 1)).toBe(false)
       expect(await customers.addAuthority('nobody', ['a'])).toBe(false)
       expect(await customers.removeAuthority('nobody', ['a'])).toBe(false)
     })
@@ -208,23 +236,83 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await apiKeys.revoke('none', 7)).toBe(false)
     })
 
+    const expiryOf = async ({ apiKeys }: Store, { hash }: ApiKey) => (await apiKeys.findByHash(hash))?.key.expiresAt
+    const times = { now: 10, endsAt: 50 }
+
+    withCustomer('a rotated key ends, and its successor is there', async (store, one) => {
+      const [old, successor] = [apiKey(one.id), apiKey(one.id, { expiresAt: 99, label: 'new' })]
+      await store.apiKeys.insert(old)
+      expect(await store.apiKeys.rotate(old.id, successor, times)).toBe(true)
+      const listed = await store.apiKeys.list(one.id)
+      expect(listed.map(({ lastUse: _, hash, ...key }) => ({ ...key, hash: bytes(hash) }))).toEqual([
+        { ...old, expiresAt: 50, successorId: successor.id },
+        successor,
+      ])
+      expect((await store.apiKeys.findByHash(successor.hash))?.customer).toEqual(one)
+    })
+
+    withCustomer('a rotated key never outlives its own expiry', async (store, one) => {
+      const [early, late] = [apiKey(one.id, { expiresAt: 49 }), apiKey(one.id, { expiresAt: 51 })]
+      for (const old of [early, late]) {
+        await store.apiKeys.insert(old)
+        expect(await store.apiKeys.rotate(old.id, apiKey(one.id), times)).toBe(true)
+      }
+      expect([await expiryOf(store, early), await expiryOf(store, late)]).toEqual([49, 50])
+    })
+
+    withCustomer('a key that is not live, or was rotated, is not rotated', async (store, one) => {
+      const { apiKeys } = store
+      const [expired, revoked, rotated] = [
+        apiKey(one.id, { expiresAt: 10 }),
+        apiKey(one.id, { revokedAt: 5 }),
+        apiKey(one.id),
+      ]
+      for (const key of [expired, revoked, rotated]) await apiKeys.insert(key)
+      expect(await apiKeys.rotate(rotated.id, apiKey(one.id), times)).toBe(true)
+      for (const id of [expired.id, revoked.id, rotated.id, 'none']) {
+        const successor = apiKey(one.id)
+        expect(await apiKeys.rotate(id, successor, { now: 10, endsAt: 20 })).toBe(false)
+        expect(await apiKeys.findByHash(successor.hash)).toBeUndefined()
+      }
+      expect(await expiryOf(store, rotated)).toBe(50)
+    })
+
+    withCustomer('of many rotations of a key at once one is done', async ({ apiKeys }, one) => {
+      const old = apiKey(one.id)
+      await apiKeys.insert(old)
+      const successors = [1, 2, 3, 4].map(() => apiKey(one.id))
+      const done = await Promise.all(successors.map((successor) => apiKeys.rotate(old.id, successor, times)))
+      expect(done.filter(Boolean)).toHaveLength(1)
+      const winner = successors[done.indexOf(true)]
+      expect((await apiKeys.list(one.id)).map(({ id }) => id)).toEqual([old.id, winner?.id])
+      expect((await apiKeys.findByHash(old.hash))?.key.successorId).toBe(winner?.id)
+    })
+
+    withCustomer('a rotation whose successor cannot be inserted changes nothing', async ({ apiKeys }, one) => {
+      const old = apiKey(one.id)
+      await apiKeys.insert(old)
+      await expect(apiKeys.rotate(old.id, apiKey(one.id, { hash: old.hash }), times)).rejects.toThrow()
+      const found = await apiKeys.findByHash(old.hash)
+      expect({ ...found?.key, hash: bytes(found?.key.hash) }).toEqual(old)
+    })
+
     promise('a key of nobody is an error', async ({ apiKeys }) => {
       await expect(apiKeys.insert(apiKey('nobody'))).rejects.toThrow()
     })
 
     withCustomer('the account version changes with every account change, and with nothing else', async (store, one) => {
       const key = apiKey(one.id)
-      const changesVersion = async (work: () => Promise<unknown>): Promise<boolean> => {
-        const before = await store.accountVersion()
-        await work()
-        return (await store.accountVersion()) !== before
-      }
+      const changesVersion = (work: () => Promise<unknown>) => versionChanges(store, work)
       expect(await changesVersion(() => store.apiKeys.insert(key))).toBe(true)
+      const successor = apiKey(one.id)
+      expect(await changesVersion(() => store.apiKeys.rotate(key.id, successor, { now: 0, endsAt: 9 }))).toBe(true)
       expect(await changesVersion(() => store.apiKeys.revoke(key.id, 1))).toBe(true)
+      expect(await changesVersion(() => store.audit.append([auditEvent()]))).toBe(false)
       expect(await changesVersion(() => store.customers.insert(customer()))).toBe(true)
       expect(await changesVersion(() => store.customers.setPassword(one.id, 'x', 0))).toBe(true)
       expect(await changesVersion(() => store.customers.disable(one.id, 0))).toBe(true)
       expect(await changesVersion(() => store.customers.enable(one.id))).toBe(true)
+      expect(await changesVersion(() => store.customers.revokeTokens(one.id, 0))).toBe(true)
       expect(await changesVersion(() => store.customers.addAuthority(one.id, ['x']))).toBe(true)
       expect(await changesVersion(() => store.customers.removeAuthority(one.id, ['x']))).toBe(true)
       const use = { keyId: key.id, usedAt: 1, address: '' }
@@ -335,6 +423,216 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await signingKeys.insertFirst(older)).toEqual(older)
       expect(await signingKeys.insertFirst(newer)).toEqual(newer)
       expect((await signingKeys.list()).slice(0, 2)).toEqual([newer, older])
+    })
+
+    promise('of many rotations at once one is done, and the others leave nothing behind', async ({ signingKeys }) => {
+      const old = key()
+      await signingKeys.insertFirst(old)
+      const rivals = Array.from({ length: 8 }, () => key({ algorithm: old.algorithm, createdAt: old.createdAt + 1 }))
+      const done = await Promise.all(rivals.map((candidate) => signingKeys.rotate(candidate, old.kid, 9e14)))
+      expect(done.filter(Boolean)).toEqual([true])
+      const winner = rivals[done.indexOf(true)] as SigningKey
+      const kept = (await signingKeys.list()).filter(({ algorithm }) => algorithm === old.algorithm)
+      expect(kept).toEqual([winner, { ...old, expiresAt: 9e14 }])
+      expect(await signingKeys.rotate(key({ algorithm: old.algorithm }), old.kid, 1)).toBe(false)
+      expect(await signingKeys.rotate(key(), 'none', 1)).toBe(false)
+      expect((await signingKeys.list()).filter(({ expiresAt }) => expiresAt === 1)).toEqual([])
+      expect(await signingKeys.insertFirst(key({ algorithm: old.algorithm }))).toEqual(winner)
+    })
+
+    promise('a rotation ends keys of every algorithm, none of them later than before', async ({ signingKeys }) => {
+      const [first, other] = [key(), key()]
+      const [second, third] = [key({ algorithm: first.algorithm }), key({ algorithm: first.algorithm })]
+      await signingKeys.insertFirst(other)
+      await signingKeys.insertFirst(first)
+      await signingKeys.rotate(second, first.kid, 9e14 + 5)
+      await signingKeys.rotate(third, second.kid, 9e14 + 7)
+      const ends = new Map((await signingKeys.list()).map(({ kid, expiresAt }) => [kid, expiresAt]))
+      expect([first, other, second, third].map(({ kid }) => ends.get(kid))).toEqual([
+        9e14 + 5,
+        9e14 + 5,
+        9e14 + 7,
+        null,
+      ])
+      const next = key({ algorithm: other.algorithm })
+      expect(await signingKeys.insertFirst(next)).toEqual(next)
+    })
+
+    promise('a key is removed once it has expired, and only then', async ({ signingKeys }) => {
+      const [old, fresh] = [key({ createdAt: 1 }), key()]
+      const candidate = { ...fresh, algorithm: old.algorithm }
+      await signingKeys.insertFirst(old)
+      await signingKeys.rotate(candidate, old.kid, 70)
+      const kids = async () => (await signingKeys.list()).map(({ kid }) => kid)
+      await signingKeys.removeExpired(69)
+      expect(await kids()).toContain(old.kid)
+      expect(await signingKeys.removeExpired(70)).toBeGreaterThan(0)
+      expect(await signingKeys.removeExpired(70)).toBe(0)
+      expect(await kids()).not.toContain(old.kid)
+      expect(await kids()).toContain(fresh.kid)
+    })
+
+    promise('keys are rewrapped all or none', async ({ signingKeys }) => {
+      const [one, other] = [key({ privateJwk: 'a' }), key({ privateJwk: 'b' })]
+      await signingKeys.insertFirst(one)
+      await signingKeys.insertFirst(other)
+      const texts = async () => {
+        const all = new Map((await signingKeys.list()).map(({ kid, privateJwk }) => [kid, privateJwk]))
+        return [all.get(one.kid), all.get(other.kid)]
+      }
+      const change = (kid: string, from: string, to: string) => ({ kid, from, to })
+      expect(await signingKeys.rewrap([change(one.kid, 'a', 'x'), change(other.kid, 'not b', 'y')])).toBe(false)
+      expect(await signingKeys.rewrap([change(one.kid, 'a', 'x'), change('none', 'b', 'y')])).toBe(false)
+      expect(await texts()).toEqual(['a', 'b'])
+      const both = [change(one.kid, 'a', 'x'), change(other.kid, 'b', 'y')]
+      const done = await Promise.all([1, 2, 3].map(() => signingKeys.rewrap(both)))
+      expect(done.filter(Boolean)).toEqual([true])
+      expect(await texts()).toEqual(['x', 'y'])
+    })
+
+    promise(
+      'the account version changes with every signing key that is made, rotated, removed or rewrapped',
+      async (store) => {
+        const { signingKeys } = store
+        const [old, fresh] = [key(), key()]
+        const candidate = { ...fresh, algorithm: old.algorithm }
+        const changesVersion = (work: () => Promise<unknown>) => versionChanges(store, work)
+        expect(await changesVersion(() => signingKeys.insertFirst(old))).toBe(true)
+        expect(await changesVersion(() => signingKeys.insertFirst(candidate))).toBe(false)
+        expect(await changesVersion(() => signingKeys.rotate(candidate, old.kid, 80))).toBe(true)
+        expect(await changesVersion(() => signingKeys.removeExpired(80))).toBe(true)
+        expect(await changesVersion(() => signingKeys.removeExpired(80))).toBe(false)
+        const rewrap = { kid: fresh.kid, from: fresh.privateJwk, to: 'z' }
+        expect(await changesVersion(() => signingKeys.rewrap([rewrap]))).toBe(true)
+        expect(await changesVersion(() => signingKeys.rewrap([rewrap]))).toBe(false)
+      },
+    )
+  })
+
+  describe(`${name}: audit log`, () => {
+    promise('an event is read back as it was written', async ({ audit }) => {
+      const full = auditEvent({
+        address: '::1',
+        requestId: 'r"\\{},',
+        details: { text: 'ı"\\{}, \0 \ud800 NULL', rules: ['*', 'a'], none: null, count: 1.5 },
+      })
+      const bare = auditEvent({ customerId: full.customerId })
+      await audit.append([full, bare])
+      await audit.append([])
+      expect(await audit.list({ customerId: full.customerId ?? '', limit: 9 })).toEqual([full, bare])
+      const nobody = auditEvent({ customerId: null, at: 9e12 })
+      await audit.append([nobody])
+      expect(await audit.list({ from: 9e12, limit: 9 })).toEqual([nobody])
+    })
+
+    promise('the newest come last, and the limit leaves out the oldest', async ({ audit }) => {
+      const one = auditEvent({ at: 100 })
+      const more = [300, 200, 200].map((at, index) => ({ ...one, at, details: { index } }))
+      await audit.append([one, ...more])
+      const [late, early, later] = more
+      expect(await audit.list({ customerId: one.customerId ?? '', limit: 9 })).toEqual([one, early, later, late])
+      expect(await audit.list({ customerId: one.customerId ?? '', limit: 2 })).toEqual([later, late])
+    })
+
+    promise('filters are by customer, time, and how the action begins, to the letter', async ({ audit }) => {
+      const one = auditEvent({ at: 100, action: 'a_b.c%' })
+      const other = { ...one, at: 200, action: 'axb.c' }
+      const stranger = auditEvent({ at: 150, action: 'a_b.c%' })
+      await audit.append([one, other, stranger])
+      const list = (more: object) => audit.list({ customerId: one.customerId ?? '', limit: 9, ...more })
+      expect(await list({ action: 'a_b' })).toEqual([one])
+      expect(await list({ action: 'a' })).toEqual([one, other])
+      expect(await list({ action: 'A' })).toEqual([])
+      expect(await list({ action: '%' })).toEqual([])
+      expect(await list({ from: 100, to: 200 })).toEqual([one])
+      expect(await list({ from: 101 })).toEqual([other])
+      expect(await audit.list({ action: 'a_b.c%', limit: 9 })).toEqual([one, stranger])
+      expect(await audit.list({ customerId: "' OR 1=1 --", limit: 9 })).toEqual([])
+    })
+
+    promise('the oldest are deleted first, so many at a time', async ({ audit }) => {
+      await audit.deleteBefore(100, 1000)
+      const one = auditEvent({ at: 3 })
+      await audit.append([5, 1, 3, 2, 4].map((at) => ({ ...one, at })))
+      const left = async () => (await audit.list({ customerId: one.customerId ?? '', limit: 9 })).map(({ at }) => at)
+      expect([await audit.deleteBefore(5, 3), await left()]).toEqual([3, [4, 5]])
+      expect([await audit.deleteBefore(5, 3), await left()]).toEqual([1, [5]])
+      expect([await audit.deleteBefore(5, 3), await left()]).toEqual([0, [5]])
+    })
+  })
+
+  describe(`${name}: login failures`, () => {
+    const named = () => Buffer.from((++counter).toString(16).padStart(32, '0'), 'hex')
+    const none = { forget: [], countDown: [], remember: [] }
+    const NOW = 1_763_726_400_123
+
+    promise('are counted under each name, and found until they expire', async ({ loginFailures }) => {
+      const [one, other, third] = [named(), named(), named()]
+      const expiresAt = NOW + 1000
+      expect(await loginFailures.count([{ name: one, expiresAt }], NOW)).toEqual([1])
+      const both = [other, one].map((name) => ({ name, expiresAt: expiresAt + 1 }))
+      expect(await loginFailures.count(both, NOW + 1)).toEqual([1, 2])
+      expect(await loginFailures.find([third, one, other], NOW + 1)).toEqual([
+        undefined,
+        { count: 2, lastAt: NOW + 1 },
+        { count: 1, lastAt: NOW + 1 },
+      ])
+      expect(await loginFailures.find([one], expiresAt + 1)).toEqual([undefined])
+      expect(await loginFailures.count([{ name: one, expiresAt: NOW + 9000 }], expiresAt + 1)).toEqual([1])
+    })
+
+    promise('that come at once are each counted', async ({ loginFailures }) => {
+      const names = [named(), named(), named()]
+      const counts = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => {
+          const turned = n % 2 ? names : names.toReversed()
+          return loginFailures.count(
+            turned.map((name) => ({ name, expiresAt: NOW + 1000 })),
+            NOW,
+          )
+        }),
+      )
+      const first = counts.map((each, n) => each[n % 2 ? 0 : 2] as number).toSorted((a, b) => a - b)
+      expect(first).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
+    })
+
+    promise('are settled together: forgotten, counted down, remembered', async ({ loginFailures }) => {
+      const [pair, address, account, known] = [named(), named(), named(), named()]
+      const all = [pair, address, account].map((name) => ({ name, expiresAt: NOW + 9000 }))
+      await loginFailures.count(all, NOW)
+      await loginFailures.count(all, NOW + 5)
+      await loginFailures.count([all[2] as (typeof all)[0]], NOW + 6)
+      const countDown = [account, address].map((name) => ({ name, countedAt: NOW + 5, countedAs: 2, lastAt: NOW }))
+      const remember = [{ name: known, expiresAt: NOW + 9000 }]
+      await loginFailures.settle({ forget: [pair], countDown, remember }, NOW + 7)
+      expect(await loginFailures.find([pair, address, account, known], NOW + 7)).toEqual([
+        undefined,
+        { count: 1, lastAt: NOW },
+        { count: 2, lastAt: NOW + 6 },
+        { count: 0, lastAt: NOW + 7 },
+      ])
+      // Counted as another one than it says: somebody else's failure stays the last.
+      const others = { name: account, countedAt: NOW + 6, countedAs: 3, lastAt: NOW }
+      await loginFailures.settle({ ...none, countDown: [others, ...countDown.slice(1)], remember }, NOW + 8)
+      await loginFailures.settle({ ...none, countDown: countDown.slice(1) }, NOW + 8)
+      expect(await loginFailures.find([account], NOW + 8)).toEqual([{ count: 1, lastAt: NOW + 6 }])
+      expect(await loginFailures.find([address, known], NOW + 8)).toEqual([
+        { count: 0, lastAt: NOW },
+        { count: 0, lastAt: NOW + 8 },
+      ])
+    })
+
+    promise('that have expired go, at most two rows for one that comes', async ({ loginFailures }) => {
+      const old = Array.from({ length: 5 }, named)
+      await loginFailures.count(
+        old.map((name) => ({ name, expiresAt: 10 })),
+        5,
+      )
+      const left = async () => (await loginFailures.find(old, 9)).filter((each) => each !== undefined).length
+      for (const expected of [3, 1, 0]) {
+        await loginFailures.count([{ name: named(), expiresAt: NOW }], 11)
+        expect(await left()).toBe(expected)
+      }
     })
   })
 

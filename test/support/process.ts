@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly cwd: string
   readonly env?: Record<string, string>
   readonly stdin?: string | Buffer
+  /** Options of Node itself. */
+  readonly node?: readonly string[]
 }
 
 /** The environment of a fresh machine: nothing of the one that runs the tests. */
@@ -42,9 +44,15 @@ export interface ServerProcess {
 }
 
 /** Starts `teslim serve` on any free port; killed when the test is over, if it still runs. */
-export async function serve({ cwd, env }: RunOptions): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [MAIN, 'serve'], { cwd, env: cleanEnvironment({ PORT: '0', ...env }) })
-  onTestFinished(() => void child.kill('SIGKILL'))
+export const serve = (options: RunOptions): Promise<ServerProcess> => startServer(options, onTestFinished)
+
+/** The same for all tests of a file, with `afterAll`. */
+export async function startServer(
+  { cwd, env, node = [] }: RunOptions,
+  atTheEnd: (kill: () => void) => void,
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [...node, MAIN, 'serve'], { cwd, env: cleanEnvironment({ PORT: '0', ...env }) })
+  atTheEnd(() => void child.kill('SIGKILL'))
   let printed = ''
   const watchers = new Set<() => void>()
   for (const stream of [child.stdout, child.stderr]) {
@@ -68,7 +76,7 @@ export async function serve({ cwd, env }: RunOptions): Promise<ServerProcess> {
       void ended.then((status) => reject(new Error(`ended with ${status} before ${pattern} was printed:\n${printed}`)))
     })
 
-  const [, url = ''] = await waitFor(/listening on (http:[^"]+)"/)
+  const [, url = ''] = await waitFor(/listening on (https?:[^"]+)"/)
   return { url, child, ended, output: () => printed, printed: waitFor }
 }
 

@@ -41,6 +41,7 @@ export const COPY_TABLES: readonly CopyTable[] = [
       created_at: 'integer',
       expires_at: 'integer',
       revoked_at: 'integer',
+      successor: 'text',
     },
     key: ['id'],
   },

@@ -15,7 +15,7 @@ export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows:
 export interface Database {
   readonly query: Query
   /**
-   * On one connection, and sent without waiting for the answer to the one before: done in the order of the calls.
+   * On one connection: done in the order of the calls, of which the next need not wait for the answer to the one before.
    */
   ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>

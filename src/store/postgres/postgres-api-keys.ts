@@ -3,7 +3,8 @@ import type { Database, Row } from './database.ts'
 import { CUSTOMER_COLUMNS, countVersion, customerFromRow } from './postgres-customers.ts'
 
 const KEY_COLUMNS = `
-  k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at`
+  k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
+  k.successor`
 
 const BY_HASH = `
   SELECT ${KEY_COLUMNS}, ${CUSTOMER_COLUMNS} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
@@ -27,6 +28,18 @@ const REVOKE = `
     UPDATE api_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2 RETURNING 1
   )
   SELECT FROM revoked`
+
+const ROTATE = `
+  WITH ${countVersion}, ended AS (
+    UPDATE api_key SET expires_at = least(expires_at, $1), successor = $2
+     WHERE id = $3 AND successor IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4)
+    RETURNING customer
+  ), inserted AS (
+    INSERT INTO api_key (id, customer, hash, label, created_at, expires_at)
+    SELECT $2, customer, $5, $6, $7, $8 FROM ended
+    RETURNING 1
+  )
+  SELECT FROM inserted`
 
 /** In one order, so that two replicas that write the same keys down do not wait for each other. */
 const RECORD_USES = `
@@ -55,6 +68,11 @@ export function postgresApiKeys({ query }: Database): ApiKeyStore {
       })
     },
     revoke: async (id, revokedAt) => (await query(REVOKE, revokedAt, id)).count > 0,
+    async rotate(id, successor, { now, endsAt }) {
+      const { hash, label, createdAt, expiresAt } = successor
+      const values = [endsAt, successor.id, id, now, Buffer.from(hash), label, createdAt, expiresAt]
+      return (await query(ROTATE, ...values)).count > 0
+    },
     async recordUses(uses) {
       await query(
         RECORD_USES,
@@ -74,4 +92,5 @@ const keyFromRow = (row: Row): ApiKey => ({
   createdAt: row.key_created_at as number,
   expiresAt: row.expires_at as number | null,
   revokedAt: row.revoked_at as number | null,
+  successorId: row.successor as string | null,
 })

@@ -88,6 +88,12 @@ export function postgresCustomers({ query }: Database): CustomerStore {
         tokensValidFrom,
         id,
       ),
+    revokeTokens: (id, tokensValidFrom) =>
+      change(
+        'UPDATE customer SET tokens_valid_from = greatest(tokens_valid_from, $1) WHERE id = $2',
+        tokensValidFrom,
+        id,
+      ),
     addAuthority: async (id, rules) => (await query(ADD_RULES, id, rules)).count > 0,
     removeAuthority: async (id, rules) => (await query(REMOVE_RULES, id, rules)).count > 0,
   }

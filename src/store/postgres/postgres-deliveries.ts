@@ -38,6 +38,7 @@ export interface PostgresDeliveries extends DeliveryStore {
 export function postgresDeliveries({ query, ordered }: Database, limits: QueueLimits): PostgresDeliveries {
   const numbers = new Map<string, number>()
   let alone: Promise<unknown> | undefined
+  let lookedUp: Promise<unknown> = Promise.resolve()
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     mostUnderWay: 2,
@@ -73,8 +74,10 @@ export function postgresDeliveries({ query, ordered }: Database, limits: QueueLi
   async function store(deliveries: readonly NewDelivery[]): Promise<(Receipt | Error)[]> {
     try {
       const batch = relate(deliveries)
-      const customers = deliveries.map(({ customerId }) => numbers.get(customerId))
-      const known = customers.includes(undefined) ? await findNumbers(deliveries) : (customers as number[])
+      // A batch must not be overtaken by the next one while its customers are looked up.
+      const looked = lookedUp.then(() => numbersOf(deliveries))
+      lookedUp = looked.catch(() => undefined)
+      const known = await looked
       const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
       return outcomesOf(batch, rows)
     } catch (error) {
@@ -85,6 +88,11 @@ export function postgresDeliveries({ query, ordered }: Database, limits: QueueLi
       for (const delivery of deliveries) outcomes.push(...(await store([delivery])))
       return outcomes
     }
+  }
+
+  async function numbersOf(deliveries: readonly NewDelivery[]): Promise<number[]> {
+    const known = deliveries.map(({ customerId }) => numbers.get(customerId))
+    return known.includes(undefined) ? findNumbers(deliveries) : (known as number[])
   }
 
   async function findNumbers(deliveries: readonly NewDelivery[]): Promise<number[]> {

@@ -6,11 +6,14 @@ import {
   readMigrations,
   type SchemaState,
 } from '../migrate.ts'
-import type { OpenedStore, QueueLimits } from '../open-store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
+import type { Store } from '../store.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
 import { postgresApiKeys } from './postgres-api-keys.ts'
+import { postgresAudit } from './postgres-audit.ts'
 import { postgresCustomers } from './postgres-customers.ts'
 import { postgresDeliveries } from './postgres-deliveries.ts'
+import { postgresLoginFailures } from './postgres-login-failures.ts'
 import { postgresSigningKeys } from './postgres-signing-keys.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
@@ -24,24 +27,42 @@ export async function openPostgresStore({ now, limits, ...options }: PostgresOpt
   const database = await openDatabase(options)
   try {
     const migrated = await migrate(database, readMigrations(MIGRATIONS), now)
-    const { query } = database
-    const deliveries = postgresDeliveries(database, limits)
-    const store = {
-      customers: postgresCustomers(database),
-      apiKeys: postgresApiKeys(database),
-      deliveries,
-      signingKeys: postgresSigningKeys(database),
-      accountVersion: async () => Number((await query('SELECT number FROM account_version')).rows[0]?.number),
-      ping: async () => void (await query('SELECT number FROM account_version')),
-      close: async () => {
-        await deliveries.drained()
-        await database.close()
-      },
-    }
-    return { store, migrated }
+    return { store: storeOn(database, limits), migrated }
   } catch (error) {
     await database.close()
     throw error
+  }
+}
+
+export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>): Promise<InspectedStore> {
+  const { limits, ...databaseOptions } = options
+  const database = await openDatabase(databaseOptions)
+  try {
+    const pending = pendingMigrations(readMigrations(MIGRATIONS), await schemaState(database.query))
+    // The server looks after its files itself.
+    return { store: storeOn(database, limits), pending: pending.map(migrationName), findDamage: async () => undefined }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+function storeOn(database: Database, limits: QueueLimits): Store {
+  const { query } = database
+  const deliveries = postgresDeliveries(database, limits)
+  return {
+    customers: postgresCustomers(database),
+    apiKeys: postgresApiKeys(database),
+    deliveries,
+    signingKeys: postgresSigningKeys(database),
+    audit: postgresAudit(database),
+    loginFailures: postgresLoginFailures(database),
+    accountVersion: async () => Number((await query('SELECT number FROM account_version')).rows[0]?.number),
+    ping: async () => void (await query('SELECT number FROM account_version')),
+    close: async () => {
+      await deliveries.drained()
+      await database.close()
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ApiKey, ApiKeyUse, Customer, SigningKey } from '../store.ts'
+import type { ApiKey, ApiKeyUse, Customer } from '../store.ts'
 import type { Database } from './database.ts'
 
 const INSERT_CUSTOMER = `
@@ -26,14 +26,17 @@ const INSERT_KEY = `
   INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at)
   SELECT $1, number, $2, $3, $4, $5, $6 FROM customer WHERE id = $7`
 
+const END_KEY = `
+  UPDATE api_key SET expires_at = min(coalesce(expires_at, $1), $1), successor = $2
+   WHERE id = $3 AND successor IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4)`
+
 const RECORD_USE = `
   INSERT INTO api_key_use (key_id, used_at, address) VALUES ($1, $2, $3)
   ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
    WHERE excluded.used_at > used_at`
 
-const INSERT_FIRST_SIGNING_KEY = `
-  INSERT INTO signing_key (kid, algorithm, private_jwk, created_at)
-  SELECT $1, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE algorithm = $5)`
+const REVOKE_TOKENS = `
+  UPDATE customer SET tokens_valid_from = max(tokens_valid_from, $1) WHERE id = $2`
 
 /** What changes customers and keys, each in a transaction of its own. Runs in the writer worker. */
 export function accountWrites(database: Database) {
@@ -51,6 +54,10 @@ export function accountWrites(database: Database) {
       for (const rule of rules) database.run(sql, id, rule)
       return database.get('SELECT 1 FROM customer WHERE id = $1', id) !== undefined
     })
+  const insertKey = ({ id, customerId, hash, label, createdAt, expiresAt, revokedAt }: ApiKey): void => {
+    const inserted = database.run(INSERT_KEY, id, hash, label, createdAt, expiresAt, revokedAt, customerId)
+    if (inserted === 0) throw new Error(`no customer ${customerId} for key ${id}`)
+  }
 
   return {
     insertCustomer: (customer: Customer): 'inserted' | 'email-taken' =>
@@ -69,26 +76,22 @@ export function accountWrites(database: Database) {
       changed('UPDATE customer SET password_hash = $1 WHERE id = $2 AND password_hash = $3', to, id, from),
     enable: (id: string) => changed('UPDATE customer SET enabled = 1 WHERE id = $1', id),
     disable: (id: string, tokensValidFrom: number) => changed(DISABLE, tokensValidFrom, id),
+    revokeTokens: (id: string, tokensValidFrom: number) => changed(REVOKE_TOKENS, tokensValidFrom, id),
     addAuthority: (id: string, rules: readonly string[]) => forEachRule(INSERT_RULE, id, rules),
     removeAuthority: (id: string, rules: readonly string[]) => forEachRule(DELETE_RULE, id, rules),
 
-    insertApiKey: (key: ApiKey): void => {
-      const { id, customerId, hash, label, createdAt, expiresAt, revokedAt } = key
-      const inserted = accountChange(() =>
-        database.run(INSERT_KEY, id, hash, label, createdAt, expiresAt, revokedAt, customerId),
-      )
-      if (inserted === 0) throw new Error(`no customer ${customerId} for key ${id}`)
-    },
+    insertApiKey: (key: ApiKey): void => accountChange(() => insertKey(key)),
+    rotateApiKey: (id: string, successor: ApiKey, now: number, endsAt: number): boolean =>
+      accountChange(() => {
+        const ended = database.run(END_KEY, endsAt, successor.id, id, now) > 0
+        if (ended) insertKey(successor)
+        return ended
+      }),
     revokeApiKey: (id: string, revokedAt: number) =>
       changed('UPDATE api_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2', revokedAt, id),
     recordUses: (uses: readonly ApiKeyUse[]): void =>
       database.transaction(() => {
         for (const { keyId, usedAt, address } of uses) database.run(RECORD_USE, keyId, usedAt, address)
-      }),
-
-    insertFirstSigningKey: ({ kid, algorithm, privateJwk, createdAt }: SigningKey): void =>
-      database.transaction(() => {
-        database.run(INSERT_FIRST_SIGNING_KEY, kid, algorithm, privateJwk, createdAt, algorithm)
       }),
   }
 }

@@ -33,8 +33,13 @@ interface Prepared {
   readonly inOrder: boolean
 }
 
-export function openDatabase(path: string): Database {
-  const connection = connect(path)
+export interface OpenOptions {
+  /** Then nothing is made and nothing can be changed. */
+  readonly readOnly?: boolean
+}
+
+export function openDatabase(path: string, { readOnly = false }: OpenOptions = {}): Database {
+  const connection = connect(path, readOnly)
   const statements = new Map<string, Prepared>()
 
   const prepare = (sql: string, values: Values): Prepared => {
@@ -84,8 +89,9 @@ export function openDatabase(path: string): Database {
   }
 }
 
-function connect(path: string): DatabaseSync {
+function connect(path: string, readOnly: boolean): DatabaseSync {
   try {
+    if (readOnly) return connectReadOnly(path)
     // The file holds password hashes and private keys, so it is made readable to its owner only, and -wal, -shm like it.
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     closeSync(openSync(path, 'a', 0o600))
@@ -102,6 +108,14 @@ function connect(path: string): DatabaseSync {
       cause,
     })
   }
+}
+
+function connectReadOnly(path: string): DatabaseSync {
+  const connection = new DatabaseSync(path, { readOnly: true })
+  connection.exec('PRAGMA busy_timeout = 5000')
+  // Opening alone does not look at the file.
+  connection.exec('SELECT 1 FROM sqlite_schema')
+  return connection
 }
 
 function prepareAnew(connection: DatabaseSync, sql: string): Prepared {

@@ -4,7 +4,8 @@ import type { Database, Row } from './database.ts'
 import type { Writer } from './writer.ts'
 
 const KEY_COLUMNS = `
-  k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at`
+  k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
+  k.successor`
 
 const BY_HASH = `
   SELECT ${KEY_COLUMNS}, ${CUSTOMER_COLUMNS} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
@@ -30,6 +31,7 @@ export function sqliteApiKeys(database: Database, writer: Writer): ApiKeyStore {
         return { ...key, lastUse }
       }),
     revoke: (id, revokedAt) => writer.run('revokeApiKey', [id, revokedAt]),
+    rotate: (id, successor, { now, endsAt }) => writer.run('rotateApiKey', [id, successor, now, endsAt]),
     recordUses: (uses) => writer.run('recordUses', [uses]),
   }
 }
@@ -42,4 +44,5 @@ const keyFromRow = (row: Row): ApiKey => ({
   createdAt: row.key_created_at as number,
   expiresAt: row.expires_at as number | null,
   revokedAt: row.revoked_at as number | null,
+  successorId: row.successor as string | null,
 })

@@ -21,6 +21,7 @@ export function sqliteCustomers(database: Database, writer: Writer): CustomerSto
     replacePasswordHash: (id, from, to) => writer.run('replacePasswordHash', [id, from, to]),
     enable: (id) => writer.run('enable', [id]),
     disable: (id, tokensValidFrom) => writer.run('disable', [id, tokensValidFrom]),
+    revokeTokens: (id, tokensValidFrom) => writer.run('revokeTokens', [id, tokensValidFrom]),
     addAuthority: (id, rules) => writer.run('addAuthority', [id, rules]),
     removeAuthority: (id, rules) => writer.run('removeAuthority', [id, rules]),
   }

@@ -1,10 +1,10 @@
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import type { Database, Row } from './database.ts'
+import { NEWEST } from './signing-key-writes.ts'
 import type { Writer } from './writer.ts'
 
-const COLUMNS = 'kid, algorithm, private_jwk, created_at'
-const NEWEST = `SELECT ${COLUMNS} FROM signing_key WHERE algorithm = $1 ORDER BY created_at DESC, kid LIMIT 1`
-const LIST = `SELECT ${COLUMNS} FROM signing_key ORDER BY created_at DESC, kid`
+const LIST = `
+  SELECT kid, algorithm, private_jwk, created_at, expires_at FROM signing_key ORDER BY created_at DESC, kid`
 
 export function sqliteSigningKeys(database: Database, writer: Writer): SigningKeyStore {
   return {
@@ -13,6 +13,10 @@ export function sqliteSigningKeys(database: Database, writer: Writer): SigningKe
       return fromRow(database.get(NEWEST, candidate.algorithm) as Row)
     },
     list: async () => database.all(LIST).map(fromRow),
+    rotate: (candidate, replaced, othersExpireAt) =>
+      writer.run('rotateSigningKey', [candidate, replaced, othersExpireAt]),
+    removeExpired: (now) => writer.run('removeExpiredSigningKeys', [now]),
+    rewrap: (changes) => writer.run('rewrapSigningKeys', [changes]),
   }
 }
 
@@ -21,4 +25,5 @@ const fromRow = (row: Row): SigningKey => ({
   algorithm: row.algorithm as string,
   privateJwk: row.private_jwk as string,
   createdAt: row.created_at as number,
+  expiresAt: row.expires_at as number | null,
 })

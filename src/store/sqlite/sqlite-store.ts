@@ -6,13 +6,16 @@ import {
   readMigrations,
   type SchemaState,
 } from '../migrate.ts'
-import type { OpenedStore, QueueLimits } from '../open-store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
+import type { Store } from '../store.ts'
 import { type Database, openDatabase } from './database.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
+import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
 import { sqliteDeliveries } from './sqlite-deliveries.ts'
+import { sqliteLoginFailures } from './sqlite-login-failures.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
-import { createWriter, type SpawnWorker } from './writer.ts'
+import { createWriter, type SpawnWorker, type Writer } from './writer.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
@@ -24,30 +27,52 @@ export interface SqliteOptions {
   readonly spawn?: SpawnWorker
 }
 
-/** Reads on the calling thread, point look-ups all of them; writes in a worker. */
 export async function openSqliteStore({ path, now, limits, spawn }: SqliteOptions): Promise<OpenedStore> {
   const database = openDatabase(path)
   try {
     const migrated = migrate(database, readMigrations(MIGRATIONS), now)
-    const writer = createWriter(path, spawn)
-    const deliveries = sqliteDeliveries(database, writer, limits)
-    const store = {
-      customers: sqliteCustomers(database, writer),
-      apiKeys: sqliteApiKeys(database, writer),
-      deliveries,
-      signingKeys: sqliteSigningKeys(database, writer),
-      accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
-      ping: async () => void database.get('SELECT number FROM account_version'),
-      close: async () => {
-        await deliveries.drained()
-        await writer.close()
-        database.close()
-      },
-    }
-    return { store, migrated }
+    return { store: storeOn(database, createWriter(path, spawn), limits), migrated }
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, 'now'>): Promise<InspectedStore> {
+  const database = openDatabase(path, { readOnly: true })
+  try {
+    const pending = pendingMigrations(readMigrations(MIGRATIONS), schemaState(database)).map(migrationName)
+    return {
+      store: storeOn(database, createWriter(path), limits),
+      pending,
+      findDamage: async () => {
+        const found = database.all('PRAGMA quick_check(1)').map((row) => String(Object.values(row)[0]))
+        return found.find((line) => line !== 'ok')
+      },
+    }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** Reads on the calling thread, point look-ups all of them; writes in a worker. */
+function storeOn(database: Database, writer: Writer, limits: QueueLimits): Store {
+  const deliveries = sqliteDeliveries(database, writer, limits)
+  return {
+    customers: sqliteCustomers(database, writer),
+    apiKeys: sqliteApiKeys(database, writer),
+    deliveries,
+    signingKeys: sqliteSigningKeys(database, writer),
+    audit: sqliteAudit(database, writer),
+    loginFailures: sqliteLoginFailures(database, writer),
+    accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
+    ping: async () => void database.get('SELECT number FROM account_version'),
+    close: async () => {
+      await deliveries.drained()
+      await writer.close()
+      database.close()
+    },
   }
 }
 

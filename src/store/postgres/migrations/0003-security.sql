@@ -1,6 +1,7 @@
 -- Runs with programs from 0002 on.
 
--- A name is a digest: of an account and an address, of an address, or of an account. Nothing tells which.
+-- A name is a digest: of an account and an address, of an address, or of an account. Nothing tells which. Under a count of 0
+-- it says that an account was logged in to from an address.
 CREATE TABLE login_failure (
   name       bytea  NOT NULL PRIMARY KEY,
   count      bigint NOT NULL,
@@ -22,3 +23,5 @@ CREATE TABLE audit_event (
 CREATE INDEX audit_event_at ON audit_event (at);
 
 ALTER TABLE signing_key ADD COLUMN expires_at bigint; -- milliseconds since 1970: then it verifies nothing any more
+
+ALTER TABLE api_key ADD COLUMN successor text COLLATE "C"; -- the key that took its place when it was rotated

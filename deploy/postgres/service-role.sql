@@ -1,0 +1,32 @@
+-- A role for the service that can change no table and no row of the history. Migrations are applied by the owner of the
+-- schema, with `teslim migrate`; run this as the owner after each of them, as it covers what is there.
+--
+--   psql "$OWNER_URL" -f service-role.sql
+--   psql "$OWNER_URL" -c '\password teslim_service'
+
+DO $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'teslim_service') THEN
+    CREATE ROLE teslim_service LOGIN;
+  END IF;
+END
+$$;
+
+REVOKE CREATE ON SCHEMA public FROM PUBLIC; -- PostgreSQL 14 still grants it
+GRANT USAGE ON SCHEMA public TO teslim_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO teslim_service;
+GRANT SELECT, USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA public TO teslim_service;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO teslim_service;
+
+-- History is added to and read.
+REVOKE UPDATE, DELETE ON delivery FROM teslim_service;
+DO $$
+DECLARE
+  month regclass; -- where partition-by-month.sql has made some
+BEGIN
+  FOR month IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'delivery'::regclass LOOP
+    EXECUTE format('REVOKE ALL ON %s FROM teslim_service', month);
+  END LOOP;
+END
+$$;
+REVOKE INSERT, UPDATE, DELETE ON schema_migration FROM teslim_service;

@@ -1,0 +1,81 @@
+/** Why a request was refused, and to whom. */
+export interface Refusal {
+  /** What was refused: `login.refused`. */
+  readonly action: string
+  readonly errorCode: string
+  readonly reason: string | null
+  readonly customerId: string | null
+  readonly address: string
+  readonly requestId: string
+}
+
+/** What is known of refusals that are not kept one by one. */
+export interface CountedOnly {
+  readonly action: string
+  readonly notRecorded: number
+  /** These tell how many of them each, the most first. */
+  readonly errorCodes: Record<string, number>
+  readonly addresses: Record<string, number>
+  readonly customers: Record<string, number>
+}
+
+/** So that one who hammers leaves room for what others do, and nobody fills the disk. */
+const MOST_OF_A_KIND = 60
+const MOST_OF_A_SOURCE = 10
+const MOST_NAMES_COUNTED = 1000
+const MOST_NAMES_TOLD = 10
+
+/** Decides which refusals of a minute are kept, and counts the others. Its memory is bounded whatever comes. */
+export function createRefusalWindow() {
+  const kept = new Map<string, number>()
+  const rests = new Map<string, ReturnType<typeof createRest>>()
+
+  const count = (refusal: Refusal): void => {
+    const rest = rests.get(refusal.action) ?? createRest()
+    rests.set(refusal.action, rest)
+    rest.count(refusal)
+  }
+
+  return {
+    /** Whether it is to be kept; it is counted if not. */
+    admit(refusal: Refusal): boolean {
+      const { action, errorCode, address } = refusal
+      const source = `${action} ${errorCode} ${address}`
+      const [ofAction, ofSource] = [kept.get(action) ?? 0, kept.get(source) ?? 0]
+      const room = ofAction < MOST_OF_A_KIND && ofSource < MOST_OF_A_SOURCE
+      if (room) kept.set(action, ofAction + 1).set(source, ofSource + 1)
+      else count(refusal)
+      return room
+    },
+    count,
+    hasCounted: (): boolean => rests.size > 0,
+    counted: (): CountedOnly[] => Array.from(rests, ([action, rest]) => ({ action, ...rest.told() })),
+  }
+}
+
+function createRest() {
+  const names = { errorCodes: new Map<string, number>(), addresses: new Map(), customers: new Map() }
+  let notRecorded = 0
+  return {
+    count({ errorCode, address, customerId }: Refusal): void {
+      notRecorded++
+      countName(names.errorCodes, errorCode)
+      countName(names.addresses, address)
+      if (customerId !== null) countName(names.customers, customerId)
+    },
+    told: () => ({
+      notRecorded,
+      errorCodes: mostOf(names.errorCodes),
+      addresses: mostOf(names.addresses),
+      customers: mostOf(names.customers),
+    }),
+  }
+}
+
+function countName(names: Map<string, number>, name: string): void {
+  const known = names.get(name)
+  if (known !== undefined || names.size < MOST_NAMES_COUNTED) names.set(name, (known ?? 0) + 1)
+}
+
+const mostOf = (names: Map<string, number>): Record<string, number> =>
+  Object.fromEntries([...names].sort(([, one], [, other]) => other - one).slice(0, MOST_NAMES_TOLD))

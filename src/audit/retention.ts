@@ -1,0 +1,46 @@
+import type { Clock } from '#src/lib/clock.ts'
+import type { AuditStore } from '#src/store/store.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+/** Few at a time, so that no delivery waits for it. */
+const AT_ONCE = 500
+const SOON_MILLISECONDS = 1_000
+const LATER_MILLISECONDS = 600_000
+
+export interface Retention {
+  /** Deletes some of what is too old; resolves to whether there may be more. */
+  expire(): Promise<boolean>
+  start(): void
+  stop(): void
+}
+
+/** Deletes events of the audit log that are older than so many days, bit by bit while the server runs. */
+export function createRetention(
+  audit: AuditStore,
+  clock: Clock,
+  days: number,
+  onFailed: (error: unknown) => void,
+): Retention {
+  let timer: NodeJS.Timeout | undefined
+
+  const expire = async (): Promise<boolean> =>
+    days > 0 && (await audit.deleteBefore(clock.now() - days * DAY_MILLISECONDS, AT_ONCE)) === AT_ONCE
+
+  const again = (after: number): void => {
+    timer = setTimeout(async () => {
+      const more = await expire().catch(onFailed)
+      if (timer !== undefined) again(more ? SOON_MILLISECONDS : LATER_MILLISECONDS)
+    }, after).unref()
+  }
+
+  return {
+    expire,
+    start() {
+      if (days > 0) again(LATER_MILLISECONDS)
+    },
+    stop() {
+      clearTimeout(timer)
+      timer = undefined
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import { userInfo } from 'node:os'
+
+const LONGEST = 64
+
+/** Who types, for the audit log. `sudo` says for whom root acts; anybody else could have made that up. */
+export function cliActor(sudoUser: string | undefined): string {
+  const { username, uid } = whoAmI()
+  const name = (uid === 0 && sudoUser) || username
+  return `cli:${name.replace(/[\p{C}\s]/gu, '?').slice(0, LONGEST)}`
+}
+
+function whoAmI(): { username: string; uid: number } {
+  try {
+    return userInfo()
+  } catch {
+    // A container may run under a number that has no name.
+    const uid = process.getuid?.() ?? -1
+    return { username: `uid ${uid}`, uid }
+  }
+}

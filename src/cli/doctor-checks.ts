@@ -1,0 +1,33 @@
+import type { Config } from '#src/config/load-config.ts'
+import type { Check } from './doctor.ts'
+
+/** Older ones lack security fixes of Node itself. */
+const SAFE_NODE = [26, 13] as const
+
+export function checkNode(version: string): Check {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const safe = major > SAFE_NODE[0] || (major === SAFE_NODE[0] && minor >= SAFE_NODE[1])
+  if (safe) return { name: 'node', status: 'ok', message: version }
+  const message = `${version} lacks security fixes: in production use Node ${SAFE_NODE.join('.')} or later, or the container`
+  return { name: 'node', status: 'warning', message }
+}
+
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/i
+
+/** What matters once others than this machine can reach it. */
+export function checkListening({ host, environment, tlsCertificateFile }: Config): Check[] {
+  if (LOOPBACK.test(host)) return [{ name: 'network', status: 'ok', message: `HOST ${host}: this machine only` }]
+  const warn = (message: string): Check => ({ name: 'network', status: 'warning', message })
+  const found: Check[] =
+    tlsCertificateFile === ''
+      ? [
+          warn(
+            `HOST ${host} is open to the network without TLS: set TESLIM_TLS_CERT, or keep it behind a proxy that has TLS, since passwords, keys and tokens can be read on the way`,
+          ),
+        ]
+      : [{ name: 'network', status: 'ok', message: `HOST ${host}, with TLS` }]
+  if (environment.toLowerCase() !== 'production') {
+    found.push(warn('NODE_ENV is not production: on an empty store a sandbox customer would be made; set it'))
+  }
+  return found
+}

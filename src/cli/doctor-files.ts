@@ -1,0 +1,65 @@
+import { stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { LoadedConfig } from '#src/config/load-config.ts'
+import { type Setting, type SettingName, settings } from '#src/config/settings.ts'
+import { sqlitePath } from '#src/store/open-store.ts'
+import type { Check } from './doctor.ts'
+
+const MIB = 1024 * 1024
+/** Below the first the store may soon take nothing more; below the second somebody should know. */
+const LEAST_FREE_BYTES = 100 * MIB
+const LITTLE_FREE_BYTES = 1024 * MIB
+
+/** Who may read the files of an embedded store and the settings file, and what room there is for more. */
+export async function checkFiles(loaded: LoadedConfig): Promise<Check[]> {
+  const checks = await checkSettingsFile(loaded)
+  if (!loaded.config.databaseUrl.startsWith('sqlite:')) return checks
+  const path = sqlitePath(loaded.config.databaseUrl)
+  return [...(await checkPermissions(path)), ...(await checkSpace(dirname(path))), ...checks]
+}
+
+/** Bits of the mode that give rights to group and others; undefined where there is no such file or no such bits. */
+async function rightsOfOthers(path: string): Promise<number | undefined> {
+  if (process.platform === 'win32') return undefined
+  return stat(path).then(
+    ({ mode }) => mode & 0o077,
+    () => undefined,
+  )
+}
+
+async function checkPermissions(path: string): Promise<Check[]> {
+  const folder = dirname(path)
+  const ofFolder = await rightsOfOthers(folder)
+  const files = [path, `${path}-wal`, `${path}-shm`]
+  const rights = await Promise.all(files.map(rightsOfOthers))
+  const open = files.filter((_, index) => ((rights[index] ?? 0) & 0o066) !== 0)
+  const name = 'permissions'
+  if (open.length > 0) {
+    const message = `group or others may read or write password hashes and keys: chmod 600 ${open.join(' ')}`
+    return [{ name, status: 'failed', message }]
+  }
+  if (ofFolder === undefined) return []
+  if (ofFolder !== 0)
+    return [{ name, status: 'warning', message: `group or others may enter the data folder: chmod 700 ${folder}` }]
+  return [{ name, status: 'ok', message: `${folder} is its owner's only` }]
+}
+
+async function checkSpace(folder: string): Promise<Check[]> {
+  const space = await statfs(folder).catch(() => undefined)
+  if (space === undefined) return []
+  const free = space.bavail * space.bsize
+  const text = `${Math.floor(free / MIB).toLocaleString('en')} MiB free for ${folder}`
+  if (free >= LITTLE_FREE_BYTES) return [{ name: 'disk', status: 'ok', message: text }]
+  const message = `${text}: make room; on a full disk deliveries are refused with 503`
+  return [{ name: 'disk', status: free < LEAST_FREE_BYTES ? 'failed' : 'warning', message }]
+}
+
+/** Only where it holds something that others must not know. */
+async function checkSettingsFile({ config, sources }: LoadedConfig): Promise<Check[]> {
+  const secrets = (Object.entries(settings) as [SettingName, Setting][])
+    .filter(([name, { mask }]) => sources[name] === '.env' && mask && mask(String(config[name])) !== config[name])
+    .map(([, { variable }]) => variable)
+  if (secrets.length === 0 || !(await rightsOfOthers('.env'))) return []
+  const message = `.env holds ${secrets.join(', ')}, and group or others have rights to it: chmod 600 .env`
+  return [{ name: '.env', status: 'warning', message }]
+}

@@ -1,0 +1,41 @@
+import { isUtf8 } from 'node:buffer'
+import { readFileSync } from 'node:fs'
+import { Value } from '@sinclair/typebox/value'
+import { type SettingName, settings } from './settings.ts'
+
+const FILES: readonly (readonly [secret: SettingName, file: SettingName])[] = [
+  ['secret', 'secretFile'],
+  ['formerSecret', 'formerSecretFile'],
+]
+
+type Values = Record<string, unknown>
+
+/** Puts what the files hold where the secrets would be, and returns what is wrong with them. */
+export function readSecretFiles(config: Values, sources: Values): string[] {
+  const problems: string[] = []
+  for (const [secret, file] of FILES) {
+    const path = config[file] as string
+    if (path === '') continue
+    const { variable, schema } = settings[secret]
+    const read = config[secret] === '' ? readSecret(path) : { wrong: `left out where ${variable} is set` }
+    if ('text' in read && read.text !== '' && Value.Check(schema, read.text)) {
+      config[secret] = read.text
+      sources[secret] = sources[file]
+    } else {
+      const must = 'wrong' in read ? read.wrong : `a file that holds ${schema.allowed}`
+      problems.push(`${settings[file].variable}: ${JSON.stringify(path)} is not allowed, it must be ${must}`)
+    }
+  }
+  return problems
+}
+
+function readSecret(path: string): { readonly text: string } | { readonly wrong: string } {
+  try {
+    const bytes = readFileSync(path)
+    // Bytes that are no text would all be read as the same replacement character.
+    if (!isUtf8(bytes)) return { wrong: 'a file of text: base64, for example' }
+    return { text: bytes.toString('utf8').replace(/\r?\n$/, '') }
+  } catch (error) {
+    return { wrong: `a file that can be read (${(error as NodeJS.ErrnoException).code})` }
+  }
+}

@@ -1,0 +1,23 @@
+import { isIP } from 'node:net'
+import { FormatRegistry } from '@sinclair/typebox'
+
+export const TRUSTED_PROXIES = 'trusted-proxies'
+
+const BITS: Readonly<Record<number, number>> = { 4: 32, 6: 128 }
+
+/** An address without a zone, with or without the length of a prefix; /0 would trust everybody. */
+function isNetwork(text: string): boolean {
+  const [, address = '', prefix] = /^([^/%]+)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
+  const bits = BITS[isIP(address)]
+  return bits !== undefined && (prefix === undefined || Number(prefix) <= bits)
+}
+
+/** `undefined` for `off`. */
+export function readTrustedProxies(text: string): string[] | undefined {
+  return text === 'off' ? undefined : text.split(',').map((item) => item.trim())
+}
+
+const areProxies = (text: string): boolean =>
+  (readTrustedProxies(text) ?? []).every((item) => item === 'loopback' || isNetwork(item))
+
+FormatRegistry.Set(TRUSTED_PROXIES, areProxies)

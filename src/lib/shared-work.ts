@@ -1,0 +1,10 @@
+/** Work that is done once for all who ask for it while it is under way. */
+export function sharedWork<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let underWay: Promise<Result> | undefined
+  return () => {
+    underWay ??= work().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '#src/lib/clock.ts'
+
+/** Answers that cost us little cost a storm little too: it would come back at once, and the event loop would do nothing else. */
+export interface RefusalPace {
+  /** Resolves when the next refusal may be answered: at once, unless there were many of late. */
+  turn(): Promise<void>
+  /** Lets all who wait go, and waits no more. */
+  close(): void
+}
+
+const PER_SECOND = 200
+const AT_ONCE = 100
+/** A client whose connection is held longer may take it for dead. */
+const LONGEST_WAIT_MILLISECONDS = 10_000
+
+export function createRefusalPace(clock: Clock): RefusalPace {
+  const interval = 1000 / PER_SECOND
+  const waiting = new Map<NodeJS.Timeout, () => void>()
+  let nextAt = Number.NEGATIVE_INFINITY
+  let closed = false
+
+  return {
+    turn() {
+      const now = clock.monotonic()
+      nextAt = Math.min(Math.max(nextAt + interval, now - AT_ONCE * interval), now + LONGEST_WAIT_MILLISECONDS)
+      const wait = nextAt - now
+      if (wait <= 0 || closed) return Promise.resolve()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(() => {
+        waiting.delete(timer)
+        resolve()
+      }, wait)
+      waiting.set(timer, resolve)
+      return promise
+    },
+    close() {
+      closed = true
+      for (const [timer, resolve] of waiting) {
+        clearTimeout(timer)
+        resolve()
+      }
+      waiting.clear()
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '#src/lib/clock.ts'
+
+/** What a key may still do, in whole numbers as headers tell it. */
+export interface Allowance {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Until the whole limit is there again. */
+  readonly resetSeconds: number
+  /** Until one more is allowed; 0 if one is. */
+  readonly retrySeconds: number
+}
+
+interface Bucket {
+  tokens: number
+  /** When they were counted. */
+  at: number
+}
+
+const MINUTE_MILLISECONDS = 60_000
+
+/**
+ * A bucket of tokens for each key, which fills up within a minute: so many deliveries at once, and so many a minute from
+ * then on. One that was left alone for a minute is full and is forgotten, so there are never more than keys in use.
+ */
+export function createRateLimit(perMinute: number, clock: Clock): (keyId: string) => Allowance {
+  let recent = new Map<string, Bucket>()
+  let before = new Map<string, Bucket>()
+  let turnedAt = clock.monotonic()
+
+  const turn = (now: number): void => {
+    const elapsed = now - turnedAt
+    if (elapsed < MINUTE_MILLISECONDS) return
+    before = elapsed < 2 * MINUTE_MILLISECONDS ? recent : new Map()
+    recent = new Map()
+    turnedAt = now
+  }
+
+  const filled = (bucket: Bucket | undefined, now: number): number =>
+    bucket === undefined
+      ? perMinute
+      : Math.min(perMinute, bucket.tokens + ((now - bucket.at) * perMinute) / MINUTE_MILLISECONDS)
+
+  const secondsFor = (tokens: number): number => Math.ceil((tokens * 60) / perMinute)
+
+  return (keyId) => {
+    const now = clock.monotonic()
+    turn(now)
+    const there = filled(recent.get(keyId) ?? before.get(keyId), now)
+    const allowed = there >= 1
+    const tokens = allowed ? there - 1 : there
+    recent.set(keyId, { tokens, at: now })
+    return {
+      allowed,
+      limit: perMinute,
+      remaining: Math.floor(tokens),
+      resetSeconds: secondsFor(perMinute - tokens),
+      retrySeconds: allowed ? 0 : Math.max(1, secondsFor(1 - tokens)),
+    }
+  }
+}

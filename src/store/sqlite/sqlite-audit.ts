@@ -1,0 +1,27 @@
+import type { AuditEvent, AuditStore } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import type { Writer } from './writer.ts'
+
+const LIST = `
+  SELECT at, actor, action, customer_id, address, request_id, details FROM audit_event
+   WHERE ($1 IS NULL OR customer_id = $1) AND substr(action, 1, length($2)) = $2 AND at >= $3 AND at < $4
+   ORDER BY at DESC, number DESC LIMIT $5`
+
+export function sqliteAudit(database: Database, writer: Writer): AuditStore {
+  return {
+    append: (events) => writer.run('appendAudit', [events]),
+    list: async ({ customerId = null, action = '', from = 0, to = Number.MAX_SAFE_INTEGER, limit }) =>
+      database.all(LIST, customerId, action, from, to, limit).map(fromRow).reverse(),
+    deleteBefore: (before, limit) => writer.run('deleteAuditBefore', [before, limit]),
+  }
+}
+
+const fromRow = (row: Row): AuditEvent => ({
+  at: row.at as number,
+  actor: row.actor as string,
+  action: row.action as string,
+  customerId: row.customer_id as string | null,
+  address: row.address as string | null,
+  requestId: row.request_id as string | null,
+  details: JSON.parse(row.details as string),
+})

@@ -1,0 +1,111 @@
+import { createCipheriv, createDecipheriv, scrypt } from 'node:crypto'
+import { promisify } from 'node:util'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Random } from '#src/lib/random.ts'
+import { signingKeyErrors } from './signing-key.errors.ts'
+
+export interface SealingOptions {
+  /** Empty where there is none. */
+  readonly secret: string
+  readonly formerSecret: string
+  readonly random: Random
+}
+
+/** What a stored text was found to be: in the clear, or encrypted under the secret or the one before it. */
+export type Wrapping = 'clear' | 'secret' | 'former'
+
+export interface Opened {
+  readonly text: string
+  readonly wrapping: Wrapping
+}
+
+/** Encrypts what is stored of a key, and binds it to the id of that key. */
+export interface KeySealing {
+  readonly hasSecret: boolean
+  /** The text as it is where there is no secret. */
+  seal(kid: string, text: string): Promise<string>
+  /** Throws SIGNING_KEY_CANNOT_OPEN. */
+  open(kid: string, stored: string): Promise<Opened>
+}
+
+/** `v1.NONCE.CIPHERTEXT`, base64url, the tag at the end of the ciphertext. */
+const SEALED = /^v1\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{23,})$/
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** As OWASP has it for passwords, since a secret may be one: 32 MiB and some 0.2 s, once for each process. */
+const SCRYPT = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
+const CONTEXT = 'teslim signing keys 1'
+
+type Derive = (secret: string, salt: string, length: number, options: typeof SCRYPT) => Promise<Buffer>
+
+/** In the clear it is JSON, which never begins so. */
+export const isSealed = (stored: string): boolean => stored.startsWith('v1.')
+
+export function createKeySealing({ secret, formerSecret, random }: SealingOptions): KeySealing {
+  const derive = promisify(scrypt) as Derive
+  const derived = new Map<string, Promise<Buffer>>()
+
+  const keyFrom = (from: string): Promise<Buffer> => {
+    const key = derived.get(from) ?? derive(from, CONTEXT, KEY_BYTES, SCRYPT)
+    derived.set(from, key)
+    return key
+  }
+
+  return {
+    hasSecret: secret !== '',
+
+    async seal(kid, text) {
+      if (secret === '') return text
+      const key = await keyFrom(secret)
+      const nonce = Buffer.from(random(NONCE_BYTES))
+      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(boundTo(kid))
+      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return `v1.${nonce.toString('base64url')}.${sealed.toString('base64url')}`
+    },
+
+    async open(kid, stored) {
+      if (stored.startsWith('{')) return { text: stored, wrapping: 'clear' }
+      const [, nonce = '', sealed = ''] = SEALED.exec(stored) ?? []
+      const bytes = Buffer.from(sealed, 'base64url')
+      // Bits at the end that decode to nothing must be as they were too.
+      if (bytes.toString('base64url') !== sealed || nonce === '') throw cannotOpen(kid, 'its row is damaged')
+      for (const [from, wrapping] of [
+        [secret, 'secret'],
+        [formerSecret, 'former'],
+      ] as const) {
+        const text = from === '' ? undefined : decrypted(await keyFrom(from), kid, nonce, bytes)
+        if (text !== undefined) return { text, wrapping }
+      }
+      if (secret === '') throw cannotOpen(kid, NO_SECRET)
+      throw cannotOpen(kid, formerSecret === '' ? WRONG_SECRET : BOTH_WRONG)
+    },
+  }
+}
+
+const boundTo = (kid: string): Buffer => Buffer.from(`${CONTEXT} ${kid}`)
+
+/** Undefined when the key is another one, or a bit of anything has changed: nobody can tell which. */
+function decrypted(key: Buffer, kid: string, nonce: string, bytes: Buffer): string | undefined {
+  const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES })
+  decipher.setAAD(boundTo(kid)).setAuthTag(bytes.subarray(-TAG_BYTES))
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
+  } catch {
+    return undefined
+  }
+}
+
+const NO_SECRET =
+  'it is encrypted, and neither TESLIM_SECRET nor TESLIM_SECRET_FILE is set: set the secret that it was stored under'
+const WRONG_SECRET =
+  'TESLIM_SECRET (or the file of TESLIM_SECRET_FILE) is not the secret that it was stored under: set that one again, or set it as TESLIM_SECRET_OLD and run teslim signing-key rewrap; nothing was changed'
+
+const BOTH_WRONG =
+  'neither TESLIM_SECRET nor TESLIM_SECRET_OLD (nor the files they come from) is the secret that it was stored under: set that one; nothing was changed'
+
+/** The kid is public; the text of the key never gets into an error. */
+export const cannotOpen = (kid: string, why: string): AppError =>
+  new AppError(signingKeyErrors.cannotOpen, { reason: `signing key ${kid}: ${why}` })

@@ -1,0 +1,312 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, inject, it } from 'vitest'
+import type { Refusal } from '#src/audit/refusal-window.ts'
+import { createRefusals } from '#src/audit/refusals.ts'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { makeApiKey } from '#src/customer/api-key.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import type { AuditStore } from '#src/store/store.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
+
+/** What the log got since it was last asked, without the time. */
+async function refused({ app, store, clock }: TestApp, more = {}) {
+  await app.refusals.flush()
+  const events = await store.audit.list({ limit: 1000, ...more })
+  for (const { at } of events) expect(at).toBe(clock.now())
+  clock.time += 60_000
+  return events.map(({ at: _, ...event }) => event)
+}
+
+async function withKeys(service: TestApp) {
+  const { store, customers, clock } = service
+  const { id, email } = await addCustomer(service, { authority: ['SKU-*'] })
+  const apiKeys = createApiKeys({ store, customers, clock, random: systemRandom })
+  const deliver = (key: string | undefined, payload: unknown, headers = {}) =>
+    service.app.inject({
+      method: 'POST',
+      url: '/Purchase/update',
+      headers: { ...(key !== undefined && { ApiKey: key }), 'x-request-id': 'my-request', ...headers },
+      payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+    })
+  return { id, email, apiKeys, deliver, issue: (lifetime?: number) => apiKeys.issue(id, '', lifetime) }
+}
+
+const event = (action: string, errorCode: string, reason: string | null, customerId: string | null = null) => ({
+  actor: 'api',
+  action,
+  customerId,
+  address: '127.0.0.1',
+  requestId: 'my-request',
+  details: reason === null ? { errorCode } : { errorCode, reason },
+})
+
+const where = [
+  ['sqlite', {}],
+  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
+] as const
+
+describe.each(where)('in the audit log on %s', async (_name, settings) => {
+  const service = await testApp(settings)
+  const { app, clock, customers } = service
+  const { id, email, apiKeys, deliver, issue } = await withKeys(service)
+  const headers = { 'x-request-id': 'my-request' }
+  const since = async () => refused(service, { from: clock.now() })
+
+  it('a refused login stands with its reason, and whose it was where that is known', async () => {
+    const login = (body: unknown, more = {}) => service.login(body, { headers: { ...headers, ...more } })
+    const refusal = (reason: string, whose: string | null = null) =>
+      event('login.refused', 'LOGIN_REFUSED', reason, whose)
+    await login({ Email: email, Password: 'wrong-password' })
+    await login({ Email: 'nobody@example.com', Password: PASSWORD })
+    await login({ Email: email, Password: PASSWORD }, { 'h-region-code': 'DE' })
+    await customers.disable(id)
+    await login({ Email: email, Password: PASSWORD })
+    await customers.enable(id)
+    await login({ Email: email })
+    await login('{')
+    await login({ Email: email, Password: PASSWORD }, { authorization: 'Bearer x' })
+    await login({ Email: email, Password: PASSWORD }, { 'content-type': 'text/plain' })
+    expect(await since()).toEqual([
+      refusal('wrong password', id),
+      refusal('unknown e-mail'),
+      refusal('region not enabled', id),
+      refusal('disabled', id),
+      event('login.refused', 'INVALID_REQUEST', '/Password is required'),
+      event('login.refused', 'BODY_NOT_JSON', null),
+      event('login.refused', 'AUTHORIZATION_NOT_ALLOWED', null),
+      event('login.refused', 'UNSUPPORTED_MEDIA_TYPE', null),
+    ])
+  })
+
+  it('a refused delivery stands with its reason, and whose it was where that is known', async () => {
+    const refusal = (code: string, reason: string | null, whose: string | null = null) =>
+      event('delivery.refused', code, reason, whose)
+    const [live, revoked, expired] = [await issue(), await issue(), await issue(0)]
+    await apiKeys.revoke(revoked.view.id)
+    const products = (...skus: string[]) => ({ Status: 1, Products: skus.map((Sku) => ({ Sku })) })
+    await deliver(undefined, {})
+    await deliver(makeApiKey(systemRandom), {})
+    await deliver('nonsense', {})
+    await deliver(revoked.key, {})
+    await deliver(expired.key, {})
+    await deliver(live.key, {}, { authorization: 'Bearer a.b.c' })
+    await deliver(live.key, { Status: 9 })
+    await deliver(live.key, products('X-1', 'SKU-1'))
+    await deliver(live.key, products('X-1', 'X-2', 'X-3', 'X-4'))
+    await deliver(live.key, { Status: 1 })
+    await customers.disable(id)
+    clock.time += 500
+    await deliver(live.key, {})
+    await customers.enable(id)
+    clock.time += 500
+    await app.refusals.flush()
+    const events = await service.store.audit.list({ limit: 100, from: clock.now() - 1000 })
+    expect(events.map(({ at: _, ...rest }) => rest)).toEqual([
+      refusal('API_KEY_MISSING', null),
+      refusal('API_KEY_INVALID', 'unknown key'),
+      refusal('API_KEY_INVALID', 'unknown key'),
+      refusal('API_KEY_INVALID', `key ${revoked.view.id} is revoked`, id),
+      refusal('API_KEY_INVALID', `key ${expired.view.id} is expired`, id),
+      refusal('TOKEN_MALFORMED', null),
+      refusal('INVALID_REQUEST', '/Status must be an integer from 0 to 3', id),
+      refusal('PRODUCT_NOT_AUTHORIZED', 'product X-1 is not within the authority', id),
+      refusal(
+        'PRODUCT_NOT_AUTHORIZED',
+        `${['X-1', 'X-2', 'X-3'].map((code) => `product ${code} is not within the authority`).join('; ')}; 1 more`,
+        id,
+      ),
+      refusal('PRODUCT_NOT_AUTHORIZED', 'names no product', id),
+      refusal('API_KEY_INVALID', 'customer is disabled', id),
+    ])
+    clock.time += 60_000
+  })
+
+  it('what succeeds, what no route refuses, and what is a fault of ours do not stand', async () => {
+    const { key } = await issue()
+    await service.login({ Email: email, Password: PASSWORD })
+    await deliver(key, { Status: 1, ProductID: 'SKU-1' })
+    await app.inject({ method: 'GET', url: '/nowhere' })
+    await app.inject({ method: 'DELETE', url: '/Purchase/update' })
+    const { findByEmail } = service.store.customers
+    Object.assign(service.store.customers, { findByEmail: () => Promise.reject(new Error('defect')) })
+    expect((await service.login({ Email: email, Password: PASSWORD })).statusCode).toBe(500)
+    Object.assign(service.store.customers, { findByEmail })
+    expect(await since()).toEqual([])
+  })
+
+  it('no secret stands, whatever was refused, nor in any other table', async () => {
+    const { key } = await issue()
+    const unknown = makeApiKey(systemRandom)
+    const token = (await service.login({ Email: email, Password: PASSWORD })).json().data.Token as string
+    const secrets = ['pass-in-Email', 'pass-in-Password', 'callback-data', 'payload-text', 'pass-in-header']
+    await service.login({ Email: 'pass-in-Email', Password: 'pass-in-Password', callbackData: 'callback-data' })
+    await service.login({ Email: 'pass-in-Email@x.y', Password: 'pass-in-Password' })
+    await service.login({ Email: email, Password: 'pass-in-Password', callbackData: ['callback-data'] })
+    await service.login({ Email: email, Password: PASSWORD }, { headers: { authorization: token } })
+    await service.login({ Email: email, Password: PASSWORD }, { headers: { 'h-region-code': 'pass-in-header' } })
+    await service.login('"pass-in-Password"')
+    await deliver(unknown, { Status: 1, Note: 'payload-text' })
+    await deliver(key, { Status: 'payload-text', Note: 'payload-text' })
+    await deliver(key, { Status: 1, ProductID: 'X', Note: 'payload-text' })
+    await deliver(key, 'payload-text')
+    await deliver(key, { Status: 1, Note: 'payload-text' }, { authorization: `Bearer ${token}x` })
+    await deliver(key, { Status: 1 }, { 'idempotency-key': 'pass-in-header \u00fc' })
+    const events = await since()
+    expect(events).toHaveLength(12)
+    const stored =
+      'DATABASE_URL' in settings
+        ? JSON.stringify(await runSql(settings.DATABASE_URL, 'SELECT * FROM audit_event'))
+        : ['', '-wal'].map((end) => readFileSync(`${service.config.databaseUrl.slice(7)}${end}`, 'latin1')).join()
+    expect(stored).toContain('login.refused')
+    for (const secret of [...secrets, key, unknown, token, token.slice(-40), PASSWORD]) {
+      expect(stored.includes(secret), secret).toBe(false)
+    }
+    expect(JSON.stringify(events)).not.toContain(email)
+  })
+})
+
+describe('refusals', async () => {
+  const { store, clock } = await testApp()
+  const refusal = (more: Partial<Refusal> = {}): Refusal => ({
+    action: 'login.refused',
+    errorCode: 'LOGIN_REFUSED',
+    reason: 'wrong password',
+    customerId: null,
+    address: '10.0.0.1',
+    requestId: 'r',
+    ...more,
+  })
+  const noFailure = (error: unknown): void => expect.unreachable(String(error))
+  const start = (audit: AuditStore = store.audit, onFailed: (error: unknown) => void = noFailure) =>
+    createRefusals(audit, clock, onFailed)
+  const listed = async () => {
+    const events = await store.audit.list({ from: clock.now(), limit: 100_000 })
+    clock.time += 3_600_000
+    return events
+  }
+
+  it('of one who hammers are kept ten times a minute, and leave room for others', async () => {
+    const refusals = start()
+    for (let i = 0; i < 50_000; i++) refusals.record(refusal())
+    refusals.record(refusal({ address: '10.0.0.2' }))
+    refusals.record(refusal({ errorCode: 'LOGIN_THROTTLED' }))
+    refusals.record(refusal({ action: 'delivery.refused' }))
+    await refusals.close()
+    const events = await listed()
+    expect(events).toHaveLength(10 + 3 + 1)
+    expect(events.at(-1)).toEqual({
+      at: clock.now() - 3_600_000,
+      actor: 'api',
+      action: 'login.refused',
+      customerId: null,
+      address: null,
+      requestId: null,
+      details: {
+        notRecorded: 49_990,
+        errorCodes: { LOGIN_REFUSED: 49_990 },
+        addresses: { '10.0.0.1': 49_990 },
+        customers: {},
+      },
+    })
+  })
+
+  it('of many who hammer are kept sixty times a minute, and the count says what most of them were', async () => {
+    const refusals = start()
+    for (let i = 0; i < 50_000; i++) {
+      refusals.record(refusal({ address: `10.1.${i % 200}.${i % 256}`, customerId: `c-${i % 20}` }))
+    }
+    await refusals.close()
+    const events = await listed()
+    expect(events).toHaveLength(61)
+    const details = events.at(-1)?.details
+    expect(details?.notRecorded).toBe(49_940)
+    expect(Object.keys(details?.addresses ?? {})).toHaveLength(10)
+    expect(Object.keys(details?.customers ?? {})).toHaveLength(10)
+  })
+
+  it('are kept again in the next minute, whose flush writes the count of the last', async () => {
+    const refusals = start()
+    for (let i = 0; i < 15; i++) refusals.record(refusal())
+    clock.time += 59_999
+    refusals.record(refusal())
+    await refusals.flush()
+    expect(await store.audit.list({ from: clock.now() - 59_999, limit: 99 })).toHaveLength(10)
+    clock.time += 1
+    await refusals.flush()
+    const events = await store.audit.list({ from: clock.now() - 60_000, limit: 99 })
+    expect(events).toHaveLength(11)
+    expect(events.at(-1)?.details).toMatchObject({ notRecorded: 6 })
+    refusals.record(refusal())
+    await refusals.close()
+    expect(await store.audit.list({ from: clock.now() - 60_000, limit: 99 })).toHaveLength(12)
+    clock.time += 3_600_000
+  })
+
+  it('that could not be written wait, so many at most, and are written when the store is back', async () => {
+    const state: { away: boolean } = { away: true }
+    const failures: unknown[] = []
+    const append: AuditStore['append'] = (events) =>
+      state.away ? Promise.reject(new Error('away')) : store.audit.append(events)
+    const refusals = start({ ...store.audit, append }, (error) => failures.push(error))
+    const begin = clock.now()
+    for (let minute = 0; minute < 40; minute++) {
+      for (let i = 0; i < 100; i++) refusals.record(refusal({ address: `10.0.${minute}.${i}` }))
+      await refusals.flush()
+      clock.time += 60_000
+    }
+    expect(failures).toHaveLength(40)
+    state.away = false
+    await refusals.close()
+    const events = await store.audit.list({ from: begin, limit: 100_000 })
+    const kept = events.filter(({ address }) => address !== null)
+    expect(kept.length).toBeLessThanOrEqual(1000)
+    const counted = events.reduce((all, { details }) => all + Number(details.notRecorded ?? 0), 0)
+    expect(kept.length + counted).toBe(4000)
+    clock.time += 3_600_000
+  })
+
+  it('have reasons of a bounded length', async () => {
+    const refusals = start()
+    refusals.record(refusal({ reason: 'x'.repeat(100_000) }))
+    await refusals.close()
+    expect((await listed()).map(({ details }) => details.reason)).toEqual(['x'.repeat(200)])
+  })
+})
+
+describe('retention', () => {
+  const DAY = 86_400_000
+  const withOld = async (settings = {}) => {
+    const service = await testApp(settings)
+    const one = { actor: 'api', action: 'x', customerId: null, address: null, requestId: null, details: {} }
+    const now = service.clock.now()
+    await service.store.audit.append(Array.from({ length: 1200 }, () => ({ ...one, at: now - 400 * DAY - 1 })))
+    await service.store.audit.append([{ ...one, at: now - 400 * DAY }])
+    return { ...service, left: async () => (await service.store.audit.list({ limit: 9999 })).length }
+  }
+
+  it('deletes what is older than TESLIM_AUDIT_DAYS, bit by bit', async () => {
+    const { app, left } = await withOld()
+    const steps: unknown[] = []
+    for (let i = 0; i < 4; i++) steps.push([await app.auditRetention.expire(), await left()])
+    expect(steps).toEqual([
+      [true, 701],
+      [true, 201],
+      [false, 1],
+      [false, 1],
+    ])
+  })
+
+  it('of 0 days keeps everything', async () => {
+    const { app, left } = await withOld({ TESLIM_AUDIT_DAYS: '0' })
+    expect([await app.auditRetention.expire(), await left()]).toEqual([false, 1201])
+  })
+})
+
+it('what waits is written when the server closes', async () => {
+  const service = await testApp()
+  await service.login({ Email: 'nobody@example.com', Password: 'whatever' })
+  expect(await service.store.audit.list({ limit: 9 })).toEqual([])
+  await service.app.close()
+  expect(await service.store.audit.list({ limit: 9 })).toMatchObject([{ details: { reason: 'unknown e-mail' } }])
+})

@@ -1,0 +1,209 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { cliActor } from '#src/cli/actor.ts'
+import { eventCells } from '#src/cli/show-event.ts'
+import { tableWithin } from '#src/cli/table.ts'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const PASSWORD = 'correct horse battery staple'
+const root = tempFolder()
+let cwd = ''
+let counter = 0
+beforeEach(() => {
+  cwd = join(root, String(++counter))
+  mkdirSync(cwd)
+})
+
+const run = (args: string[], stdin = '', env = {}) => teslim(args, { cwd, stdin, env })
+const json = async (args: string[], stdin = '') => {
+  const { status, stdout, stderr } = await run([...args, '--json'], stdin)
+  expect([status, stderr]).toEqual([0, ''])
+  return JSON.parse(stdout)
+}
+const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'SKU-*']
+const self = `cli:${userInfo().username}`
+
+describe('every act of an operator', () => {
+  it('is in the audit log, with who, what and to whom, and without any secret', async () => {
+    const { id } = await json([...add, '--password-stdin'], PASSWORD)
+    const { password } = await json(['customer', 'set-password', id, '--generate'])
+    await json(['customer', 'disable', 'a@b.co'])
+    await json(['customer', 'enable', 'a@b.co'])
+    await json(['customer', 'allow', 'a@b.co', 'X', 'Y'])
+    await json(['customer', 'disallow', 'a@b.co', 'Y'])
+    const first = await json(['key', 'issue', '--customer', 'a@b.co', '--label', 'erp'])
+    const second = await json(['key', 'rotate', first.id])
+    await json(['key', 'revoke', second.id])
+
+    await json(['token', 'revoke', '--customer', 'a@b.co'])
+    const { kid } = await json(['signing-key', 'rotate'])
+    await run(['signing-key', 'rewrap'], '', { TESLIM_SECRET: PASSWORD })
+
+    const events = await json(['audit', 'list'])
+    const act = (action: string, details = {}) => ({
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      actor: self,
+      action,
+      customerId: id,
+      address: null,
+      requestId: null,
+      details,
+    })
+    expect(events).toEqual([
+      act('customer.add', { isApi: true, operator: false, regions: ['TR'], authority: ['SKU-*'] }),
+      act('customer.set-password'),
+      act('customer.disable'),
+      act('customer.enable'),
+      act('customer.allow', { rules: ['X', 'Y'] }),
+      act('customer.disallow', { rules: ['Y'] }),
+      act('key.issue', { keyId: first.id, label: 'erp', expiresAt: null }),
+      act('key.rotate', {
+        keyId: first.id,
+        endsAt: second.replaces.expiresAt,
+        newKeyId: second.id,
+        expiresAt: null,
+      }),
+      act('key.revoke', { keyId: second.id }),
+      act('token.revoke'),
+      { ...act('signing-key.rotate', { kid, atOnce: false }), customerId: null },
+      { ...act('signing-key.rewrap', { rewrapped: 1, kept: 0 }), customerId: null },
+    ])
+    const files = readdirSync(join(cwd, 'data')).map((file) => readFileSync(join(cwd, 'data', file), 'latin1'))
+    expect(files.join()).toContain('customer.set-password')
+    for (const secret of [PASSWORD, password, first.key, second.key]) expect(files.join()).not.toContain(secret)
+  })
+
+  it('that cannot be written down is done all the same, shows what it shows once, and says so', async () => {
+    await run([...add, '--generate'])
+    const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
+    raw.exec(`CREATE TRIGGER full BEFORE INSERT ON audit_event BEGIN SELECT raise(ABORT, 'no room'); END`)
+    raw.close()
+    const { status, stdout, stderr } = await run(['key', 'issue', '--customer', 'a@b.co', '--json'])
+    expect([status, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^teslim: key\.issue is done, but could not be written to the audit log: .*no room\n$/),
+    ])
+    expect(await json(['key', 'list'])).toMatchObject([{ id: JSON.parse(stdout).id, state: 'live' }])
+  })
+
+  it('that fails or only looks is not in the audit log', async () => {
+    await run([...add, '--password-stdin'], 'short')
+    await run(['customer', 'disable', 'x@y.z'])
+    await run(['key', 'revoke', 'none'])
+    await run(['key', 'rotate', 'none'])
+    await run(['customer', 'list'])
+    await run(['key', 'list'])
+    expect(await json(['audit', 'list'])).toEqual([])
+  })
+
+  it('is shown on a line of its own', async () => {
+    await run([...add, '--generate'])
+    const { stdout } = await run(['audit', 'list'])
+    expect(stdout).toMatch(
+      /^time \(UTC\) +action +by +customer +what\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}customer\.add {2}cli:\S+ +a@b\.co {4}isApi true; operator false; regions TR; authority SKU-\*\n$/,
+    )
+  })
+})
+
+describe('teslim audit list', () => {
+  const actions = async (...filter: string[]) =>
+    (await json(['audit', 'list', ...filter])).map(({ details }: { details: { n: number } }) => details.n)
+
+  /** Events 1 to 6, an hour apart; the last is as new as can be. */
+  const fill = async () => {
+    const { id } = await json([...add, '--generate'])
+    const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` })
+    const { store } = await openStore(config, 0)
+    const now = Date.now()
+    const action = ['login.refused', 'key.issue', 'key.revoke', 'login.refused', 'customer.allow', 'x']
+    await store.audit.append(
+      action.map((action, index) => ({
+        at: now - (6 - index) * 3_600_000,
+        actor: 'api',
+        action,
+        customerId: index % 2 === 0 ? id : null,
+        address: '::1',
+        requestId: 'r',
+        details: { n: index + 1 },
+      })),
+    )
+    await store.close()
+    return { id, at: (n: number) => new Date(now - (7 - n) * 3_600_000).toISOString() }
+  }
+
+  it('shows what its filters let through, the newest last', async () => {
+    const { id, at } = await fill()
+    const before = ['--to', '30m']
+    expect(await actions(...before)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(await actions(...before, '--limit', '2')).toEqual([5, 6])
+    expect(await actions('--action', 'login')).toEqual([1, 4])
+    expect(await actions('--action', 'key.rev')).toEqual([3])
+    expect(await actions('--action', 'nothing')).toEqual([])
+    expect(await actions(...before, '--customer', 'a@b.co')).toEqual([1, 3, 5])
+    expect(await actions(...before, '--customer', id, '--action', 'login')).toEqual([1])
+    expect(await actions(...before, '--from', '150m')).toEqual([5, 6])
+    expect(await actions('--to', '150m')).toEqual([1, 2, 3, 4])
+    expect(await actions('--from', at(2), '--to', at(4))).toEqual([2, 3])
+    expect(await actions('--from', '2026-01-01', '--to', '2026-01-01T10:00:00.5+03:00')).toEqual([])
+    expect((await run(['audit', 'list', '--action', 'nothing'])).stdout).toBe('The audit log has no such event.\n')
+  })
+
+  it.each([
+    [['--from', 'yesterday'], 2, '--from takes a time such as 2026-11-21, 2026-11-21T14:30:00Z or 24h (ago)'],
+    [['--to', '2026-02-30'], 2, 'not "2026-02-30"'],
+    [['--to', '2026-11-21T25:00Z'], 2, '--to takes a time'],
+    [['--from', ''], 2, '--from takes a time'],
+    [['--limit', '0'], 2, '--limit takes a whole number from 1 to 100000, not "0"'],
+    [['--limit', '1e3'], 2, '--limit takes'],
+    [['--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
+  ])('with %j says what is wrong', async (args, expected, line) => {
+    const { status, stdout, stderr } = await run(['audit', 'list', ...args])
+    expect([status, stdout, stderr]).toEqual([expected, '', expect.stringContaining(line)])
+  })
+
+  it('cuts the widest columns so that a line fits the terminal', () => {
+    const rows = [['a', 'x'.repeat(100), 'y'.repeat(30)]]
+    for (const columns of [40, 80]) {
+      const lines = tableWithin(columns, ['one', 'two', 'three'], rows).split('\n')
+      expect(lines[1]).toHaveLength(columns)
+      expect(lines[1]).toMatch(/^a {4}x+… {2}y+…?$/)
+    }
+    expect(tableWithin(3, ['one', 'two', 'three'], rows)).toContain('xxxxxxx…  yyyyyyy…')
+  })
+
+  it('lets nothing that was sent command the terminal', () => {
+    const details = { errorCode: 'PRODUCT_NOT_AUTHORIZED', reason: 'product \u001b[2J\u009b\u202e\n not in authority' }
+    const event = { at: 0, actor: 'api', action: 'delivery.refused', customerId: 'c', address: '::1', requestId: 'r' }
+    expect(eventCells({ ...event, details }, 'a@b.co')).toEqual([
+      '1970-01-01 00:00:00',
+      'delivery.refused',
+      '::1',
+      'a@b.co',
+      'product \ufffd[2J\ufffd\ufffd\ufffd not in authority (PRODUCT_NOT_AUTHORIZED)',
+    ])
+  })
+
+  it('shows what was only counted', () => {
+    const details = { notRecorded: 7, errorCodes: { A: 5, B: 2 }, addresses: { '::1': 7 }, customers: {} }
+    const event = { at: 0, actor: 'api', action: 'login.refused', customerId: null, address: null, requestId: null }
+    expect(eventCells({ ...event, details }).at(-1)).toBe(
+      '7 more, not recorded one by one; errorCodes A 5, B 2; addresses ::1 7',
+    )
+  })
+})
+
+describe('who acts', () => {
+  it('is the user of the system, or for whom sudo makes somebody root', () => {
+    const { uid, username } = userInfo()
+    expect(cliActor(undefined)).toBe(`cli:${username}`)
+    expect(cliActor('')).toBe(`cli:${username}`)
+    expect(cliActor('alice')).toBe(uid === 0 ? 'cli:alice' : `cli:${username}`)
+    expect(cliActor('a\u001b\nb'.padEnd(500))).toHaveLength(uid === 0 ? 'cli:'.length + 64 : self.length)
+  })
+})

@@ -1,0 +1,202 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { checkListening, checkNode } from '#src/cli/doctor-checks.ts'
+import { loadConfig } from '#src/config/load-config.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const SECRET = 'a secret of enough characters'
+const root = tempFolder()
+let cwd = ''
+let counter = 0
+beforeEach(() => {
+  cwd = join(root, String(++counter))
+  mkdirSync(cwd)
+})
+
+const run = (args: string[], env = {}) => teslim(args, { cwd, env })
+const doctor = async (env = {}) => {
+  const { status, stdout, stderr } = await run(['doctor', '--json'], env)
+  expect(stderr).toBe('')
+  const { checks, ...rest } = JSON.parse(stdout)
+  const found = (name: string) =>
+    checks
+      .filter((check: { name: string }) => check.name === name)
+      .map((check: { status: string; message: string }) => `${check.status}: ${check.message}`)
+  return { exit: status, worst: rest.status, checks, found }
+}
+
+describe('teslim doctor', () => {
+  it('on a fresh machine makes nothing, and fails nothing', async () => {
+    const { exit, found } = await doctor()
+    expect(exit).toBe(0)
+    expect(found('store')).toEqual(['warning: sqlite:./data/teslim.db is not there yet: the first start makes it'])
+    expect(existsSync(join(cwd, 'data'))).toBe(false)
+  })
+
+  it('finds all well where it is, and says it to people a line each', async () => {
+    await run(['customer', 'add', '--email', 'a@b.co', '--api', '--generate'])
+    await run(['signing-key', 'rotate'], { TESLIM_SECRET: SECRET })
+    const { exit, checks } = await doctor({ TESLIM_SECRET: SECRET })
+    expect(exit).toBe(0)
+    const folder = join(cwd, 'data')
+    expect(checks.filter(({ name }: { name: string }) => name !== 'node')).toEqual(
+      [
+        ['settings', expect.stringMatching(/^all \d+ are valid/)],
+        ['network', 'HOST 127.0.0.1: this machine only'],
+        ['permissions', `${folder} is its owner's only`],
+        ['disk', expect.stringMatching(/MiB free for/)],
+        ['store', 'sqlite:./data/teslim.db answers and is at the schema of this version'],
+        ['integrity', 'the file is whole'],
+        ['signing keys', '1, encrypted under TESLIM_SECRET'],
+        ['customers', '1 enabled'],
+        ['API keys', 'none expires within 14 days'],
+      ].map(([name, message]) => ({ name, status: 'ok', message })),
+    )
+    const { status, stdout } = await run(['doctor'], { TESLIM_SECRET: SECRET })
+    expect([status, stdout.split('\n')]).toEqual([
+      0,
+      expect.arrayContaining([
+        expect.stringMatching(/^status +check +found$/),
+        expect.stringMatching(/^ok +integrity +/),
+      ]),
+    ])
+  })
+
+  it('tells wrong settings, all of them, and fails', async () => {
+    const { exit, worst, found } = await doctor({ PORT: 'x', TESLIM_SECRET: 'short' })
+    expect([exit, worst]).toEqual([1, 'failed'])
+    expect(found('settings')).toEqual([
+      'failed: PORT: "x" is not allowed, it must be a whole number from 0 to 65535',
+      'failed: TESLIM_SECRET: its value is not allowed, it must be at least 16 characters',
+    ])
+  })
+
+  it('tells a secret that is not set, one that opens nothing, and keys that wait for a rewrap', async () => {
+    await run(['signing-key', 'rotate'])
+    expect((await doctor()).found('secret')).toEqual([
+      'warning: TESLIM_SECRET is not set, so signing keys are stored in the clear: set it, start anew, then run teslim signing-key rewrap',
+    ])
+    expect((await doctor({ TESLIM_SECRET: SECRET })).found('signing keys')).toEqual([
+      'warning: 1 of 1 not encrypted under TESLIM_SECRET: run teslim signing-key rewrap',
+    ])
+    await run(['signing-key', 'rewrap'], { TESLIM_SECRET: SECRET })
+    const wrong = await doctor({ TESLIM_SECRET: `${SECRET}!` })
+    expect([wrong.exit, wrong.found('signing keys')]).toEqual([
+      1,
+      [expect.stringMatching(/^failed: signing key \S{43}: TESLIM_SECRET .* is not the secret/)],
+    ])
+    expect(JSON.stringify(wrong.checks)).not.toContain(SECRET)
+  })
+
+  it('tells nobody who could log in, and keys that end soon', async () => {
+    await run(['customer', 'add', '--email', 'a@b.co', '--generate'])
+    for (const time of ['13d', '15d', '2d']) await run(['key', 'issue', '--customer', 'a@b.co', '--expires', time])
+    const { exit, found } = await doctor()
+    expect([exit, found('API keys')]).toEqual([
+      0,
+      [
+        expect.stringMatching(
+          /^warning: 2 expire within 14 days, issue others: \S+ of a@b\.co on \S+, \S+ of a@b\.co on \S+$/,
+        ),
+      ],
+    ])
+    await run(['customer', 'disable', 'a@b.co'])
+    const { found: later } = await doctor()
+    expect([later('customers'), later('API keys')]).toEqual([[expect.stringMatching(/^warning: none is enabled/)], []])
+  })
+
+  it('tells files that others can read, and a settings file with a secret in it', async () => {
+    await run(['migrate'])
+    const folder = join(cwd, 'data')
+    chmodSync(folder, 0o750)
+    expect((await doctor()).found('permissions')).toEqual([
+      `warning: group or others may enter the data folder: chmod 700 ${folder}`,
+    ])
+    chmodSync(join(folder, 'teslim.db'), 0o640)
+    writeFileSync(join(cwd, '.env'), `TESLIM_SECRET="${SECRET}"\n`, { mode: 0o644 })
+    const { exit, found, checks } = await doctor()
+    expect([exit, found('permissions'), found('.env')]).toEqual([
+      1,
+      [expect.stringMatching(/^failed: .* chmod 600 \S+teslim\.db$/)],
+      ['warning: .env holds TESLIM_SECRET, and group or others have rights to it: chmod 600 .env'],
+    ])
+    expect(JSON.stringify(checks)).not.toContain(SECRET)
+    chmodSync(join(cwd, '.env'), 0o600)
+    expect((await doctor()).found('.env')).toEqual([])
+  })
+
+  it('tells migrations that wait and applies none', async () => {
+    await run(['migrate'])
+    const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
+    raw.exec('DELETE FROM schema_migration WHERE number = 3')
+    const { exit, found } = await doctor()
+    expect([exit, found('store')]).toEqual([
+      0,
+      [expect.stringMatching(/^warning: sqlite:\S+ lacks 0003-security: run teslim migrate/)],
+    ])
+    expect(raw.prepare('SELECT max(number) AS last FROM schema_migration').get()).toEqual({ last: 2 })
+    raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0, 9999)")
+    raw.close()
+    const newer = await doctor()
+    expect([newer.exit, newer.found('store')]).toEqual([1, [expect.stringContaining('The store is at schema 9999')]])
+  })
+
+  it('tells a file that is damaged or no store at all', async () => {
+    await run(['migrate'])
+    const path = join(cwd, 'data/teslim.db')
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0xff, 4096 * 3, 4096 * 6))
+    const damaged = await doctor()
+    expect([damaged.exit, damaged.worst]).toEqual([1, 'failed'])
+    writeFileSync(path, 'this is certainly not a database file, whatever its name says')
+    const { exit, found } = await doctor()
+    expect([exit, found('store')]).toEqual([1, [expect.stringMatching(/^failed: The store \S+ cannot be opened/)]])
+    expect(statSync(path).size).toBe(61)
+    const blocked = await doctor({ DATABASE_URL: `sqlite:${path}/teslim.db` })
+    expect([blocked.exit, blocked.found('store')]).toEqual([1, [expect.stringMatching(/^failed: .*cannot be opened/)]])
+  })
+
+  it('looks at PostgreSQL without changing it, and says when it is not there', async () => {
+    const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
+    const empty = await doctor(env)
+    expect(empty.found('store')).toEqual([
+      expect.stringContaining('lacks 0001-accounts, 0002-deliveries, 0003-security'),
+    ])
+    expect(await runSql(env.DATABASE_URL, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([])
+    await run(['signing-key', 'rotate'], env)
+    const { exit, found } = await doctor(env)
+    expect([exit, found('store'), found('signing keys'), found('integrity')]).toEqual([
+      0,
+      [expect.stringMatching(/^ok: postgres:\S+ answers/)],
+      ['ok: 1, in the clear'],
+      [],
+    ])
+    const away = await doctor({ DATABASE_URL: 'postgres://u:geheim@127.0.0.1:1/x' })
+    expect([away.exit, away.found('store')]).toEqual([1, [expect.stringContaining('cannot be reached')]])
+    expect(JSON.stringify(away.checks)).not.toContain('geheim')
+  })
+})
+
+describe('what doctor says of', () => {
+  it.each([
+    ['26.10.0', 'warning'],
+    ['26.12.9', 'warning'],
+    ['26.13.0', 'ok'],
+    ['27.0.0', 'ok'],
+  ])('Node %s is %s', (version, status) => {
+    expect(checkNode(version).status).toBe(status)
+  })
+
+  it.each([
+    [{}, ['ok']],
+    [{ HOST: '::1', NODE_ENV: 'production' }, ['ok']],
+    [{ HOST: '0.0.0.0', NODE_ENV: 'production' }, ['warning']],
+    [{ HOST: '0.0.0.0' }, ['warning', 'warning']],
+  ])('%j is %j', (settings, statuses) => {
+    expect(checkListening(loadConfig(settings).config).map(({ status }) => status)).toEqual(statuses)
+  })
+})

@@ -1,0 +1,219 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { serve, teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const PASSWORD = 'correct horse battery staple'
+const SECRET = 'a secret of enough characters'
+const OTHER = 'another secret, just as long'
+const root = tempFolder()
+let cwd = ''
+let counter = 0
+beforeEach(() => {
+  cwd = join(root, String(++counter))
+  mkdirSync(cwd)
+})
+
+const run = (args: string[], env = {}, stdin = '') => teslim(args, { cwd, env, stdin })
+const json = async (args: string[], env = {}, stdin = '') => {
+  const { status, stdout, stderr } = await run([...args, '--json'], env, stdin)
+  expect([status, stderr]).toEqual([0, ''])
+  return JSON.parse(stdout)
+}
+const rows = (): { kid: string; private_jwk: string }[] => {
+  const database = new DatabaseSync(join(cwd, 'data/teslim.db'))
+  const all = database.prepare('SELECT kid, private_jwk FROM signing_key ORDER BY created_at').all()
+  database.close()
+  return all as { kid: string; private_jwk: string }[]
+}
+const view = {
+  kid: expect.stringMatching(/^[\w-]{43}$/),
+  algorithm: 'ES256',
+  state: 'signs',
+  createdAt: expect.stringMatching(/Z$/),
+  expiresAt: null,
+  encrypted: false,
+}
+
+describe('signing keys on the command line', () => {
+  it('are listed and rotated, without their private parts', async () => {
+    expect((await run(['signing-key', 'list'])).stdout).toBe(
+      'There are no signing keys yet: the first login makes one.\n',
+    )
+    expect(await json(['signing-key', 'list'])).toEqual([])
+    const { made, ...first } = await json(['signing-key', 'rotate'])
+    expect([made, first]).toEqual([true, view])
+    const { made: _, ...second } = await json(['signing-key', 'rotate'], { TESLIM_SECRET: SECRET })
+    expect(second).toEqual({ ...view, encrypted: true })
+    const listed = await json(['signing-key', 'list'])
+    expect(listed).toEqual([second, { ...first, state: 'verifies', expiresAt: expect.any(String) }])
+    const ends = Date.parse(listed[1].expiresAt) - Date.parse(second.createdAt)
+    expect(ends).toBe((3600 + 300) * 1000)
+    const { stdout } = await run(['signing-key', 'list'])
+    const [heading, ...lines] = stdout.trimEnd().split('\n')
+    expect(heading).toMatch(/^kid +algorithm +state +created +expires +stored$/)
+    expect(lines).toEqual([
+      expect.stringMatching(/^\S+ +ES256 +signs +\S+Z +when replaced +encrypted$/),
+      expect.stringMatching(/^\S+ +ES256 +verifies +\S+Z +\S+Z +in the clear$/),
+    ])
+    const { d } = JSON.parse(rows()[0]?.private_jwk ?? '')
+    expect(stdout + JSON.stringify(listed)).not.toContain(d)
+    expect((await run(['signing-key', 'rotate'])).stderr).toContain('neither TESLIM_SECRET nor TESLIM_SECRET_FILE')
+    expect(rows()).toHaveLength(2)
+  })
+
+  it('that have leaked are gone at once, of every algorithm', async () => {
+    await json(['signing-key', 'rotate'], { TESLIM_TOKEN_ALGORITHM: 'EdDSA' })
+    await json(['signing-key', 'rotate'])
+    const { kid } = await json(['signing-key', 'rotate', '--at-once'])
+    expect(rows().map((row) => row.kid)).toEqual([kid])
+    expect((await run(['signing-key', 'rotate', '--at-once'])).stdout).toMatch(
+      /^\S{43} signs from now on\.\nTokens that were issued before are refused: customers log in again\.\n$/,
+    )
+    await json(['signing-key', 'rotate', '--at-once'], { TESLIM_TOKEN_ALGORITHM: 'EdDSA' })
+    expect(rows()).toHaveLength(1)
+  })
+
+  it('rotated by several at once are rotated once for each that says so', async () => {
+    await json(['signing-key', 'rotate'])
+    const all = await Promise.all([1, 2, 3, 4].map(() => json(['signing-key', 'rotate'])))
+    const made = all.filter((one) => one.made).map(({ kid }) => kid)
+    expect(made.length).toBeGreaterThan(0)
+    expect(rows()).toHaveLength(1 + made.length)
+    const signing = (await json(['signing-key', 'list'])).filter(({ state }: { state: string }) => state === 'signs')
+    expect(signing).toHaveLength(1)
+  })
+})
+
+describe('signing-key rewrap', () => {
+  it('encrypts keys in the clear and leaves nothing of them in the file, then follows a change of secret', async () => {
+    await json(['signing-key', 'rotate'])
+    await json(['signing-key', 'rotate'])
+    const plain = rows().map(({ private_jwk }) => JSON.parse(private_jwk).d as string)
+    expect(await json(['signing-key', 'rewrap'], { TESLIM_SECRET: SECRET })).toEqual({ rewrapped: 2, kept: 0 })
+    const file = readFileSync(join(cwd, 'data/teslim.db'))
+    for (const d of plain) expect(file.includes(d)).toBe(false)
+    expect(await json(['signing-key', 'rewrap'], { TESLIM_SECRET: SECRET })).toEqual({ rewrapped: 0, kept: 2 })
+
+    const before = rows()
+    const wrong: [Record<string, string>, string[]][] = [
+      [{ TESLIM_SECRET: OTHER }, []],
+      [{ TESLIM_SECRET: OTHER, TESLIM_SECRET_OLD: `${SECRET}!` }, []],
+      [{ TESLIM_SECRET: OTHER }, ['--old-secret-stdin']],
+    ]
+    for (const [env, more] of wrong) {
+      const { status, stdout, stderr } = await run(['signing-key', 'rewrap', ...more], env, `${SECRET}!`)
+      expect([status, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(/^teslim signing-key rewrap: .*TESLIM_SECRET.*nothing was changed\)\n$/)
+      expect(stderr).not.toContain(SECRET)
+    }
+    expect(rows()).toEqual(before)
+
+    const changed = { TESLIM_SECRET: OTHER, TESLIM_SECRET_OLD: SECRET }
+    expect(await json(['signing-key', 'rewrap'], changed)).toEqual({ rewrapped: 2, kept: 0 })
+    const { stdout } = await run(
+      ['signing-key', 'rewrap', '--old-secret-stdin'],
+      { TESLIM_SECRET: SECRET },
+      `${OTHER}\n`,
+    )
+    expect(stdout).toBe('2 encrypted under TESLIM_SECRET now, 0 were so before.\n')
+    writeFileSync(join(cwd, 'old'), `${SECRET}\n`)
+    writeFileSync(join(cwd, 'new'), `${OTHER}\r\n`)
+    const files = { TESLIM_SECRET_FILE: 'new', TESLIM_SECRET_OLD_FILE: 'old' }
+    expect(await json(['signing-key', 'rewrap'], files)).toEqual({ rewrapped: 2, kept: 0 })
+    expect(await json(['signing-key', 'rewrap'], { TESLIM_SECRET: OTHER })).toEqual({ rewrapped: 0, kept: 2 })
+  })
+
+  it('without a secret says what to set', async () => {
+    const { status, stderr } = await run(['signing-key', 'rewrap'])
+    expect([status, stderr]).toEqual([2, expect.stringContaining('set TESLIM_SECRET to at least 16 characters')])
+    const { status: empty, stderr: line } = await run(['signing-key', 'rewrap', '--old-secret-stdin'])
+    expect([empty, line]).toEqual([2, expect.stringContaining('there is no secret on stdin')])
+  })
+
+  it('done by several at once encrypts each key once, on PostgreSQL too', async () => {
+    const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')), TESLIM_SECRET: SECRET }
+    await json(['signing-key', 'rotate'], { DATABASE_URL: env.DATABASE_URL })
+    const all = await Promise.all([1, 2, 3].map(() => json(['signing-key', 'rewrap'], env)))
+    expect(all.map(({ rewrapped }) => rewrapped).toSorted()).toEqual([0, 0, 1])
+    const [row] = await runSql(env.DATABASE_URL, 'SELECT private_jwk FROM signing_key')
+    expect(row?.private_jwk).toMatch(/^v1\./)
+  })
+})
+
+const login = async (url: string): Promise<string> => {
+  const answer = await fetch(`${url}/Login/Customer/Api/Verify`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ Email: 'a@b.co', Password: PASSWORD }),
+  })
+  expect(answer.status).toBe(200)
+  return ((await answer.json()) as { data: { Token: string } }).data.Token
+}
+
+describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) => {
+  const prepare = async () => {
+    const env = {
+      NODE_ENV: 'production',
+      ...(kind === 'PostgreSQL' && { DATABASE_URL: await newDatabase(inject('postgresUrl')) }),
+    }
+    const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', '*', '--password-stdin']
+    await json(add, env, PASSWORD)
+    const { key } = await json(['key', 'issue', '--customer', 'a@b.co'], env)
+    const servers = await Promise.all([serve({ cwd, env }), serve({ cwd, env })])
+    const deliver = (token: string) => (server: { url: string }) =>
+      fetch(`${server.url}/Purchase/update`, {
+        method: 'POST',
+        headers: { ApiKey: key, Authorization: `Bearer ${token}` },
+        body: '{"Status":1}',
+      }).then(({ status }) => status)
+    return { env, servers, everywhere: (token: string) => Promise.all(servers.map(deliver(token))) }
+  }
+
+  it('tokens are revoked, keys rotated and rewrapped, and every server follows', async () => {
+    const { env, servers, everywhere } = await prepare()
+    const [one, other] = servers as [(typeof servers)[0], (typeof servers)[0]]
+    const revoked = await login(one.url)
+    expect(await everywhere(revoked)).toEqual([200, 200])
+    expect(await json(['token', 'revoke', '--customer', 'A@b.co'], env)).toEqual({
+      id: expect.any(String),
+      email: 'a@b.co',
+      tokensValidFrom: expect.stringMatching(/T\d\d:\d\d:\d\d\.000Z$/),
+    })
+    expect(await everywhere(revoked)).toEqual([401, 401])
+
+    const before = await login(other.url)
+    await json(['signing-key', 'rotate'], env)
+    const keys = async ({ url }: { url: string }) =>
+      ((await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: object[] }).keys.length
+    for (const server of servers) await expect.poll(() => keys(server), { timeout: 1000 }).toBe(2)
+    expect(await json(['signing-key', 'rewrap'], { ...env, TESLIM_SECRET: SECRET })).toEqual({ rewrapped: 2, kept: 0 })
+    expect(await everywhere(before)).toEqual([200, 200])
+    expect(await everywhere(await login(one.url))).toEqual([200, 200])
+    for (const server of servers) server.child.kill('SIGTERM')
+    for (const server of servers) expect(await server.ended).toBe(0)
+
+    const started = await serve({ cwd, env: { ...env, TESLIM_SECRET: SECRET } })
+    expect(started.output()).not.toContain('in the clear')
+    for (const [secret, line] of [
+      [OTHER, /TESLIM_SECRET .* is not the secret/],
+      ['', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE/],
+    ] as const) {
+      const { status, stderr } = await run(['serve'], { ...env, TESLIM_SECRET: secret, PORT: '0' })
+      expect([status, stderr.trimEnd().split('\n')]).toEqual([1, [expect.stringMatching(line)]])
+    }
+  })
+})
+
+it('token revoke says what is wrong, and for people what it did', async () => {
+  await run(['customer', 'add', '--email', 'a@b.co', '--generate'])
+  expect((await run(['token', 'revoke', '--customer', 'a@b.co'])).stdout).toBe(
+    'The tokens that a@b.co has are refused from now on.\n',
+  )
+  const { status, stderr } = await run(['token', 'revoke', '--customer', 'x@y.z'])
+  expect([status, stderr]).toEqual([1, 'teslim token revoke: There is no customer "x@y.z".\n'])
+  expect((await run(['token', 'revoke'])).status).toBe(2)
+})

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync, realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, inject, it } from 'vitest'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { type RunOptions, serve, teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** A login and deliveries, of a customer that is added, changed and shut out on the way. */
+async function useAll(where: RunOptions, node: readonly string[] = []): Promise<void> {
+  const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
+  const { password } = await run('customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'A', '--generate')
+  const { id, key } = await run('key', 'issue', '--customer', 'a@b.co')
+  const { url, child, ended } = await serve({ ...where, node })
+  const login = () =>
+    fetch(`${url}/Login/Customer/Api/Verify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ Email: 'a@b.co', Password: password }),
+    })
+  const deliver = (headers = {}) =>
+    fetch(`${url}/Purchase/update`, {
+      method: 'POST',
+      headers: { ApiKey: key, ...headers },
+      body: '{"OrderID":"1","Status":1,"ProductID":"A"}',
+    })
+  expect((await login()).status).toBe(200)
+  const twice = [deliver({ 'idempotency-key': 'k' }), deliver({ 'idempotency-key': 'k' }), deliver()]
+  expect((await Promise.all(twice)).map(({ status }) => status)).toEqual([200, 200, 200])
+  await run('customer', 'disallow', 'a@b.co', 'A')
+  await run('key', 'revoke', id)
+  await run('customer', 'disable', 'a@b.co')
+  await expect.poll(async () => (await deliver()).status, { timeout: 2000 }).toBe(401)
+  expect((await login()).status).toBe(400)
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+}
+
+describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql', () => {
+  it('serves and administers, and can change neither tables nor history', async () => {
+    const owner = await newDatabase(inject('postgresUrl'))
+    const cwd = tempFolder()
+    await teslim(['migrate'], { cwd, env: { DATABASE_URL: owner } })
+    const role = `service_${randomUUID().replaceAll('-', '')}`
+    const grants = readFileSync(join(root, 'deploy/postgres/service-role.sql'), 'utf8')
+    // Roles belong to the whole server, which other tests use too.
+    for (let times = 0; times < 2; times++) await runSql(owner, grants.replaceAll('teslim_service', role))
+    const url = new URL(owner)
+    url.username = role
+    await useAll({ cwd, env: { DATABASE_URL: url.href, NODE_ENV: 'production' } })
+    for (const statement of [
+      'CREATE TABLE t (a integer)',
+      'ALTER TABLE customer ADD COLUMN a integer',
+      'DROP TABLE customer',
+      'TRUNCATE delivery',
+      'UPDATE delivery SET status = 3',
+      'DELETE FROM delivery',
+      'DELETE FROM schema_migration',
+      'CREATE OR REPLACE FUNCTION deliver_1() RETURNS void LANGUAGE sql AS $$ $$',
+      `COPY customer TO PROGRAM 'cat'`,
+    ]) {
+      await expect(runSql(url.href, statement), statement).rejects.toThrow(/permission denied|must be owner/)
+    }
+    expect(await runSql(owner, 'SELECT count(*)::integer AS count FROM delivery')).toEqual([{ count: 2 }])
+    await runSql(owner, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
+  })
+})
+
+describe("Node's permission model", () => {
+  const modules = realpathSync(join(root, 'node_modules'))
+
+  it('with the flags in docs/security.md serves, and opens nothing but its own folders', async () => {
+    const cwd = tempFolder()
+    const data = join(cwd, 'data')
+    mkdirSync(data, { mode: 0o700 })
+    const documented = /^node (--permission [^`]+?) \S+\/bin\/teslim\.js serve$/m.exec(
+      readFileSync(join(root, 'docs/security.md'), 'utf8').replaceAll(' \\\n  ', ' '),
+    )?.[1]
+    const node = (documented ?? '')
+      .split(' ')
+      .map((flag) => flag.replace('=/srv/teslim/data', `=${data}`).replace('=/srv/teslim/.env', `=${cwd}/.env`))
+      .map((flag) => flag.replace('=/opt/teslim', `=${root}`))
+    expect(node).toContain(`--allow-fs-write=${data}`)
+    // Here, where the modules may be a link to those of another folder.
+    node.push(`--allow-fs-read=${modules}`)
+    await useAll({ cwd, env: { NODE_ENV: 'production' } }, node)
+    const outside = { NODE_ENV: 'production', DATABASE_URL: `sqlite:${join(tempFolder(), 'x.db')}` }
+    await expect(serve({ cwd, env: outside, node })).rejects.toThrow(/cannot be opened: Access to this API/)
+  })
+})

@@ -1,0 +1,195 @@
+import { describe, expect, it, vi } from 'vitest'
+import { systemRandom } from '#src/lib/random.ts'
+import { createHashGate } from '#src/login/hash-gate.ts'
+import { createHashWorkers } from '#src/login/hash-workers.ts'
+import { passwords } from '#src/login/password-hashing.ts'
+import { createPasswordMemory } from '#src/login/password-memory.ts'
+import { createRefusalPace } from '#src/login/refusal-pace.ts'
+import { createThrottle } from '#src/login/throttle.ts'
+import { ruleOf } from '../support/log-in.ts'
+import { addCustomer, PASSWORD, TestClock, testApp } from '../support/test-app.ts'
+
+const visitor = (lane: string, more = {}) => ({ lane, laneWidth: 1, preferred: false, isAwaited: () => true, ...more })
+
+describe('the gate', () => {
+  it('lets a few in at a time, known ones first, one of a lane, and turns the rest away', async () => {
+    const gate = createHashGate({ mostInside: 2, mostWaiting: 2 })
+    const inside: string[] = []
+    const leave = new Map<string, () => void>()
+    const enter = (name: string, lane: string, more = {}) =>
+      gate.run(visitor(lane, more), async () => {
+        inside.push(name)
+        await new Promise<void>((resolve) => leave.set(name, resolve))
+      })
+    const settled = () => new Promise((resolve) => setImmediate(resolve))
+    const visits = [enter('a', '1'), enter('a again', '1'), enter('b', '2'), enter('c', '3')]
+    await settled()
+    expect(inside).toEqual(['a', 'b'])
+    await expect(enter('d', '4')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED', kind: 'unavailable' })
+    visits.push(enter('known', '5', { preferred: true }))
+    leave.get('b')?.()
+    await settled()
+    expect(inside).toEqual(['a', 'b', 'known'])
+    leave.get('known')?.()
+    await settled()
+    expect(inside).toEqual(['a', 'b', 'known', 'c'])
+    for (const name of ['a', 'c']) leave.get(name)?.()
+    await settled()
+    leave.get('a again')?.()
+    await Promise.all(visits)
+  })
+
+  it('is left by work that fails, and not entered for a client that went away', async () => {
+    const gate = createHashGate({ mostInside: 1, mostWaiting: 1 })
+    await expect(gate.run(visitor('1'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const work = vi.fn(async () => 'done')
+    await expect(gate.run(visitor('1', { isAwaited: () => false }), work)).rejects.toMatchObject({
+      code: 'LOGIN_OVERLOADED',
+    })
+    expect(work).not.toHaveBeenCalled()
+    expect(await gate.run(visitor('1'), work)).toBe('done')
+  })
+})
+
+describe('the threads that hash', () => {
+  it('hash and verify as the main thread does, and fail one work alone', async () => {
+    const workers = createHashWorkers(2)
+    try {
+      const made = await workers.hash(PASSWORD)
+      expect(await passwords.verify(made, PASSWORD)).toBe(true)
+      const odd = ' \0\u0130\u{1f9fe}'
+      const oddHash = await passwords.hash(odd)
+      const outcomes = await Promise.allSettled([
+        workers.verify(made, PASSWORD),
+        workers.verify(made, `${PASSWORD} `),
+        workers.verify('not a hash', PASSWORD),
+        workers.verify(oddHash, odd),
+      ])
+      expect(outcomes).toMatchObject([{ value: true }, { value: false }, { status: 'rejected' }, { value: true }])
+    } finally {
+      await workers.close()
+    }
+  })
+
+  it('that are closed fail what they had, and the count of failures is taken back', async () => {
+    const service = await testApp()
+    const { email } = await addCustomer(service)
+    const workers = createHashWorkers(1)
+    const throttle = createThrottle(service.store.loginFailures, service.clock)
+    const verify: typeof workers.verify = async (...work) => {
+      const verifying = workers.verify(...work)
+      verifying.catch(() => undefined)
+      await workers.close()
+      return verifying
+    }
+    const logIn = ruleOf(service, { throttle, passwords: { ...passwords, verify } })
+    for (let n = 0; n < 20; n++) await expect(logIn(email, 'wrong')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED' })
+  })
+})
+
+describe('a password that was verified', () => {
+  const setUp = async (seconds: number) => {
+    const service = await testApp()
+    const customer = await addCustomer(service)
+    const verify = vi.fn(passwords.verify)
+    const memory = createPasswordMemory({ seconds, random: systemRandom, clock: service.clock })
+    const logIn = ruleOf(service, { memory, passwords: { ...passwords, verify } })
+    return { service, customer, verify, logIn }
+  }
+
+  it('is recognised for as long as the setting says, and only it', async () => {
+    const { service, customer, verify, logIn } = await setUp(300)
+    for (let n = 0; n < 3; n++) await logIn(customer.email, PASSWORD)
+    expect(verify).toHaveBeenCalledTimes(1)
+    await expect(logIn(customer.email, `${PASSWORD} `)).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
+    expect(verify).toHaveBeenCalledTimes(2)
+    service.clock.time += 299_999
+    await logIn(customer.email, PASSWORD)
+    expect(verify).toHaveBeenCalledTimes(2)
+    service.clock.time += 1
+    await logIn(customer.email, PASSWORD)
+    expect(verify).toHaveBeenCalledTimes(3)
+  })
+
+  it('is not recognised once it was changed, nor does it open a customer that was disabled or another region', async () => {
+    const { service, customer, logIn } = await setUp(300)
+    await logIn(customer.email, PASSWORD)
+    await expect(logIn(customer.email, PASSWORD, '127.0.0.1', 'DE')).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
+    await service.customers.setPassword(customer.id, 'another good password')
+    await expect(logIn(customer.email, PASSWORD)).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
+    await logIn(customer.email, 'another good password')
+    await service.customers.disable(customer.id)
+    await expect(logIn(customer.email, 'another good password')).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
+  })
+
+  it('is hashed each time with TESLIM_LOGIN_MEMORY=0', async () => {
+    const { customer, verify, logIn } = await setUp(0)
+    for (let n = 0; n < 2; n++) await logIn(customer.email, PASSWORD)
+    expect(verify).toHaveBeenCalledTimes(2)
+  })
+
+  it('costs the store no write', async () => {
+    const { service, customer, logIn } = await setUp(300)
+    await logIn(customer.email, PASSWORD)
+    const { count, settle } = service.store.loginFailures
+    const spies = [vi.spyOn(service.store.loginFailures, 'count'), vi.spyOn(service.store.loginFailures, 'settle')]
+    await logIn(customer.email, PASSWORD)
+    for (const spy of spies) expect(spy).not.toHaveBeenCalled()
+    vi.restoreAllMocks()
+    expect([count, settle]).toEqual([service.store.loginFailures.count, service.store.loginFailures.settle])
+  })
+})
+
+describe('refusals that cost no hash', () => {
+  it('are answered at once, and in turn when there are many; closing lets all go', async () => {
+    vi.useFakeTimers()
+    try {
+      const clock = new TestClock()
+      const pace = createRefusalPace(clock)
+      let answered = 0
+      const refuse = (): void => void pace.turn().then(() => answered++)
+      for (let n = 0; n < 300; n++) refuse()
+      await vi.advanceTimersByTimeAsync(0)
+      expect(answered).toBe(101)
+      await vi.advanceTimersByTimeAsync(500)
+      expect(answered).toBe(201)
+      pace.close()
+      await vi.advanceTimersByTimeAsync(0)
+      expect(answered).toBe(300)
+      refuse()
+      await vi.advanceTimersByTimeAsync(0)
+      expect(answered).toBe(301)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('wait for ten seconds at most', async () => {
+    vi.useFakeTimers()
+    try {
+      const pace = createRefusalPace(new TestClock())
+      let answered = 0
+      for (let n = 0; n < 10_000; n++) void pace.turn().then(() => answered++)
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(answered).toBe(10_000)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+it('TESLIM_HASH_QUEUE bounds who may wait: 503 with Retry-After beyond', async () => {
+  const service = await testApp({ TESLIM_HASH_CONCURRENCY: '1', TESLIM_HASH_QUEUE: '2' })
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      service.login({ Email: `${n}@x.y`, Password: 'x' }, { remoteAddress: `10.0.0.${n}` }),
+    ),
+  )
+  const refused = answers.filter(({ statusCode }) => statusCode === 503)
+  expect(answers.filter(({ statusCode }) => statusCode === 400)).toHaveLength(12 - refused.length)
+  expect(refused.length).toBeGreaterThan(0)
+  for (const answer of refused) {
+    expect(answer.headers['retry-after']).toBe('1')
+    expect(answer.json()).toMatchObject({ data: null, success: false, errorCode: 'LOGIN_OVERLOADED' })
+  }
+})

