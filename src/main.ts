@@ -9,6 +9,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { createLog } from '#src/lib/logger.ts'
 import { systemRandom } from '#src/lib/random.ts'
+import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import type { Store } from '#src/store/store.ts'
 
 const context: CliContext = {
@@ -35,7 +36,7 @@ async function startServer(config: Config, store: Store): Promise<RunningServer>
   })
   const app = await buildApp({ config, store, clock: systemClock, random: systemRandom, logger, writeInfo })
   const { address: host, port } = await listenOn(app, config)
-  const url = `http://${reachableHost(host)}:${port}`
+  const url = `http://${urlHost(reachableHost(host))}:${port}`
 
   const { promise: signalled, resolve: signal } = Promise.withResolvers<string>()
   onFirstSignal(signal)
@@ -97,12 +98,6 @@ async function listenOn(app: App, { host, port }: Config): Promise<AddressInfo> 
     } as const
     throw new AppError(cannotListen, { cause: error })
   }
-}
-
-/** The address as this machine reaches it, for a URL. */
-const reachableHost = (host: string): string => {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') ? `[${host}]` : host
 }
 
 // What could not be printed may have been a password that is shown once: never an exit status of 0.

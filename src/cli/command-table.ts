@@ -9,6 +9,7 @@ import { customerEnable } from './customer-enable.ts'
 import { customerList } from './customer-list.ts'
 import { customerSetPassword } from './customer-set-password.ts'
 import { customerShow } from './customer-show.ts'
+import { health } from './health.ts'
 import { keyIssue } from './key-issue.ts'
 import { keyList } from './key-list.ts'
 import { keyRevoke } from './key-revoke.ts'
@@ -18,6 +19,7 @@ import { serve } from './serve.ts'
 /** Every command there is; the help is printed from it. */
 export const commands: readonly Command[] = [
   serve,
+  health,
   migrate,
   copy,
   config,
