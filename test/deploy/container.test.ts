@@ -14,10 +14,10 @@ const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'u
 
 let container: Container | undefined
 let unreachable = ''
-let port = ''
+/** Nothing listens here; each server gets a port of its own. */
+let port = '1'
 
-beforeAll(async () => {
-  port = String(await freePort())
+beforeAll(() => {
   try {
     container = buildContainer(repository)
     console.info(['not done without an engine:', ...container.skipped].join('\n  '))
@@ -49,6 +49,7 @@ async function exec(inside: Container, command: readonly string[], more = {}) {
 
 /** Serves until `work` is done and the engine says stop; resolves to the exit status. */
 async function serveWhile(inside: Container, more: Record<string, string>, work: () => Promise<void>) {
+  port = String(await freePort())
   const settings = { PORT: port, ...more }
   const first = startAsFirst(inside, inside.command, settings)
   if (first === undefined) console.info('no process 1 of its own: unshare is not there or not allowed')
