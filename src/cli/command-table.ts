@@ -11,6 +11,7 @@ import { customerList } from './customer-list.ts'
 import { customerSetPassword } from './customer-set-password.ts'
 import { customerShow } from './customer-show.ts'
 import { doctor } from './doctor.ts'
+import { health } from './health.ts'
 import { keyIssue } from './key-issue.ts'
 import { keyList } from './key-list.ts'
 import { keyRevoke } from './key-revoke.ts'
@@ -25,6 +26,7 @@ import { tokenRevoke } from './token-revoke.ts'
 /** Every command there is; the help is printed from it. */
 export const commands: readonly Command[] = [
   serve,
+  health,
   migrate,
   copy,
   config,
