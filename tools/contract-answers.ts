@@ -27,7 +27,8 @@ export interface Parameter {
   readonly name: string
   readonly in: string
   readonly required?: boolean
-  readonly schema: Schema
+  schema: Schema
+  example?: unknown
 }
 
 export interface Operation {
@@ -85,6 +86,12 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     const route = routes.get(operation.operationId)
     if (route === undefined) throw new Error(`an operation has no operationId: ${operation.summary}`)
     operation.security = securityOf(route)
+    // Beside the schema, the form on the page would be filled in with it, and send an Idempotency-Key a second time.
+    for (const parameter of operation.parameters ?? []) {
+      const { example } = parameter
+      if (example !== undefined) parameter.schema = { ...parameter.schema, examples: [example] }
+      delete parameter.example
+    }
     for (const media of Object.values(operation.requestBody?.content ?? {})) {
       if (route.bodyExamples) media.examples = route.bodyExamples
       else media.example = exampleOf(media.schema, resolve)

@@ -81,14 +81,18 @@ export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
   const declared = new Set(Object.keys(route.response ?? {}).map(Number))
   const isDeclared = ({ kind }: ErrorDefinition): boolean => declared.has(STATUS[kind])
   const own = route.errors ?? [rooms.get(route.tags?.[0]?.toLowerCase() ?? '') ?? {}]
-  const shell = Object.entries(httpErrors as Registry).filter(([name, definition]) => {
-    return CONCERNS[name as keyof typeof httpErrors]?.(route) ?? isDeclared(definition)
-  })
+  const shell = Object.entries(httpErrors as Registry)
+    .map(([name, definition]) => ({ definition, concerns: CONCERNS[name as keyof typeof httpErrors] }))
+    .filter(({ definition, concerns }) => concerns?.(route) ?? isDeclared(definition))
+  // What a caller meets first stands first: the route's own, then what any request may get.
+  const special = shell.filter(({ concerns }) => concerns !== always)
+  const general = shell.filter(({ concerns }) => concerns === always)
   const definitions = [
-    ...shell.map(([, definition]) => definition),
     ...own.flatMap(definitionsOf).filter(isDeclared),
+    ...special.map(({ definition }) => definition),
     ...(withToken(route) ? Object.values(tokenErrors) : []),
     ...Object.values(storeAnswers).filter(isDeclared),
+    ...general.map(({ definition }) => definition),
   ]
   const byStatus = Map.groupBy(definitions, ({ kind }) => STATUS[kind])
   const sorted = [...byStatus].sort(([first], [second]) => first - second)

@@ -44,8 +44,26 @@ export function exampleOf(schema: Schema, resolve: (ref: string) => Schema): unk
     case 'null':
       return null
     default:
-      if (schema.format && BY_FORMAT[schema.format]) return BY_FORMAT[schema.format]
-      if (schema.pattern) throw new Error(`give this field examples: ${JSON.stringify(schema)}`)
-      return 'text'
+      return BY_FORMAT[schema.format ?? ''] ?? 'text'
+  }
+}
+
+/** Where in a schema only a meaningless example can be put together: texts that have none beside them. */
+export function withoutExamples(schema: Schema, resolve: (ref: string) => Schema, path = ''): string[] {
+  if (schema.$ref !== undefined) return withoutExamples(resolve(schema.$ref), resolve, path)
+  const { examples, const: constant, enum: values, default: fallback } = schema
+  if ([examples?.[0], constant, values?.[0], fallback].some((value) => value !== undefined)) return []
+  if (schema.anyOf?.[0]) return withoutExamples(schema.anyOf[0], resolve, path)
+  switch ([schema.type].flat()[0]) {
+    case 'object':
+      return Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+        withoutExamples(field, resolve, `${path}/${name}`),
+      )
+    case 'array':
+      return schema.items ? withoutExamples(schema.items, resolve, `${path}/*`) : []
+    case 'string':
+      return BY_FORMAT[schema.format ?? ''] === undefined ? [path || '/'] : []
+    default:
+      return []
   }
 }

@@ -64,9 +64,13 @@ export async function contract(): Promise<OpenApi> {
     writeInfo: () => undefined,
     observer: fastifyPlugin(async (instance) => {
       await instance.register(swagger, options)
-      instance.addHook('onRoute', ({ schema }) => {
-        const operationId = (schema as { operationId?: string } | undefined)?.operationId
-        if (operationId) routes.set(operationId, schema as RouteSchema)
+      instance.addHook('onRoute', ({ url, schema: given }) => {
+        const schema = given as (RouteSchema & { operationId?: string; hide?: boolean }) | undefined
+        if (schema?.operationId) routes.set(schema.operationId, schema)
+        else if (!schema?.hide || !url.startsWith('/docs'))
+          throw new Error(
+            `give the route ${url} a schema with an operationId: only files of /docs are not in the contract`,
+          )
       })
     }),
   })

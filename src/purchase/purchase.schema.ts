@@ -16,6 +16,7 @@ export const PurchaseHeadersSchema = Type.Object({
     Type.String({
       pattern: '^[\\x21-\\x7e]{1,255}$',
       description: 'Names this delivery: sent again with the same bytes, it is answered with the first receipt',
+      examples: ['PO-1001-processing'],
     }),
   ),
 })

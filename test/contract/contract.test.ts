@@ -8,7 +8,7 @@ import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { contract, toYaml } from '../../tools/contract.ts'
 import type { Operation } from '../../tools/contract-answers.ts'
-import type { Schema } from '../../tools/contract-examples.ts'
+import { type Schema, withoutExamples } from '../../tools/contract-examples.ts'
 import { contractViolation, published, written } from '../support/contract.ts'
 import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
 
@@ -47,6 +47,25 @@ describe('openapi.yaml', () => {
     expect(lacking).toEqual([])
   })
 
+  it('has examples that mean something: each text in it has its own', () => {
+    const resolve = (ref: string): Schema => published.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
+    const lacking = operations.flatMap(({ path, method, operation }) => {
+      const { parameters = [], requestBody, responses } = operation
+      const answered = Object.entries(responses).filter(([status]) => status < '400')
+      const places = [
+        ...parameters.map(({ name, schema }) => ({ place: `parameter ${name}`, schema })),
+        ...Object.values(requestBody?.content ?? {}).map(({ schema }) => ({ place: 'request body', schema })),
+        ...answered.flatMap(([status, { content }]) =>
+          Object.values(content).map(({ schema }) => ({ place: status, schema })),
+        ),
+      ]
+      return places.flatMap(({ place, schema }) =>
+        withoutExamples(schema, resolve).map((field) => `${method} ${path}, ${place}: ${field}`),
+      )
+    })
+    expect(lacking, "put `examples: ['...']` beside these in their schema, then run npm run openapi").toEqual([])
+  })
+
   it('says of every operation which credentials it takes', () => {
     const taken = Object.fromEntries(operations.map(({ operation }) => [operation.operationId, operation.security]))
     expect(Object.values(taken)).not.toContain(undefined)
@@ -69,6 +88,8 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
   const { customers, store, clock } = service
   const { email } = await addCustomer(service, { authority: ['A', 'B-*', '*'] })
   const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(email, 'fuzz')
+  const { Token } = (await service.login({ Email: email, Password: PASSWORD })).json().data
+  const bearer = `Bearer ${Token}`
 
   const fitting = (schema: Schema): fc.Arbitrary<unknown> => {
     if (schema.enum) return fc.constantFrom(...schema.enum)
@@ -109,23 +130,45 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
       .filter((parameter) => parameter.in === 'header')
       .map(({ name, schema }) => [name, fc.oneof(fitting(schema) as fc.Arbitrary<string>, visible)] as const)
     const type = fc.constantFrom('application/json', 'application/json', 'application/json', 'text/plain', 'x')
-    const known = fc.constantFrom(key, key, key, 'tsl_unknown')
-    return fc.record(
-      { 'content-type': type, ...Object.fromEntries(own), ApiKey: known },
-      { requiredKeys: ['content-type'] },
+    const ApiKey = fc.constantFrom(key, key, key, 'tsl_unknown')
+    const authorization = fc.constantFrom(bearer, bearer, bearer, 'Bearer a.b.c', 'Basic x')
+    const takesToken = operation.security?.some((scheme) => 'bearer' in scheme)
+    const all = { 'content-type': type, ...Object.fromEntries(own), ApiKey, ...(takesToken && { authorization }) }
+    return fc.record(all, { requiredKeys: ['content-type'] })
+  }
+
+  /** What stands in an address in place of its parameters, and in its query. */
+  const addresses = (path: string, { parameters = [] }: Operation): fc.Arbitrary<string> => {
+    // Nobody waits for news here.
+    const own = parameters.filter((parameter) => parameter.in !== 'header' && parameter.name !== 'wait')
+    const values = Object.fromEntries(
+      own.map(({ name, schema }) => [name, fc.oneof(fitting(schema), fc.string({ unit: 'grapheme' }))]),
     )
+    const requiredKeys = own.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
+    return fc.record(values, { requiredKeys }).map((given) => {
+      const query = own
+        .filter(({ name, in: place }) => place === 'query' && name in given)
+        .map(({ name }) => `${name}=${encodeURIComponent(String(given[name]))}`)
+      const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(given[name])))
+      return query.length > 0 ? `${filled}?${query.join('&')}` : filled
+    })
   }
 
   it.each(operations)('$method $path', async ({ path, method, operation }) => {
     await fc.assert(
-      fc.asyncProperty(bodies(operation), headers(operation), async (payload, sent) => {
-        const request = { method: method.toUpperCase(), url: path, headers: sent, ...(payload && { payload }) }
-        const answer = await service.app.inject(request as InjectOptions)
-        expect(answer.statusCode, answer.payload).toBeLessThan(500)
-        const isJson = String(answer.headers['content-type']).startsWith('application/json')
-        const body = isJson ? answer.json() : undefined
-        expect(contractViolation(method.toUpperCase(), path, answer.statusCode, body)).toBeUndefined()
-      }),
+      fc.asyncProperty(
+        addresses(path, operation),
+        bodies(operation),
+        headers(operation),
+        async (url, payload, sent) => {
+          const request = { method: method.toUpperCase(), url, headers: sent, ...(payload && { payload }) }
+          const answer = await service.app.inject(request as InjectOptions)
+          expect(answer.statusCode, answer.payload).toBeLessThan(500)
+          const isJson = String(answer.headers['content-type']).startsWith('application/json')
+          const body = isJson ? answer.json() : undefined
+          expect(contractViolation(method.toUpperCase(), path, answer.statusCode, body)).toBeUndefined()
+        },
+      ),
       { numRuns: 100 },
     )
   })
