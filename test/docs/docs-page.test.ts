@@ -66,6 +66,11 @@ function watch(page: Page, origin: string): string[] {
   return complaints
 }
 
+/** What one has to scroll sideways for: elements that end beyond the screen, unless one around them scrolls by itself. */
+const TOO_WIDE = `[...document.querySelectorAll('body *')]
+  .filter((element) => document.documentElement.scrollWidth > innerWidth && element.getBoundingClientRect().right > innerWidth)
+  .map(({ tagName, className, textContent }) => tagName + '.' + className + ': ' + textContent.slice(0, 50))`
+
 const operation = (page: Page, id: string) => page.locator(`.opblock[id$="-${id}"]`)
 
 /** Fills in the body, executes, and gives the status and the body that the page shows. */
@@ -118,10 +123,35 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
     const [status, receipt] = await tryIt(page, 'purchaseUpdate', order)
     expect([status, receipt]).toMatchObject(['200', { success: true, data: { OrderID: 'PO-77', Status: 3 } }])
     const { Token } = (login as { data: { Token: string } }).data
-    expect((await sent).headers()).toMatchObject({ apikey: apiKey, authorization: `Bearer ${Token}` })
+    const headers = (await sent).headers()
+    expect(headers).toMatchObject({ apikey: apiKey, authorization: `Bearer ${Token}` })
+    // An example of one, sent with every trial, would make the second a 422.
+    expect(headers).not.toHaveProperty('idempotency-key')
     await page.screenshot({ path: `${artefacts}docs-tried.png`, fullPage: true })
 
     expect(complaints).toEqual([])
     expect(await page.evaluate('violations')).toEqual([])
+  })
+
+  it('fits a narrow dark screen with everything opened, and delivers from it', { timeout: PATIENCE }, async () => {
+    const { server, apiKey } = await serveSandbox({ cwd: tempFolder() })
+    const browser = await startBrowser(browserPath ?? '')
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
+    page.setDefaultTimeout(PATIENCE)
+    const complaints = watch(page, server.url)
+    await page.goto(`${server.url}/docs`)
+    await operation(page, 'login').waitFor()
+    await page.evaluate(`reference.preauthorizeApiKey('ApiKey', '${apiKey}')`)
+    expect(await tryIt(page, 'purchaseUpdate', { OrderID: 'PO-78', Status: 2 })).toMatchObject(['200', {}])
+    await page.evaluate(
+      "document.querySelectorAll('.opblock:not(.is-open) button[class*=control]').forEach((b) => b.click())",
+    )
+    await page.waitForFunction(
+      "document.querySelectorAll('.opblock .execute').length === document.querySelectorAll('.opblock').length",
+    )
+    await page.screenshot({ path: `${artefacts}docs-narrow.png`, fullPage: true })
+    expect(await page.evaluate(TOO_WIDE)).toEqual([])
+    expect(await page.evaluate('document.documentElement.className')).toBe('dark-mode')
+    expect(complaints).toEqual([])
   })
 })
