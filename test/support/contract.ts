@@ -28,6 +28,15 @@ export function contractViolation(method: string, route: string, status: number,
   return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
 
+const patterns = Object.keys(published.paths).map((path) => {
+  const steps = path.split(/\{\w+\}/).map(RegExp.escape)
+  return { path, pattern: new RegExp(`^${steps.join('[^/]+')}/?$`, 'i') }
+})
+
+/** The route that answers at an address, or the address itself if none does. */
+export const routeOf = (address: string): string =>
+  patterns.find(({ pattern }) => pattern.test(address))?.path ?? address
+
 const asStep = (step: string | number): string =>
   encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1'))
 
