@@ -29,7 +29,7 @@ export interface Login {
 }
 
 /** Deliveries of some 400 bytes; each order gets two, so that half of them change a state that is there. */
-const OTHER_FIELDS = `,"Currency":"TRY","Supplier":{"Name":"Ege Tedarik A.Ş.","TaxNo":"1234567890"},"Products":[{"Sku":"SKU-1001","Quantity":3,"UnitPrice":149.9},{"Sku":"SKU-1002","Quantity":1,"UnitPrice":89.5},{"Sku":"SKU-1003","Quantity":12,"UnitPrice":7.25}],"Note":"Teslimat sabah yapılacak, kapıda ödeme yok, fatura ayrıca gönderilecek."}`
+export const OTHER_FIELDS = `,"Currency":"TRY","Supplier":{"Name":"Ege Tedarik A.Ş.","TaxNo":"1234567890"},"Products":[{"Sku":"SKU-1001","Quantity":3,"UnitPrice":149.9},{"Sku":"SKU-1002","Quantity":1,"UnitPrice":89.5},{"Sku":"SKU-1003","Quantity":12,"UnitPrice":7.25}],"Note":"Teslimat sabah yapılacak, kapıda ödeme yok, fatura ayrıca gönderilecek."}`
 
 /** The generator runs in a process of its own: wrk where it is installed, autocannon otherwise. */
 export async function findLoad(folder: string): Promise<Load> {

@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchDeliveries } from './deliveries.ts'
+import { benchFeed } from './feed.ts'
 import { benchGrowth } from './growth.ts'
 import { findLoad } from './load.ts'
 import { benchLogin } from './login.ts'
 import { benchPostgres } from './postgres.ts'
+import { benchRead } from './read.ts'
 import { benchStorm } from './storm.ts'
 
 const { values } = parseArgs({
@@ -14,11 +16,14 @@ const { values } = parseArgs({
     login: { type: 'boolean', default: false },
     storm: { type: 'boolean', default: false },
     grow: { type: 'boolean', default: false },
+    // With --postgres they read from there.
+    read: { type: 'boolean', default: false },
+    feed: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '8' },
     connections: { type: 'string', default: '64' },
-    // How many stored deliveries --grow goes up to.
-    most: { type: 'string', default: '5000000' },
+    // How many stored deliveries --grow goes up to (5 million), and --read begins with (1 million).
+    most: { type: 'string' },
   },
 })
 
@@ -28,6 +33,7 @@ export interface BenchOptions {
   readonly seconds: number
   readonly connections: number
   readonly most: number
+  readonly postgres: boolean
 }
 
 // Not in the system's temporary folder, which may be memory: what is measured includes the disk.
@@ -37,18 +43,20 @@ const options = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   connections: Number(values.connections),
-  most: Number(values.most),
+  most: Number(values.most ?? (values.read ? 1_000_000 : 5_000_000)),
+  postgres: values.postgres,
 }
 try {
-  const load = await findLoad(folder)
   const chosen = [
+    values.read && benchRead,
+    values.feed && benchFeed,
     values.grow && benchGrowth,
     values.postgres && benchPostgres,
     values.login && benchLogin,
     values.storm && benchStorm,
   ]
   const bench = chosen.find((each) => each !== false) ?? benchDeliveries
-  await bench(load, options)
+  await bench(await findLoad(folder), options)
 } finally {
   rmSync(folder, { recursive: true })
 }

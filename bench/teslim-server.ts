@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type BenchServer, startServer } from './server-process.ts'
@@ -7,16 +8,31 @@ const BIN = join(import.meta.dirname, '../bin/teslim.js')
 
 export const EMAIL = 'bench@example.com'
 
+async function cli(databaseUrl: string, ...args: string[]) {
+  const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl }
+  return JSON.parse((await promisify(execFile)(process.execPath, [BIN, ...args, '--json'], { env })).stdout)
+}
+
 /** teslim as it is run in production, logging to a file, with a customer that may deliver what the load delivers. */
 export async function prepareTeslim(databaseUrl: string): Promise<{ apiKey: string; password: string }> {
-  const cli = async (...args: string[]): Promise<string> => {
-    const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl }
-    return (await promisify(execFile)(process.execPath, [BIN, ...args, '--json'], { env })).stdout
+  const customer = ['customer', 'add', '--email', EMAIL, '--api', '--allow', 'SKU-*', '--generate']
+  const { id, password } = await cli(databaseUrl, ...customer)
+  const { key } = await cli(databaseUrl, 'key', 'issue', '--customer', id, '--label', 'bench')
+  return { apiKey: key, password }
+}
+
+/** A customer that reads; resolves to what logs it in. */
+export async function addReader(databaseUrl: string, ...options: string[]): Promise<(url: string) => Promise<string>> {
+  const email = `${randomUUID()}@example.com`
+  const { password } = await cli(databaseUrl, 'customer', 'add', '--email', email, '--api', '--generate', ...options)
+  return async (url) => {
+    const answer = await fetch(`${url}/Login/Customer/Api/Verify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ Email: email, Password: password }),
+    })
+    return ((await answer.json()) as { data: { Token: string } }).data.Token
   }
-  const { id, password } = JSON.parse(
-    await cli('customer', 'add', '--email', EMAIL, '--api', '--allow', 'SKU-*', '--generate'),
-  )
-  return { apiKey: JSON.parse(await cli('key', 'issue', '--customer', id, '--label', 'bench')).key, password }
 }
 
 export const startTeslim = (

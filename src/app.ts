@@ -17,7 +17,9 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
+import { feedPlugin } from '#src/purchase/feed.plugin.ts'
 import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
+import { readBackPlugin } from '#src/purchase/read-back.plugin.ts'
 import type { Store } from '#src/store/store.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 
@@ -59,6 +61,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(loginPlugin, { config, store, clock, random })
   app.register(customerPlugin, { store, versions, clock })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
+  app.register(readBackPlugin, { config, store, random })
+  app.register(feedPlugin, { store, clock, random })
 
   await app.ready()
   return app

@@ -21,6 +21,7 @@ const context: CliContext = {
   columns: process.stdout.columns,
   actor: () => cliActor(process.env.SUDO_USER),
   out: (text) => void process.stdout.write(`${text}\n`),
+  outBytes: (bytes) => void process.stdout.write(bytes),
   err: (text) => void process.stderr.write(`${text}\n`),
   progress: (text) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)

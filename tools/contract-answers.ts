@@ -103,7 +103,8 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     if (unexplained.length > 0) throw new Error(`no error of ${operation.operationId} has status ${unexplained}`)
 
     const answers = Object.entries(operation.responses).filter(([status]) => status < '400')
-    const successes = answers.map(([status, { description, content }]) => {
+    const successes = answers.map(([status, { description, content: json }]) => {
+      const content: Record<string, Media> = { ...json, ...structuredClone(route.alsoAnswers?.[status]) }
       for (const media of Object.values(content)) media.example ??= exampleOf(media.schema, resolve)
       return [status, { description, content }] as const
     })

@@ -7,7 +7,7 @@ import { tokenErrors } from '#src/token/token.errors.ts'
 
 export type Registry = Readonly<Record<string, ErrorDefinition>>
 
-/** What a route says of itself. `errors`, `bodyExamples` and `security` are for the contract only. */
+/** What a route says of itself. `errors`, `bodyExamples`, `alsoAnswers` and `security` are for the contract only. */
 export interface RouteSchema {
   readonly tags?: readonly string[]
   readonly security?: readonly Record<string, readonly string[]>[]
@@ -20,6 +20,8 @@ export interface RouteSchema {
   /** What it may answer with, at the statuses that it declares: registries, or codes of other rooms. Else all of its room. */
   readonly errors?: readonly (Registry | string)[]
   readonly bodyExamples?: Readonly<Record<string, { summary: string; value: unknown }>>
+  /** By status and media type, where a route answers with more than JSON. */
+  readonly alsoAnswers?: Readonly<Record<string, Readonly<Record<string, { readonly schema: object }>>>>
 }
 
 const always = (): boolean => true

@@ -7,7 +7,7 @@ const meanings = STATUS_MEANINGS.map((meaning, status) => `| ${status} | The pur
 /** What holds for every operation, as Markdown. */
 export const CONTRACT_TEXT = `Token login for API customers and purchase-order deliveries from suppliers.
 
-**Envelope.** Every JSON answer but the key set is \`{ data, success, message }\`. A refusal has \`data: null\`,
+**Envelope.** Every JSON answer but the key set and the bare payload of a delivery is \`{ data, success, message }\`. A refusal has \`data: null\`,
 \`success: false\`, a \`message\` for people, an \`errorCode\` for programs, which is stable, the \`requestId\` that names it in
 the log, and \`errors\` that say where a payload is wrong. Each status of each operation lists the codes it may carry.
 Every answer has that id in \`x-request-id\`: the one that was sent in this header, or a new one.
@@ -24,12 +24,13 @@ is ever taken from the address.
 
 **What is tolerated.**
 
-- Letter case: paths, header names and the contract's fields in bodies (\`Email\`, \`Password\`, \`callbackData\`, \`Status\`)
+- Letter case: paths, header names, query parameters and the contract's fields in bodies (\`Email\`, \`Password\`, \`callbackData\`, \`Status\`)
   may be spelled in any. A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
 - Trailing slash: it may end any path.
 - Byte order mark: a body may begin with one. Bytes that are not UTF-8 are refused.
 - Content-Type: the login takes \`application/json\`, \`application/*+json\` and \`text/json\`, with any parameters. A delivery is
   read as JSON whatever it says, or when there is none. On a GET it does no harm.
+- Query parameters that are not shown here are refused where an operation shows some.
 - Fields that are not shown here are kept in deliveries, byte for byte, and ignored in logins.
 - Nothing is converted: \`"1"\` is no integer, while \`1.0\` is one.
 

@@ -30,8 +30,11 @@ const options: FastifyDynamicSwaggerOptions = {
     ],
     tags: [
       { name: 'Login', description: 'E-mail and password for a bearer token' },
-      { name: 'Purchase', description: 'Purchase orders from suppliers' },
-      { name: 'Customer', description: 'Who the bearer of a token is' },
+      {
+        name: 'Purchase',
+        description: 'Purchase orders from suppliers, under an ApiKey, and what came in, under a token',
+      },
+      { name: 'Customer', description: 'The holder of a bearer token' },
       { name: 'Token', description: 'What verifies a bearer token' },
       { name: 'Operation', description: 'For load balancers, monitors and integrators' },
     ],

@@ -1,11 +1,11 @@
-import { type Command, type Input, Misuse } from './command.ts'
+import type { Command } from './command.ts'
+import { limitOption, readLimit } from './limit-input.ts'
 import { eventCells, eventJson } from './show-event.ts'
 import { tableWithin } from './table.ts'
 import { readMoment } from './time-input.ts'
 import { withAccounts } from './with-accounts.ts'
 
 const DEFAULT_LIMIT = 100
-const MOST = 100_000
 
 export const auditList: Command = {
   name: 'audit list',
@@ -15,7 +15,7 @@ export const auditList: Command = {
     action: { type: 'string', value: 'TEXT', about: 'Only actions that begin so: login, customer.dis, key.rotate' },
     from: { type: 'string', value: 'TIME', about: 'From when on: 2026-11-21T14:30:00Z, 2026-11-21 (UTC) or 24h (ago)' },
     to: { type: 'string', value: 'TIME', about: 'Until before when, in the same forms' },
-    limit: { type: 'string', value: 'NUMBER', about: `How many at most, the newest; ${DEFAULT_LIMIT} if not given` },
+    limit: limitOption(DEFAULT_LIMIT, 'the newest'),
   },
   async run(input, context) {
     const now = context.clock.now()
@@ -23,7 +23,7 @@ export const auditList: Command = {
       action: input.text('action'),
       from: readMoment('--from', input.text('from'), now),
       to: readMoment('--to', input.text('to'), now),
-      limit: readLimit(input),
+      limit: readLimit(input, DEFAULT_LIMIT),
     }
     const who = input.text('customer')
     const { events, emails } = await withAccounts(context, async ({ customers }, { audit }) => {
@@ -43,11 +43,4 @@ export const auditList: Command = {
     const cells = events.map((event) => eventCells(event, emails.get(event.customerId ?? '')))
     context.out(tableWithin(context.columns ?? Number.POSITIVE_INFINITY, heading, cells))
   },
-}
-
-function readLimit(input: Input): number {
-  const text = input.text('limit') ?? String(DEFAULT_LIMIT)
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > MOST) throw new Misuse(`--limit takes a whole number from 1 to ${MOST}, not "${text}"`)
-  return limit
 }

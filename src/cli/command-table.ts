@@ -10,6 +10,9 @@ import { customerEnable } from './customer-enable.ts'
 import { customerList } from './customer-list.ts'
 import { customerSetPassword } from './customer-set-password.ts'
 import { customerShow } from './customer-show.ts'
+import { deliveryExport } from './delivery-export.ts'
+import { deliveryList } from './delivery-list.ts'
+import { deliveryShow } from './delivery-show.ts'
 import { doctor } from './doctor.ts'
 import { health } from './health.ts'
 import { keyIssue } from './key-issue.ts'
@@ -17,6 +20,8 @@ import { keyList } from './key-list.ts'
 import { keyRevoke } from './key-revoke.ts'
 import { keyRotate } from './key-rotate.ts'
 import { migrate } from './migrate.ts'
+import { orderList } from './order-list.ts'
+import { orderShow } from './order-show.ts'
 import { serve } from './serve.ts'
 import { signingKeyList } from './signing-key-list.ts'
 import { signingKeyRewrap } from './signing-key-rewrap.ts'
@@ -44,6 +49,11 @@ export const commands: readonly Command[] = [
   keyRotate,
   keyRevoke,
   auditList,
+  orderList,
+  orderShow,
+  deliveryList,
+  deliveryShow,
+  deliveryExport,
   tokenRevoke,
   signingKeyList,
   signingKeyRotate,

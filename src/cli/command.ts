@@ -42,6 +42,8 @@ export interface CliContext {
   /** Who types, for the audit log. */
   actor(): string
   out(text: string): void
+  /** As they are, without a line's end. */
+  outBytes(bytes: Uint8Array): void
   err(text: string): void
   /** Shown on a terminal in place of what was shown before; nothing elsewhere. */
   progress(text: string): void

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '#src/store/store.ts'
+import { printable } from './printable.ts'
 
 /** An event of the audit log as JSON shows it. */
 export const eventJson = ({ at, ...event }: AuditEvent) => ({ at: new Date(at).toISOString(), ...event })
@@ -26,6 +27,3 @@ function inWords(value: unknown): string {
     .map(([name, count]) => `${name} ${count}`)
     .join(', ')
 }
-
-/** What came over the network must not command the terminal of whoever reads it. */
-const printable = (text: string): string => text.replace(/\p{C}/gu, '\ufffd')

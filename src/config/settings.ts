@@ -83,7 +83,7 @@ export const settings = {
   ),
   databasePool: setting(
     'TESLIM_DATABASE_POOL',
-    whole(8, 2, 1000, 'Connections to PostgreSQL held by each replica at most.'),
+    whole(8, 3, 1000, 'Connections to PostgreSQL held by each replica at most.'),
   ),
   databaseTimeoutSeconds: setting(
     'TESLIM_DATABASE_TIMEOUT',

@@ -6,6 +6,7 @@ import type { Customer, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
 import { customerErrors } from './customer.errors.ts'
 import { canonicalEmail } from './email.ts'
+import { findCustomer } from './find-customer.ts'
 import { judgePassword } from './password-policy.ts'
 import { readRegion } from './region.ts'
 
@@ -38,8 +39,7 @@ export type Customers = ReturnType<typeof createCustomers>
 /** What operators do with customers. `who` is an e-mail address or an id. */
 export function createCustomers({ store, clock, random, hashPassword }: CustomerDependencies) {
   const find = async (who: string): Promise<Customer> => {
-    const email = canonicalEmail(who)
-    const customer = email ? await store.customers.findByEmail(email) : await store.customers.findById(who)
+    const customer = await findCustomer(store.customers, who)
     if (customer === undefined) {
       throw new AppError(customerErrors.notFound, { message: `There is no customer ${JSON.stringify(who)}.` })
     }

@@ -2,11 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import { fromByteText } from '#src/lib/byte-text.ts'
-import type { Scan } from '#src/lib/json-scan.ts'
+import { DEEPEST, type Scan } from '#src/lib/json-scan.ts'
 import { httpErrors } from './http.errors.ts'
 
-/** How many arrays and objects may lie inside one another. */
-export const DEEPEST = 64
 const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
 
 /** Bodies arrive as the bytes that were sent, whatever their Content-Type; a route says itself what it makes of them. */

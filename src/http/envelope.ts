@@ -32,6 +32,8 @@ const REASONS = {
   400: 'The request is not valid',
   401: 'The ApiKey or the token is missing or not valid',
   403: 'Not within the authority of the key',
+  404: 'There is no such thing, or it belongs to somebody else',
+  409: 'Several fit, and one must be named',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type',
   422: 'The request contradicts an earlier one',

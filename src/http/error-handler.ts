@@ -105,6 +105,9 @@ const validationProblems = ({ validation = [], validationContext = 'body' }: Fas
   validation.map(({ instancePath, keyword, params, message = 'is not valid' }) => {
     const path = (validationContext === 'body' ? '' : validationContext) + instancePath
     if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: 'is required' }
+    if (keyword === 'additionalProperties') {
+      return { path: `${path}/${params.additionalProperty}`, message: 'is not known here' }
+    }
     return { path, message: WORDS[keyword]?.(params) ?? message }
   })
 

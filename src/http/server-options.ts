@@ -28,7 +28,8 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
     genReqId: requestId,
     trustProxy: config.trustProxy === 'off' ? false : config.trustProxy,
     bodyLimit: config.bodyLimitBytes,
-    routerOptions: { caseSensitive: false, ignoreTrailingSlash: true },
+    // Order ids are long when they are percent-encoded; maxHeaderSize is the limit of them all.
+    routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 16_384 },
     ajv: {
       customOptions: {
         coerceTypes: false,

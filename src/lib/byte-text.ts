@@ -8,3 +8,7 @@ export const fromByteText = (text: string): string =>
   NOT_ASCII.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text
 
 export const toByteText = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
+
+/** Without the UTF-8 byte order mark that some senders put before their text. */
+export const withoutMark = (bytes: Uint8Array): Uint8Array =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes

@@ -1,6 +1,9 @@
 import { endOfLiteral, endOfString, NOT_ONE } from './json-tokens.ts'
 import { childOf, type Pointer, type PointerNode, pointerTree } from './pointer-tree.ts'
 
+/** How many arrays and objects may lie inside one another in what is sent. */
+export const DEEPEST = 64
+
 /** A value found at a pointer. `end` is exclusive; for an array or object, whose end is not looked for, it is -1. */
 export interface Found {
   readonly pointer: number

@@ -1,5 +1,5 @@
 import type { Problem } from '#src/lib/app-error.ts'
-import { fromByteText } from '#src/lib/byte-text.ts'
+import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
 import { createScanner, type Found, type Scan } from '#src/lib/json-scan.ts'
 import type { Pointer } from '#src/lib/pointer-tree.ts'
 import { readStatus } from './status.ts'
@@ -20,6 +20,8 @@ export interface DeliveryReader {
   scan(text: string): Scan
   /** From byte text of an object. */
   facts(text: string, scan: Scan): DeliveryFacts
+  /** Of a delivery that was taken before, whatever else the settings of today would say of it. */
+  products(payload: Uint8Array): string[]
 }
 
 /** Longest order id or product code. Longer ones would burst the indexes they go into. */
@@ -38,8 +40,15 @@ export function createDeliveryReader(
   const firstProduct = 1 + orderId.length
   const pathOf = ({ pointer }: Found): string => pointers[pointer]?.pointer ?? ''
 
+  const scan = createScanner(pointers, deepest)
+
   return {
-    scan: createScanner(pointers, deepest),
+    scan,
+    products(payload) {
+      const text = Buffer.from(withoutMark(payload)).toString('latin1')
+      const places = scan(text).found.filter(({ pointer }) => pointer >= firstProduct)
+      return places.map((place) => readId(text, place)).filter((id) => id !== undefined)
+    },
     facts(text, { found }) {
       const problems: Problem[] = []
       const products: string[] = []

@@ -26,4 +26,17 @@ export const purchaseErrors = {
     kind: 'forbidden',
     message: 'The delivery is not within the authority of this ApiKey.',
   },
+  orderNotFound: { code: 'ORDER_NOT_FOUND', kind: 'missing', message: 'There is no such order.' },
+  orderAmbiguous: {
+    code: 'ORDER_AMBIGUOUS',
+    kind: 'conflict',
+    message: 'Several customers have an order of this id: name one of them with ?customer=, by id or e-mail address.',
+  },
+  deliveryNotFound: { code: 'DELIVERY_NOT_FOUND', kind: 'missing', message: 'There is no such delivery.' },
+  cursorInvalid: {
+    code: 'CURSOR_INVALID',
+    kind: 'invalid',
+    message:
+      'The cursor does not belong to this address with these filters: send it unchanged with what it came from, or leave it out to begin anew.',
+  },
 } as const satisfies Record<string, ErrorDefinition>

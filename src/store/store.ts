@@ -1,3 +1,7 @@
+import type { DeliveryStore } from './delivery-store.ts'
+
+export type * from './delivery-store.ts'
+
 /**
  * What teslim asks of a database, in no database's words. Two adapters implement it in this order, and one conformance
  * suite (test/store/store-conformance.ts) holds both to it.
@@ -7,6 +11,7 @@ export interface Store {
   readonly apiKeys: ApiKeyStore
   readonly deliveries: DeliveryStore
   readonly signingKeys: SigningKeyStore
+  readonly secrets: SecretStore
   readonly audit: AuditStore
   readonly loginFailures: LoginFailureStore
   /** Another number than before whenever a customer, an API key or a signing key may have changed, by whatever process. */
@@ -88,61 +93,6 @@ export interface ApiKeyStore {
   recordUses(uses: readonly ApiKeyUse[]): Promise<void>
 }
 
-export interface NewDelivery {
-  /** A version 7 UUID. */
-  readonly receiptId: string
-  readonly customerId: string
-  /** As it was sent, if one was found. */
-  readonly orderId: string | null
-  readonly status: number
-  /** Milliseconds since 1970. */
-  readonly receivedAt: number
-  readonly payload: Uint8Array
-  readonly idempotency: {
-    readonly key: string
-    /** Keys kept before, in milliseconds since 1970, count as never seen. */
-    readonly notBefore: number
-  } | null
-}
-
-/** Of the delivery itself or, when it is a duplicate, of the first one like it. */
-export interface Receipt {
-  readonly receiptId: string
-  readonly orderId: string | null
-  readonly status: number
-  readonly receivedAt: number
-  readonly duplicate: boolean
-}
-
-/** One delivery in the history. A duplicate is kept too, under a receipt of its own. */
-export interface Delivery extends Receipt {
-  /** Rises in the order of commits. */
-  readonly position: number
-  readonly customerId: string
-  readonly payload: Uint8Array
-}
-
-/** What the last delivery that was no duplicate says of an order. */
-export interface OrderState {
-  readonly orderId: string
-  readonly status: number
-  readonly receiptId: string
-  readonly receivedAt: number
-}
-
-export interface DeliveryStore {
-  /**
-   * Resolves once the delivery is durable. Bytes equal to those of the order's last delivery are kept as a duplicate and
-   * leave its state alone. Rejects with IDEMPOTENCY_KEY_REUSED when the key came with other bytes before or with
-   * STORE_OVERLOADED, having done nothing, or with STORE_UNAVAILABLE.
-   */
-  deliver(delivery: NewDelivery): Promise<Receipt>
-  findByReceipt(receiptId: string): Promise<Delivery | undefined>
-  orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
-  /** All deliveries of an order, the newest first. */
-  history(customerId: string, orderId: string): Promise<Delivery[]>
-}
-
 export interface SigningKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string
@@ -175,6 +125,12 @@ export interface SigningKeyRewrap {
   readonly kid: string
   readonly from: string
   readonly to: string
+}
+
+/** What all processes on one store know and nobody else. */
+export interface SecretStore {
+  /** Keeps `candidate` unless there is one of that name already; resolves to the one there is. */
+  findOrInsert(name: string, candidate: Uint8Array): Promise<Uint8Array>
 }
 
 export interface AuditEvent {

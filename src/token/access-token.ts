@@ -22,6 +22,7 @@ export interface IssuedToken {
 export interface Access {
   readonly customer: Customer
   readonly region: string
+  /** `operator` only if the token says so and the customer still is one. */
   readonly scope: Scope
   readonly expiresAt: number
 }
@@ -77,7 +78,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
       if (customer === undefined || !customer.enabled || iat < customer.tokensValidFrom) {
         throw refusal(tokenErrors.revoked, sub)
       }
-      return { customer, region, scope, expiresAt: exp }
+      return { customer, region, scope: customer.operator ? scope : 'customer', expiresAt: exp }
     },
   }
 }

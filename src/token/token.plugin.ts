@@ -8,13 +8,17 @@ import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
-import { type AccessTokens, createAccessTokens } from './access-token.ts'
+import { type Access, type AccessTokens, createAccessTokens } from './access-token.ts'
 import { createKeySealing } from './key-sealing.ts'
 import { createSigningKeys } from './signing-keys.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     accessTokens: AccessTokens
+  }
+  interface FastifyRequest {
+    /** Whose token it is. Only there within an `authenticated` scope. */
+    access: Access
   }
 }
 
@@ -78,6 +82,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     ttlSeconds: config.tokenTtlSeconds,
   })
   app.decorate('accessTokens', accessTokens)
+  app.decorateRequest('access')
 
   const schema = {
     summary: 'The public keys that verify access tokens',

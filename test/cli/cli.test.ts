@@ -305,7 +305,9 @@ describe('teslim config', () => {
 
 describe('teslim migrate', () => {
   it('says what it applied, once', async () => {
-    expect(await json(['migrate'])).toEqual({ applied: ['0001-accounts', '0002-deliveries', '0003-security'] })
+    expect(await json(['migrate'])).toEqual({
+      applied: ['0001-accounts', '0002-deliveries', '0003-security', '0004-read-back'],
+    })
     expect(await json(['migrate'])).toEqual({ applied: [] })
     expect((await run(['migrate'])).stdout).toBe('sqlite:./data/teslim.db is up to date.\n')
   })

@@ -39,6 +39,7 @@ async function makeSource() {
   await store.close()
   const raw = new DatabaseSync(path)
   raw.exec(`
+    INSERT INTO service_secret VALUES ('cursor-key', x'00ff');
     INSERT INTO login_failure VALUES (x'00ff', 3, 4, 5);
     INSERT INTO audit_event VALUES (7, 1, 'cli', 'key.issue', NULL, '::1', 'r', '{}');`)
   raw.close()

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
+import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
@@ -64,10 +65,7 @@ it('both stores answer alike, whatever comes in one batch', async () => {
           const [one, other] = await Promise.all(
             stores.map(async ({ deliveries }) => ({
               state: await deliveries.orderState(id, orderId),
-              history: (await deliveries.history(id, orderId)).map(({ position: _, payload, ...rest }) => ({
-                ...rest,
-                payload: String(Buffer.from(payload)),
-              })),
+              history: (await deliveries.history(id, orderId)).map(({ position: _, ...rest }) => rest),
             })),
           )
           expect(other).toEqual(one)
@@ -94,10 +92,12 @@ it('a delivery that cannot be stored fails alone, not its neighbours in the batc
   expect((await deliveries.findByReceipt(good.receiptId))?.payload).toEqual(Buffer.from(good.payload))
 })
 
+const MIGRATIONS = readMigrations(new URL('../../src/store/postgres/migrations/', import.meta.url)).length
+
 it('ten replicas that start at once migrate once', async () => {
   const databaseUrl = await freshDatabase()
   const opened = await Promise.all(Array.from({ length: 10 }, () => openStore(at(databaseUrl), 0)))
-  expect(opened.map(({ migrated }) => migrated.length).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 3])
+  expect(opened.map(({ migrated }) => migrated.length).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, MIGRATIONS])
   await Promise.all(opened.map(({ store }) => store.close()))
 })
 

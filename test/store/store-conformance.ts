@@ -352,8 +352,11 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       await Promise.all(sent.map((each) => deliveries.deliver(each)))
       const history = await deliveries.history(one.id, 'busy')
       expect(history.map(({ receiptId }) => receiptId)).toEqual(sent.map(({ receiptId }) => receiptId).toReversed())
-      for (const [index, { payload, position }] of history.entries()) {
-        expect(Buffer.compare(bytes(payload), bytes(sent[299 - index]?.payload))).toBe(0)
+      const payloads = await deliveries.payloads(history.map(({ position }) => position))
+      for (const [index, { position, payloadBytes }] of history.entries()) {
+        const payload = bytes(sent[299 - index]?.payload)
+        expect(Buffer.compare(bytes(payloads.get(position)), payload)).toBe(0)
+        expect(payloadBytes).toBe(payload.length)
         expect(position).toBeLessThan(history[index - 1]?.position ?? Number.POSITIVE_INFINITY)
       }
       expect(await deliveries.orderState(one.id, 'busy')).toMatchObject({ receiptId: sent[299]?.receiptId, status: 3 })
@@ -406,6 +409,57 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       await store.deliveries.deliver(delivery(other.id, { orderId: 'same', status: 0 }))
       expect(await store.deliveries.orderState(one.id, 'same')).toMatchObject({ status: 1 })
       expect(await store.deliveries.history(one.id, 'same')).toHaveLength(1)
+    })
+  })
+
+  describe(`${name}: arrivals`, () => {
+    const lastPosition = async ({ deliveries }: Store): Promise<number> => {
+      for (let position = 0; ; ) {
+        const next = await deliveries.arrivals(position)
+        position = next.position
+        if (!next.more) return position
+      }
+    }
+
+    promise('who got deliveries after a position is told, each once', async (store) => {
+      const [one, other] = [customer(), customer()]
+      for (const each of [one, other]) await store.customers.insert(each)
+      const start = await lastPosition(store)
+      expect(await store.deliveries.arrivals(start)).toEqual({ position: start, customerIds: [], more: false })
+      for (const { id } of [one, other, one]) await store.deliveries.deliver(delivery(id))
+      const all = await store.deliveries.arrivals(start)
+      expect({ ...all, customerIds: all.customerIds.toSorted() }).toEqual({
+        position: start + 3,
+        customerIds: [one.id, other.id].sort(),
+        more: false,
+      })
+      expect(await store.deliveries.arrivals(start + 2)).toMatchObject({ customerIds: [one.id] })
+    })
+
+    promise('more than fit into one answer are said to be more', async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      const start = await lastPosition(store)
+      await Promise.all(Array.from({ length: 1001 }, () => store.deliveries.deliver(delivery(one.id))))
+      const first = await store.deliveries.arrivals(start)
+      expect(first).toEqual({ position: start + 1000, customerIds: [one.id], more: true })
+      expect(await store.deliveries.arrivals(first.position)).toMatchObject({ position: start + 1001, more: false })
+    })
+
+    promise('a commit is told to who watches, and no longer to who has stopped', async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      let told = Promise.withResolvers<void>()
+      let tooOften = 0
+      store.deliveries.watch(() => tooOften++)()
+      const stop = store.deliveries.watch(() => told.resolve())
+      for (let number = 0; number < 3; number++) {
+        await store.deliveries.deliver(delivery(one.id))
+        await told.promise
+        told = Promise.withResolvers()
+      }
+      stop()
+      expect(tooOften).toBe(0)
     })
   })
 

@@ -47,6 +47,7 @@ export const COPY_TABLES: readonly CopyTable[] = [
   },
   { name: 'api_key_use', columns: { key_id: 'text', used_at: 'integer', address: 'text' }, key: ['key_id'] },
   { name: 'account_version', columns: { number: 'integer' }, key: ['number'] },
+  { name: 'service_secret', columns: { name: 'text', value: 'bytes' }, key: ['name'] },
   {
     name: 'login_failure',
     columns: { name: 'bytes', count: 'integer', last_at: 'integer', expires_at: 'integer' },

@@ -19,6 +19,8 @@ export interface Database {
    */
   ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
+  /** `sql` begins it, on a connection of its own; what this resolves to ends it. Rejects behind a pooler. */
+  listen(sql: string, onNotice: () => void, onLost: () => void): Promise<() => void>
   close(): Promise<void>
 }
 
@@ -51,9 +53,11 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
       await refuseUnfit(client as PoolClient)
     },
   } satisfies PoolConfig
-  const pool = new pg.Pool({ ...settings, max: connections - 1 })
+  const pool = new pg.Pool({ ...settings, max: Math.max(1, connections - 2) })
   const line = new pg.Pool({ ...settings, max: 1, pipeline: true } as PoolConfig)
-  for (const each of [pool, line]) each.on('error', () => undefined)
+  const listener = new pg.Pool({ ...settings, max: 1 })
+  const pools = [pool, line, listener]
+  for (const each of pools) each.on('error', () => undefined)
   let away: unknown
   let opened: Promise<Line> | undefined
   let closed = false
@@ -141,13 +145,39 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
           throw error
         }
       }),
+    async listen(sql, onNotice, onLost) {
+      const client = await connect(listener)
+      let left = false
+      const leave = (): void => {
+        if (left) return
+        left = true
+        client.release(true)
+      }
+      if (!direct.has(client)) {
+        leave()
+        throw unavailable(new Error('a pooler passes no notices on'))
+      }
+      client.on('notification', onNotice)
+      client.once('end', () => {
+        if (left) return
+        leave()
+        onLost()
+      })
+      try {
+        await client.query(sql)
+      } catch (error) {
+        leave()
+        throw unavailable(error)
+      }
+      return leave
+    },
     async close() {
       closed = true
       await opened?.then(
         ({ leave }) => leave(),
         () => undefined,
       )
-      await Promise.all([pool.end(), line.end()])
+      await Promise.all(pools.map((each) => each.end()))
     },
   }
   try {

@@ -1,10 +1,14 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
+import { firstReceiptOf } from '../first-receipt.ts'
 import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
+import { createCommitWatch } from './commit-watch.ts'
 import type { Database, Row } from './database.ts'
 import { addBatch, type Batch, DELIVER, inRounds, relate } from './delivery-batch.ts'
+import { deliveryReads } from './delivery-reads.ts'
+import { receiptFromRow } from './delivery-sql.ts'
 
 const NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
 
@@ -19,15 +23,15 @@ const STATE = `
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
 
-const HISTORY = `
-  WITH RECURSIVE chain (position) AS (
-    SELECT latest_position FROM order_state
-     WHERE customer = (SELECT number FROM customer WHERE id = $1) AND order_id = $2
-    UNION ALL
-    SELECT d.previous FROM chain JOIN delivery d ON d.position = chain.position WHERE d.previous IS NOT NULL
-  )
-  SELECT ${COLUMNS} FROM chain JOIN delivery d ON d.position = chain.position JOIN customer c ON c.number = d.customer
-   ORDER BY d.position DESC`
+const POSITION_AT = `
+  SELECT position FROM delivery WHERE receipt < $1::uuid ORDER BY receipt DESC LIMIT 1`
+
+const MOST_ARRIVALS = 1000
+
+const ARRIVALS = `
+  SELECT max(position) AS position, count(*) AS count, array_agg(DISTINCT c.id) AS customer_ids
+    FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
+    JOIN customer c ON c.number = d.customer`
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -35,7 +39,9 @@ export interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function postgresDeliveries({ query, ordered }: Database, limits: QueueLimits): PostgresDeliveries {
+export function postgresDeliveries(database: Database, limits: QueueLimits): PostgresDeliveries {
+  const { query, ordered } = database
+  const { watch, close } = createCommitWatch(database)
   const numbers = new Map<string, number>()
   let alone: Promise<unknown> | undefined
   let lookedUp: Promise<unknown> = Promise.resolve()
@@ -118,8 +124,21 @@ export function postgresDeliveries({ query, ordered }: Database, limits: QueueLi
       const { receiptId, status, receivedAt } = receiptFromRow(row)
       return { orderId, status, receiptId, receivedAt }
     },
-    history: async (customerId, orderId) => (await query(HISTORY, customerId, orderId)).rows.map(deliveryFromRow),
-    drained: () => batcher.drained(),
+    ...deliveryReads(query),
+    positionAt: async (time) => Number((await query(POSITION_AT, firstReceiptOf(time))).rows[0]?.position ?? 0),
+    watch,
+    async arrivals(afterPosition) {
+      const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row
+      return {
+        position: (position as number | null) ?? afterPosition,
+        customerIds: (customer_ids as string[] | null) ?? [],
+        more: count === MOST_ARRIVALS,
+      }
+    },
+    async drained() {
+      close()
+      await batcher.drained()
+    },
   }
 }
 
@@ -143,14 +162,6 @@ const otherOutcome = (row: Row): Receipt | Error =>
   row.outcome === 'duplicate'
     ? { ...receiptFromRow(row), duplicate: true }
     : new AppError(storeErrors.idempotencyKeyReused)
-
-const receiptFromRow = (row: Row): Receipt => ({
-  receiptId: row.receipt as string,
-  orderId: row.order_id as string | null,
-  status: row.status as number,
-  receivedAt: row.received_at as number,
-  duplicate: typeof row.echo_of === 'number',
-})
 
 const deliveryFromRow = (row: Row): Delivery => ({
   ...receiptFromRow(row),

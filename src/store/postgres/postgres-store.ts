@@ -14,6 +14,7 @@ import { postgresAudit } from './postgres-audit.ts'
 import { postgresCustomers } from './postgres-customers.ts'
 import { postgresDeliveries } from './postgres-deliveries.ts'
 import { postgresLoginFailures } from './postgres-login-failures.ts'
+import { postgresSecrets } from './postgres-secrets.ts'
 import { postgresSigningKeys } from './postgres-signing-keys.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
@@ -55,6 +56,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     apiKeys: postgresApiKeys(database),
     deliveries,
     signingKeys: postgresSigningKeys(database),
+    secrets: postgresSecrets(database),
     audit: postgresAudit(database),
     loginFailures: postgresLoginFailures(database),
     accountVersion: async () => Number((await query('SELECT number FROM account_version')).rows[0]?.number),

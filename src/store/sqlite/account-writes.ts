@@ -93,5 +93,10 @@ export function accountWrites(database: Database) {
       database.transaction(() => {
         for (const { keyId, usedAt, address } of uses) database.run(RECORD_USE, keyId, usedAt, address)
       }),
+
+    insertSecret: (name: string, value: Uint8Array): void =>
+      database.transaction(() => {
+        database.run('INSERT INTO service_secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING', name, value)
+      }),
   }
 }

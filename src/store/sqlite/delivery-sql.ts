@@ -1,4 +1,4 @@
-import type { Receipt } from '../store.ts'
+import type { DeliverySummary, Receipt } from '../store.ts'
 import type { Row } from './database.ts'
 
 /** From `hex(receipt) AS receipt, order_id, status, received_at` and perhaps `echo_of`. */
@@ -8,4 +8,11 @@ export const receiptFromRow = (row: Row): Receipt => ({
   status: row.status as number,
   receivedAt: row.received_at as number,
   duplicate: typeof row.echo_of === 'number',
+})
+
+export const summaryFromRow = (row: Row): DeliverySummary => ({
+  ...receiptFromRow(row),
+  position: row.position as number,
+  customerId: row.customer_id as string,
+  payloadBytes: row.payload_bytes as number,
 })

@@ -1,11 +1,13 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
+import { firstReceiptOf } from '../first-receipt.ts'
 import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { createPacker, type RowOutcome } from './delivery-batch.ts'
 import { receiptFromRow } from './delivery-sql.ts'
+import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
 const COLUMNS = `
@@ -19,22 +21,27 @@ const STATE = `
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
 
-const HISTORY = `
-  WITH RECURSIVE chain (position) AS (
-    SELECT latest_position FROM order_state
-     WHERE customer = (SELECT number FROM customer WHERE id = $1) AND order_id = $2
-    UNION ALL
-    SELECT d.previous FROM chain JOIN delivery d ON d.position = chain.position WHERE d.previous IS NOT NULL
-  )
-  SELECT ${COLUMNS} FROM chain JOIN delivery d ON d.position = chain.position JOIN customer c ON c.number = d.customer
-   ORDER BY d.position DESC`
+const POSITION_AT = `
+  SELECT position FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1`
+
+const MOST_ARRIVALS = 1000
+
+const ARRIVALS = `
+  SELECT d.position, c.id AS customer_id FROM delivery d JOIN customer c ON c.number = d.customer
+   WHERE d.position > $1 ORDER BY d.position LIMIT ${MOST_ARRIVALS}`
 
 export interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function sqliteDeliveries(database: Database, writer: Writer, limits: QueueLimits): SqliteDeliveries {
+export function sqliteDeliveries(
+  database: Database,
+  writer: Writer,
+  reader: Reader,
+  limits: QueueLimits,
+): SqliteDeliveries {
   const pack = createPacker(2)
+  const watchers = new Set<() => void>()
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     mostUnderWay: 2,
@@ -43,6 +50,7 @@ export function sqliteDeliveries(database: Database, writer: Writer, limits: Que
     whenFull: () => new AppError(storeErrors.overloaded),
     async commit(deliveries) {
       const outcomes = await writer.run('deliverBatch', [pack(deliveries)])
+      for (const onCommit of watchers) onCommit()
       return deliveries.map((delivery, index) => outcomeOf(delivery, outcomes?.[index] ?? null))
     },
   })
@@ -59,7 +67,23 @@ export function sqliteDeliveries(database: Database, writer: Writer, limits: Que
       const { receiptId, status, receivedAt } = receiptFromRow(row)
       return { orderId, status, receiptId, receivedAt }
     },
-    history: async (customerId, orderId) => database.all(HISTORY, customerId, orderId).map(deliveryFromRow),
+    history: (customerId, orderId, page) => reader.run('history', [customerId, orderId, page]),
+    orders: (after, filter, bounds) => reader.run('orders', [after, filter, bounds]),
+    after: (position, filter, bounds) => reader.run('after', [position, filter, bounds]),
+    positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),
+    payloads: (positions) => reader.run('payloads', [positions]),
+    watch(onCommit) {
+      watchers.add(onCommit)
+      return () => void watchers.delete(onCommit)
+    },
+    async arrivals(afterPosition) {
+      const rows = database.all(ARRIVALS, afterPosition)
+      return {
+        position: (rows.at(-1)?.position as number | undefined) ?? afterPosition,
+        customerIds: [...new Set(rows.map((row) => row.customer_id as string))],
+        more: rows.length === MOST_ARRIVALS,
+      }
+    },
     drained: () => batcher.drained(),
   }
 }

@@ -9,11 +9,13 @@ import {
 import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
 import type { Store } from '../store.ts'
 import { type Database, openDatabase } from './database.ts'
+import { createReader, type Reader } from './reader.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
 import { sqliteDeliveries } from './sqlite-deliveries.ts'
 import { sqliteLoginFailures } from './sqlite-login-failures.ts'
+import { sqliteSecrets } from './sqlite-secrets.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
 import { createWriter, type SpawnWorker, type Writer } from './writer.ts'
 
@@ -23,15 +25,17 @@ export interface SqliteOptions {
   readonly path: string
   readonly now: number
   readonly limits: QueueLimits
-  /** For tests that kill the writer. */
+  /** These are for tests that kill the workers. */
   readonly spawn?: SpawnWorker
+  readonly spawnReader?: SpawnWorker
 }
 
-export async function openSqliteStore({ path, now, limits, spawn }: SqliteOptions): Promise<OpenedStore> {
+export async function openSqliteStore({ path, now, limits, spawn, spawnReader }: SqliteOptions): Promise<OpenedStore> {
   const database = openDatabase(path)
   try {
     const migrated = migrate(database, readMigrations(MIGRATIONS), now)
-    return { store: storeOn(database, createWriter(path, spawn), limits), migrated }
+    const workers = { writer: createWriter(path, spawn), reader: createReader(path, spawnReader) }
+    return { store: storeOn(database, workers, limits), migrated }
   } catch (error) {
     database.close()
     throw error
@@ -43,7 +47,7 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
   try {
     const pending = pendingMigrations(readMigrations(MIGRATIONS), schemaState(database)).map(migrationName)
     return {
-      store: storeOn(database, createWriter(path), limits),
+      store: storeOn(database, { writer: createWriter(path), reader: createReader(path) }, limits),
       pending,
       findDamage: async () => {
         const found = database.all('PRAGMA quick_check(1)').map((row) => String(Object.values(row)[0]))
@@ -56,20 +60,27 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
   }
 }
 
-/** Reads on the calling thread, point look-ups all of them; writes in a worker. */
-function storeOn(database: Database, writer: Writer, limits: QueueLimits): Store {
-  const deliveries = sqliteDeliveries(database, writer, limits)
+interface Workers {
+  readonly writer: Writer
+  readonly reader: Reader
+}
+
+/** Point look-ups on the calling thread; whatever walks through many rows in one worker, writes in another. */
+function storeOn(database: Database, { writer, reader }: Workers, limits: QueueLimits): Store {
+  const deliveries = sqliteDeliveries(database, writer, reader, limits)
   return {
     customers: sqliteCustomers(database, writer),
     apiKeys: sqliteApiKeys(database, writer),
     deliveries,
     signingKeys: sqliteSigningKeys(database, writer),
+    secrets: sqliteSecrets(database, writer),
     audit: sqliteAudit(database, writer),
     loginFailures: sqliteLoginFailures(database, writer),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => void database.get('SELECT number FROM account_version'),
     close: async () => {
       await deliveries.drained()
+      await reader.close()
       await writer.close()
       database.close()
     },

@@ -15,19 +15,3 @@ export const writeOperations = (database: Database) => ({
 })
 
 export type Operations = ReturnType<typeof writeOperations>
-
-export interface Request {
-  readonly id: number
-  readonly name: keyof Operations | 'close'
-  readonly args: readonly unknown[]
-}
-
-export interface Reply {
-  readonly id: number
-  readonly result?: unknown
-  readonly error?: {
-    /** The disk, a lock, a permission: not a defect. */
-    readonly unavailable: boolean
-    readonly message: string
-  }
-}

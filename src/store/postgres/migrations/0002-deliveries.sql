@@ -93,6 +93,10 @@ BEGIN
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
   SELECT last_value INTO STRICT last FROM last_position;
   PERFORM setval('last_position', last + cardinality(receipts));
+  -- Heard once it is committed. Who listens holds this lock; who comes to listen meanwhile waits for our commit.
+  IF NOT pg_try_advisory_xact_lock(7425, -'last_position'::regclass::oid::integer) THEN
+    PERFORM pg_notify('teslim_delivery', '');
+  END IF;
 
   IF keys IS NOT NULL THEN
     kept := ARRAY(

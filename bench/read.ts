@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { loadConfig } from '#src/config/load-config.ts'
+import { createCustomers } from '#src/customer/customer.rule.ts'
+import { systemClock } from '#src/lib/clock.ts'
+import { newId } from '#src/lib/ids.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { passwords } from '#src/login/password-hashing.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { type Load, OTHER_FIELDS } from './load.ts'
+import type { BenchOptions } from './main.ts'
+import { median, printTable } from './report.ts'
+import { syncDisk } from './server-process.ts'
+import { startTeslim } from './teslim-server.ts'
+
+const CUSTOMERS = 20
+const PASSWORD = randomUUID()
+const ROUNDS = 7
+const REQUESTS = 300
+const AT_ONCE = 2000
+
+/** How long what came in takes to be read back, one request at a time, with many deliveries stored. */
+export async function benchRead(_load: Load, { folder, most, postgres }: BenchOptions): Promise<void> {
+  const server = postgres ? await startPostgres() : undefined
+  const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+  try {
+    const emails = await fill(databaseUrl, most)
+    await syncDisk()
+    const teslim = await startTeslim(folder, databaseUrl)
+    try {
+      await measure(teslim.url, emails, most)
+    } finally {
+      await teslim.stop()
+    }
+  } finally {
+    await server?.remove()
+  }
+}
+
+/** Two deliveries an order, of customers in turn, as suppliers number them; and one order of 10,000. */
+async function fill(databaseUrl: string, most: number): Promise<string[]> {
+  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, Date.now())
+  const customers = createCustomers({ store, clock: systemClock, random: systemRandom, hashPassword: passwords.hash })
+  const added: { id: string; email: string }[] = []
+  for (let number = 0; number < CUSTOMERS; number++) {
+    const email = `reader-${number}@example.com`
+    const more = { isApi: true, operator: number === 0, regions: ['TR'], authority: ['*'] }
+    added.push((await customers.add({ email, password: PASSWORD, ...more })).customer)
+  }
+  const deliver = (customer: number, orderId: string, status: number): Promise<unknown> => {
+    const receivedAt = Date.now()
+    const payload = Buffer.from(`{"OrderID":"${orderId}","Status":${status},"at":${performance.now()}${OTHER_FIELDS}`)
+    const receiptId = newId(receivedAt, systemRandom)
+    const customerId = added[customer]?.id ?? ''
+    return store.deliveries.deliver({ receiptId, customerId, orderId, status, receivedAt, payload, idempotency: null })
+  }
+  for (let done = 0; done < most; done += AT_ONCE) {
+    const batch = Array.from({ length: AT_ONCE }, (_, index) => done + index)
+    await Promise.all(batch.map((n) => deliver(Math.floor(n / 2) % CUSTOMERS, `PO-${Math.floor(n / 2)}`, 1 + (n % 2))))
+    if (done % 100_000 === 0)
+      process.stderr.write(`\r${((done + AT_ONCE) / 1e6).toFixed(2)} of ${most / 1e6} million stored `)
+  }
+  await fillLong(store, deliver)
+  process.stderr.write('\r')
+  return added.map(({ email }) => email)
+}
+
+async function fillLong(
+  store: Store,
+  deliver: (customer: number, orderId: string, status: number) => Promise<unknown>,
+) {
+  await Promise.all(Array.from({ length: 10_000 }, (_, n) => deliver(1, 'long', n % 4)))
+  await store.close()
+}
+
+async function measure(url: string, emails: readonly string[], most: number): Promise<void> {
+  const tokens: string[] = []
+  for (const Email of emails) {
+    const body = JSON.stringify({ Email, Password: PASSWORD })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${url}/Login/Customer/Api/Verify`, { method: 'POST', headers, body })
+    tokens.push(((await answer.json()) as { data: { Token: string } }).data.Token)
+  }
+  const [operator = '', one = ''] = tokens
+  const get = async (token: string, path: string): Promise<{ data: { NextCursor: string } }> => {
+    const answer = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
+    return answer.json() as Promise<{ data: { NextCursor: string } }>
+  }
+  const orderOf = (customer: number): string => {
+    const mine = Math.floor((Math.random() * most) / 2 / CUSTOMERS)
+    return `PO-${mine * CUSTOMERS + customer}`
+  }
+  const any = (): number => 1 + Math.floor(Math.random() * (CUSTOMERS - 1))
+  /** Each request goes on where the one before ended. */
+  const walking = (token: string, path: string) => {
+    let cursor: string | null = null
+    return async () => {
+      cursor = (await get(token, cursor === null ? path : `${path}&cursor=${cursor}`)).data.NextCursor
+    }
+  }
+  const detail = (query: string) => () => {
+    const customer = any()
+    return get(tokens[customer] ?? '', `/Purchase/detail/${orderOf(customer)}${query}`)
+  }
+  const kinds: Record<string, () => Promise<unknown>> = {
+    'nothing (/livez)': () => get(one, '/livez'),
+    'list, first page': () => get(tokens[any()] ?? '', '/Purchase/list'),
+    'list, page after page': walking(one, '/Purchase/list?limit=50'),
+    'list of 500': walking(one, '/Purchase/list?limit=500'),
+    'list, all customers': walking(operator, '/Purchase/list?limit=50'),
+    'list, of a status that none has': walking(one, '/Purchase/list?status=0'),
+    'list, of a day without any': walking(one, '/Purchase/list?to=2026-01-01'),
+    'list, of a product that none names': walking(one, '/Purchase/list?product=none'),
+    'list, one order of any customer': () => get(operator, `/Purchase/list?orderId=${orderOf(any())}`),
+    detail: detail(''),
+    'detail with payloads': detail('?payload=full'),
+    'detail, 100 of 10,000': walking(one, '/Purchase/detail/long?limit=100'),
+    'detail, 500 of 10,000': walking(one, '/Purchase/detail/long?limit=500'),
+  }
+  const results = new Map<string, { p50: number; p99: number }[]>(Object.keys(kinds).map((name) => [name, []]))
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, request] of Object.entries(kinds)) results.get(name)?.push(await timesOf(request))
+  }
+  console.log(
+    `${most / 1e6} million deliveries of ${CUSTOMERS} customers; one request at a time, medians of ${ROUNDS} rounds of ${REQUESTS}`,
+  )
+  const rows = Array.from(results, ([name, rounds]) => [
+    name,
+    median(rounds.map(({ p50 }) => p50)).toFixed(2),
+    median(rounds.map(({ p99 }) => p99)).toFixed(2),
+  ])
+  printTable(['request', 'p50 ms', 'p99 ms'], rows)
+}
+
+async function timesOf(request: () => Promise<unknown>): Promise<{ p50: number; p99: number }> {
+  for (let warm = 0; warm < 20; warm++) await request()
+  const times: number[] = []
+  for (let done = 0; done < REQUESTS; done++) {
+    const start = performance.now()
+    await request()
+    times.push(performance.now() - start)
+  }
+  times.sort((one, other) => one - other)
+  return { p50: times[REQUESTS * 0.5] ?? 0, p99: times[REQUESTS * 0.99] ?? 0 }
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# The same as follower.js with curl: each answer becomes a line of a file, and the cursor is read from its last line.
+#   TESLIM_URL=http://127.0.0.1:3000 TESLIM_EMAIL=office@example.com TESLIM_PASSWORD=... sh examples/follow.sh pages.ndjson
+pages=${1:-pages.ndjson} && touch "$pages"
+[ -z "$(tail -c 1 "$pages")" ] || { sed '$d' "$pages" > "$pages.new" && mv "$pages.new" "$pages"; } # it was killed in the middle of a line
+text() { printf %s "$1" | sed 's/[\\"]/\\&/g'; }
+until false; do
+  token=$(printf '{"Email":"%s","Password":"%s"}' "$(text "$TESLIM_EMAIL")" "$(text "$TESLIM_PASSWORD")" |
+    curl -sSf -H 'Content-Type: application/json' -d @- "$TESLIM_URL/Login/Customer/Api/Verify" | sed 's/.*"Token":"\([^"]*\)".*/\1/')
+  while cursor=$(tail -n 1 "$pages" | sed 's/.*"cursor":"\([^"]*\)"},"success":true,"message":"OK"}$/\1/') &&
+    printf 'Authorization: Bearer %s' "$token" | curl -sSf -H @- -o "$pages.new" "$TESLIM_URL/Purchase/feed?wait=30&limit=500${cursor:+&after=$cursor}"; do
+    grep -q '^{"data":{"items":\[\],' "$pages.new" || { tr -d '\r\n' < "$pages.new" && echo; } >> "$pages"
+  done
+  sleep 5
+done

@@ -1,0 +1,72 @@
+// A back office in one file: follows the feed of teslim into a table of its own. The cursor is kept in the same
+// transaction as the rows, so that it can be killed at any moment and goes on without loss or repeats. Node 26 or later:
+//
+//   TESLIM_URL=http://127.0.0.1:3000 TESLIM_EMAIL=office@example.com TESLIM_PASSWORD=... node examples/follower.js orders.db
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const { TESLIM_URL = 'http://127.0.0.1:3000', TESLIM_EMAIL, TESLIM_PASSWORD } = process.env
+const database = new DatabaseSync(process.argv[2] ?? 'orders.db')
+database.exec(`
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS delivery (
+    receipt TEXT PRIMARY KEY, order_id TEXT, status INTEGER NOT NULL, duplicate INTEGER NOT NULL,
+    received_at TEXT NOT NULL, payload TEXT NOT NULL
+  );
+  CREATE TABLE IF NOT EXISTS cursor (value TEXT);
+  INSERT INTO cursor SELECT NULL WHERE NOT EXISTS (SELECT 1 FROM cursor)`)
+// Not INSERT OR IGNORE: a delivery that came twice would be a defect, and must be seen.
+const insert = database.prepare('INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?)')
+const readCursor = database.prepare('SELECT value FROM cursor')
+const writeCursor = database.prepare('UPDATE cursor SET value = ?')
+
+let token
+let failures = 0
+for (;;) {
+  try {
+    token ??= await logIn()
+    await takeNext()
+    failures = 0
+  } catch (error) {
+    failures++
+    console.error(`${error.message}; trying again`)
+    await wait(Math.min(30_000, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
+  }
+}
+
+async function logIn() {
+  const body = JSON.stringify({ Email: TESLIM_EMAIL, Password: TESLIM_PASSWORD })
+  const headers = { 'Content-Type': 'application/json' }
+  const { data } = await call('/Login/Customer/Api/Verify', { method: 'POST', headers, body })
+  return data.Token
+}
+
+async function takeNext() {
+  const { value } = readCursor.get()
+  const query = new URLSearchParams({ limit: '500', wait: '30', ...(value && { after: value }) })
+  const { data } = await call(`/Purchase/feed?${query}`, { headers: { Authorization: `Bearer ${token}` } })
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    for (const { ReceiptID, OrderID = null, Status, Duplicate, ReceivedAt, Payload } of data.items) {
+      insert.run(ReceiptID, OrderID, Status, Number(Duplicate), ReceivedAt, JSON.stringify(Payload))
+    }
+    writeCursor.run(data.cursor)
+    database.exec('COMMIT')
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+async function call(path, options) {
+  const answer = await fetch(TESLIM_URL + path, { ...options, signal: AbortSignal.timeout(60_000) })
+  if (answer.status === 401) token = undefined
+  const body = JSON.parse(await answer.text(), keepNumbers)
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${body.errorCode}`)
+  return body
+}
+
+/** Numbers that JavaScript would round are kept as the text that came. */
+function keepNumbers(_name, value, { source }) {
+  return typeof value === 'number' && String(value) !== source ? JSON.rawJSON(source) : value
+}

@@ -1,0 +1,48 @@
+import { isoMilliseconds } from '#src/lib/clock.ts'
+import { itemAnswer, payloadAnswer } from '#src/purchase/delivery-answer.ts'
+import { STATUS_MEANINGS } from '#src/purchase/status.ts'
+import type { DeliverySummary, OrderState } from '#src/store/store.ts'
+import { printable } from './printable.ts'
+
+/** A delivery as JSON shows it: the names are those of the API. */
+export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, payload?: Uint8Array) => ({
+  ...itemAnswer(delivery),
+  ...(delivery.orderId !== null && { OrderID: delivery.orderId }),
+  CustomerID: delivery.customerId,
+  ...(payload && payloadAnswer(payload)),
+})
+
+export const statusText = (status: number): string => `${status} ${STATUS_MEANINGS[status] ?? ''}`.trim()
+
+export const timeText = (milliseconds: number): string =>
+  new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ')
+
+export const DELIVERY_HEADING = ['time (UTC)', 'order', 'status', '', 'bytes', 'customer', 'receipt']
+
+export const deliveryCells = (
+  { receivedAt, orderId, status, duplicate, payloadBytes, customerId, receiptId }: DeliverySummary,
+  email: string | undefined,
+): string[] =>
+  [
+    timeText(receivedAt),
+    orderId ?? '',
+    statusText(status),
+    duplicate ? 'duplicate' : '',
+    String(payloadBytes),
+    email ?? customerId,
+    receiptId,
+  ].map(printable)
+
+export const orderJson = ({
+  orderId,
+  customerId,
+  status,
+  receiptId,
+  receivedAt,
+}: OrderState & { customerId: string }) => ({
+  OrderID: orderId,
+  CustomerID: customerId,
+  Status: status,
+  ReceiptID: receiptId,
+  ReceivedAt: isoMilliseconds(receivedAt),
+})

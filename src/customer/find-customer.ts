@@ -1,0 +1,10 @@
+import type { Customer, CustomerStore } from '#src/store/store.ts'
+import { canonicalEmail } from './email.ts'
+
+/** `who` is an e-mail address or an id. */
+export async function findCustomer(customers: CustomerStore, who: string): Promise<Customer | undefined> {
+  const email = canonicalEmail(who)
+  if (email !== undefined) return customers.findByEmail(email)
+  // No database holds NUL or half a surrogate pair in a text.
+  return who.includes('\0') || !who.isWellFormed() ? undefined : customers.findById(who)
+}

@@ -1,0 +1,138 @@
+import type { CustomerStore, DeliveryStore, DeliverySummary } from '#src/store/store.ts'
+import type { Cursors } from './cursors.ts'
+import { OPERATOR, ownerOf } from './viewer.ts'
+import { withinBytes } from './within-bytes.ts'
+
+export interface DeliverySearchDependencies {
+  readonly deliveries: DeliveryStore
+  readonly customers: CustomerStore
+  readonly cursors: Cursors
+  readonly productsOf: (payload: Uint8Array) => readonly string[]
+}
+
+export interface DeliveryQuery {
+  /** Id or e-mail address. */
+  readonly customer?: string | undefined
+  readonly orderId?: string | undefined
+  readonly product?: string | undefined
+  readonly status?: number | undefined
+  /** These are milliseconds since 1970; `to` is the first that is not meant. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  readonly receipt?: string | undefined
+  /** A cursor of this search or of the feed: what comes after it. */
+  readonly after?: string | undefined
+  readonly withPayload: boolean
+}
+
+export interface FoundDelivery {
+  readonly delivery: DeliverySummary
+  readonly payload: Uint8Array | undefined
+}
+
+/** Hears how far a search has come. */
+export type OnLooked = (position: number, end: number) => void
+
+export type DeliverySearch = ReturnType<typeof createDeliverySearch>
+
+const LOOKED_AT_ONCE = 20_000
+const FOUND_AT_ONCE = 500
+const BYTES_AT_ONCE = 4 * 1024 * 1024
+/** Replicas' clocks, and the time a delivery may wait to be stored, keep receipts a little out of the order of commits. */
+const SLACK_MILLISECONDS = 300_000
+
+/** What operators look for among all deliveries, in the order of their commits. */
+export function createDeliverySearch({ deliveries, customers, cursors, productsOf }: DeliverySearchDependencies) {
+  /** The same as the feed's: whoever has exported can go on by following. */
+  const purpose = (customerId: string | undefined) => ['feed', customerId ?? null]
+
+  const ofReceipt = async (receiptId: string): Promise<DeliverySummary[]> => {
+    const found = await deliveries.findByReceipt(receiptId)
+    return found === undefined ? [] : [{ ...found, payloadBytes: found.payload.length }]
+  }
+
+  /** An order's history is a chain, which is short where all deliveries are many. */
+  const ofOrder = async (customerId: string, orderId: string): Promise<DeliverySummary[]> =>
+    (await deliveries.history(customerId, orderId)).reverse()
+
+  async function* scan(
+    query: DeliveryQuery,
+    customerId: string | undefined,
+    onLooked: OnLooked,
+    earliest: number,
+  ): AsyncGenerator<DeliverySummary[]> {
+    const { orderId, status, from, to, after } = query
+    const start = after === undefined ? 0 : await cursors.open<number>(purpose(customerId), after)
+    const early = from === undefined ? 0 : await deliveries.positionAt(from - SLACK_MILLISECONDS)
+    const end = to === undefined ? Number.MAX_SAFE_INTEGER : await deliveries.positionAt(to + SLACK_MILLISECONDS)
+    const shown = Math.min(end, await deliveries.positionAt(Number.MAX_SAFE_INTEGER))
+    const bounds = { most: FOUND_AT_ONCE, look: LOOKED_AT_ONCE }
+    for (let position = Math.max(start, early, earliest); position < end; ) {
+      const page = await deliveries.after(position, { customerId, orderId, status, from, to }, bounds)
+      if (page.position === position) return
+      yield page.deliveries
+      position = page.position
+      onLooked(position, shown)
+    }
+  }
+
+  async function* withPayloads(found: readonly DeliverySummary[]): AsyncGenerator<FoundDelivery> {
+    for (let rest = found; rest.length > 0; ) {
+      const some = withinBytes(rest, BYTES_AT_ONCE)
+      const payloads = await deliveries.payloads(some.map(({ position }) => position))
+      for (const delivery of some) yield { delivery, payload: payloads.get(delivery.position) }
+      rest = rest.slice(some.length)
+    }
+  }
+
+  async function* find(
+    query: DeliveryQuery,
+    onLooked: OnLooked = () => undefined,
+    earliest = 0,
+  ): AsyncGenerator<FoundDelivery> {
+    const { orderId, product, status, from = 0, to = Number.POSITIVE_INFINITY, receipt, after, withPayload } = query
+    const customerId = await ownerOf(OPERATOR, query.customer, customers)
+    const fits = (delivery: DeliverySummary): boolean =>
+      (customerId === undefined || delivery.customerId === customerId) &&
+      (orderId === undefined || delivery.orderId === orderId) &&
+      (status === undefined || delivery.status === status) &&
+      delivery.receivedAt >= from &&
+      delivery.receivedAt < to
+    const pages: AsyncIterable<DeliverySummary[]> | Promise<DeliverySummary[]>[] =
+      receipt !== undefined
+        ? [ofReceipt(receipt)]
+        : customerId !== undefined && orderId !== undefined && after === undefined
+          ? [ofOrder(customerId, orderId)]
+          : scan(query, customerId, onLooked, earliest)
+    for await (const page of pages) {
+      const fitting = page.filter(fits)
+      if (!withPayload && product === undefined) {
+        for (const delivery of fitting) yield { delivery, payload: undefined }
+        continue
+      }
+      for await (const found of withPayloads(fitting)) {
+        if (product === undefined || (found.payload && productsOf(found.payload).includes(product))) yield found
+      }
+    }
+  }
+
+  return {
+    find: (query: DeliveryQuery, onLooked?: OnLooked) => find(query, onLooked),
+
+    /** The last so many of them. */
+    async *findNewest(query: DeliveryQuery, limit: number, onLooked?: OnLooked): AsyncGenerator<FoundDelivery> {
+      const newest: FoundDelivery[] = []
+      const { withPayload: _, ...filters } = query
+      const all = Object.values(filters).every((value) => value === undefined)
+      const earliest = all ? (await deliveries.positionAt(Number.MAX_SAFE_INTEGER)) - limit : 0
+      for await (const found of find(query, onLooked, earliest)) {
+        newest.push(found)
+        if (newest.length > 2 * limit) newest.splice(0, newest.length - limit)
+      }
+      yield* newest.slice(-limit)
+    },
+
+    cursorOf: async ({ position, customerId }: DeliverySummary, query: DeliveryQuery): Promise<string> =>
+      cursors.seal(purpose(query.customer === undefined ? undefined : customerId), position),
+  }
+}

@@ -1,0 +1,102 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import fastifyPlugin from 'fastify-plugin'
+import { authenticated } from '#src/http/authenticated.ts'
+import { bearerToken } from '#src/http/bearer.ts'
+import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { createEventStreams } from '#src/http/event-streams.ts'
+import { queryReading } from '#src/http/query-reading.ts'
+import { answerRaw } from '#src/http/raw-answer.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Store } from '#src/store/store.ts'
+import { createArrivals } from './arrivals.ts'
+import { createCursors } from './cursors.ts'
+import { createFeed, type FeedQuery } from './feed.rule.ts'
+import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
+import { createFeedText } from './feed-text.ts'
+import { followFeed } from './follow-feed.ts'
+import { ownerOf, viewerOf } from './viewer.ts'
+
+export interface FeedOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+}
+
+const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, clock, random }) => {
+  const { deliveries, customers, secrets } = store
+  const arrivals = createArrivals({
+    deliveries,
+    onFailed: (error) => app.log.warn({ err: error }, 'the feed cannot see what is new'),
+  })
+  const feed = createFeed({ deliveries, arrivals })
+  const text = createFeedText(createCursors(secrets, random))
+  const streams = createEventStreams()
+  const closing = new AbortController()
+
+  app.addHook('preClose', async () => {
+    closing.abort()
+    streams.close()
+    arrivals.close()
+  })
+
+  const schema = {
+    summary: 'All deliveries, in the order of their commits',
+    operationId: 'purchaseFeed',
+    tags: ['Purchase'],
+    errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+    description:
+      'Without gaps and repeats, however often it is asked and by whichever replica. With `Accept: text/event-stream` they come as server-sent events as they are committed: the id of each is its cursor, and `Last-Event-ID` goes on after it.',
+    alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
+    headers: FeedHeadersSchema,
+    querystring: FeedQuerySchema,
+    response: { 200: successSchema(FeedSchema, 'What is new'), ...failures(400, 401, 404, 500, 503) },
+  }
+
+  const routes: FastifyPluginAsyncTypebox = async (app) => {
+    app.get('/Purchase/feed', {
+      schema,
+      preValidation: queryReading(FeedQuerySchema),
+      handler: async (request, reply) => {
+        const { limit = DEFAULT_FEED_LIMIT, wait = 0, payload, customer, after } = request.query
+        const viewer = viewerOf(request)
+        const scope = (await ownerOf(viewer, customer, customers)) ?? null
+        const cursor = (request.headers['last-event-id'] as string | undefined) ?? after
+        const query: FeedQuery = {
+          scope,
+          after: cursor === undefined ? 0 : await text.positionOf(scope, cursor),
+          limit,
+          withPayload: payload !== 'none',
+        }
+        const { operator } = viewer
+        if (wantsEvents(request.headers.accept)) {
+          const { authorization } = request.headers
+          const { expiresAt } = request.access
+          void followFeed({
+            feed,
+            query,
+            follower: streams.open(reply),
+            eventsOf: (page) => text.events(page, scope, operator),
+            checkAccess: () => app.accessTokens.verify(bearerToken(authorization)),
+            expiresAt: expiresAt * 1000,
+            clock,
+            onFailed: (error) => app.log.warn({ requestId: request.id, err: error }, 'a stream of the feed ended'),
+          })
+          return reply
+        }
+        const gone = new AbortController()
+        reply.raw.on('close', () => gone.abort())
+        const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), gone.signal, closing.signal])
+        const page = await (wait === 0 ? feed.read(query) : feed.readOrWait(query, until))
+        answerRaw(reply)
+        return success(await text.answer(page, scope, operator))
+      },
+    })
+  }
+  app.register(authenticated(routes))
+}
+
+const wantsEvents = (accept: string | undefined): boolean =>
+  /(?:^|,)\s*text\/event-stream\s*(?:[;,]|$)/i.test(accept ?? '')
+
+export const feedPlugin = fastifyPlugin(plugin, { name: 'feed', dependencies: ['token'], encapsulate: true })

@@ -1,0 +1,169 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { authenticated } from '#src/http/authenticated.ts'
+import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { invalidRequest } from '#src/http/error-handler.ts'
+import { queryReading } from '#src/http/query-reading.ts'
+import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
+import { DEEPEST } from '#src/lib/json-scan.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Store } from '#src/store/store.ts'
+import { createCursors } from './cursors.ts'
+import { itemAnswer, payloadAnswer } from './delivery-answer.ts'
+import { createDeliveryReader } from './delivery-body.ts'
+import { createReadBack } from './read-back.rule.ts'
+import {
+  DEFAULT_HISTORY_LIMIT,
+  DEFAULT_LIST_LIMIT,
+  DeliverySchema,
+  DetailQuerySchema,
+  ListQuerySchema,
+  NoQuerySchema,
+  OrderDetailSchema,
+  OrderListSchema,
+  OrderParamsSchema,
+  PayloadSchema,
+  ReceiptParamsSchema,
+} from './read-back.schema.ts'
+import { readTime } from './time.ts'
+import { viewerOf } from './viewer.ts'
+
+export interface ReadBackOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly random: Random
+}
+
+const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config, store, random }) => {
+  const reader = createDeliveryReader(
+    { orderId: config.orderIdPointers, product: config.productPointers, statusAnyCase: config.fieldCase === 'any' },
+    DEEPEST,
+  )
+  const readBack = createReadBack({
+    deliveries: store.deliveries,
+    customers: store.customers,
+    cursors: createCursors(store.secrets, random),
+    productsOf: reader.products,
+  })
+
+  const routes: FastifyPluginAsyncTypebox = async (app) => {
+    const list = {
+      summary: 'What has become of the orders',
+      operationId: 'purchaseList',
+      tags: ['Purchase'],
+      errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      description:
+        'By order id (for operators: by customer, then order id), so that paging shows each order that was there at the start exactly once, whatever comes in meanwhile. A parameter that is not known is refused.',
+      querystring: ListQuerySchema,
+      response: { 200: successSchema(OrderListSchema, 'The orders'), ...failures(400, 401, 404, 500, 503) },
+    }
+    app.get('/Purchase/list', {
+      schema: list,
+      preValidation: queryReading(ListQuerySchema),
+      handler: async (request) => {
+        const { limit = DEFAULT_LIST_LIMIT, from, to, ...filters } = request.query
+        const period = { from: timeOf('from', from), to: timeOf('to', to) }
+        const { orders, nextCursor } = await readBack.list(viewerOf(request), { ...filters, ...period, limit })
+        return success({ Orders: orders.map(stateAnswer), NextCursor: nextCursor })
+      },
+    })
+
+    const detail = {
+      summary: 'One order and its whole history',
+      operationId: 'purchaseDetail',
+      tags: ['Purchase'],
+      errors: ['ORDER_NOT_FOUND', 'ORDER_AMBIGUOUS', 'CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      params: OrderParamsSchema,
+      querystring: DetailQuerySchema,
+      response: { 200: successSchema(OrderDetailSchema, 'The order'), ...failures(400, 401, 404, 409, 500, 503) },
+    }
+    app.get('/Purchase/detail/:orderId', {
+      schema: detail,
+      preValidation: queryReading(DetailQuerySchema),
+      handler: async (request, reply) => {
+        const { limit = DEFAULT_HISTORY_LIMIT, payload, customer, cursor } = request.query
+        const query = { limit, customer, cursor, withPayloads: payload === 'full' }
+        const { state, history, nextCursor } = await readBack.detail(viewerOf(request), request.params.orderId, query)
+        const entries = history.map((each) => ({
+          ...itemAnswer(each),
+          ...(each.payload && payloadAnswer(each.payload)),
+        }))
+        answerRaw(reply)
+        return success({ ...stateAnswer(state), Deliveries: entries, NextCursor: nextCursor })
+      },
+    })
+
+    const delivery = {
+      summary: 'One delivery, with what was delivered',
+      operationId: 'purchaseDelivery',
+      tags: ['Purchase'],
+      errors: ['DELIVERY_NOT_FOUND'],
+      params: ReceiptParamsSchema,
+      querystring: NoQuerySchema,
+      response: { 200: successSchema(DeliverySchema, 'The delivery'), ...failures(400, 401, 404, 500, 503) },
+    }
+    app.get('/Purchase/delivery/:receiptId', {
+      schema: delivery,
+      handler: async (request, reply) => {
+        const found = await readBack.delivery(viewerOf(request), request.params.receiptId)
+        const order = found.orderId === null ? {} : { OrderID: found.orderId }
+        answerRaw(reply)
+        return success({
+          ...itemAnswer(found),
+          ...order,
+          CustomerID: found.customerId,
+          ...payloadAnswer(found.payload),
+        })
+      },
+    })
+
+    const payload = {
+      summary: 'The bytes of one delivery as they came',
+      operationId: 'purchaseDeliveryPayload',
+      tags: ['Purchase'],
+      errors: ['DELIVERY_NOT_FOUND'],
+      description: 'Not in the envelope: the body is the body that was delivered, to the byte.',
+      params: ReceiptParamsSchema,
+      querystring: NoQuerySchema,
+      response: { 200: PayloadSchema, ...failures(400, 401, 404, 500, 503) },
+    }
+    app.get('/Purchase/delivery/:receiptId/payload', {
+      schema: payload,
+      handler: async (request, reply) => {
+        const found = await readBack.delivery(viewerOf(request), request.params.receiptId)
+        return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
+      },
+    })
+  }
+
+  app.register(authenticated(routes))
+}
+
+function timeOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const time = readTime(text)
+  if (time !== undefined) return time
+  throw invalidRequest([
+    { path: `querystring/${name}`, message: 'must be a time with its zone, such as 2026-11-21T09:00:00Z, or a day' },
+  ])
+}
+
+interface StateView {
+  readonly orderId: string
+  readonly customerId: string
+  readonly status: number
+  readonly receiptId: string
+  readonly receivedAt: number
+}
+
+const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: StateView) => ({
+  OrderID: orderId,
+  CustomerID: customerId,
+  Status: status,
+  ReceiptID: receiptId,
+  ReceivedAt: isoMilliseconds(receivedAt),
+})
+
+export const readBackPlugin = fastifyPlugin(plugin, { name: 'read-back', dependencies: ['token'], encapsulate: true })

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import type { Worker } from 'node:worker_threads'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
+import type { Operation, Reply, Request } from './worker-messages.ts'
+
+/** A worker thread that has a connection of its own to the file, as seen from the request thread. */
+export interface WorkerClient<Operations extends Record<string, Operation>> {
+  run<Name extends keyof Operations & string>(
+    name: Name,
+    args: Parameters<Operations[Name]>,
+  ): Promise<ReturnType<Operations[Name]>>
+  close(): Promise<void>
+}
+
+interface Pending {
+  readonly resolve: (result: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * It starts with the first operation. When it dies, what it had under way fails, since nobody can say what became of it, and
+ * the next operation starts another. `name` is for the log.
+ */
+export function createWorkerClient<Operations extends Record<string, Operation>>(
+  name: string,
+  spawn: () => Worker,
+): WorkerClient<Operations> {
+  const pending = new Map<number, Pending>()
+  let worker: Worker | undefined
+  let nextId = 0
+
+  const settle = ({ id, result, error }: Reply): void => {
+    const waiting = pending.get(id)
+    pending.delete(id)
+    if (error === undefined) waiting?.resolve(result as never)
+    else if (error.unavailable) waiting?.reject(new AppError(storeErrors.unavailable, { reason: error.message }))
+    else waiting?.reject(new Error(`the ${name} failed: ${error.message}`))
+  }
+
+  const bury = (dead: Worker, cause: unknown): void => {
+    if (worker !== dead) return
+    worker = undefined
+    for (const { reject } of pending.values()) {
+      reject(new AppError(storeErrors.unavailable, { reason: `the ${name} died`, cause }))
+    }
+    pending.clear()
+  }
+
+  const start = (): Worker => {
+    const started = spawn()
+    started.on('message', settle)
+    started.on('error', (error) => bury(started, error))
+    started.on('exit', (code) => bury(started, new Error(`the ${name} ended with ${code}`)))
+    return started
+  }
+
+  return {
+    run(name, args) {
+      worker ??= start()
+      const id = nextId++
+      const { promise, resolve, reject } = Promise.withResolvers<never>()
+      pending.set(id, { resolve, reject })
+      worker.postMessage({ id, name, args } satisfies Request)
+      return promise
+    },
+    async close() {
+      if (worker === undefined) return
+      const closing = worker
+      worker = undefined
+      const ended = once(closing, 'exit')
+      closing.postMessage({ id: nextId++, name: 'close', args: [] } satisfies Request)
+      await ended
+    },
+  }
+}

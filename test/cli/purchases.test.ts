@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { customer, delivery } from '../store/store-conformance.ts'
+import { teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const cwd = tempFolder()
+const run = (...args: string[]) => teslim(args, { cwd })
+const json = async (...args: string[]) => {
+  const { status, stdout, stderr } = await run(...args, '--json')
+  expect([status, stderr]).toEqual([0, ''])
+  return JSON.parse(stdout)
+}
+const [one, other] = [customer({ email: 'one@example.com' }), customer({ email: 'other@example.com' })]
+const HOUR = 3_600_000
+const noon = Date.parse('2026-11-20T12:00:00Z')
+const receiptAt = (time: number): string => {
+  const hex = time.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${randomUUID().slice(-12)}`
+}
+const sent: { ReceiptID: string }[] = []
+
+beforeAll(async () => {
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
+  for (const each of [one, other]) await store.customers.insert(each)
+  const deliver = async (who: string, hours: number, orderId: string | null, status: number, body: string) => {
+    const time = noon + hours * HOUR
+    const made = delivery(who, {
+      receiptId: receiptAt(time),
+      receivedAt: time,
+      orderId,
+      status,
+      payload: Buffer.from(body),
+    })
+    await store.deliveries.deliver(made)
+    sent.push({ ReceiptID: made.receiptId })
+  }
+  await deliver(one.id, 0, 'PO-1', 1, '{"Status":1,"ProductID":"A","Total":12345678901234567890}')
+  await deliver(one.id, 1, 'PO-1', 2, '\ufeff{"Status":2,\r\n"ProductID":"B"}')
+  await deliver(one.id, 2, 'PO-1', 2, '\ufeff{"Status":2,\r\n"ProductID":"B"}')
+  await deliver(other.id, 3, 'PO-2', 0, '{"Status":0,"ProductID":"A"}')
+  await deliver(other.id, 4, null, 3, '{"Status":3,"Note":"\u202ered"}')
+  await store.close()
+})
+const receipts = async (...args: string[]) =>
+  (await json('delivery', 'list', ...args)).map((found: { ReceiptID: string }) =>
+    sent.findIndex(({ ReceiptID }) => ReceiptID === found.ReceiptID),
+  )
+
+describe('teslim delivery list', () => {
+  it.each([
+    [[], [0, 1, 2, 3, 4]],
+    [
+      ['--limit', '2'],
+      [3, 4],
+    ],
+    [
+      ['--customer', 'one@example.com'],
+      [0, 1, 2],
+    ],
+    [
+      ['--customer', 'one@example.com', '--order', 'PO-1', '--status', '2'],
+      [1, 2],
+    ],
+    [['--order', 'PO-2'], [3]],
+    [['--order', 'none'], []],
+    [
+      ['--product', 'A'],
+      [0, 3],
+    ],
+    [['--product', 'A', '--customer', 'other@example.com'], [3]],
+    [['--status', '3'], [4]],
+    [
+      ['--from', '2026-11-20T13:00:00Z'],
+      [1, 2, 3, 4],
+    ],
+    [['--from', '2026-11-20T13:00:00Z', '--to', '2026-11-20T14:00:00Z'], [1]],
+    [['--to', '2026-11-20'], []],
+  ])('%j finds %j', async (args, expected) => {
+    expect(await receipts(...args)).toEqual(expected)
+  })
+
+  it('finds one by its receipt, and nothing for what is none', async () => {
+    expect(await receipts('--receipt', sent[3]?.ReceiptID ?? '')).toEqual([3])
+    expect(await receipts('--receipt', sent[3]?.ReceiptID ?? '', '--customer', 'one@example.com')).toEqual([])
+    expect(await receipts('--receipt', 'x')).toEqual([])
+  })
+
+  it('prints a table for people', async () => {
+    const { stdout } = await run('delivery', 'list', '--customer', 'one@example.com')
+    expect(stdout.split('\n')).toEqual([
+      'time (UTC)           order  status                        bytes  customer         receipt',
+      `2026-11-20 12:00:00  PO-1   1 updated                     57     one@example.com  ${sent[0]?.ReceiptID}`,
+      `2026-11-20 13:00:00  PO-1   2 being processed             33     one@example.com  ${sent[1]?.ReceiptID}`,
+      `2026-11-20 14:00:00  PO-1   2 being processed  duplicate  33     one@example.com  ${sent[2]?.ReceiptID}`,
+      '',
+    ])
+  })
+
+  it.each([
+    [
+      ['--status', '4'],
+      '--status takes a number (0 canceled, 1 updated, 2 being processed, 3 removed from processing), not "4"',
+    ],
+    [['--limit', '0'], '--limit takes a whole number from 1 to 100000, not "0"'],
+    [['--from', 'soon'], '--from takes a time such as'],
+  ])('%j is misuse', async (args, message) => {
+    const { status, stderr } = await run('delivery', 'list', ...args)
+    expect(status).toBe(2)
+    expect(stderr).toContain(message)
+  })
+
+  it('says that there is no such customer', async () => {
+    expect(await run('delivery', 'list', '--customer', 'nobody@example.com')).toMatchObject({ status: 1, stdout: '' })
+  })
+})
+
+describe('teslim delivery show', () => {
+  it('gives the exact bytes with --payload', async () => {
+    const { stdout } = await run('delivery', 'show', sent[1]?.ReceiptID ?? '', '--payload')
+    // Reading the output as text takes its byte order mark away.
+    expect(stdout).toBe('{"Status":2,\r\n"ProductID":"B"}')
+  })
+
+  it('keeps what the numbers are in JSON, and prints no control character for people', async () => {
+    const { stdout } = await run('delivery', 'show', sent[0]?.ReceiptID ?? '', '--json')
+    expect(stdout).toContain('"Payload":{"Status":1,"ProductID":"A","Total":12345678901234567890}')
+    const shown = (await run('delivery', 'show', sent[4]?.ReceiptID ?? '')).stdout
+    expect(shown).toContain('  status     3 removed from processing\n')
+    expect(shown).not.toContain('\u202e')
+  })
+
+  it('says that there is no such delivery', async () => {
+    expect(await run('delivery', 'show', 'x')).toMatchObject({ status: 1, stdout: '' })
+  })
+})
+
+describe('teslim delivery export', () => {
+  const lines = async (...args: string[]) => {
+    const { status, stdout, stderr } = await run('delivery', 'export', ...args)
+    expect([status, stderr]).toEqual([0, ''])
+    return stdout.split('\n').slice(0, -1)
+  }
+
+  it('writes a line for each, byte for byte but for line breaks, and goes on after any of them', async () => {
+    const all = await lines()
+    expect(all).toHaveLength(5)
+    expect(all[0]).toContain('"Payload":{"Status":1,"ProductID":"A","Total":12345678901234567890}')
+    expect(all[1]).toContain('"Payload":{"Status":2,  "ProductID":"B"}')
+    for (const [index, line] of all.entries()) {
+      expect(await lines('--after', JSON.parse(line).Cursor)).toEqual(all.slice(index + 1))
+    }
+    expect(await lines('--customer', other.id)).toHaveLength(2)
+  })
+
+  it('refuses a cursor that is none', async () => {
+    expect(await run('delivery', 'export', '--after', 'x')).toMatchObject({ status: 2, stdout: '' })
+  })
+})
+
+describe('teslim order', () => {
+  it('list has the state of each order', async () => {
+    const orders = await json('order', 'list')
+    expect(orders).toMatchObject([
+      { OrderID: 'PO-1', Status: 2, ReceiptID: sent[1]?.ReceiptID, CustomerID: one.id },
+      { OrderID: 'PO-2', Status: 0, ReceiptID: sent[3]?.ReceiptID, CustomerID: other.id },
+    ])
+    expect(await json('order', 'list', '--status', '0')).toEqual([orders[1]])
+    expect(await json('order', 'list', '--product', 'B')).toEqual([orders[0]])
+    expect(await json('order', 'list', '--receipt', sent[0]?.ReceiptID ?? '')).toEqual([orders[0]])
+    expect(await json('order', 'list', '--receipt', sent[4]?.ReceiptID ?? '')).toEqual([])
+    expect(await json('order', 'list', '--limit', '1')).toEqual([orders[0]])
+  })
+
+  it('show has the whole history', async () => {
+    const { Deliveries, ...state } = await json('order', 'show', 'PO-1')
+    expect(state).toMatchObject({ OrderID: 'PO-1', Status: 2 })
+    expect(Deliveries.map(({ ReceiptID }: { ReceiptID: string }) => ReceiptID)).toEqual(
+      sent.slice(0, 3).map(({ ReceiptID }) => ReceiptID),
+    )
+    expect((await run('order', 'show', 'PO-1')).stdout).toMatch(/^PO-1 {3}2 being processed {3}one@example\.com\n\n/)
+    expect(await run('order', 'show', 'PO-9')).toMatchObject({ status: 1, stdout: '' })
+  })
+})

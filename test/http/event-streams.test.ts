@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import Fastify from 'fastify'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createEventStreams, type EventStream } from '#src/http/event-streams.ts'
+
+const NEVER = 3_600_000
+const EVENT = { id: 'x', data: 'y'.repeat(64 * 1024) }
+
+/** A stream to a reader on a real connection. */
+async function openStream(patience: { heartbeat: number; slowestReader: number }) {
+  const streams = createEventStreams(patience)
+  const app = Fastify()
+  const { promise, resolve } = Promise.withResolvers<EventStream>()
+  app.get('/', (_request, reply) => resolve(streams.open(reply)))
+  await app.listen({ port: 0 })
+  const reader: Socket = connect((app.server.address() as AddressInfo).port)
+  reader.on('error', () => undefined)
+  onTestFinished(async () => {
+    reader.destroy()
+    streams.close()
+    await app.close()
+  })
+  reader.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  return { streams, reader, stream: await promise }
+}
+
+/** Sends until it is told to wait; resolves to how many events were taken, and the one that waits. */
+async function fill(stream: EventStream) {
+  for (let taken = 1; ; taken++) {
+    const sending = stream.send([EVENT])
+    const state = await Promise.race([sending, new Promise((resolve) => setImmediate(resolve, 'waits'))])
+    if (state === 'waits') return { taken, sending }
+  }
+}
+
+describe('an event stream', () => {
+  it('pauses a reader that takes nothing, goes on when it reads again, and holds little meanwhile', async () => {
+    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    reader.pause()
+    const { taken, sending } = await fill(stream)
+    // What the sockets of both sides take; far less than a feed has.
+    expect(taken).toBeLessThan(500)
+    let bytes = 0
+    reader.on('data', (chunk) => {
+      bytes += chunk.length
+    })
+    reader.resume()
+    expect(await sending).toBe(true)
+    await expect.poll(() => bytes).toBeGreaterThan(taken * EVENT.data.length)
+  })
+
+  it('cuts off a reader that takes nothing for too long', async () => {
+    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: 50 })
+    reader.pause()
+    const { sending } = await fill(stream)
+    expect(await sending).toBe(false)
+    await expect.poll(() => stream.gone.aborted).toBe(true)
+    expect(await stream.send([EVENT])).toBe(false)
+  })
+
+  it('says that it is alive while there is nothing to say', async () => {
+    const { reader } = await openStream({ heartbeat: 5, slowestReader: NEVER })
+    let text = ''
+    reader.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+    await expect.poll(() => text.match(/^:$/gm)?.length).toBeGreaterThan(2)
+  })
+
+  it('tells when its reader has gone', async () => {
+    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    reader.destroy()
+    await once(stream.gone, 'abort')
+    expect(await stream.send([EVENT])).toBe(false)
+  })
+
+  it('ends with the others, and what was sent arrives', async () => {
+    const { streams, reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    let text = ''
+    reader.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+    await stream.send([{ id: '1', data: 'a\r\nb\rc' }])
+    streams.close()
+    await expect.poll(() => text).toContain('id: 1\ndata: a\ndata: b\ndata: c\n\n')
+    expect(await stream.send([EVENT])).toBe(false)
+  })
+})

@@ -1,0 +1,70 @@
+import { afterAll, expect, inject, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { createArrivals } from '#src/purchase/arrivals.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { customer, delivery } from '../store/store-conformance.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+
+const databaseUrl = await newDatabase(inject('postgresUrl'))
+const open = async (): Promise<Store> => {
+  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, 0)
+  afterAll(() => store.close())
+  return store
+}
+const [here, there] = [await open(), await open()]
+const [one, other] = [customer(), customer()]
+for (const each of [one, other]) await here.customers.insert(each)
+const failures: unknown[] = []
+const arrivals = createArrivals({
+  deliveries: here.deliveries,
+  onFailed: (error) => failures.push(error),
+})
+afterAll(() => {
+  arrivals.close()
+  expect(failures).toEqual([])
+})
+const end = async (): Promise<number> => (await here.deliveries.arrivals(0)).position
+
+it('whoever waits is woken by a commit in another process, and reads on from where nothing of theirs was', async () => {
+  const start = await end()
+  const [mine, everything] = [arrivals.wait(one.id, start), arrivals.wait(null, start)]
+  await there.deliveries.deliver(delivery(other.id))
+  expect(await everything.over).toBe(start)
+  await there.deliveries.deliver(delivery(one.id))
+  expect(await mine.over).toBe(start + 1)
+})
+
+it('whoever ends a wait learns how far nothing of theirs was', async () => {
+  const start = await end()
+  const mine = arrivals.wait(one.id, start)
+  const everything = arrivals.wait(null, start)
+  await there.deliveries.deliver(delivery(other.id))
+  await everything.over
+  mine.end()
+  expect(await mine.over).toBe(start + 1)
+})
+
+it('whoever has not read as far as others are told need not wait', async () => {
+  const start = await end()
+  const ahead = arrivals.wait(one.id, start)
+  expect(await arrivals.wait(one.id, start - 1).over).toBe(start - 1)
+  ahead.end()
+})
+
+it('nothing is missed when commits and waits cross, whatever their order', async () => {
+  const PER_WRITER = 150
+  const start = await end()
+  const writers = [here, there, there].map(async ({ deliveries }, writer) => {
+    for (let number = 0; number < PER_WRITER; number++) {
+      await deliveries.deliver(delivery(writer === 0 ? other.id : one.id))
+    }
+  })
+  let read = start
+  for (;;) {
+    read = (await there.deliveries.arrivals(read)).position
+    if (read === start + 3 * PER_WRITER) break
+    read = await arrivals.wait(null, read).over
+  }
+  await Promise.all(writers)
+})

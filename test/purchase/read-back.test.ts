@@ -1,0 +1,392 @@
+import { DatabaseSync } from 'node:sqlite'
+import fc from 'fast-check'
+import type { InjectOptions } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { sqlitePath } from '#src/store/open-store.ts'
+import { failure } from '../support/failure.ts'
+import { type ReadingSupplier, readingSupplier } from '../support/supplier.ts'
+import { addCustomer, testApp, testAppBeside } from '../support/test-app.ts'
+
+const service = await testApp()
+const { app, clock, log } = service
+const main = await readingSupplier(service)
+const other = await readingSupplier(service)
+const operator = await readingSupplier(service, { operator: true })
+
+interface OrderData {
+  readonly Status: number
+  readonly Deliveries: readonly { readonly ReceiptID: string }[]
+  readonly NextCursor: string | null
+}
+
+const detailOf = (orderId: string, query = '') => `/Purchase/detail/${encodeURIComponent(orderId)}${query}`
+const ok = (data: unknown) => ({ data, success: true, message: 'OK' })
+const UNKNOWN_RECEIPT = '01a1fd40-d173-7140-8bbb-000000000000'
+
+describe('every route that reads back', async () => {
+  const { ReceiptID } = await main.deliver({ OrderID: 'access', Status: 1 })
+  const routes = [
+    '/Customer/Get',
+    '/Purchase/list',
+    detailOf('access'),
+    `/Purchase/delivery/${ReceiptID}`,
+    `/Purchase/delivery/${ReceiptID}/payload`,
+  ]
+
+  it.each(routes)('%s answers its customer, at any spelling and with any Content-Type', async (url) => {
+    const answer = await main.get(url)
+    expect(answer.statusCode).toBe(200)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const again = await main.get(`${url.toLowerCase().replace('get', 'GET')}/`, headers)
+    expect([again.statusCode, again.payload]).toEqual([200, answer.payload])
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'content-length': String(answer.rawPayload.length),
+    })
+    const head = await main.get(url, {}, { method: 'HEAD' })
+    expect([head.statusCode, head.payload]).toEqual([200, ''])
+    expect(head.headers['content-length']).toBe(answer.headers['content-length'])
+  })
+
+  it.each(routes)('%s asks for a token, whatever else comes with the request', async (url) => {
+    const refusals: [Record<string, string>, string, string][] = [
+      [{}, 'TOKEN_MISSING', 'Bearer realm="teslim"'],
+      [{ authorization: 'Basic YTpi' }, 'TOKEN_MALFORMED', 'Bearer realm="teslim", error="invalid_token"'],
+      [{ authorization: `Bearer ${main.token}x` }, 'TOKEN_SIGNATURE', 'Bearer realm="teslim", error="invalid_token"'],
+      [{ authorization: main.token }, 'TOKEN_MALFORMED', 'Bearer realm="teslim", error="invalid_token"'],
+    ]
+    for (const [headers, code, challenge] of refusals) {
+      for (const address of [url, `${url}?access_token=${main.token}&nonsense=1&limit=x`]) {
+        const answer = await app.inject({ url: address, headers })
+        expect([answer.statusCode, answer.json()]).toEqual([401, failure(code)])
+        expect(answer.headers['www-authenticate']).toBe(challenge)
+      }
+    }
+    expect((await app.inject({ method: 'HEAD', url })).statusCode).toBe(401)
+  })
+
+  it.each(routes)('%s takes no token that has expired, was revoked or is of a disabled customer', async (url) => {
+    const beside = await testAppBeside(service)
+    const one = await addCustomer(service)
+    const { Token } = (await service.login({ Email: one.email, Password: 'correct horse battery staple' })).json().data
+    const get = (via = app) => via.inject({ url, headers: { authorization: `Bearer ${Token}` } })
+    expect((await get()).statusCode).not.toBe(401)
+    beside.clock.time = clock.time + 3600_000
+    expect((await get(beside.app)).json()).toEqual(failure('TOKEN_EXPIRED'))
+    await service.customers.disable(one.id)
+    expect((await get()).json()).toEqual(failure('TOKEN_REVOKED'))
+  })
+
+  it.each(routes.slice(1))('%s refuses a parameter that it does not know, and one that comes twice', async (url) => {
+    const unknown = await main.get(`${url}?statsu=1`)
+    expect([unknown.statusCode, unknown.json()]).toEqual([
+      400,
+      failure('INVALID_REQUEST', { errors: [{ path: 'querystring/statsu', message: 'is not known here' }] }),
+    ])
+    expect((await main.get(`${url}?__proto__=1`)).statusCode).toBe(400)
+    if (url === '/Purchase/list') {
+      for (const query of ['status=1&status=1', 'status=1&STATUS=1', 'orderId=a&orderid=b', 'limit=1&limit=2']) {
+        expect((await main.get(`${url}?${query}`)).statusCode, query).toBe(400)
+      }
+    }
+  })
+
+  it('leaves a log line with the route and the customer, not the order or the query', async () => {
+    log.length = 0
+    await main.get(detailOf('access', '?limit=7'))
+    expect(log).toMatchObject([{ route: '/Purchase/detail/:orderId', status: 200, customerId: main.customer.id }])
+    expect(JSON.stringify(log)).not.toMatch(/access|limit/)
+  })
+})
+
+describe('who am I', () => {
+  it('names the customer, what it may, and where', async () => {
+    const { customer, get } = await readingSupplier(service, { authority: ['A-*', 'b'], regions: ['TR', 'DE'] })
+    expect((await get('/Customer/Get')).json()).toEqual(
+      ok({
+        CustomerID: customer.id,
+        Email: customer.email,
+        IsAPI: true,
+        IsOperator: false,
+        Region: 'TR',
+        Regions: ['DE', 'TR'],
+        AuthorityRules: ['A-*', 'b'],
+      }),
+    )
+    await service.customers.allow(customer.id, ['c'])
+    expect((await get('/Customer/Get')).json().data.AuthorityRules).toEqual(['A-*', 'b', 'c'])
+    expect((await operator.get('/Customer/Get')).json().data.IsOperator).toBe(true)
+  })
+})
+
+describe('what belongs to somebody else', async () => {
+  const { ReceiptID } = await main.deliver({ OrderID: 'mine', Status: 1 })
+
+  const answers = async (who: ReadingSupplier, url: string) => {
+    const { statusCode, headers, payload } = await who.get(url, { 'x-request-id': 'same' })
+    return { statusCode, headers: { ...headers, date: null }, payload }
+  }
+
+  it.each([
+    [detailOf('mine'), detailOf('none'), 'ORDER_NOT_FOUND'],
+    [`/Purchase/delivery/${ReceiptID}`, `/Purchase/delivery/${UNKNOWN_RECEIPT}`, 'DELIVERY_NOT_FOUND'],
+    [`/Purchase/delivery/${ReceiptID}/payload`, `/Purchase/delivery/${UNKNOWN_RECEIPT}/payload`, 'DELIVERY_NOT_FOUND'],
+    [`/Purchase/list?customer=${main.customer.id}`, `/Purchase/list?customer=${UNKNOWN_RECEIPT}`, 'CUSTOMER_NOT_FOUND'],
+    [
+      `/Purchase/list?customer=${encodeURIComponent(main.customer.email)}`,
+      '/Purchase/list?customer=nobody%40example.com',
+      'CUSTOMER_NOT_FOUND',
+    ],
+    [detailOf('mine', `?customer=${main.customer.id}`), detailOf('mine', '?customer=nobody'), 'CUSTOMER_NOT_FOUND'],
+  ])('%s answers to the letter like %s', async (foreign, missing, code) => {
+    const answer = await answers(other, foreign)
+    expect(answer).toEqual(await answers(other, missing))
+    expect([answer.statusCode, JSON.parse(answer.payload)]).toEqual([404, failure(code)])
+    expect((await main.get(foreign)).statusCode).toBe(200)
+    expect((await operator.get(foreign)).statusCode).toBe(200)
+    expect((await operator.get(missing)).statusCode).toBe(404)
+  })
+
+  it('is in no list of another customer', async () => {
+    await other.deliver({ OrderID: 'theirs', Status: 1 })
+    const mine = (await main.get('/Purchase/list?limit=500')).json().data.Orders
+    expect(new Set(mine.map((order: { CustomerID: string }) => order.CustomerID))).toEqual(new Set([main.customer.id]))
+    expect((await main.get('/Purchase/list?orderId=theirs')).json().data.Orders).toEqual([])
+  })
+
+  it.each(['no-receipt', '%00', '..%2f', `${UNKNOWN_RECEIPT}%0a`, UNKNOWN_RECEIPT.replaceAll('-', '')])(
+    'a receipt %s is none',
+    async (receipt) => {
+      expect((await operator.get(`/Purchase/delivery/${receipt}`)).json()).toEqual(failure('DELIVERY_NOT_FOUND'))
+    },
+  )
+})
+
+describe('an operator', async () => {
+  const one = await readingSupplier(service)
+  const two = await readingSupplier(service)
+  const orderId = `shared-${one.customer.id}`
+  for (const each of [one, two]) await each.deliver({ OrderID: orderId, Status: 1 })
+
+  it('sees the orders of all customers, or of one by id or e-mail address', async () => {
+    const owners = async (query: string): Promise<string[]> => {
+      const { data } = (await operator.get(`/Purchase/list?orderId=${orderId}${query}`)).json()
+      return data.Orders.map(({ CustomerID }: { CustomerID: string }) => CustomerID)
+    }
+    expect(await owners('')).toEqual([one.customer.id, two.customer.id])
+    expect(await owners(`&customer=${two.customer.id}`)).toEqual([two.customer.id])
+    expect(await owners(`&customer=${encodeURIComponent(` ${one.customer.email.toUpperCase()}`)}`)).toEqual([
+      one.customer.id,
+    ])
+  })
+
+  it('names the customer where several have an order of that id', async () => {
+    const answer = await operator.get(detailOf(orderId))
+    expect([answer.statusCode, answer.json()]).toEqual([409, failure('ORDER_AMBIGUOUS')])
+    const named = await operator.get(detailOf(orderId, `?customer=${two.customer.id}`))
+    expect(named.json().data.CustomerID).toBe(two.customer.id)
+  })
+
+  it('that is one no longer sees its own only, with the same token, at once', async () => {
+    const former = await readingSupplier(service, { operator: true })
+    const count = async () => (await former.get('/Purchase/list')).json().data.Orders.length
+    expect(await count()).toBeGreaterThan(0)
+    const { data } = (await former.get('/Purchase/list?limit=1')).json()
+    const database = new DatabaseSync(sqlitePath(service.config.databaseUrl))
+    database.prepare('UPDATE customer SET operator = 0 WHERE id = ?').run(former.customer.id)
+    database.close()
+    expect(await count()).toBe(0)
+    expect((await former.get('/Customer/Get')).json().data.IsOperator).toBe(false)
+    expect((await former.get(detailOf(orderId, `?customer=${two.customer.id}`))).statusCode).toBe(404)
+    const more = await former.get(`/Purchase/list?limit=1&cursor=${data.NextCursor}`)
+    expect(more.json()).toEqual(failure('CURSOR_INVALID'))
+  })
+
+  it('that has become one logs in again to see more', async () => {
+    const database = new DatabaseSync(sqlitePath(service.config.databaseUrl))
+    const future = await readingSupplier(service)
+    database.prepare('UPDATE customer SET operator = 1 WHERE id = ?').run(future.customer.id)
+    database.exec('UPDATE account_version SET number = number + 1')
+    database.close()
+    expect((await future.get('/Purchase/list')).json().data.Orders).toEqual([])
+    const authorization = `Bearer ${await future.logIn()}`
+    expect((await future.get('/Purchase/list', { authorization })).json().data.Orders).not.toEqual([])
+  })
+})
+
+describe('one delivery', () => {
+  it('comes back with its payload byte for byte, and as the exact bytes', async () => {
+    const body =
+      '\ufeff{ "OrderID":"ı/1",\t"Status":2.0, "n":12345678901234567890, "d":1, "d":2, "e":"\\u0041\\ud800" }\r\n'
+    const receipt = await main.deliver(body)
+    const answer = await main.get(`/Purchase/delivery/${receipt.ReceiptID.toUpperCase()}`)
+    const start = JSON.stringify({ ReceiptID: receipt.ReceiptID, Status: 2, Duplicate: false }).slice(0, -1)
+    const rest = `"ReceivedAt":"${receipt.ReceivedAt}","OrderID":"ı/1","CustomerID":"${main.customer.id}"`
+    expect(answer.payload).toBe(`{"data":${start},${rest},"Payload":${body.slice(1)}},"success":true,"message":"OK"}`)
+    const exact = await main.get(`/Purchase/delivery/${receipt.ReceiptID}/payload`)
+    expect(exact.rawPayload.equals(Buffer.from(body))).toBe(true)
+  })
+
+  it('without an order names none', async () => {
+    const { ReceiptID } = await main.deliver({ Status: 0 })
+    const { data } = (await main.get(`/Purchase/delivery/${ReceiptID}`)).json()
+    expect(data).not.toHaveProperty('OrderID')
+    expect(data).toMatchObject({ ReceiptID, Status: 0, Payload: { Status: 0 } })
+  })
+
+  it('of any JSON stands in the answer in the bytes that came', async () => {
+    const space = fc.constantFrom('', ' ', '\r\n', '\t\n ')
+    const values = fc.oneof(fc.json({ noUnicodeString: false }), fc.constantFrom('1e400', '-0.0', '"\\u0000\u{1f600}"'))
+    await fc.assert(
+      fc.asyncProperty(space, values, fc.nat(3), space, async (before, value, status, after) => {
+        fc.pre(!/__proto__|constructor/.test(value))
+        const body = `${before}{"OrderID":"spliced","Status":${status},"x":${value},"x":${value}}${after}`
+        const { ReceiptID } = await main.deliver(body)
+        const answer = await main.get(`/Purchase/delivery/${ReceiptID}`)
+        expect(answer.payload.endsWith(`"Payload":${body}},"success":true,"message":"OK"}`)).toBe(true)
+        expect(() => answer.json()).not.toThrow()
+        const detail = await main.get(detailOf('spliced', '?payload=full&limit=1'))
+        expect(detail.payload).toContain(`"Payload":${body}}],"NextCursor":`)
+        expect((await main.get(`/Purchase/delivery/${ReceiptID}/payload`)).payload).toBe(body)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('an order', () => {
+  it('is shown with its state and its whole history, the newest first', async () => {
+    const bodies = [1, 2, 2, 3].map((Status) => JSON.stringify({ OrderID: 'history', Status }))
+    const receipts = []
+    for (const body of bodies) receipts.push(await main.deliver(body))
+    const { data } = (await main.get(detailOf('history'))).json()
+    const last = receipts[3]
+    const { Deliveries, ...state } = data
+    expect(state).toEqual({
+      OrderID: 'history',
+      CustomerID: main.customer.id,
+      Status: 3,
+      ReceiptID: last?.ReceiptID,
+      ReceivedAt: last?.ReceivedAt,
+      NextCursor: null,
+    })
+    const summary = Deliveries.map(({ Status, Duplicate }: Record<string, unknown>) => [Status, Duplicate])
+    expect(summary).toEqual([
+      [3, false],
+      [2, true],
+      [2, false],
+      [1, false],
+    ])
+    expect(Deliveries[0]).toEqual({ ...last, OrderID: undefined })
+    const full = (await main.get(detailOf('history', '?payload=full'))).json().data.Deliveries
+    expect(full.map(({ Payload }: { Payload: unknown }) => JSON.stringify(Payload))).toEqual(bodies.toReversed())
+    expect(full.map(({ Payload: _, ...rest }: { Payload: unknown }) => rest)).toEqual(Deliveries)
+  })
+
+  it('whose last delivery was an echo shows the state that the echo repeats', async () => {
+    const first = await main.deliver({ OrderID: 'echoed', Status: 2 })
+    await main.deliver({ OrderID: 'echoed', Status: 2 })
+    const one = (await main.get(detailOf('echoed', '?limit=1'))).json().data
+    expect(one).toMatchObject({ ReceiptID: first.ReceiptID, Status: 2, Deliveries: [{ Duplicate: true }] })
+    const rest = (await main.get(detailOf('echoed', `?limit=1&cursor=${one.NextCursor}`))).json().data
+    expect(rest).toMatchObject({ ReceiptID: first.ReceiptID, Deliveries: [{ Duplicate: false }], NextCursor: null })
+  })
+
+  it('with a long history is shown in pages, that stay what they are while more comes in', async () => {
+    const sent: string[] = []
+    const deliverOne = async (n: number) => {
+      sent.push((await main.deliver({ OrderID: 'long', Status: n % 4, n })).ReceiptID)
+    }
+    for (let n = 0; n < 25; n++) await deliverOne(n)
+    const wanted = sent.toReversed()
+    const seen: string[] = []
+    let cursor: string | null = ''
+    for (let n = 0; cursor !== null; n++) {
+      const answer: { json(): { data: OrderData } } = await main.get(
+        detailOf('long', `?limit=4${cursor && `&cursor=${cursor}`}`),
+      )
+      const { data } = answer.json()
+      seen.push(...data.Deliveries.map(({ ReceiptID }) => ReceiptID))
+      expect(data.Status).toBe((24 + n) % 4)
+      cursor = data.NextCursor
+      await deliverOne(25 + n)
+    }
+    expect(seen).toEqual(wanted)
+  })
+
+  it('with large payloads is shown in pages of some megabytes', async () => {
+    const filling = 'ü'.repeat(450_000)
+    for (let n = 0; n < 6; n++) await main.deliver({ OrderID: 'large', Status: 1, n, filling })
+    const first = (await main.get(detailOf('large', '?payload=full'))).json().data
+    expect(first.Deliveries.length).toBe(4)
+    const second = (await main.get(detailOf('large', `?payload=full&cursor=${first.NextCursor}`))).json().data
+    const numbers = [...first.Deliveries, ...second.Deliveries].map(({ Payload }) => Payload.n)
+    expect([numbers, second.NextCursor]).toEqual([[5, 4, 3, 2, 1, 0], null])
+  })
+
+  it.each([
+    'a/b',
+    '/',
+    'a/',
+    'AbC',
+    'çay ☕ \u{1f600}',
+    '%2F',
+    '50%',
+    '?x=1#y;z',
+    '"\\\n\t',
+    '__proto__',
+    ':orderId',
+    'long/payload',
+    '漢'.repeat(200),
+    '\u{1f600}'.repeat(100),
+  ])('of the id %j is found', async (OrderID) => {
+    const { ReceiptID } = await main.deliver({ OrderID, Status: 1 })
+    expect((await main.get(detailOf(OrderID))).json().data).toMatchObject({ OrderID, ReceiptID })
+    const { Orders } = (await main.get(`/Purchase/list?orderId=${encodeURIComponent(OrderID)}`)).json().data
+    expect(Orders).toMatchObject([{ OrderID, ReceiptID }])
+  })
+
+  it('whose id no database can hold is found under its escapes', async () => {
+    await main.deliver('{"OrderID":"nul\\u0000","Status":1}')
+    expect((await main.get(detailOf('nul\\u0000'))).json().data.OrderID).toBe('nul\\u0000')
+    expect((await main.get(detailOf('nul\0'))).json()).toEqual(failure('ORDER_NOT_FOUND'))
+    expect((await main.get('/Purchase/list?orderId=nul%00')).json()).toEqual(ok({ Orders: [], NextCursor: null }))
+    expect((await operator.get('/Purchase/list?customer=%00')).json()).toEqual(failure('CUSTOMER_NOT_FOUND'))
+  })
+
+  it.each(['.', '..'])('of the id %s is found in the list, since no address can end in it', async (OrderID) => {
+    await main.deliver({ OrderID, Status: 1 })
+    expect((await main.get(`/Purchase/list?orderId=${OrderID}`)).json().data.Orders).toMatchObject([{ OrderID }])
+  })
+
+  it.each([
+    'limit=0',
+    'limit=501',
+    'limit=-1',
+    'limit=1.5',
+    'limit=',
+    'limit=9999999999',
+    'payload=some',
+    'payload=',
+    'customer=',
+  ])('is not shown with %s', async (query) => {
+    expect((await main.get(detailOf('history', `?${query}`))).json()).toMatchObject({ errorCode: 'INVALID_REQUEST' })
+  })
+})
+
+describe('an address beside these', () => {
+  it.each<[string, InjectOptions['method'], number]>([
+    ['/Purchase/detail', 'GET', 404],
+    ['/Purchase/detail/', 'GET', 404],
+    ['/Purchase/detail/a/b', 'GET', 404],
+    [`/Purchase/detail/${'x'.repeat(2000)}`, 'GET', 404],
+    ['/Purchase/list', 'POST', 405],
+    ['/Purchase/detail/a', 'DELETE', 405],
+    ['/Purchase/delivery/a/payload', 'PUT', 405],
+    ['/Purchase/detail/%ff', 'GET', 400],
+  ])('%.40s is not there, under %s', async (url, method, status) => {
+    expect((await main.get(url, {}, { method: method as 'GET' })).statusCode).toBe(status)
+  })
+})

@@ -1,0 +1,124 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, expect, inject, it } from 'vitest'
+import { openStore } from '#src/store/open-store.ts'
+import { openDatabase as openPostgres, type Query } from '#src/store/postgres/database.ts'
+import { deliveryReads as postgresReads } from '#src/store/postgres/delivery-reads.ts'
+import { openDatabase } from '#src/store/sqlite/database.ts'
+import { deliveryReads as sqliteReads } from '#src/store/sqlite/delivery-reads.ts'
+import type { Bounds, Filter, OrderPlace } from '#src/store/store.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { customer } from './store-conformance.ts'
+
+const bounds: Bounds = { most: 50, look: 1000 }
+const customers = Array.from({ length: 50 }, () => customer())
+const customerId = customers[7]?.id
+const place: OrderPlace = { customerId: customerId ?? '', orderId: 'order-20000' }
+
+/** Every way of walking, as the rules use them. */
+async function walkEveryWay(reads: ReturnType<typeof sqliteReads> | ReturnType<typeof postgresReads>): Promise<void> {
+  const filters: Filter[] = [{}, { status: 1 }, { from: 1, to: 2 }]
+  for (const filter of filters) {
+    for (const whose of [{}, { customerId }]) {
+      for (const after of [null, place]) {
+        await reads.orders(after, { ...filter, ...whose }, bounds)
+        await reads.orders(after, { ...filter, ...whose, orderId: place.orderId }, bounds)
+      }
+      await reads.after(90_000, { ...filter, ...whose }, bounds)
+      await reads.after(0, { ...filter, ...whose }, bounds)
+    }
+  }
+  await reads.history(place.customerId, place.orderId, { most: 101 })
+  await reads.history(place.customerId, place.orderId, { from: 90_000, most: 101 })
+  await reads.payloads([1, 50_000, 99_999])
+}
+
+type Values = (string | number | bigint | Uint8Array | null)[]
+
+/** 100,000 deliveries, two for each order, of 50 customers; some tell of many for one. */
+const FILL = (numbers: string, receipt: string, payload: string, digest: string) => `
+  INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, previous, payload)
+  SELECT n, ${receipt}, 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, CASE WHEN n % 2 = 1 THEN n - 1 END, ${payload}
+    FROM ${numbers};
+  INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
+  SELECT 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, n, ${digest} FROM ${numbers} WHERE n % 2 = 1`
+
+const limits = { queueDeliveries: 10, queueBytes: 1e6, databasePool: 2, databaseTimeoutSeconds: 5 }
+
+async function prepare(databaseUrl: string): Promise<void> {
+  const { store } = await openStore({ databaseUrl, ...limits }, 0)
+  for (const one of customers) await store.customers.insert(one)
+  await store.close()
+}
+
+it('SQLite finds everything by an index, whether or not it has statistics', async () => {
+  const path = join(tempFolder(), 'plans.db')
+  await prepare(`sqlite:${path}`)
+  const raw = new DatabaseSync(path)
+  raw.exec(
+    'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100001) SELECT n FROM r',
+  )
+  raw.exec(FILL('numbers', "unhex(printf('%032x', n))", 'zeroblob(300)', "x'00'"))
+  for (const statistics of [false, true]) {
+    if (statistics) raw.exec('ANALYZE')
+    const plans = new Map<string, string[]>()
+    const database = openDatabase(path, { readOnly: true })
+    const explaining =
+      <Result>(query: (sql: string, ...values: Values) => Result) =>
+      (sql: string, ...values: Values): Result => {
+        const plan = database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)
+        plans.set(
+          sql,
+          plan.map(({ detail }) => String(detail)),
+        )
+        return query(sql, ...values)
+      }
+    const explained = { ...database, all: explaining(database.all), get: explaining(database.get) }
+    await walkEveryWay(sqliteReads(explained))
+    database.close()
+    expect(plans.size).toBe(9)
+    const steps = [...plans.values()].flat()
+    expect(steps.filter((step) => /^SCAN (?!chain|d$|json_each|CONSTANT)/.test(step))).toEqual([])
+    expect(steps.filter((step) => /TEMP B-TREE|AUTOMATIC/.test(step) && !/ORDER BY/.test(step))).toEqual([])
+    for (const [sql, plan] of plans) if (!sql.includes('chain')) expect(plan.join('\n')).not.toContain('TEMP B-TREE')
+    expect(steps).toContain('SEARCH s USING PRIMARY KEY (customer=? AND order_id=?)')
+  }
+  raw.close()
+})
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: PlanNode[]
+}
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+it('PostgreSQL finds everything by an index, and touches no more rows than it may look at', async () => {
+  const databaseUrl = await newDatabase(inject('postgresUrl'))
+  await prepare(databaseUrl)
+  const receipt = "lpad(to_hex(n), 32, '0')::uuid"
+  const payload = "decode(repeat('00', 300), 'hex')"
+  await runSql(databaseUrl, FILL('generate_series(1, 100001) n', receipt, payload, "'\\x00'::bytea"))
+  const { query, close } = await openPostgres({ url: databaseUrl, connections: 2, timeoutSeconds: 30 })
+  afterAll(close)
+  for (const statistics of [false, true]) {
+    if (statistics) await runSql(databaseUrl, 'ANALYZE')
+    const explained: Query = async (sql, ...values) => {
+      const { rows } = await query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, ...values)
+      const [plan] = rows.flatMap((row) => row['QUERY PLAN'] as { Plan: PlanNode }[])
+      for (const node of plan ? nodesOf(plan.Plan) : []) {
+        if (!['delivery', 'order_state'].includes(node['Relation Name'] ?? '')) continue
+        expect([sql, node['Node Type']]).toEqual([sql, expect.stringMatching(/^(Index|Bitmap Heap)/)])
+        const touched = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+        expect([sql, touched <= bounds.look + 1]).toEqual([sql, true])
+      }
+      return query(sql, ...values)
+    }
+    await walkEveryWay(postgresReads(explained))
+  }
+})
