@@ -96,6 +96,8 @@ describe('the container', () => {
       .map(([path]) => path)
     expect(development).toEqual([])
     expect(files.filter(([path]) => path.endsWith('.node'))).toHaveLength(1)
+    // The image brings its own.
+    expect(files.filter(([path]) => /\/node(\.exe)?$/.test(path))).toEqual([])
   })
 
   it('says in its labels which version it is', (context) => {
