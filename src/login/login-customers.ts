@@ -1,3 +1,4 @@
+import { sharedByTurn } from '#src/lib/shared-work.ts'
 import type { Customer, Store } from '#src/store/store.ts'
 
 /** A customer by canonical e-mail, as the store has it now. */
@@ -7,11 +8,12 @@ const MOST_CACHED = 10_000
 
 /** Kept for as long as the store says that no account has changed: asking for that costs a third of reading a customer. */
 export function createFindCustomer({ customers, accountVersion }: Pick<Store, 'customers' | 'accountVersion'>) {
+  const currentVersion = sharedByTurn(accountVersion)
   const cached = new Map<string, Customer>()
   let version = -1
 
   const find: FindCustomer = async (email) => {
-    const current = await accountVersion()
+    const current = await currentVersion()
     if (current !== version) cached.clear()
     version = current
     const known = cached.get(email)

@@ -63,7 +63,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
         iat: issuedAt,
         exp: expiresAt,
       }
-      const token = signCompact({ alg: key.algorithm, typ: TYPE, kid: key.kid }, claims, key)
+      const token = await signCompact({ alg: key.algorithm, typ: TYPE, kid: key.kid }, claims, key)
       return { token, expiresAt }
     },
 

@@ -16,7 +16,6 @@ export interface PublicJwk {
 export interface UsableKey {
   readonly kid: string
   readonly algorithm: string
-  /** Not WebCrypto's, which signs in a thread: see compact-jws.ts. */
   readonly privateKey: KeyObject
   readonly publicKey: CryptoKey
   readonly publicJwk: PublicJwk
