@@ -8,6 +8,7 @@ export default defineConfig({
     // Argon2 and real processes take their time on a small machine.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    setupFiles: './test/support/checked-fetch.ts',
     globalSetup: './test/support/global-setup.ts',
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
   },

@@ -2,6 +2,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPlug
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import type { Config } from '#src/config/load-config.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
+import { docsPlugin } from '#src/docs/docs.plugin.ts'
 import { installBodyReading } from '#src/http/body-reading.ts'
 import { readCertificate } from '#src/http/certificate.ts'
 import { installSchemas } from '#src/http/envelope.ts'
@@ -55,6 +56,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(auditPlugin, { config, audit: store.audit, clock })
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store })
+  app.register(docsPlugin, { config })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(loginPlugin, { config, store, clock, random })
   app.register(customerPlugin, { store, versions, clock })

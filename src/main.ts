@@ -11,6 +11,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { createLog } from '#src/lib/logger.ts'
 import { systemRandom } from '#src/lib/random.ts'
+import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import type { Store } from '#src/store/store.ts'
 
 const context: CliContext = {
@@ -118,9 +119,8 @@ async function listenOn(app: App, { host, port }: Config): Promise<AddressInfo> 
 
 /** How this machine reaches it. */
 function reach({ tls }: App, address: string, port: number) {
-  const host = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  return tls?.reach(host, port) ?? { url, curlOptions: '' }
+  const host = reachableHost(address)
+  return tls?.reach(host, port) ?? { url: `http://${urlHost(host)}:${port}`, curlOptions: '' }
 }
 
 // What could not be printed may have been a password that is shown once: never an exit status of 0.

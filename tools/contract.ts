@@ -10,6 +10,9 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
+import { finishContract, type OpenApi } from './contract-answers.ts'
+import type { RouteSchema } from './contract-errors.ts'
+import { CONTRACT_TEXT } from './contract-text.ts'
 
 const options: FastifyDynamicSwaggerOptions = {
   // Shared schemas keep their own names.
@@ -19,32 +22,42 @@ const options: FastifyDynamicSwaggerOptions = {
     info: {
       title: 'teslim',
       version: '1.0.0',
-      description:
-        'Token login for API customers and purchase-order deliveries from suppliers. Every JSON answer but the key set is an envelope of data, success and message; refusals add errorCode and requestId. Paths and contract fields may be spelled in any letter case, and a trailing slash does no harm.',
+      description: CONTRACT_TEXT,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: 'http://127.0.0.1:3000', description: 'Where npm start listens' }],
-    components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'The Token of a login' } },
-    },
+    servers: [
+      { url: '/', description: 'The server that this contract comes from; npm start listens on http://127.0.0.1:3000' },
+    ],
     tags: [
       { name: 'Login', description: 'E-mail and password for a bearer token' },
-      { name: 'Customer', description: 'The holder of a bearer token' },
       {
         name: 'Purchase',
         description: 'Purchase orders from suppliers, under an ApiKey, and what came in, under a token',
       },
+      { name: 'Customer', description: 'The holder of a bearer token' },
       { name: 'Token', description: 'What verifies a bearer token' },
-      { name: 'Operation', description: 'For load balancers and monitors' },
+      { name: 'Operation', description: 'For load balancers, monitors and integrators' },
     ],
+    components: {
+      securitySchemes: {
+        ApiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'ApiKey',
+          description: 'The key that `teslim key issue` printed',
+        },
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The `Token` of a login' },
+      },
+    },
   },
 }
 
 /** The contract as the registered routes and their schemas say it, with the default settings. */
-export async function contractYaml(): Promise<string> {
+export async function contract(): Promise<OpenApi> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-contract-'))
   const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })
   const { store } = await openStore(config, 0)
+  const routes = new Map<string, RouteSchema>()
   const app = await buildApp({
     config,
     store,
@@ -52,13 +65,26 @@ export async function contractYaml(): Promise<string> {
     random: systemRandom,
     logger: pino({ level: 'silent' }),
     writeInfo: () => undefined,
-    observer: fastifyPlugin(async (instance) => void (await instance.register(swagger, options))),
+    observer: fastifyPlugin(async (instance) => {
+      await instance.register(swagger, options)
+      instance.addHook('onRoute', ({ url, schema: given }) => {
+        const schema = given as (RouteSchema & { operationId?: string; hide?: boolean }) | undefined
+        if (schema?.operationId) routes.set(schema.operationId, schema)
+        else if (!schema?.hide || !url.startsWith('/docs'))
+          throw new Error(
+            `give the route ${url} a schema with an operationId: only files of /docs are not in the contract`,
+          )
+      })
+    }),
   })
   try {
-    return stringify(app.swagger(), { lineWidth: 120, aliasDuplicateObjects: false })
+    return finishContract(structuredClone(app.swagger()) as unknown as OpenApi, routes)
   } finally {
     await app.close()
     await store.close()
     rmSync(folder, { recursive: true })
   }
 }
+
+export const toYaml = (document: OpenApi): string =>
+  stringify(document, { lineWidth: 120, aliasDuplicateObjects: false, blockQuote: 'literal', compat: 'yaml-1.1' })

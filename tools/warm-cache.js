@@ -7,4 +7,5 @@ if (Number(process.versions.node.split('.')[0]) >= 26) {
   await import('../src/app.ts')
   await import('../src/store/sqlite/writer-worker.ts')
   await import('../src/login/hash-worker.ts')
+  await import('../src/store/postgres/postgres-store.ts')
 }

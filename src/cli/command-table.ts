@@ -14,6 +14,7 @@ import { deliveryExport } from './delivery-export.ts'
 import { deliveryList } from './delivery-list.ts'
 import { deliveryShow } from './delivery-show.ts'
 import { doctor } from './doctor.ts'
+import { health } from './health.ts'
 import { keyIssue } from './key-issue.ts'
 import { keyList } from './key-list.ts'
 import { keyRevoke } from './key-revoke.ts'
@@ -30,6 +31,7 @@ import { tokenRevoke } from './token-revoke.ts'
 /** Every command there is; the help is printed from it. */
 export const commands: readonly Command[] = [
   serve,
+  health,
   migrate,
   copy,
   config,

@@ -206,6 +206,13 @@ export const settings = {
     'TESLIM_QUEUE_BYTES',
     whole(67_108_864, 1024, 68_719_476_736, 'Bytes of deliveries that may wait to be stored; beyond that 503.'),
   ),
+  docs: setting(
+    'TESLIM_DOCS',
+    choice(
+      ['on', 'off'],
+      'Whether the API reference page is at `/docs`; the contract is at `/openapi.yaml` in any case.',
+    ),
+  ),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
   requestTimeoutSeconds: setting(
     'TESLIM_REQUEST_TIMEOUT',

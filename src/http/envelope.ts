@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 
 /** The shape of every JSON answer that succeeds. */
 export const successSchema = <Data extends TSchema>(data: Data, description: string) =>
-  Type.Object({ data, success: Type.Literal(true), message: Type.String() }, { description })
+  Type.Object({ data, success: Type.Literal(true), message: Type.String({ examples: ['OK'] }) }, { description })
 
 export const success = <Data>(data: Data) => ({ data, success: true as const, message: 'OK' })
 

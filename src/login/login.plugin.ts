@@ -61,6 +61,8 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     tags: ['Login'],
     description: 'Anonymous: no Authorization header may be sent. When the token expires, call this endpoint again.',
     consumes: ['application/json'],
+    security: [],
+    errors: [loginErrors],
     headers: LoginHeadersSchema,
     body: loginBodySchema(emailField),
     response: {

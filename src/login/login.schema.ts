@@ -22,23 +22,40 @@ export interface LoginBody {
 export const loginBodySchema = (emailField: string) =>
   Type.Unsafe<LoginBody>(
     Type.Object({
-      [emailField]: Type.String({ minLength: 1, description: 'E-mail address of the API customer' }),
-      Password: Type.String({ minLength: 1, description: 'Password of the API customer, at most 1024 bytes' }),
+      [emailField]: Type.String({
+        minLength: 1,
+        description: 'E-mail address of the API customer',
+        examples: ['shop@example.com'],
+      }),
+      Password: Type.String({
+        minLength: 1,
+        description: 'Password of the API customer, at most 1024 bytes',
+        examples: ['correct horse battery staple'],
+      }),
       callbackData: Type.Optional(
         Type.Unsafe<string | null>({
           type: ['string', 'null'],
           description: 'Free text, echoed back unchanged; null counts as not sent',
+          examples: ['order-run-7'],
         }),
       ),
     }),
   )
 
-const token = Type.String({ description: 'Send it as Authorization: Bearer on every other request' })
+const token = Type.String({
+  description: 'Send it as Authorization: Bearer on every other request',
+  examples: ['eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIwMWExZmQ0MCJ9.c2lnbmF0dXJl'],
+})
 const expiration = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$',
   description: 'When the token expires, in UTC',
+  examples: ['2026-11-21T09:15:02Z'],
 })
-const echo = { callbackData: Type.Optional(Type.String({ description: 'What was sent, if anything was' })) }
+const echo = {
+  callbackData: Type.Optional(
+    Type.String({ description: 'What was sent, if anything was', examples: ['order-run-7'] }),
+  ),
+}
 
 const contract = { Token: token, Expiration: expiration }
 const camel = { token, expiration }

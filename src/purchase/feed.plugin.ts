@@ -12,7 +12,7 @@ import type { Store } from '#src/store/store.ts'
 import { createArrivals } from './arrivals.ts'
 import { createCursors } from './cursors.ts'
 import { createFeed, type FeedQuery } from './feed.rule.ts'
-import { DEFAULT_FEED_LIMIT, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
+import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
 import { createFeedText } from './feed-text.ts'
 import { followFeed } from './follow-feed.ts'
 import { ownerOf, viewerOf } from './viewer.ts'
@@ -44,8 +44,11 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     summary: 'All deliveries, in the order of their commits',
     operationId: 'purchaseFeed',
     tags: ['Purchase'],
+    errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
     description:
       'Without gaps and repeats, however often it is asked and by whichever replica. With `Accept: text/event-stream` they come as server-sent events as they are committed: the id of each is its cursor, and `Last-Event-ID` goes on after it.',
+    alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
+    headers: FeedHeadersSchema,
     querystring: FeedQuerySchema,
     response: { 200: successSchema(FeedSchema, 'What is new'), ...failures(400, 401, 404, 500, 503) },
   }

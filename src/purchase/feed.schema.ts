@@ -4,12 +4,15 @@ import { DeliverySchema } from './read-back.schema.ts'
 export const DEFAULT_FEED_LIMIT = 100
 export const LONGEST_WAIT_SECONDS = 60
 
+const CURSOR = 'Y3Vyc29yLW9mLWEtZGVsaXZlcnk'
+
 export const FeedQuerySchema = Type.Object(
   {
     after: Type.Optional(
       Type.String({
         minLength: 1,
         description: 'The cursor of the answer before; from the first delivery if not sent',
+        examples: [CURSOR],
       }),
     ),
     limit: Type.Optional(
@@ -30,11 +33,24 @@ export const FeedQuerySchema = Type.Object(
       }),
     ),
     customer: Type.Optional(
-      Type.String({ minLength: 1, description: 'For operators: only this customer, by id or e-mail address' }),
+      Type.String({
+        minLength: 1,
+        description: 'For operators: only this customer, by id or e-mail address',
+        examples: ['shop@example.com'],
+      }),
     ),
   },
   { additionalProperties: false },
 )
+
+export const FeedHeadersSchema = Type.Object({
+  'Last-Event-ID': Type.Optional(
+    Type.String({
+      description: 'As after, which it overrides: event streams send it by themselves',
+      examples: [CURSOR],
+    }),
+  ),
+})
 
 const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, Payload } = DeliverySchema.properties
 
@@ -51,5 +67,13 @@ export const FeedSchema = Type.Object({
     }),
     { description: 'In the order of their commits' },
   ),
-  cursor: Type.String({ description: 'Send it as after for what follows; it does not expire' }),
+  cursor: Type.String({ description: 'Send it as after for what follows; it does not expire', examples: [CURSOR] }),
+})
+
+/** What an event stream answers with, for the contract. */
+export const EventsSchema = Type.String({
+  description: 'Server-sent events: each delivery is the data of one, in the form of an item, and its id is its cursor',
+  examples: [
+    `id: ${CURSOR}\ndata: {"ReceiptID":"01a1fd40-d147-7681-8dbc-9e73fe5b8d5f","Status":2,"Duplicate":false,"ReceivedAt":"2026-11-21T08:37:25.959Z","OrderID":"PO-1","Payload":{"OrderID":"PO-1","Status":2}}\n\n`,
+  ],
 })

@@ -16,7 +16,7 @@ import type { DeliveryStore } from '#src/store/store.ts'
 import { createDeliveryReader } from './delivery-body.ts'
 import { purchaseErrors } from './purchase.errors.ts'
 import { createDeliver, type IncomingDelivery } from './purchase.rule.ts'
-import { PurchaseBodySchema, PurchaseHeadersSchema, ReceiptSchema } from './purchase.schema.ts'
+import { PurchaseBodySchema, PurchaseHeadersSchema, purchaseExamples, ReceiptSchema } from './purchase.schema.ts'
 import { type Allowance, createRateLimit } from './rate-limit.ts'
 import { createSupplierAccess, type Supplier } from './supplier-access.ts'
 
@@ -66,6 +66,9 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     tags: ['Purchase'],
     description:
       'Delivers a purchase order. It is answered once the delivery is durable. Any Content-Type is taken. Where keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell how.',
+    security: [{ ApiKey: [] }, { ApiKey: [], bearer: [] }],
+    errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'TOKEN_FOREIGN', 'PRODUCT_NOT_AUTHORIZED', 'RATE_LIMITED'],
+    bodyExamples: purchaseExamples,
     headers: PurchaseHeadersSchema,
     body: PurchaseBodySchema,
     response: {

@@ -1,21 +1,33 @@
 import { Type } from '@sinclair/typebox'
 import { StatusSchema } from './purchase.schema.ts'
 
+const RECEIPT = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
+const CURSOR = 'Y3Vyc29yLW9mLWFuLWFuc3dlcg'
+
 const limit = (fallback: number) =>
   Type.Optional(
     Type.Integer({ minimum: 1, maximum: 500, default: fallback, description: 'Most entries in one answer' }),
   )
 const customer = Type.Optional(
-  Type.String({ minLength: 1, description: 'For operators: only this customer, by id or e-mail address' }),
+  Type.String({
+    minLength: 1,
+    description: 'For operators: only this customer, by id or e-mail address',
+    examples: ['shop@example.com'],
+  }),
 )
 const cursor = Type.Optional(
-  Type.String({ minLength: 1, description: 'NextCursor of an answer to the same address with the same filters' }),
+  Type.String({
+    minLength: 1,
+    description: 'NextCursor of an answer to the same address with the same filters',
+    examples: [CURSOR],
+  }),
 )
 const time = (description: string) =>
   Type.Optional(
     Type.String({
       minLength: 1,
       description: `${description}: 2026-11-21T09:00:00Z, with any offset, or 2026-11-21 for its start in UTC`,
+      examples: ['2026-11-21'],
     }),
   )
 
@@ -25,9 +37,13 @@ export const DEFAULT_HISTORY_LIMIT = 100
 export const ListQuerySchema = Type.Object(
   {
     status: Type.Optional(StatusSchema),
-    orderId: Type.Optional(Type.String({ minLength: 1, description: 'Only the order of this id' })),
+    orderId: Type.Optional(Type.String({ minLength: 1, description: 'Only the order of this id', examples: ['PO-1'] })),
     product: Type.Optional(
-      Type.String({ minLength: 1, description: 'Only orders whose last delivery names this product code' }),
+      Type.String({
+        minLength: 1,
+        description: 'Only orders whose last delivery names this product code',
+        examples: ['SKU-1'],
+      }),
     ),
     from: time('Only orders that came to their state at this time or later'),
     to: time('Only orders that came to their state before this time'),
@@ -58,25 +74,39 @@ export const NoQuerySchema = Type.Object({}, { additionalProperties: false })
 export const OrderParamsSchema = Type.Object({
   orderId: Type.String({
     description: 'Percent-encoded where it holds a slash or other characters that an address cannot',
+    examples: ['PO-1'],
   }),
 })
 
 export const ReceiptParamsSchema = Type.Object({
-  receiptId: Type.String({ description: 'The ReceiptID of a delivery' }),
+  receiptId: Type.String({ description: 'The ReceiptID of a delivery', examples: [RECEIPT] }),
 })
 
-const receiptId = Type.String({ format: 'uuid', description: 'Names a delivery' })
+const receiptId = Type.String({ format: 'uuid', description: 'Names a delivery', examples: [RECEIPT] })
 const receivedAt = Type.String({ format: 'date-time', description: 'When it came, in UTC' })
-const orderId = Type.String({ description: 'The id of the order' })
-const customerId = Type.String({ description: 'Whose it is' })
-const duplicate = Type.Boolean({ description: 'Whether it repeats the bytes of the one before, and changed nothing' })
-const nextCursor = Type.Union([Type.String(), Type.Null()], {
+const orderId = Type.String({ description: 'The id of the order', examples: ['PO-1'] })
+const customerId = Type.String({
+  description: 'Whose it is',
+  examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'],
+})
+const duplicate = Type.Boolean({
+  description: 'Whether it repeats the bytes of the one before, and changed nothing',
+  examples: [false],
+})
+const nextCursor = Type.Union([Type.String({ examples: [CURSOR] }), Type.Null()], {
   description:
     'Send it as cursor for what follows. Null at the end, and only then: a filtered answer may have few entries or none.',
 })
 
 /** What was delivered, in the bytes that came. */
-const payload = Type.Object({}, { additionalProperties: true, description: 'What was delivered, byte for byte' })
+const payload = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'What was delivered, byte for byte',
+    examples: [{ OrderID: 'PO-1', Status: 2, Products: [{ Sku: 'SKU-1', Quantity: 3 }] }],
+  },
+)
 
 const state = {
   OrderID: orderId,

@@ -26,12 +26,15 @@ const JwksSchema = Type.Object(
   {
     keys: Type.Array(
       Type.Object({
-        kty: Type.String(),
-        crv: Type.String(),
-        x: Type.String(),
-        y: Type.Optional(Type.String()),
-        kid: Type.String({ description: 'RFC 7638 thumbprint' }),
-        alg: Type.String(),
+        kty: Type.String({ examples: ['EC'] }),
+        crv: Type.String({ examples: ['P-256'] }),
+        x: Type.String({ examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'] }),
+        y: Type.Optional(Type.String({ examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'] })),
+        kid: Type.String({
+          description: 'RFC 7638 thumbprint',
+          examples: ['oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U'],
+        }),
+        alg: Type.String({ examples: ['ES256'] }),
         use: Type.Literal('sig'),
       }),
     ),

@@ -79,3 +79,18 @@ export async function startServer(
   const [, url = ''] = await waitFor(/listening on (https?:[^"]+)"/)
   return { url, child, ended, output: () => printed, printed: waitFor }
 }
+
+export interface SandboxServer {
+  readonly server: ServerProcess
+  readonly email: string
+  readonly password: string
+  readonly apiKey: string
+}
+
+/** Serves an empty store, and gives the credentials that are printed once. */
+export async function serveSandbox(options: RunOptions): Promise<SandboxServer> {
+  const server = await serve(options)
+  const credentials = /e-mail +(\S+)\s+password +(\S+)\s+ApiKey +(\S+)\s/
+  const [, email = '', password = '', apiKey = ''] = await server.printed(credentials)
+  return { server, email, password, apiKey }
+}

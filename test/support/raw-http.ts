@@ -1,5 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { expect } from 'vitest'
+import { contractViolation } from './contract.ts'
 
 /** Sends bytes as they are and reads until the server closes the connection. */
 export function exchange(url: string, bytes: string): Promise<string> {
@@ -21,7 +23,10 @@ export function parseAnswers(bytes: string): RawAnswer[] {
     .split(/(?=HTTP\/1\.1 \d{3} )/)
     .filter((answer) => answer !== '')
     .map((answer) => {
-      const [head = '', body = ''] = answer.split('\r\n\r\n')
-      return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body: JSON.parse(body || '{}') }
+      const [head = '', text = ''] = answer.split('\r\n\r\n')
+      const status = Number(head.split(' ')[1])
+      const body = JSON.parse(text || '{}')
+      if (text !== '') expect(contractViolation('', '', status, body)).toBeUndefined()
+      return { status, head: head.toLowerCase(), body }
     })
 }

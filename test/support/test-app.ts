@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
-import { afterAll } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { buildApp } from '#src/app.ts'
 import { type Config, loadConfig, type Variables } from '#src/config/load-config.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
@@ -11,6 +12,7 @@ import { systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/password-hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
+import { contractViolation } from './contract.ts'
 import { tempFolder } from './temp-folder.ts'
 
 export const PASSWORD = 'correct horse battery staple'
@@ -61,6 +63,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
     random: systemRandom,
     logger: pino({ level: 'trace', base: null }, lines),
     writeInfo: (line) => void lines.write(line),
+    observer: contractObserver(config),
   })
   afterAll(async () => {
     await app.close()
@@ -76,6 +79,23 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
       ...more,
     })
   return { app, store, customers, clock, config, log, login }
+}
+
+/** Whatever a test asks for: every JSON answer must be one that openapi.yaml, which is written by the default settings, allows. */
+function contractObserver({ loginAnswer, loginEmailField }: Config) {
+  const violations: string[] = []
+  const spelledOtherwise = loginAnswer !== 'contract' || loginEmailField !== 'Email'
+  afterAll(() =>
+    expect(violations, 'answers that are not in openapi.yaml; a route names its codes in `errors`').toEqual([]),
+  )
+  return fastifyPlugin(async (app: FastifyInstance) => {
+    app.addHook('onSend', async ({ method, routeOptions: { url = '' } }, reply, payload) => {
+      const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
+      if (typeof payload !== 'string' || !isJson || (spelledOtherwise && url === LOGIN)) return
+      const violation = contractViolation(method, url, reply.statusCode, JSON.parse(payload))
+      if (violation !== undefined) violations.push(violation)
+    })
+  })
 }
 
 /** Adds a customer that may log in, under an address nobody else has. */

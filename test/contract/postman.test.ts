@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import newman from 'newman'
+import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import type { OpenApi } from '../../tools/contract-answers.ts'
+import { postmanCollection, postmanEnvironment, toJson } from '../../tools/postman.ts'
+import { written } from '../support/contract.ts'
+import { serveSandbox } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+interface Summary {
+  readonly run: {
+    readonly stats: Record<'requests' | 'assertions', { readonly total: number; readonly failed: number }>
+    readonly failures: readonly { source?: { name?: string }; error: { message: string } }[]
+  }
+}
+
+const folder = new URL('../../deploy/postman/', import.meta.url)
+const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8')
+const contract = parse(written) as OpenApi
+const operations = Object.values(contract.paths).flatMap((methods) => Object.values(methods))
+
+it('the Postman collection and environment are what openapi.yaml says', () => {
+  expect(read('teslim.postman_collection.json'), 'run npm run openapi').toBe(toJson(postmanCollection(contract)))
+  expect(read('teslim.postman_environment.json'), 'run npm run openapi').toBe(toJson(postmanEnvironment))
+})
+
+it('the Postman collection has a request for every operation, with an answer for every error', () => {
+  const items = postmanCollection(contract).item.flatMap(({ item }) => item)
+  expect(items.map(({ name }) => name).sort()).toEqual(operations.map(({ summary }) => summary).sort())
+  for (const { responses, summary } of operations) {
+    const codes = Object.entries(responses).flatMap(([status, { content }]) =>
+      Object.keys(content['application/json']?.examples ?? {}).map((code) => `${status} ${code}`),
+    )
+    const saved = items.find(({ name }) => name === summary)?.response.map(({ name }) => name)
+    expect(saved).toEqual(expect.arrayContaining(codes))
+  }
+})
+
+it('newman runs the whole collection against a fresh server without a failure', async () => {
+  const { server, email, password, apiKey } = await serveSandbox({ cwd: tempFolder() })
+  const given = { baseUrl: server.url, email, password, apiKey }
+  const options = {
+    collection: JSON.parse(read('teslim.postman_collection.json')),
+    environment: JSON.parse(read('teslim.postman_environment.json')),
+    envVar: Object.entries(given).map(([key, value]) => ({ key, value })),
+    timeout: 60_000,
+  }
+  const { run } = (await promisify(newman.run)(options)) as Summary
+  expect(run.failures.map(({ source, error }) => `${source?.name}: ${error.message}`)).toEqual([])
+  expect(run.stats.requests).toMatchObject({ total: operations.length, failed: 0 })
+  expect(run.stats.assertions.total).toBeGreaterThan(3 * operations.length)
+})

@@ -1,0 +1,139 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { freePort, identity } from '../support/postgres-server.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const source = readFileSync(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8')
+const installed = spawnSync('nginx', ['-v']).status === 0
+if (!installed) console.info('the balancer is not tested: nginx is not installed')
+
+/** What its two replicas got, and what they do. */
+let got: { url: string; headers: IncomingHttpHeaders }[] = []
+let behave: RequestListener = (_request, response) => void response.end('{}')
+beforeEach(() => {
+  got = []
+  behave = (_request, response) => void response.end('{}')
+})
+
+/** The file as it is, but for the places that only a container has. */
+function localConfiguration(folder: string, port: number, replicas: readonly number[]): string {
+  const [shipped = '', options = ''] = /server replica:3000 resolve (.*);/.exec(source) ?? []
+  const servers = replicas.map((replica) => `server 127.0.0.1:${replica} ${options};`)
+  const changed = source
+    .replace(shipped, servers.join('\n'))
+    .replace(/resolver .*;/, '')
+    .replace('listen 8080;', `listen 127.0.0.1:${port};`)
+    .replaceAll('/tmp/', `${folder}/`)
+    .replace('/dev/stderr', `${folder}/error.log`)
+  expect(changed).not.toMatch(/replica:|8080|127\.0\.0\.11/)
+  return changed
+}
+
+describe.runIf(installed)('the balancer', () => {
+  const folder = tempFolder()
+  const servers = [1, 2].map(() =>
+    createServer((request, response) => {
+      got.push({ url: request.url ?? '', headers: request.headers })
+      behave(request, response)
+    }),
+  )
+  let url = ''
+  let stop = async (): Promise<void> => undefined
+
+  beforeAll(async () => {
+    for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening')
+    const port = await freePort()
+    const file = join(folder, 'nginx.conf')
+    writeFileSync(
+      file,
+      localConfiguration(
+        folder,
+        port,
+        servers.map((server) => (server.address() as AddressInfo).port),
+      ),
+    )
+    if ('uid' in identity) chownSync(folder, identity.uid as number, identity.gid as number)
+    const child = spawn('nginx', ['-p', folder, '-c', file, '-g', 'daemon off;'], { ...identity, stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    stop = async () => {
+      child.kill('SIGTERM')
+      await ended
+    }
+    url = `http://127.0.0.1:${port}`
+    for (let tries = 0; tries < 100; tries++) {
+      if (await fetch(url).catch(() => undefined)) return
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    throw new Error(`nginx does not answer: ${readFileSync(join(folder, 'error.log'), 'utf8')}`)
+  })
+
+  afterAll(async () => {
+    await stop()
+    for (const server of servers) server.close()
+  })
+
+  const deliver = (body = '{}', headers = {}) =>
+    fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: 'k', ...headers }, body })
+
+  it('passes requests on as they are, but says itself where they came from', async () => {
+    const forged = { 'x-forwarded-for': '9.9.9.9', 'x-forwarded-proto': 'https', 'idempotency-key': 'i' }
+    expect((await deliver('{"a":1}', forged)).status).toBe(200)
+    expect(got).toMatchObject([
+      {
+        url: '/Purchase/update',
+        headers: {
+          apikey: 'k',
+          'idempotency-key': 'i',
+          host: new URL(url).host,
+          'x-forwarded-for': '127.0.0.1',
+          'x-forwarded-proto': 'http',
+        },
+      },
+    ])
+  })
+
+  it('lets pass what teslim takes, and refuses more in its shape', async () => {
+    const limit = loadConfig({}).config.bodyLimitBytes
+    behave = (request, response) => void request.resume().on('end', () => response.end('{}'))
+    expect((await deliver('x'.repeat(limit + 1))).status).toBe(200)
+    const refused = await deliver('x'.repeat(2 * limit + 1))
+    expect(refused.status).toBe(413)
+    expect(await refused.json()).toEqual({
+      data: null,
+      success: false,
+      message: 'The body is larger than allowed.',
+      errorCode: 'BODY_TOO_LARGE',
+      requestId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    })
+  })
+
+  it('sends a POST that a replica may have got to no other one, and says that it is not confirmed', async () => {
+    behave = (request) => void request.socket.destroy()
+    const answer = await deliver()
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await answer.json()).toMatchObject({ data: null, success: false, errorCode: 'UNAVAILABLE' })
+    expect(got).toHaveLength(1)
+  })
+
+  it('passes refusals on as they are', async () => {
+    behave = (_request, response) => void response.writeHead(503, { 'retry-after': '7' }).end('{"errorCode":"X"}')
+    const answer = await deliver()
+    expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).toEqual([
+      503,
+      '7',
+      '{"errorCode":"X"}',
+    ])
+  })
+
+  it('takes another replica where one cannot be reached', async () => {
+    servers[0]?.close().closeAllConnections()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => deliver()))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+  })
+})

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfig } from '#src/config/load-config.ts'
+import { settingProblems } from '../support/setting-problems.ts'
+
+const folder = new URL('../../deploy/', import.meta.url)
+const text = readFileSync(new URL('compose.yaml', folder), 'utf8')
+const { services, networks, volumes, secrets } = parse(text, { merge: true })
+const { teslim, replica, balancer, postgres } = services
+const readme = readFileSync(new URL('README.md', folder), 'utf8')
+
+describe('compose.yaml', () => {
+  it('starts one service by itself and the replicas in a profile of their own', () => {
+    const profiles = Object.entries<{ profiles?: string[] }>(services).map(([name, { profiles }]) => [name, profiles])
+    expect(Object.fromEntries(profiles)).toEqual({
+      teslim: undefined,
+      replica: ['replicas'],
+      balancer: ['replicas'],
+      postgres: ['replicas'],
+    })
+    expect(replica.deploy.replicas).toBe(3)
+  })
+
+  it.each(Object.keys(services))('disarms and restarts %s', (name) => {
+    expect(services[name]).toMatchObject({
+      restart: 'unless-stopped',
+      read_only: true,
+      tmpfs: expect.arrayContaining(['/tmp']),
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    })
+    expect(services[name]).not.toHaveProperty('cap_add')
+    expect(services[name]).not.toHaveProperty('privileged')
+  })
+
+  it('runs the containers of others as somebody other than root, and asks whether they are well', () => {
+    expect([balancer.user, postgres.user]).toEqual(['nginx', 'postgres'])
+    for (const { healthcheck } of [balancer, postgres]) expect(healthcheck.test[0]).toBe('CMD')
+    // Ours has both in the image.
+    for (const service of [teslim, replica]) {
+      expect(service).not.toHaveProperty('user')
+      expect(service).not.toHaveProperty('healthcheck')
+    }
+  })
+
+  it('starts each service once what it needs is well', () => {
+    expect(replica.depends_on).toEqual({ postgres: { condition: 'service_healthy' } })
+    expect(balancer.depends_on).toEqual({ replica: { condition: 'service_healthy' } })
+  })
+
+  it('names settings that there are, with values that are allowed', () => {
+    expect(settingProblems(replica.environment)).toEqual([])
+    expect(settingProblems(teslim.environment ?? {})).toEqual([])
+    for (const service of [teslim, replica])
+      expect(Number.parseInt(service.stop_grace_period, 10)).toBeGreaterThan(loadConfig({}).config.shutdownSeconds)
+  })
+
+  it('trusts the balancer alone to say whom a request came from', () => {
+    const { ipv4_address: address } = balancer.networks.front
+    expect(replica.environment.TESLIM_TRUST_PROXY).toBe(address)
+    const [{ subnet, ip_range: range }] = networks.front.ipam.config
+    const lastPart = Number(address.split('.')[3])
+    expect([subnet, range]).toEqual([`${address.replace(/\d+$/, '0')}/24`, `${address.replace(/\d+$/, '128')}/25`])
+    expect(lastPart).toBeGreaterThan(1)
+    expect(lastPart).toBeLessThan(128)
+  })
+
+  it('has no secret in it: they come from files, and the one of the replicas names the store', () => {
+    expect(text).not.toMatch(/postgres:\/\/|PASSWORD: /)
+    expect(secrets).toEqual({
+      'teslim.env': { file: './secrets/teslim.env' },
+      'postgres-password': { file: './secrets/postgres-password' },
+    })
+    expect(replica.secrets).toEqual([{ source: 'teslim.env', target: '/app/.env' }])
+    expect(postgres.environment.POSTGRES_PASSWORD_FILE).toBe('/run/secrets/postgres-password')
+    const ignored = readFileSync(new URL('../.gitignore', folder), 'utf8').split('\n')
+    expect(ignored).toContain('deploy/secrets/')
+    const [, line = ''] = /printf '(DATABASE_URL=.*)\\n'/.exec(readme) ?? []
+    const { config, sources } = loadConfig(replica.environment.DATABASE_URL, parseEnv(line.replace('%s', 'x')))
+    expect([config.databaseUrl, sources.databaseUrl]).toEqual(['postgres://teslim:x@postgres/teslim', '.env'])
+  })
+
+  it('publishes on this machine only, and lets nothing but the replicas reach the database', () => {
+    for (const { ports = [] } of [teslim, replica, balancer, postgres])
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
+    expect([replica.ports, postgres.ports]).toEqual([undefined, undefined])
+    expect(networks.back.internal).toBe(true)
+    expect(postgres.networks).toEqual(['back'])
+    expect(Object.keys(balancer.networks)).toEqual(['front'])
+  })
+
+  it('mounts only volumes that it has and files that there are', () => {
+    expect([teslim.volumes, postgres.volumes]).toEqual([['data:/data'], ['postgres:/var/lib/postgresql']])
+    expect(Object.keys(volumes)).toEqual(['data', 'postgres'])
+    expect(balancer.volumes).toEqual(['./nginx.conf:/etc/nginx/nginx.conf:ro'])
+  })
+})

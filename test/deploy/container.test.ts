@@ -1,0 +1,166 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, inject, it, type TestContext } from 'vitest'
+import { buildContainer, type Container, filesOf, NoRegistry, start, startAsFirst } from '../support/container.ts'
+import { freePort, newDatabase } from '../support/postgres-server.ts'
+
+const LARGEST_BYTES = 60_000_000
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+
+let container: Container | undefined
+let unreachable = ''
+/** Nothing listens here; each server gets a port of its own. */
+let port = '1'
+
+beforeAll(() => {
+  try {
+    container = buildContainer(repository)
+    console.info(['not done without an engine:', ...container.skipped].join('\n  '))
+  } catch (error) {
+    if (!(error instanceof NoRegistry)) throw error
+    unreachable = `npm cannot reach its registry: ${error.message}`
+    console.info(`the container is not tested: ${unreachable}`)
+  }
+}, 120_000)
+
+afterAll(() => container?.remove())
+
+/** The container, or the end of the test where there can be none. */
+function built({ skip }: TestContext): Container {
+  if (container === undefined) return skip(unreachable)
+  return container
+}
+
+/** Runs a command in the container, to its end. */
+async function exec(inside: Container, command: readonly string[], more = {}) {
+  const child = start(inside, command, { PORT: port, ...more })
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+    once(child, 'close'),
+  ])
+  return { status, stdout, stderr }
+}
+
+/** Serves until `work` is done and the engine says stop; resolves to the exit status. */
+async function serveWhile(inside: Container, more: Record<string, string>, work: () => Promise<void>) {
+  port = String(await freePort())
+  const settings = { PORT: port, ...more }
+  const first = startAsFirst(inside, inside.command, settings)
+  if (first === undefined) console.info('no process 1 of its own: unshare is not there or not allowed')
+  const child = first ?? start(inside, inside.command, settings)
+  const ended = once(child, 'exit')
+  let printed = ''
+  try {
+    for await (const chunk of child.stdout as NodeJS.ReadableStream) {
+      printed += chunk
+      if (printed.includes('listening on')) break
+    }
+    // Unshare itself waits; its one child is the process.
+    const children = first && readFileSync(`/proc/${first.pid}/task/${first.pid}/children`, 'utf8').trim()
+    const id = Number(children ?? child.pid)
+    if (first) expect(readFileSync(`/proc/${id}/status`, 'utf8')).toMatch(/^NSpid:\s+\d+\s+1$/m)
+    await work()
+    process.kill(id, 'SIGTERM')
+    const [status] = await ended
+    return status
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+/** The files outside /data that have come, gone or changed since. */
+function changesSince(before: ReturnType<typeof filesOf>, { root }: Container): string[] {
+  const now = filesOf(root)
+  return [...new Set([...before.keys(), ...now.keys()])]
+    .filter((path) => before.get(path)?.changed !== now.get(path)?.changed)
+    .map((path) => relative(root, path))
+    .filter((path) => !path.startsWith('data/'))
+}
+
+describe('the container', () => {
+  it('has an application layer below 60 MB, without development dependencies and with one platform only', (context) => {
+    const { root } = built(context)
+    const files = [...filesOf(join(root, 'app'))]
+    const bytes = files.reduce((sum, [, { size }]) => sum + size, 0)
+    console.info(`application layer: ${(bytes / 1e6).toFixed(1)} MB in ${files.length} files`)
+    expect(bytes).toBeLessThan(LARGEST_BYTES)
+    const { packages } = JSON.parse(readFileSync(join(root, 'app/node_modules/.package-lock.json'), 'utf8'))
+    const development = Object.entries(packages as Record<string, { dev?: boolean }>)
+      .filter(([path, { dev }]) => dev && path.startsWith('node_modules/'))
+      .map(([path]) => path)
+    expect(development).toEqual([])
+    expect(files.filter(([path]) => path.endsWith('.node'))).toHaveLength(1)
+    // The image brings its own.
+    expect(files.filter(([path]) => /\/node(\.exe)?$/.test(path))).toEqual([])
+  })
+
+  it('says in its labels which version it is', (context) => {
+    expect(built(context).labels).toMatchObject({
+      'org.opencontainers.image.title': 'teslim',
+      'org.opencontainers.image.version': version,
+      'org.opencontainers.image.licenses': 'MIT',
+    })
+  })
+
+  it('serves, is healthy, takes commands, ends with 0 at SIGTERM as process 1, and writes to /data only', async (context) => {
+    const inside = built(context)
+    const before = filesOf(inside.root)
+    expect(await exec(inside, inside.healthCommand)).toMatchObject({ status: 1, stdout: '' })
+    const ended = await serveWhile(inside, {}, async () => {
+      expect(await exec(inside, inside.healthCommand)).toMatchObject({ status: 0, stderr: '' })
+      const teslim = (...args: string[]) => exec(inside, ['node', 'bin/teslim.js', ...args])
+      await teslim('customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'SKU-*', '--generate')
+      const { stdout } = await teslim('key', 'issue', '--customer', 'a@b.co', '--json')
+      const { status } = await fetch(`http://127.0.0.1:${port}/Purchase/update`, {
+        method: 'POST',
+        headers: { ApiKey: JSON.parse(stdout).key },
+        body: '{"Status":1,"OrderID":"PO-1","ProductID":"SKU-1"}',
+      })
+      expect(status).toBe(200)
+    })
+    expect(ended).toBe(0)
+    expect(statSync(join(inside.root, 'data/teslim.db')).uid).toBe(inside.user.uid ?? process.getuid?.())
+    expect(changesSince(before, inside)).toEqual([])
+  })
+
+  it('keeps what /data holds from one start to the next', async (context) => {
+    const inside = built(context)
+    const ended = await serveWhile(inside, {}, async () => {
+      const { stdout } = await exec(inside, ['node', 'bin/teslim.js', 'customer', 'list', '--json'])
+      expect(JSON.parse(stdout)).toMatchObject([{ email: 'a@b.co' }])
+    })
+    expect(ended).toBe(0)
+  })
+
+  it('serves from PostgreSQL and writes nothing at all', async (context) => {
+    const inside = built(context)
+    const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
+    const before = filesOf(inside.root)
+    const ended = await serveWhile(inside, env, async () => {
+      expect(await exec(inside, inside.healthCommand, env)).toMatchObject({ status: 0 })
+    })
+    expect(ended).toBe(0)
+    expect(changesSince(before, inside)).toEqual([])
+    expect(filesOf(join(inside.root, 'data'))).toEqual(
+      new Map([...before].filter(([path]) => path.startsWith(join(inside.root, 'data/')))),
+    )
+  })
+
+  it('can be written by its user in /data and nowhere else', (context) => {
+    const { root, env, user } = built(context)
+    const writable = ['app', 'app/src', 'app/node_modules', 'app/node_modules/.cache/teslim', 'data'].filter(
+      (folder) => {
+        const file = join(root, folder, 'written')
+        return spawnSync('sh', ['-c', `: > "${file}" && rm "${file}"`], { env, ...user }).status === 0
+      },
+    )
+    expect(writable).toEqual(['data'])
+    expect(statSync(join(root, 'data')).mode & 0o777).toBe(0o700)
+  })
+})

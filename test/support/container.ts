@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { assignments, copy, parseDockerfile, words } from './dockerfile.ts'
+
+const isRoot = process.getuid?.() === 0
+const NOBODY = 65534
+
+export interface Container {
+  /** Where `/app`, `/data` and the rest of the image's file system lie. */
+  readonly root: string
+  readonly labels: Record<string, string>
+  /** Its ENTRYPOINT and CMD. */
+  readonly command: readonly string[]
+  readonly healthCommand: readonly string[]
+  readonly env: Record<string, string>
+  readonly user: { uid?: number; gid?: number }
+  /** What could not be done without an engine, and why. */
+  readonly skipped: readonly string[]
+  remove(): void
+}
+
+/** npm could not reach its registry: nothing about the Dockerfile is proved or disproved. */
+export class NoRegistry extends Error {}
+
+/** The steps of the Dockerfile, carried out in a plain folder that stands for the root of the image's file system. */
+export function buildContainer(repository: string): Container {
+  const root = mkdtempSync(join(tmpdir(), 'teslim-container-'))
+  const skipped: string[] = []
+  const skip = (what: string, why: string) => void skipped.push(`${what}: ${why}`)
+  const env: Record<string, string> = {}
+  let user = {}
+  let folder = root
+  let labels = {}
+  let entrypoint: string[] = []
+  let command: string[] = []
+  let healthCommand: string[] = []
+  for (const name of ['usr/local/bin', 'home', 'tmp']) mkdirSync(join(root, name), { recursive: true })
+  chmodSync(root, 0o755)
+  // Where everybody can reach it; node_modules may lie below a folder of root's.
+  copyFileSync(process.execPath, join(root, 'usr/local/bin/node'))
+
+  /** Paths of the image are paths in the folder; its user is nobody, or whoever runs this. */
+  const here = (text: string): string =>
+    text.replace(/(?<![\w./-])\/(?=app\b|data\b)/g, `${root}/`).replaceAll('1000:1000', `${NOBODY}:${NOBODY}`)
+
+  function run(line: string): void {
+    for (const part of line.split(' && ')) {
+      if (part === 'npm cache clean --force') skip(part, "it would empty this machine's own cache")
+      else if (!isRoot && part.startsWith('chown ')) skip(part, 'only root can')
+      else {
+        const path = `${join(root, 'usr/local/bin')}${delimiter}${process.env.PATH}`
+        const npm = { npm_config_prefer_offline: 'true', npm_config_fetch_retries: '1' }
+        const options = { cwd: folder, env: { ...process.env, ...env, ...npm, PATH: path }, encoding: 'utf8', ...user }
+        const { status, stderr } = spawnSync('sh', ['-c', here(part)], options as { encoding: 'utf8' })
+        if (/ENOTFOUND|ECONNREFUSED|ECONNRESET|EAI_AGAIN|ETIMEDOUT|network/i.test(stderr)) throw new NoRegistry(stderr)
+        if (status !== 0) throw new Error(`RUN ${part} ended with ${status}:\n${stderr}`)
+      }
+    }
+  }
+
+  const remove = (): void => {
+    spawnSync('chmod', ['-R', 'u+w', root])
+    rmSync(root, { recursive: true, force: true })
+  }
+
+  try {
+    for (const { instruction, text } of parseDockerfile(readFileSync(join(repository, 'Dockerfile'), 'utf8'))) {
+      if (instruction === 'FROM') skip(`FROM ${text}`, `the Node of this run, ${process.version}, stands in for it`)
+      else if (instruction === 'ENV') Object.assign(env, mapValues(assignments(text), here))
+      else if (instruction === 'WORKDIR') {
+        folder = here(text)
+        mkdirSync(folder, { recursive: true })
+      } else if (instruction === 'COPY') copy(text, { repository, to: folder })
+      else if (instruction === 'RUN') run(text)
+      else if (instruction === 'USER') {
+        if (!/^[1-9]\d*:[1-9]\d*$/.test(text)) throw new Error(`USER ${text} is no number other than root's`)
+        if (isRoot) user = { uid: NOBODY, gid: NOBODY }
+        else skip(`USER ${text}`, 'only root can become somebody else, and this run is not root')
+      } else if (instruction === 'VOLUME') mkdirSync(here(text), { recursive: true })
+      else if (instruction === 'HEALTHCHECK') healthCommand = words(text)
+      else if (instruction === 'ENTRYPOINT') entrypoint = words(text)
+      else if (instruction === 'CMD') command = words(text)
+      else if (instruction === 'LABEL') labels = assignments(text)
+      else if (instruction !== 'EXPOSE' && instruction !== 'ARG') throw new Error(`what does ${instruction} do?`)
+    }
+    for (const name of ['home', 'tmp']) if (isRoot) chownSync(join(root, name), NOBODY, NOBODY)
+    spawnSync('chmod', ['-R', 'a-w', join(root, 'app')])
+  } catch (error) {
+    remove()
+    throw error
+  }
+  const inside = {
+    ...env,
+    PATH: `${join(root, 'usr/local/bin')}${delimiter}/usr/bin${delimiter}/bin`,
+    HOME: join(root, 'home'),
+    TMPDIR: join(root, 'tmp'),
+  }
+  const serve = [...entrypoint, ...command].map(here)
+  return { root, labels, command: serve, healthCommand: healthCommand.map(here), env: inside, user, skipped, remove }
+}
+
+const mapValues = (record: Record<string, string>, change: (value: string) => string): Record<string, string> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
+
+/** Starts a command of the container, in its folder, as its user and with nothing of the environment of this run. */
+export function start({ root, env, user }: Container, command: readonly string[], more = {}): ChildProcess {
+  const [program = '', ...rest] = command
+  return spawn(program, rest, { cwd: join(root, 'app'), env: { ...env, ...more }, ...user })
+}
+
+/** As `start`, but as process 1 of its own, as an engine does it; undefined where that is not allowed. */
+export function startAsFirst(container: Container, command: readonly string[], more = {}): ChildProcess | undefined {
+  const alone = ['--fork', '--pid', '--kill-child', `--setgid=${NOBODY}`, `--setuid=${NOBODY}`]
+  if (!isRoot || spawnSync('unshare', [...alone, 'true']).status !== 0) return undefined
+  return start({ ...container, user: {} }, ['unshare', ...alone, ...command], more)
+}
+
+/** Size and time of change of every file below a folder. */
+export const filesOf = (folder: string): Map<string, { readonly size: number; readonly changed: number }> =>
+  new Map(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => !entry.isDirectory())
+      .map(({ parentPath, name }) => {
+        const { size, mtimeMs } = lstatSync(join(parentPath, name))
+        return [join(parentPath, name), { size, changed: mtimeMs }]
+      }),
+  )

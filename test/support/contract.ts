@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { parse } from 'yaml'
+import type { OpenApi } from '../../tools/contract-answers.ts'
+
+export const written = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
+export const published = parse(written) as OpenApi
+
+const ajv = addFormats.default(new Ajv2020({ strict: false }))
+ajv.addSchema(published, 'contract')
+
+const checks = new Map<string, ValidateFunction | undefined>()
+
+/** What is wrong with a JSON answer by openapi.yaml. Where that knows no such operation, a refusal must still be one. */
+export function contractViolation(method: string, route: string, status: number, body: unknown): string | undefined {
+  const path = route.replaceAll(/:(\w+)/g, '{$1}')
+  const operation = published.paths[path]?.[method.toLowerCase()]
+  const answer = operation?.responses[status]
+  if (operation && !answer) return `${method} ${path}: status ${status} is not in the contract`
+  if (answer ? answer.content['application/json'] === undefined : status < 400) return undefined
+  const inAnswer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema']
+  const steps = answer ? inAnswer : ['components', 'schemas', 'Failure']
+  const pointer = steps.map(asStep).join('/')
+  if (!checks.has(pointer)) checks.set(pointer, ajv.getSchema(`contract#/${pointer}`))
+  const check = checks.get(pointer)
+  if (check?.(body)) return undefined
+  return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
+}
+
+const patterns = Object.keys(published.paths).map((path) => {
+  const steps = path.split(/\{\w+\}/).map(RegExp.escape)
+  return { path, pattern: new RegExp(`^${steps.join('[^/]+')}/?$`, 'i') }
+})
+
+/** The route that answers at an address, or the address itself if none does. */
+export const routeOf = (address: string): string =>
+  patterns.find(({ pattern }) => pattern.test(address))?.path ?? address
+
+const asStep = (step: string | number): string =>
+  encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1'))
+
+const problems = (errors: ErrorObject[] | null | undefined): string =>
+  (errors ?? [])
+    .map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`)
+    .join('; ')

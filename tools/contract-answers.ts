@@ -1,0 +1,193 @@
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { type RouteSchema, refusalsOf, securityOf } from './contract-errors.ts'
+import { exampleOf, type Schema } from './contract-examples.ts'
+
+interface Reference {
+  readonly $ref: string
+}
+
+export interface Example {
+  readonly summary: string
+  readonly value: unknown
+}
+
+export interface Media {
+  readonly schema: Schema
+  example?: unknown
+  examples?: Readonly<Record<string, Example | Reference>>
+}
+
+export interface Answer {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, Reference>>
+  readonly content: Readonly<Record<string, Media>>
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  schema: Schema
+  example?: unknown
+}
+
+export interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly tags: readonly string[]
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  security?: readonly Readonly<Record<string, readonly string[]>>[]
+  responses: Record<string, Answer>
+}
+
+export interface OpenApi {
+  readonly info: { readonly title: string; readonly description: string }
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    headers?: Record<string, object>
+    examples?: Record<string, Example>
+  }
+}
+
+const REQUEST_ID = '4f1c7d0e-2d0b-4b5e-9d53-6f6f6a0a3c11'
+
+const WHY: Readonly<Record<number, string>> = {
+  400: 'The request is not valid',
+  408: 'The request did not arrive in time',
+  413: 'The body is larger than allowed',
+  415: 'The body is of the wrong type or encoding',
+  431: 'The address and headers are too large',
+  500: 'A fault of the service',
+}
+
+const HEADERS = {
+  RetryAfter: {
+    description: 'Seconds after which to come back',
+    schema: { type: 'integer', minimum: 0, examples: [1] },
+  },
+  Challenge: {
+    description: 'Which credentials are missing or wrong',
+    schema: { type: 'string', examples: ['Bearer realm="teslim"'] },
+  },
+}
+
+const header = (name: keyof typeof HEADERS): Reference => ({ $ref: `#/components/headers/${name}` })
+
+/** Gives each operation its credentials, and each status its headers, its error codes and an example of each answer. */
+export function finishContract(document: OpenApi, routes: ReadonlyMap<string, RouteSchema>): OpenApi {
+  const resolve = (ref: string): Schema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
+  const examples: Record<string, Example> = {}
+
+  const finish = (operation: Operation): void => {
+    const route = routes.get(operation.operationId)
+    if (route === undefined) throw new Error(`an operation has no operationId: ${operation.summary}`)
+    operation.security = securityOf(route)
+    // Beside the schema, the form on the page would be filled in with it, and send an Idempotency-Key a second time.
+    for (const parameter of operation.parameters ?? []) {
+      const { example } = parameter
+      if (example !== undefined) parameter.schema = { ...parameter.schema, examples: [example] }
+      delete parameter.example
+    }
+    for (const media of Object.values(operation.requestBody?.content ?? {})) {
+      if (route.bodyExamples) media.examples = route.bodyExamples
+      else media.example = exampleOf(media.schema, resolve)
+    }
+    const refusals = refusalsOf(route)
+    const unexplained = Object.keys(operation.responses).filter(
+      (status) => status >= '400' && !refusals.has(Number(status)),
+    )
+    if (unexplained.length > 0) throw new Error(`no error of ${operation.operationId} has status ${unexplained}`)
+
+    const answers = Object.entries(operation.responses).filter(([status]) => status < '400')
+    const successes = answers.map(([status, { description, content: json }]) => {
+      const content: Record<string, Media> = { ...json, ...structuredClone(route.alsoAnswers?.[status]) }
+      for (const media of Object.values(content)) media.example ??= exampleOf(media.schema, resolve)
+      return [status, { description, content }] as const
+    })
+    const failures = Array.from(refusals, ([status, definitions]) => {
+      const why = operation.responses[status]?.description ?? WHY[status] ?? ''
+      return [String(status), refusal(status, why, definitions, operation)] as const
+    })
+    operation.responses = Object.fromEntries([...successes, ...failures])
+  }
+
+  const refusal = (
+    status: number,
+    why: string,
+    definitions: readonly ErrorDefinition[],
+    operation: Operation,
+  ): Answer => {
+    const codes = definitions.map(({ code }) => code)
+    for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
+    const named = codes.map((code) => {
+      const own = code === 'INVALID_REQUEST' ? invalidExample(operation) : undefined
+      return [code, own ?? { $ref: `#/components/examples/${code}` }] as const
+    })
+    const headers = {
+      ...(status === 401 && { 'www-authenticate': header('Challenge') }),
+      ...((status === 429 || status === 503) && { 'retry-after': header('RetryAfter') }),
+    }
+    return {
+      description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
+      ...(Object.keys(headers).length > 0 && { headers }),
+      content: {
+        'application/json': {
+          schema: {
+            allOf: [
+              { $ref: '#/components/schemas/Failure' },
+              { type: 'object', properties: { errorCode: { enum: codes } } },
+            ],
+          },
+          examples: Object.fromEntries(named),
+        },
+      },
+    }
+  }
+
+  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) finish(operation)
+  const used = JSON.stringify(document.paths)
+  const kept = Object.entries(examples).filter(([code]) => used.includes(`#/components/examples/${code}"`))
+  const headers = Object.entries(HEADERS).filter(([name]) => used.includes(`#/components/headers/${name}"`))
+  document.components = {
+    ...document.components,
+    headers: Object.fromEntries(headers),
+    examples: Object.fromEntries(kept.sort()),
+  }
+  const tags = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).flatMap((operation) => operation.tags),
+  )
+  return { ...document, tags: document.tags.filter(({ name }) => tags.includes(name)) }
+}
+
+const exampleOfError = ({ code, message }: ErrorDefinition): Example => ({
+  summary: message,
+  value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID },
+})
+
+/** What a caller of this operation would get wrong first. */
+function invalidExample({ requestBody, parameters = [] }: Operation): Example | undefined {
+  const [field] = Object.values(requestBody?.content ?? {})[0]?.schema.required?.slice(-1) ?? []
+  const [parameter] = parameters
+  const place = { header: 'headers', query: 'querystring', path: 'params' }[parameter?.in ?? ''] ?? ''
+  const problem = field
+    ? { path: `/${field}`, message: 'is required' }
+    : {
+        path: `${place}/${place === 'headers' ? parameter?.name.toLowerCase() : parameter?.name}`,
+        message: 'is not of the form this field has',
+      }
+  if (field === undefined && parameter === undefined) return undefined
+  const message = `The request is not valid: ${problem.path} ${problem.message}.`
+  const value = {
+    data: null,
+    success: false,
+    message,
+    errorCode: 'INVALID_REQUEST',
+    requestId: REQUEST_ID,
+    errors: [problem],
+  }
+  return { summary: message, value }
+}

@@ -1,0 +1,69 @@
+export interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly pattern?: string
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly anyOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: unknown
+}
+
+const BY_FORMAT: Readonly<Record<string, string>> = {
+  uuid: '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f',
+  'date-time': '2026-11-21T08:37:25.959Z',
+}
+
+/** A value that fits a schema, put together from the `examples` that stand beside its fields. */
+export function exampleOf(schema: Schema, resolve: (ref: string) => Schema): unknown {
+  if (schema.$ref !== undefined) return exampleOf(resolve(schema.$ref), resolve)
+  for (const value of [schema.examples?.[0], schema.const, schema.enum?.[0], schema.default]) {
+    if (value !== undefined) return value
+  }
+  if (schema.anyOf?.[0]) return exampleOf(schema.anyOf[0], resolve)
+  switch ([schema.type].flat()[0]) {
+    case 'object': {
+      const fields = Object.entries(schema.properties ?? {})
+      return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, resolve)]))
+    }
+    case 'array':
+      return schema.items ? [exampleOf(schema.items, resolve)] : []
+    case 'integer':
+    case 'number':
+      return schema.minimum ?? 1
+    case 'boolean':
+      return true
+    case 'null':
+      return null
+    default:
+      return BY_FORMAT[schema.format ?? ''] ?? 'text'
+  }
+}
+
+/** Where in a schema only a meaningless example can be put together: texts that have none beside them. */
+export function withoutExamples(schema: Schema, resolve: (ref: string) => Schema, path = ''): string[] {
+  if (schema.$ref !== undefined) return withoutExamples(resolve(schema.$ref), resolve, path)
+  const { examples, const: constant, enum: values, default: fallback } = schema
+  if ([examples?.[0], constant, values?.[0], fallback].some((value) => value !== undefined)) return []
+  if (schema.anyOf?.[0]) return withoutExamples(schema.anyOf[0], resolve, path)
+  switch ([schema.type].flat()[0]) {
+    case 'object':
+      return Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+        withoutExamples(field, resolve, `${path}/${name}`),
+      )
+    case 'array':
+      return schema.items ? withoutExamples(schema.items, resolve, `${path}/*`) : []
+    case 'string':
+      return BY_FORMAT[schema.format ?? ''] === undefined ? [path || '/'] : []
+    default:
+      return []
+  }
+}

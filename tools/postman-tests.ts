@@ -1,0 +1,64 @@
+import type { OpenApi, Operation } from './contract-answers.ts'
+import type { Schema } from './contract-examples.ts'
+
+/** What an answer leaves in the environment for the requests after it. */
+const KEPT: Readonly<Record<string, string>> = { Token: 'token', OrderID: 'orderId', ReceiptID: 'receiptId' }
+
+/** The lines of a request's test script: status, envelope, fields, and the whole answer against its schema. */
+export function testsOf(document: OpenApi, { responses }: Operation): string[] {
+  const [[status, answer] = ['200', undefined]] = Object.entries(responses)
+  const lines = [
+    `pm.test('the status is ${status}', () => pm.response.to.have.status(${status}))`,
+    "pm.test('the answer names its request', () => pm.response.to.have.header('x-request-id'))",
+  ]
+  const schema = answer?.content['application/json']?.schema
+  if (schema === undefined) return lines
+  const whole = resolved(document, schema)
+  return [
+    ...lines,
+    'const answer = pm.response.json()',
+    ...(whole.properties?.success ? ENVELOPE : []),
+    ...fieldTests(whole.properties?.success ? whole.properties.data : undefined),
+    `const schema = ${JSON.stringify(whole)}`,
+    "pm.test('the answer is of the published schema', () => pm.response.to.have.jsonSchema(schema))",
+  ]
+}
+
+const ENVELOPE = [
+  "pm.test('the answer is an envelope of success', () => {",
+  "  pm.expect(answer).to.have.all.keys('data', 'success', 'message')",
+  '  pm.expect(answer.success).to.equal(true)',
+  "  pm.expect(answer.message).to.equal('OK')",
+  '})',
+]
+
+function fieldTests(data: Schema | undefined): string[] {
+  const required = data?.required ?? []
+  if (required.length === 0) return []
+  const kept = Object.entries(KEPT).filter(([field]) => data?.properties?.[field])
+  return [
+    `pm.test('data has ${required.join(', ')}', () => pm.expect(answer.data).to.include.all.keys(${required.map((field) => `'${field}'`).join(', ')}))`,
+    ...kept.map(
+      ([field, variable]) =>
+        `if (answer.data?.${field} !== undefined) pm.environment.set('${variable}', answer.data.${field})`,
+    ),
+  ]
+}
+
+/** As Postman's validator, which knows JSON Schema up to draft 7, can read it. */
+function resolved(document: OpenApi, schema: Schema): Schema {
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk)
+    if (typeof value !== 'object' || value === null) return value
+    const ref = '$ref' in value ? String(value.$ref).split('/').at(-1) : undefined
+    if (ref !== undefined) return walk(document.components.schemas[ref])
+    const kept = Object.entries(value).filter(
+      ([key, inner]) => !IGNORED.has(key) || (typeof inner === 'object' && !Array.isArray(inner)),
+    )
+    return Object.fromEntries(kept.map(([key, inner]) => [key, walk(inner)]))
+  }
+  return walk(schema) as Schema
+}
+
+/** Annotations, and formats that a sandbox may not know. */
+const IGNORED = new Set(['description', 'examples', 'format'])
