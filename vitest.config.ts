@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -7,6 +8,8 @@ export default defineConfig({
     experimental: { viteModuleRunner: false },
     // Argon2 and real processes take their time on a small machine.
     testTimeout: 30_000,
+    // They wait more than they work.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     hookTimeout: 30_000,
     setupFiles: './test/support/checked-fetch.ts',
     globalSetup: './test/support/global-setup.ts',

@@ -42,7 +42,7 @@ it.each(PAGES)('%s names no setting that there is not', (page) => {
 it.each(PAGES)('%s names no command that there is not', (page) => {
   const known = commands.map(({ name }) => name)
   const named = Array.from(
-    read(page).matchAll(/(?:^|`|\$ |&& |npx )teslim ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/gm),
+    read(page).matchAll(/(?:`|npx |bin\/)teslim(?:\.js)? ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/gm),
     ([, words = '']) => words,
   )
   const unknown = named.filter(
