@@ -4,10 +4,10 @@ import { chmodSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { type Block, commandBlocks, shapeOf } from '../support/doc-blocks.ts'
 import { newDatabase } from '../support/postgres-server.ts'
-import { type ServerProcess, startServer, teslim } from '../support/process.ts'
+import { type ServerProcess, serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -38,7 +38,7 @@ async function makeStage() {
     writeFileSync(join(programs, program), STAND_IN)
     chmodSync(join(programs, program), 0o755)
   }
-  const server = await startServer({ cwd }, afterAll)
+  const server = await serve({ cwd })
   const env: Record<string, string> = {
     PATH: `${programs}:${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
     HOME: cwd,
