@@ -31,9 +31,6 @@ export interface LoginOptions {
 /** While one hashes, others are counted in the store, so that no thread waits for that. */
 const COUNTING_MEANWHILE = 2
 
-/** Answers that are ready in one turn are written one after the other: to wake the reader for each costs more than the writing. */
-const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
   const { config, store, clock, random } = options
   const concurrency = config.hashConcurrency || Math.max(1, availableParallelism() - 1)
@@ -95,7 +92,6 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
         isAwaited: () => !request.socket.destroyed,
       })
       request.customerId = customerId
-      await endOfTurn()
       const Expiration = isoSeconds(expiresAt)
       const echo = typeof callbackData === 'string' ? { callbackData } : {}
       return success({ Token: token, Expiration, token, expiration: Expiration, ...echo })

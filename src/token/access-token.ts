@@ -3,6 +3,7 @@ import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import { signCompact } from './compact-jws.ts'
+import type { Signer } from './signer.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
 import type { UsableKey } from './usable-key.ts'
@@ -29,6 +30,7 @@ export interface Access {
 
 export interface AccessTokenDependencies {
   readonly keys: SigningKeys
+  readonly signer: Signer
   readonly customers: CustomerStore
   readonly clock: Clock
   readonly newId: () => string
@@ -44,7 +46,7 @@ export interface AccessTokens {
 }
 
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
-  const { keys, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
+  const { keys, signer, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
 
   return {
     async issue(customer, region) {
@@ -63,7 +65,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
         iat: issuedAt,
         exp: expiresAt,
       }
-      const token = await signCompact({ alg: key.algorithm, typ: TYPE, kid: key.kid }, claims, key)
+      const token = await signCompact({ alg: key.algorithm, typ: TYPE, kid: key.kid }, claims, key, signer)
       return { token, expiresAt }
     },
 

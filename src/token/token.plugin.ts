@@ -10,6 +10,7 @@ import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Access, type AccessTokens, createAccessTokens } from './access-token.ts'
 import { createKeySealing } from './key-sealing.ts'
+import { createSigner } from './signer.ts'
 import { createSigningKeys } from './signing-keys.ts'
 
 declare module 'fastify' {
@@ -72,8 +73,11 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   if (secret === '') app.log.warn(NO_SECRET)
   else if (wrappings.some((wrapping) => wrapping !== 'secret')) app.log.warn(NOT_REWRAPPED)
 
+  const signer = createSigner()
+  app.addHook('onClose', () => signer.close())
   const accessTokens = createAccessTokens({
     keys,
+    signer,
     customers: store.customers,
     clock,
     newId: () => newId(clock.now(), random),
