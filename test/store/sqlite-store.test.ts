@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, it } from 'vitest'
+import fc from 'fast-check'
+import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { describeStore } from './store-conformance.ts'
+import { customer, delivery, describeStore } from './store-conformance.ts'
 
 const folder = tempFolder()
 const at = (name: string) => loadConfig({ DATABASE_URL: `sqlite:${join(folder, name)}` }).config
@@ -144,4 +146,60 @@ it('reads from a migration which programs still work with what it makes', () => 
   writeFileSync(join(folder, 'kinds', '0001-first.sql'), 'SELECT 1;')
   writeFileSync(join(folder, 'kinds', '0002-second.sql'), '-- Why.\n-- Runs with programs from 0001 on.\nSELECT 1;')
   expect(readMigrations(new URL(`file://${folder}/kinds/`)).map(({ oldest }) => oldest)).toEqual([1, 1])
+})
+
+it('tells of all arrivals, known or looked up, whatever another process stores in between', async () => {
+  const { store } = await openStore(at('arrivals.db'), 0)
+  const { store: another } = await openStore(at('arrivals.db'), 0)
+  onTestFinished(async () => {
+    await store.close()
+    await another.close()
+  })
+  const customers = [customer(), customer(), customer()]
+  for (const each of customers) await store.customers.insert(each)
+  const idOf = (number: number) => customers[number]?.id ?? ''
+  const file = new DatabaseSync(join(folder, 'arrivals.db'), { readOnly: true })
+  onTestFinished(() => file.close())
+  const stored = file.prepare(
+    'SELECT position, c.id FROM delivery d JOIN customer c ON c.number = d.customer WHERE position > ? ORDER BY position',
+  )
+  const act = fc.oneof(
+    fc.record({
+      by: fc.constantFrom('this', 'this', 'this', 'another'),
+      customers: fc.array(fc.nat(2), { maxLength: 3 }),
+    }),
+    fc.record({ repeat: fc.constant(true) }),
+    fc.record({ look: fc.constant(true) }),
+    fc.record({ watch: fc.boolean() }),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { maxLength: 20 }), async (acts) => {
+      let stop: (() => void) | undefined = store.deliveries.watch(() => undefined)
+      let tail = Number(file.prepare('SELECT coalesce(max(position), 0) AS last FROM delivery').get()?.last)
+      const look = async () => {
+        const { position, customerIds } = await store.deliveries.arrivals(tail)
+        const rows = stored.all(tail).filter((row) => Number(row.position) <= position)
+        expect(customerIds.toSorted()).toEqual([...new Set(rows.map(({ id }) => String(id)))].toSorted())
+        tail = position
+      }
+      const idempotency = { key: randomUUID(), notBefore: 0 }
+      for (const step of acts) {
+        if ('look' in step) await look()
+        else if ('repeat' in step)
+          await store.deliveries.deliver({ ...delivery(idOf(0)), payload: Buffer.from('{}'), idempotency })
+        else if ('watch' in step) {
+          stop?.()
+          stop = step.watch ? store.deliveries.watch(() => undefined) : undefined
+        } else {
+          const { deliveries } = step.by === 'this' ? store : another
+          await Promise.all(step.customers.map((number) => deliveries.deliver(delivery(idOf(number)))))
+        }
+      }
+      await look()
+      await look()
+      expect(stored.all(tail)).toEqual([])
+      stop?.()
+    }),
+    { numRuns: 60 },
+  )
 })

@@ -1,4 +1,5 @@
 import type { NewDelivery, Receipt } from '../store.ts'
+import type { Span } from './recent-commits.ts'
 
 /**
  * A batch on its way to the writer worker. Cloning it as objects would cost the request thread a tenth of all it does, so
@@ -18,8 +19,12 @@ export interface DeliveryBatch {
  */
 export type RowOutcome = Receipt | 'key-reused' | { readonly fault: string } | null
 
-/** Null where every delivery was stored under its own receipt. */
-export type BatchOutcome = RowOutcome[] | null
+export interface BatchOutcome {
+  /** Null where every delivery was stored under its own receipt. */
+  readonly outcomes: RowOutcome[] | null
+  /** What was stored; null where positions may be missing in between. */
+  readonly span: Span | null
+}
 
 const SEPARATOR = '\0'
 const SMALLEST_MEMORY = 256 * 1024

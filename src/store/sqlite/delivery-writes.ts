@@ -39,6 +39,9 @@ const DELETE_EXPIRED_KEY = `
 /** Writes batches of deliveries, each in one transaction. Runs in the writer worker. */
 export function deliveryWrites(database: Database) {
   const numbers = new Map<string, number>()
+  /** Of the batch that is being written. */
+  let stored = 0
+  let lastPosition = 0
 
   const numberOf = (customerId: string): number => {
     const known = numbers.get(customerId)
@@ -73,8 +76,12 @@ export function deliveryWrites(database: Database) {
   /** `position` is that of the first delivery of these bytes. */
   const store = (customer: number, delivery: NewDelivery): { position: number; outcome: Receipt | null } => {
     const { receiptId, orderId, status, receivedAt, payload } = delivery
-    const insert = (echoOf: number | null, previous: number | null): number =>
-      database.insert(INSERT_DELIVERY, receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload)
+    const insert = (echoOf: number | null, previous: number | null): number => {
+      stored++
+      const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload] as const
+      lastPosition = database.insert(INSERT_DELIVERY, ...values)
+      return lastPosition
+    }
 
     if (orderId === null) return { position: insert(null, null), outcome: null }
     const digest = hash('sha256', payload, 'buffer').subarray(0, 16)
@@ -113,11 +120,13 @@ export function deliveryWrites(database: Database) {
     deliverBatch(batch: DeliveryBatch): BatchOutcome {
       const deliveries = unpackBatch(batch)
       try {
+        stored = 0
         const outcomes = database.transaction(() => deliveries.map(deliver))
-        return outcomes.every((outcome) => outcome === null) ? null : outcomes
+        const span = { from: lastPosition - stored, to: lastPosition }
+        return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
       } catch (error) {
         if (error instanceof AppError) throw error
-        return deliverApart(deliveries)
+        return { outcomes: deliverApart(deliveries), span: null }
       }
     },
   }

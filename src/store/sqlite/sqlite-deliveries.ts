@@ -8,6 +8,7 @@ import type { Database, Row } from './database.ts'
 import { createPacker, type RowOutcome } from './delivery-batch.ts'
 import { receiptFromRow } from './delivery-sql.ts'
 import type { Reader } from './reader.ts'
+import { createRecentCommits } from './recent-commits.ts'
 import type { Writer } from './writer.ts'
 
 const COLUMNS = `
@@ -42,6 +43,7 @@ export function sqliteDeliveries(
 ): SqliteDeliveries {
   const pack = createPacker(2)
   const watchers = new Set<() => void>()
+  const recent = createRecentCommits()
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     mostUnderWay: 2,
@@ -49,7 +51,9 @@ export function sqliteDeliveries(
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
     async commit(deliveries) {
-      const outcomes = await writer.run('deliverBatch', [pack(deliveries)])
+      const { outcomes, span } = await writer.run('deliverBatch', [pack(deliveries)])
+      if (watchers.size > 0) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
+      else recent.seen(undefined)
       for (const onCommit of watchers) onCommit()
       return deliveries.map((delivery, index) => outcomeOf(delivery, outcomes?.[index] ?? null))
     },
@@ -77,12 +81,13 @@ export function sqliteDeliveries(
       return () => void watchers.delete(onCommit)
     },
     async arrivals(afterPosition) {
+      const known = recent.since(afterPosition)
+      if (known !== undefined) return known
       const rows = database.all(ARRIVALS, afterPosition)
-      return {
-        position: (rows.at(-1)?.position as number | undefined) ?? afterPosition,
-        customerIds: [...new Set(rows.map((row) => row.customer_id as string))],
-        more: rows.length === MOST_ARRIVALS,
-      }
+      const position = (rows.at(-1)?.position as number | undefined) ?? afterPosition
+      const more = rows.length === MOST_ARRIVALS
+      recent.seen(more ? undefined : position)
+      return { position, customerIds: [...new Set(rows.map((row) => row.customer_id as string))], more }
     },
     drained: () => batcher.drained(),
   }
