@@ -42,14 +42,22 @@ export async function benchFeed(load: Load, { folder, rounds, seconds, connectio
 
     const alone: number[] = []
     const beside: number[] = []
-    for (let round = 0; round < rounds; round++) {
-      await syncDisk()
-      alone.push((await load.run(teslim.url, apiKey, connections, seconds)).perSecond)
-      const followers = await openIdle()
-      await syncDisk()
-      beside.push((await load.run(teslim.url, apiKey, connections, seconds)).perSecond)
-      for (const end of followers) end()
+    const deliver = async (): Promise<number> => {
       await wait(1000)
+      await syncDisk()
+      return (await load.run(teslim.url, apiKey, connections, seconds)).perSecond
+    }
+    const deliverBeside = async (): Promise<number> => {
+      const followers = await openIdle()
+      const perSecond = await deliver()
+      for (const end of followers) end()
+      return perSecond
+    }
+    for (let round = 0; round < rounds; round++) {
+      // In turn, so that neither always comes second.
+      if (round % 2 === 0) alone.push(await deliver())
+      beside.push(await deliverBeside())
+      if (round % 2 === 1) alone.push(await deliver())
     }
 
     console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
