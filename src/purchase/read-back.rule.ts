@@ -52,7 +52,7 @@ export interface OrderDetail {
 }
 
 /** Orders that one request with a filter looks at: some 3 ms of work. */
-const MOST_LOOKED_AT = 1000
+const MOST_LOOKED_AT = 500
 /** Payloads that one request reads to look for a product, on the request thread. */
 const MOST_READ = 250
 const MOST_READ_BYTES = 256 * 1024

@@ -172,6 +172,37 @@ it('whoever follows the positions misses nothing and sees nothing twice, with a 
   }
 })
 
+it('who watches is told of every commit, by notice or not, and again when the connection was lost', async () => {
+  const databaseUrl = await freshDatabase()
+  const [here, there] = [await open(databaseUrl), await open(databaseUrl)]
+  const one = customer()
+  await here.customers.insert(one)
+  let tail = 0
+  let waiting = Promise.withResolvers<void>()
+  const look = async (): Promise<void> => {
+    const { position } = await here.deliveries.arrivals(tail)
+    if (position > tail) waiting.resolve()
+    tail = position
+  }
+  const stop = here.deliveries.watch(() => void look().catch(() => undefined))
+  const deliverAndWait = async (): Promise<void> => {
+    waiting = Promise.withResolvers()
+    await there.deliveries.deliver(delivery(one.id))
+    await waiting.promise
+  }
+  const listeners = `FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%7425, -%' AND pid <> pg_backend_pid()`
+  for (let number = 0; number < 20; number++) await deliverAndWait()
+  for (let number = 0; number < 2; number++) {
+    await expect.poll(() => runSql(databaseUrl, `SELECT 1 ${listeners}`), { timeout: 10_000 }).toHaveLength(1)
+    await runSql(databaseUrl, `SELECT pg_terminate_backend(pid) ${listeners}`)
+    await deliverAndWait()
+  }
+  await expect.poll(() => runSql(databaseUrl, `SELECT 1 ${listeners}`), { timeout: 10_000 }).toHaveLength(1)
+  await deliverAndWait()
+  stop()
+  await expect.poll(() => runSql(databaseUrl, `SELECT 1 ${listeners}`)).toHaveLength(0)
+})
+
 it.each([
   ['postgres://x@127.0.0.1:1/none', 'cannot be reached'],
   ['postgres://x@127.0.0.1:1,127.0.0.1:2/none', 'cannot be reached'],

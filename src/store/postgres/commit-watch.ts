@@ -1,9 +1,12 @@
-import type { Database } from './database.ts'
+import type { Database, Listening } from './database.ts'
 
-/** `deliver_1` notifies only where somebody holds this lock, as each notice costs a commit some time. */
-const LISTEN = `
-  LISTEN teslim_delivery;
-  SELECT pg_advisory_lock_shared(7425, -'last_position'::regclass::oid::integer)`
+/** `deliver_1` notifies only where somebody holds this lock; who asks for it waits for the commit that is under way. */
+const LOCK = `7425, -'last_position'::regclass::oid::integer`
+const WANT_NOTICES = `SELECT pg_advisory_lock_shared(${LOCK})`
+const WANT_NONE = `SELECT pg_advisory_unlock_shared(${LOCK})`
+const LISTEN = `LISTEN teslim_delivery; ${WANT_NOTICES}`
+/** After a notice, as each costs a commit some time: what is committed meanwhile is looked at together. */
+const REST_MILLISECONDS = 10
 /** Where notices do not reach us: behind a pooler, or until a lost connection is back. */
 const LOOK_EVERY_MILLISECONDS = 200
 const LISTEN_AGAIN_AFTER_LOOKS = 10
@@ -17,7 +20,8 @@ export interface CommitWatch {
 export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitWatch {
   const watchers = new Set<() => void>()
   let started = false
-  let leave: (() => void) | undefined
+  let listening: Listening | undefined
+  let resting: NodeJS.Timeout | undefined
   let timer: NodeJS.Timeout | undefined
 
   const tellAll = (): void => {
@@ -28,12 +32,36 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
     started = false
     clearInterval(timer)
     timer = undefined
-    leave?.()
-    leave = undefined
+    clearTimeout(resting)
+    resting = undefined
+    listening?.leave()
+    listening = undefined
+  }
+
+  const takeNotice = (): void => {
+    if (listening === undefined || resting !== undefined) return
+    const { run, leave } = listening
+    const isOver = (): boolean => listening?.run !== run
+    const giveUp = (): void => {
+      if (isOver()) return
+      leave()
+      lookMeanwhile()
+    }
+    tellAll()
+    run(WANT_NONE).catch(giveUp)
+    resting = setTimeout(async () => {
+      await run(WANT_NOTICES).catch(giveUp)
+      if (isOver()) return
+      resting = undefined
+      // For what was committed while we wanted none.
+      tellAll()
+    }, REST_MILLISECONDS)
   }
 
   const lookMeanwhile = (): void => {
-    leave = undefined
+    clearTimeout(resting)
+    resting = undefined
+    listening = undefined
     let looks = 0
     if (started) {
       timer ??= setInterval(() => {
@@ -45,12 +73,12 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
 
   const start = async (): Promise<void> => {
     try {
-      const end = await listen(LISTEN, tellAll, lookMeanwhile)
+      const opened = await listen(LISTEN, takeNotice, lookMeanwhile)
       if (!started) {
-        end()
+        opened.leave()
         return
       }
-      leave = end
+      listening = opened
       clearInterval(timer)
       timer = undefined
       // For what was committed while nobody listened.

@@ -19,9 +19,15 @@ export interface Database {
    */
   ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
-  /** `sql` begins it, on a connection of its own; what this resolves to ends it. Rejects behind a pooler. */
-  listen(sql: string, onNotice: () => void, onLost: () => void): Promise<() => void>
+  /** `sql` begins it, on a connection of its own. Rejects behind a pooler. */
+  listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
   close(): Promise<void>
+}
+
+export interface Listening {
+  /** On that connection. */
+  run(sql: string): Promise<void>
+  leave(): void
 }
 
 export interface DatabaseOptions {
@@ -169,7 +175,7 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
         leave()
         throw unavailable(error)
       }
-      return leave
+      return { leave, run: async (sql) => void (await client.query(sql)) }
     },
     async close() {
       closed = true
