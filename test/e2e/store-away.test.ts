@@ -1,0 +1,46 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
+
+it('while the database is away everybody is told to come back, and afterwards all is as it was', async () => {
+  const server = await startPostgres()
+  const service = await testApp({ DATABASE_URL: server.url })
+  onTestFinished(() => server.remove())
+  const { app, store, customers, clock } = service
+  const { id, email } = await addCustomer(service, { authority: ['*'] })
+  const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(id, '', undefined)
+  const logIn = () => service.login({ Email: email, Password: PASSWORD })
+  const deliver = () =>
+    app.inject({
+      method: 'POST',
+      url: '/Purchase/update',
+      headers: { apikey: key },
+      payload: '{"OrderID":"1","Status":1}',
+    })
+  const token = (await logIn()).json().data.Token
+  const read = () => app.inject({ url: '/Purchase/list', headers: { authorization: `Bearer ${token}` } })
+  const all = [logIn, deliver, read]
+  expect(await Promise.all(all.map(async (ask) => (await ask()).statusCode))).toEqual([200, 200, 200])
+
+  await server.kill()
+  for (const ask of all) {
+    const answer = await ask()
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, expect.any(String)])
+    expect(answer.json()).toEqual({
+      data: null,
+      success: false,
+      message: expect.not.stringMatching(/postgres|ECONN|127\.0\.0\.1/i),
+      errorCode: 'STORE_UNAVAILABLE',
+      requestId: expect.any(String),
+    })
+  }
+  expect((await app.inject('/readyz')).statusCode).toBe(503)
+  expect((await app.inject('/livez')).statusCode).toBe(200)
+
+  await server.start()
+  await expect.poll(async () => (await logIn()).statusCode, { timeout: 10_000 }).toBe(200)
+  expect((await deliver()).json().data).toMatchObject({ Duplicate: true })
+  expect((await read()).json().data.Orders).toHaveLength(1)
+})
