@@ -31,7 +31,7 @@ async function walkEveryWay(reads: ReturnType<typeof sqliteReads> | ReturnType<t
   }
   await reads.history(place.customerId, place.orderId, { most: 101 })
   await reads.history(place.customerId, place.orderId, { from: 90_000, most: 101 })
-  await reads.payloads([1, 50_000, 99_999])
+  await reads.payloads(Array.from({ length: 250 }, (_, number) => 1 + number * 400))
 }
 
 type Values = (string | number | bigint | Uint8Array | null)[]

@@ -75,7 +75,10 @@ const AFTER_END = `
     (SELECT position FROM delivery WHERE position > $1::bigint ORDER BY position LIMIT 1 OFFSET $2),
     (SELECT max(position) FROM delivery)) AS position`
 
-const PAYLOADS = 'SELECT position, payload FROM delivery WHERE position = ANY ($1::bigint[])'
+const PAYLOADS = `
+  SELECT w.position, d.payload
+    FROM unnest($1::bigint[]) w (position)
+    JOIN LATERAL (SELECT payload FROM delivery WHERE position = w.position LIMIT 1) d ON true`
 
 const NUMBER = 'SELECT number FROM customer WHERE id = $1'
 
