@@ -37,10 +37,14 @@ const ORDERS = `
 /** The last order to be looked at, and one more if there is one. */
 const ORDERS_END = `
   SELECT s.customer, s.order_id, (SELECT id FROM customer WHERE number = s.customer) AS customer_id
-    FROM order_state s
-   WHERE (s.customer, s.order_id) > ($1::bigint, $2::text) AND (s.customer, s.order_id) <= ($3::bigint, $4::text)
-   ORDER BY s.customer, s.order_id
-   LIMIT 2 OFFSET $5`
+    FROM (
+      SELECT customer, order_id
+        FROM order_state
+       WHERE (customer, order_id) > ($1::bigint, $2::text) AND (customer, order_id) <= ($3::bigint, $4::text)
+       ORDER BY customer, order_id
+       LIMIT 2 OFFSET $5
+    ) s
+   ORDER BY s.customer, s.order_id`
 
 /** One order id of many customers: these are the two statements above, walking through the customers. */
 const NAMED_ORDERS = `
