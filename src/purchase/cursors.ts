@@ -19,6 +19,8 @@ export type Purpose = readonly (string | number | null | undefined)[]
 
 const KEY_NAME = 'cursor-key'
 const KEY_BYTES = 32
+/** Without it one in 64 would begin with a dash, which a command line takes for an option. */
+const FIRST = 'c'
 
 export function createCursors(secrets: SecretStore, random: Random): Cursors {
   let loading: Promise<Sealer> | undefined
@@ -36,10 +38,12 @@ export function createCursors(secrets: SecretStore, random: Random): Cursors {
 
   return {
     async seal(purpose, place) {
-      return (await sealer()).seal(JSON.stringify(purpose), JSON.stringify(place))
+      return FIRST + (await sealer()).seal(JSON.stringify(purpose), JSON.stringify(place))
     },
     async open<Place>(purpose: Purpose, cursor: string) {
-      const place = (await sealer()).open(JSON.stringify(purpose), cursor)
+      const place = cursor.startsWith(FIRST)
+        ? (await sealer()).open(JSON.stringify(purpose), cursor.slice(FIRST.length))
+        : undefined
       if (place === undefined) throw new AppError(purchaseErrors.cursorInvalid)
       return JSON.parse(place) as Place
     },

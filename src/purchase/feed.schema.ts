@@ -4,7 +4,7 @@ import { DeliverySchema } from './read-back.schema.ts'
 export const DEFAULT_FEED_LIMIT = 100
 export const LONGEST_WAIT_SECONDS = 60
 
-const CURSOR = 'Y3Vyc29yLW9mLWEtZGVsaXZlcnk'
+const CURSOR = 'cY3Vyc29yLW9mLWEtZGVsaXZlcnk'
 
 export const FeedQuerySchema = Type.Object(
   {

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { systemRandom } from '#src/lib/random.ts'
+import { createCursors } from '#src/purchase/cursors.ts'
+
+it('a cursor can stand on a command line, whatever it is of', async () => {
+  const key = Buffer.from(systemRandom(32))
+  const cursors = createCursors({ findOrInsert: async () => key }, systemRandom)
+  for (let place = 0; place < 500; place++) {
+    const cursor = await cursors.seal(['feed'], place)
+    expect(cursor).toMatch(/^[A-Za-z0-9]/)
+    expect(await cursors.open(['feed'], cursor)).toBe(place)
+    await expect(cursors.open(['feed'], cursor.slice(1))).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
+  }
+})
