@@ -150,7 +150,9 @@ describe.each(pages)('the commands in $page', ({ page, blocks }) => {
       expect(status, where).toBe(0)
       Object.assign(known, learn(printed))
       if (block.output !== undefined) {
-        expect(shapeOf(JSON.parse(printed)), where).toEqual(shapeOf(JSON.parse(block.output)))
+        const [real, shown] = [JSON.parse(printed), JSON.parse(block.output)]
+        expect(shapeOf(real), where).toEqual(shapeOf(shown))
+        expect([real.message, real.errors], where).toEqual([shown.message, shown.errors])
       } else if (block.text.includes('curl')) expect(JSON.parse(printed), where).toMatchObject({ success: true })
     }
   }, 120_000)

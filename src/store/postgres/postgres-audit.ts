@@ -1,5 +1,6 @@
-import type { AuditEvent, AuditStore } from '../store.ts'
-import type { Database, Row } from './database.ts'
+import { auditEventFromRow } from '../audit-row.ts'
+import type { AuditStore } from '../store.ts'
+import type { Database } from './database.ts'
 
 const APPEND = `
   INSERT INTO audit_event (at, actor, action, customer_id, address, request_id, details)
@@ -31,18 +32,8 @@ export function postgresAudit({ query }: Database): AuditStore {
     },
     async list({ customerId = null, action = '', from = 0, to = Number.MAX_SAFE_INTEGER, limit }) {
       const { rows } = await query(LIST, customerId, action, from, to, limit)
-      return rows.map(fromRow).reverse()
+      return rows.map(auditEventFromRow).reverse()
     },
     deleteBefore: async (before, limit) => (await query(DELETE_BEFORE, before, limit)).count,
   }
 }
-
-const fromRow = (row: Row): AuditEvent => ({
-  at: row.at as number,
-  actor: row.actor as string,
-  action: row.action as string,
-  customerId: row.customer_id as string | null,
-  address: row.address as string | null,
-  requestId: row.request_id as string | null,
-  details: JSON.parse(row.details as string),
-})

@@ -1,5 +1,6 @@
-import type { AuditEvent, AuditStore } from '../store.ts'
-import type { Database, Row } from './database.ts'
+import { auditEventFromRow } from '../audit-row.ts'
+import type { AuditStore } from '../store.ts'
+import type { Database } from './database.ts'
 import type { Writer } from './writer.ts'
 
 const LIST = `
@@ -11,17 +12,7 @@ export function sqliteAudit(database: Database, writer: Writer): AuditStore {
   return {
     append: (events) => writer.run('appendAudit', [events]),
     list: async ({ customerId = null, action = '', from = 0, to = Number.MAX_SAFE_INTEGER, limit }) =>
-      database.all(LIST, customerId, action, from, to, limit).map(fromRow).reverse(),
+      database.all(LIST, customerId, action, from, to, limit).map(auditEventFromRow).reverse(),
     deleteBefore: (before, limit) => writer.run('deleteAuditBefore', [before, limit]),
   }
 }
-
-const fromRow = (row: Row): AuditEvent => ({
-  at: row.at as number,
-  actor: row.actor as string,
-  action: row.action as string,
-  customerId: row.customer_id as string | null,
-  address: row.address as string | null,
-  requestId: row.request_id as string | null,
-  details: JSON.parse(row.details as string),
-})
