@@ -42,6 +42,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { config, store, clock, random, logger, writeInfo, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
   const app = Fastify(serverOptions(config, logger, certificate))
+  app.log = logger
   app.server.maxConnections = config.maxConnections
 
   installTls(app, config, clock, certificate)

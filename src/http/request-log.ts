@@ -21,9 +21,11 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
   app.addHook('onRequest', (request, reply, done) => {
     // Read now: a connection that was cut off has no address any more.
     const address = clientAddress(request)
+    const start = clock.monotonic()
     // "close" comes after the answer, and also when the client went away and there is none.
     reply.raw.on('close', () => {
-      writeInfo(requestLine(request, reply, address, isoMilliseconds(clock.now())))
+      const milliseconds = clock.monotonic() - start
+      writeInfo(requestLine(request, reply, { address, milliseconds, time: isoMilliseconds(clock.now()) }))
       noteAnswered(request.raw)
     })
     done()
@@ -31,10 +33,14 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
 }
 
 /** Put together by hand: every delivery pays for it. Only the request id and the reason can need escaping. */
-function requestLine(request: FastifyRequest, reply: FastifyReply, address: string, time: string): string {
+function requestLine(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { address, milliseconds, time }: { address: string; milliseconds: number; time: string },
+): string {
   const { method, customerId, errorCode, refusal } = request
   const route = request.routeOptions.url ?? null
-  const duration = Math.round(reply.elapsedTime * 100) / 100
+  const duration = Math.round(milliseconds * 100) / 100
   const aborted = reply.raw.writableEnded ? '' : ',"aborted":true'
   const reason = refusal === null ? '' : `,"reason":${JSON.stringify(refusal)}`
   return `{"level":30,"time":"${time}","requestId":${JSON.stringify(request.id)},"method":"${method}","route":${quoted(route)},"status":${reply.statusCode},"durationMs":${duration},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${address}","msg":"request"}\n`

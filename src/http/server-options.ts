@@ -20,10 +20,10 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
     requireHostHeader: false,
   }
   const options = {
-    loggerInstance: logger,
-    // One line a request is written by request-log.ts, so no logger has to be made for each.
+    // One line a request is written by request-log.ts, so no logger has to be made for each. With a `loggerInstance` Fastify
+    // would listen for the end of every answer all the same.
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (parent: FastifyBaseLogger) => parent,
+    childLoggerFactory: () => logger,
     requestIdHeader: false,
     genReqId: requestId,
     trustProxy: config.trustProxy === 'off' ? false : config.trustProxy,

@@ -12,7 +12,7 @@ import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import { DEEPEST } from '#src/lib/json-scan.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { DeliveryStore } from '#src/store/store.ts'
+import type { DeliveryStore, Receipt } from '#src/store/store.ts'
 import { createDeliveryReader } from './delivery-body.ts'
 import { purchaseErrors } from './purchase.errors.ts'
 import { createDeliver, type IncomingDelivery } from './purchase.rule.ts'
@@ -113,18 +113,20 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
         done(error as Error)
       }
     },
-    handler: async (request) => {
-      const { supplier, delivery } = request
+    handler: ({ supplier, delivery }) => {
       if (supplier === null || delivery === null) throw new Error('a hook of this route has not run')
-      const { receiptId, status, orderId, duplicate, receivedAt } = await deliver(supplier, delivery)
-      const receipt = {
-        ReceiptID: receiptId,
-        Status: status,
-        Duplicate: duplicate,
-        ReceivedAt: isoMilliseconds(receivedAt),
-      }
-      return success(orderId === null ? receipt : { ...receipt, OrderID: orderId })
+      return deliver(supplier, delivery).then(answerOf)
     },
+  })
+}
+
+function answerOf({ receiptId, status, orderId, duplicate, receivedAt }: Receipt) {
+  return success({
+    ReceiptID: receiptId,
+    Status: status,
+    ...(orderId !== null && { OrderID: orderId }),
+    Duplicate: duplicate,
+    ReceivedAt: isoMilliseconds(receivedAt),
   })
 }
 

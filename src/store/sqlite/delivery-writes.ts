@@ -36,6 +36,9 @@ const INSERT_KEY = `
 const DELETE_EXPIRED_KEY = `
   DELETE FROM idempotency WHERE number = (SELECT min(number) FROM idempotency) AND kept_at < $1`
 
+/** Half of a SHA-256. Asked for as bytes, Node would allocate memory for it outside the heap, at twice the price. */
+const digestOf = (payload: Uint8Array): Buffer => Buffer.from(hash('sha256', payload, 'hex').slice(0, 32), 'hex')
+
 /** Writes batches of deliveries, each in one transaction. Runs in the writer worker. */
 export function deliveryWrites(database: Database) {
   const numbers = new Map<string, number>()
@@ -84,7 +87,7 @@ export function deliveryWrites(database: Database) {
     }
 
     if (orderId === null) return { position: insert(null, null), outcome: null }
-    const digest = hash('sha256', payload, 'buffer').subarray(0, 16)
+    const digest = digestOf(payload)
     const state = database.get(FIND_STATE, digest, customer, orderId)
     if (state === undefined) {
       const position = insert(null, null)
