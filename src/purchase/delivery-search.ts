@@ -76,10 +76,14 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
     }
   }
 
-  async function* withPayloads(found: readonly DeliverySummary[]): AsyncGenerator<FoundDelivery> {
+  async function* withPayloads(
+    found: readonly DeliverySummary[],
+    product: string | undefined,
+  ): AsyncGenerator<FoundDelivery> {
     for (let rest = found; rest.length > 0; ) {
       const some = withinBytes(rest, BYTES_AT_ONCE)
-      const payloads = await deliveries.payloads(some.map(({ position }) => position))
+      const positions = some.map(({ position }) => position)
+      const payloads = await deliveries.payloads(positions, product)
       for (const delivery of some) yield { delivery, payload: payloads.get(delivery.position) }
       rest = rest.slice(some.length)
     }
@@ -110,7 +114,7 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
         for (const delivery of fitting) yield { delivery, payload: undefined }
         continue
       }
-      for await (const found of withPayloads(fitting)) {
+      for await (const found of withPayloads(fitting, product)) {
         if (product === undefined || (found.payload && productsOf(found.payload).includes(product))) yield found
       }
     }

@@ -54,7 +54,7 @@ export interface OrderDetail {
 /** Orders that one request with a filter looks at: some 3 ms of work at a database. */
 const MOST_LOOKED_AT = 250
 /** Payloads that one request reads to look for a product, on the request thread. */
-const MOST_READ = 250
+const MOST_READ = 125
 const MOST_READ_BYTES = 256 * 1024
 /** Payloads in one answer. */
 const MOST_SENT_BYTES = 4 * 1024 * 1024
@@ -65,7 +65,8 @@ export function createReadBack({ deliveries, customers, cursors, productsOf }: R
   /** From the store's page as much as was read, if one of the products in it is the one looked for. */
   const withProduct = async (product: string, limit: number, page: { orders: Order[]; next: OrderPlace | null }) => {
     const read = withinBytes(page.orders, MOST_READ_BYTES)
-    const payloads = await deliveries.payloads(read.map(({ position }) => position))
+    const positions = read.map(({ position }) => position)
+    const payloads = await deliveries.payloads(positions, product)
     const orders: Order[] = []
     for (const [index, order] of read.entries()) {
       const payload = payloads.get(order.position)

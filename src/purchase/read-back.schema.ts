@@ -6,7 +6,7 @@ const CURSOR = 'cY3Vyc29yLW9mLWFuLWFuc3dlcg'
 
 const limit = (fallback: number) =>
   Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 500, default: fallback, description: 'Most entries in one answer' }),
+    Type.Integer({ minimum: 1, maximum: 100, default: fallback, description: 'Most entries in one answer' }),
   )
 const customer = Type.Optional(
   Type.String({

@@ -106,8 +106,11 @@ export interface DeliveryStore {
   after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
   /** Of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 if there is none. */
   positionAt(time: number): Promise<number>
-  /** By position. Those that are no longer there are left out. */
-  payloads(positions: readonly number[]): Promise<Map<number, Uint8Array>>
+  /**
+   * By position. Those that are no longer there are left out, and so are those that cannot hold a text that is looked for: it
+   * does not stand in them, nor does a backslash, without which JSON can spell it in no other way.
+   */
+  payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array>>
   /**
    * Calls back soon after deliveries were committed, by whatever process, and perhaps when there were none. The
    * function that it returns ends it.

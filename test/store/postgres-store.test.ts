@@ -7,6 +7,7 @@ import { afterAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
+import { openDatabase } from '#src/store/postgres/database.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -213,6 +214,18 @@ it.each([
     code: 'STORE_CANNOT_OPEN',
     message: expect.stringContaining(why),
   })
+})
+
+it('a statement that a migration made useless is prepared anew', async () => {
+  const databaseUrl = await freshDatabase()
+  await runSql(databaseUrl, 'CREATE TABLE changing (number bigint); INSERT INTO changing VALUES (1)')
+  const { query, close } = await openDatabase({ url: databaseUrl, connections: 3, timeoutSeconds: 5 })
+  afterAll(close)
+  const ask = async () => (await query('SELECT number FROM changing WHERE number::text = $1', '1')).rows
+  expect(await ask()).toEqual([{ number: 1 }])
+  await runSql(databaseUrl, 'ALTER TABLE changing ALTER number TYPE text')
+  await expect(ask()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(await ask()).toEqual([{ number: '1' }])
 })
 
 it('refuses a database that would confirm what it can lose', async () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase as openPostgres, type Query } from '#src/store/postgres/database.ts'
@@ -18,7 +19,8 @@ const place: OrderPlace = { customerId: customerId ?? '', orderId: 'order-20000'
 
 /** Every way of walking, as the rules use them. */
 async function walkEveryWay(reads: ReturnType<typeof sqliteReads> | ReturnType<typeof postgresReads>): Promise<void> {
-  const filters: Filter[] = [{}, { status: 1 }, { from: 1, to: 2 }]
+  // Of the status 9 statistics say that there is none.
+  const filters: Filter[] = [{}, { status: 1 }, { status: 9 }, { from: 1, to: 2 }]
   for (const filter of filters) {
     for (const whose of [{}, { customerId }]) {
       for (const after of [null, place]) {
@@ -32,6 +34,7 @@ async function walkEveryWay(reads: ReturnType<typeof sqliteReads> | ReturnType<t
   await reads.history(place.customerId, place.orderId, { most: 101 })
   await reads.history(place.customerId, place.orderId, { from: 90_000, most: 101 })
   await reads.payloads(Array.from({ length: 250 }, (_, number) => 1 + number * 400))
+  await reads.payloads([1], 'text')
 }
 
 type Values = (string | number | bigint | Uint8Array | null)[]
@@ -98,23 +101,49 @@ interface PlanNode {
 
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
+const literal = (value: unknown): string => {
+  if (value === null) return 'NULL'
+  if (Array.isArray(value)) return `ARRAY[${value.map(literal).join(', ')}]`
+  if (Buffer.isBuffer(value)) return `'\\x${value.toString('hex')}'`
+  return typeof value === 'string' ? pg.escapeLiteral(value) : String(value)
+}
+
 it('PostgreSQL finds everything by an index, and touches no more rows than it may look at', async () => {
   const databaseUrl = await newDatabase(inject('postgresUrl'))
   await prepare(databaseUrl)
   const receipt = "lpad(to_hex(n), 32, '0')::uuid"
   const payload = "decode(repeat('00', 300), 'hex')"
   await runSql(databaseUrl, FILL('generate_series(1, 100001) n', receipt, payload, "'\\x00'::bytea"))
+  // Tempting in a table of millions, and so that this one need not be as large.
+  for (const setting of ['parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size'])
+    await runSql(
+      databaseUrl,
+      `ALTER ROLE CURRENT_USER IN DATABASE ${new URL(databaseUrl).pathname.slice(1)} SET ${setting} = 0`,
+    )
   const { query, close } = await openPostgres({ url: databaseUrl, connections: 2, timeoutSeconds: 30 })
   afterAll(close)
+  const psql = new pg.Client(databaseUrl)
+  await psql.connect()
+  afterAll(() => psql.end())
+  const explain = async (sql: string): Promise<PlanNode[]> => {
+    const { rows } = await psql.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`)
+    return rows.flatMap((row) => row['QUERY PLAN'] as { Plan: PlanNode }[]).flatMap(({ Plan }) => nodesOf(Plan))
+  }
+  const prepared = new Map<string, string>()
   for (const statistics of [false, true]) {
     if (statistics) await runSql(databaseUrl, 'ANALYZE')
+    // From the sixth time on the server may decide for a plan that does without the values.
     const explained: Query = async (sql, ...values) => {
-      const { rows } = await query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, ...values)
-      const [plan] = rows.flatMap((row) => row['QUERY PLAN'] as { Plan: PlanNode }[])
-      for (const node of plan ? nodesOf(plan.Plan) : []) {
+      const name = prepared.get(sql) ?? `statement_${prepared.size}`
+      if (!prepared.has(sql)) await psql.query(`PREPARE ${name} AS ${sql}`)
+      prepared.set(sql, name)
+      const execute = `EXECUTE ${name} (${values.map(literal).join(', ')})`
+      for (let times = 1; times <= 5; times++) await psql.query(execute)
+      for (const node of await explain(execute)) {
         if (!['delivery', 'order_state'].includes(node['Relation Name'] ?? '')) continue
         expect([sql, node['Node Type']]).toEqual([sql, expect.stringMatching(/^(Index|Bitmap Heap)/)])
-        const touched = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+        // These are averages of the loops, cut to two places.
+        const touched = Math.round((node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])
         expect([sql, touched <= bounds.look + 1]).toEqual([sql, true])
       }
       return query(sql, ...values)

@@ -191,6 +191,26 @@ export function describeReading(name: string, open: () => Promise<Store>): void 
       }
       expect(await store.deliveries.payloads([])).toEqual(new Map())
     })
+
+    promise('are left out where they cannot hold a text', async (store, one) => {
+      const texts = [
+        '{"sku":"Aş-1"}',
+        '{"sku":"\\u0041ş-1"}',
+        '{"sku":"A%-1"}',
+        '{"sku":"aş-1"}',
+        '{"sku":"A\\/"}',
+        'Aş-1',
+      ]
+      const sent = texts.map((text) => delivery(one.id, { payload: Buffer.from(text) }))
+      await deliver(store, sent)
+      const found = await Promise.all(sent.map(({ receiptId }) => store.deliveries.findByReceipt(receiptId)))
+      const payloads = await store.deliveries.payloads(
+        found.map((each) => each?.position ?? 0),
+        'Aş-1',
+      )
+      const held = new Set(Array.from(payloads.values(), (payload) => Buffer.from(payload).toString()))
+      expect(held).toEqual(new Set([texts[0], texts[1], texts[4], texts[5]]))
+    })
   })
 
   describe(`${name}: secrets`, () => {

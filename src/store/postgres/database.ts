@@ -1,9 +1,11 @@
 import pg, { type Pool, type PoolClient, type PoolConfig, type QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
+import { cannotOpen, isLost, isUnavailable, unavailable } from './failures.ts'
 import { createLine, type Line } from './line.ts'
 import type { Parameters, Statement } from './message.ts'
 import { createServerList, serversOf } from './server-list.ts'
+import { nameOf } from './statement-names.ts'
 
 export type Row = Record<string, unknown>
 type Values = readonly unknown[]
@@ -39,6 +41,13 @@ export interface DatabaseOptions {
 
 /** Of those with the server itself at the other end: behind a pooler, each query may reach another one. */
 const direct = new WeakSet<PoolClient>()
+
+/**
+ * The server takes a text apart once for each connection, which is a half of what it does for the usual query. Not so behind a
+ * pooler, and not what has no parameters, which may be several statements.
+ */
+const preparation = (client: PoolClient, sql: string) =>
+  direct.has(client) && sql.includes('$1') ? { name: nameOf(sql) } : {}
 
 /** How often a server that is away is looked for. Until it is found nobody waits for it. */
 const LOOK_EVERY_MILLISECONDS = 200
@@ -110,7 +119,7 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
     const client = await connect(pool)
     let broken = false
     const query: Query = (sql, ...values) =>
-      answerOf(client.query(sql, [...values]), () => {
+      answerOf(client.query({ ...preparation(client, sql), text: sql, values: [...values] }), () => {
         broken = true
       })
     try {
@@ -206,17 +215,6 @@ async function answerOf(sent: Promise<QueryResult>, onLost: () => void): ReturnT
   }
 }
 
-const unavailable = (cause: unknown): AppError =>
-  cause instanceof AppError
-    ? cause
-    : new AppError(storeErrors.unavailable, { reason: (cause as Error).message || String(cause), cause })
-
-function cannotOpen(cause: unknown): AppError {
-  const { message, errors = [] } = cause as AggregateError
-  const why = message || errors.map((error: Error) => error.message).join('; ')
-  return new AppError(storeErrors.cannotOpen, { message: `The database cannot be reached: ${why}.`, cause })
-}
-
 /** A standby takes no writes, and with synchronous_commit off an answer of 200 would mean nothing. */
 async function refuseUnfit(client: PoolClient): Promise<void> {
   const { rows } = await client.query(
@@ -232,18 +230,6 @@ async function refuseUnfit(client: PoolClient): Promise<void> {
     })
   }
 }
-
-/** Not an answer of the server, or its last one on this connection: shut down, made a standby, or forgot a statement. */
-const isLost = (error: unknown): boolean => {
-  const code = sqlState(error)
-  return code === undefined || /^(?:08|57P|25006|26000)/.test(code)
-}
-
-/** Not now: resources, an operator, a timeout, a lock, the disk. */
-const isUnavailable = (error: unknown): boolean =>
-  isLost(error) || /^(?:53|57|58|55P03|40001|40P01)/.test(sqlState(error) ?? '')
-
-const sqlState = (error: unknown): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined)
 
 const BIGINT = 20
 const SMALLER_THAN_NUMBERS_END = (text: string): number => Number(text)

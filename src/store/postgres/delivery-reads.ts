@@ -4,7 +4,7 @@ import { receiptFromRow, summaryFromRow } from './delivery-sql.ts'
 
 /** A look-up for each row, whatever the planner may think of how many there are. */
 const BY_POSITION = (position: string): string => `
-  JOIN LATERAL (
+  LATERAL (
     SELECT position, previous, customer, order_id, receipt, status, received_at, echo_of, octet_length(payload) AS payload_bytes
       FROM delivery WHERE position = ${position} LIMIT 1
   ) d ON true`
@@ -12,56 +12,44 @@ const BY_POSITION = (position: string): string => `
 const HISTORY = `
   WITH RECURSIVE chain AS (
     SELECT 1::bigint AS place, d.*
-      FROM order_state s ${BY_POSITION('coalesce($1::bigint, s.latest_position)')}
+      FROM order_state s JOIN ${BY_POSITION('coalesce($1::bigint, s.latest_position)')}
      WHERE s.customer = (SELECT number FROM customer WHERE id = $2) AND s.order_id = $3
        AND d.customer = s.customer AND d.order_id = s.order_id
     UNION ALL
-    SELECT place + 1, d.* FROM chain ${BY_POSITION('chain.previous')} WHERE place < $4::bigint
+    SELECT place + 1, d.* FROM chain JOIN ${BY_POSITION('chain.previous')} WHERE place < $4::bigint
   )
   SELECT d.*, c.id AS customer_id FROM chain d JOIN customer c ON c.number = d.customer ORDER BY d.place`
 
-const ORDER_COLUMNS = `
-  c.id AS customer_id, s.order_id, s.status, s.state_position AS position, d.receipt, d.received_at, d.payload_bytes`
+/**
+ * Looks at `$5 - 1` orders and one more, and answers with those that fit and the last two. The LIMIT within keeps the planner
+ * from looking anywhere else for what it believes to be rare.
+ */
+const ORDERS_AMONG = (walk: string): string => `
+  SELECT looked.count, c.id AS customer_id, looked.order_id, looked.status, looked.state_position AS position, d.receipt, d.received_at,
+         d.payload_bytes
+    FROM (SELECT *, row_number() OVER (ORDER BY customer, order_id) AS count FROM (${walk} LIMIT $5::bigint) l) looked
+    LEFT JOIN ${BY_POSITION('looked.state_position')}
+    JOIN customer c ON c.number = looked.customer
+   WHERE (looked.status = coalesce($6::smallint, looked.status) OR looked.count >= $5 - 1)
+     AND (d.received_at >= $7::bigint AND d.received_at < $8::bigint OR looked.count >= $5 - 1)
+   ORDER BY looked.count
+   LIMIT $9`
 
-const MATCHES = `
-  AND ($5::smallint IS NULL OR s.status = $5) AND ($6::bigint IS NULL OR d.received_at >= $6)
-  AND ($7::bigint IS NULL OR d.received_at < $7)`
+const ORDERS = ORDERS_AMONG(`
+  SELECT customer, order_id, status, state_position
+    FROM order_state
+   WHERE (customer, order_id) > ($1::bigint, $2::text) AND (customer, order_id) <= ($3::bigint, $4::text)
+   ORDER BY customer, order_id`)
 
-const ORDERS = `
-  SELECT ${ORDER_COLUMNS}
-    FROM order_state s ${BY_POSITION('s.state_position')} JOIN customer c ON c.number = s.customer
-   WHERE (s.customer, s.order_id) > ($1::bigint, $2::text) AND (s.customer, s.order_id) <= ($3::bigint, $4::text) ${MATCHES}
-   ORDER BY s.customer, s.order_id
-   LIMIT $8`
-
-/** The last order to be looked at, and one more if there is one. */
-const ORDERS_END = `
-  SELECT s.customer, s.order_id, (SELECT id FROM customer WHERE number = s.customer) AS customer_id
-    FROM (
-      SELECT customer, order_id
-        FROM order_state
-       WHERE (customer, order_id) > ($1::bigint, $2::text) AND (customer, order_id) <= ($3::bigint, $4::text)
-       ORDER BY customer, order_id
-       LIMIT 2 OFFSET $5
-    ) s
-   ORDER BY s.customer, s.order_id`
-
-/** One order id of many customers: these are the two statements above, walking through the customers. */
-const NAMED_ORDERS = `
-  SELECT ${ORDER_COLUMNS}
+/** One order id of many customers: walks through the customers. */
+const NAMED_ORDERS = ORDERS_AMONG(`
+  SELECT c.number AS customer, $4::text AS order_id, o.status, o.state_position
     FROM customer c
-    JOIN LATERAL (SELECT * FROM order_state WHERE customer = c.number AND order_id = $4::text LIMIT 1) s ON true
-         ${BY_POSITION('s.state_position')}
-   WHERE c.number > $1::bigint AND c.number <= $3::bigint AND $2::text IS NOT NULL ${MATCHES}
-   ORDER BY c.number
-   LIMIT $8`
-
-const NAMED_ORDERS_END = `
-  SELECT c.number AS customer, $4::text AS order_id, c.id AS customer_id
-    FROM customer c
+    LEFT JOIN LATERAL (
+      SELECT status, state_position FROM order_state WHERE customer = c.number AND order_id = $4 LIMIT 1
+    ) o ON true
    WHERE c.number > $1::bigint AND c.number <= $3::bigint AND $2::text IS NOT NULL
-   ORDER BY c.number
-   LIMIT 2 OFFSET $5`
+   ORDER BY c.number`)
 
 const AFTER = `
   SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
@@ -82,12 +70,14 @@ const AFTER_END = `
 const PAYLOADS = `
   SELECT w.position, d.payload
     FROM unnest($1::bigint[]) w (position)
-    JOIN LATERAL (SELECT payload FROM delivery WHERE position = w.position LIMIT 1) d ON true`
+    JOIN LATERAL (SELECT payload FROM delivery WHERE position = w.position LIMIT 1) d
+      ON $2::bytea IS NULL OR position($2 IN d.payload) > 0 OR position('\\x5c'::bytea IN d.payload) > 0`
 
 const NUMBER = 'SELECT number FROM customer WHERE id = $1'
 
 /** Beyond every customer's number. */
 const NOBODY = Number.MAX_SAFE_INTEGER
+const END_OF_TIME = Number.MAX_SAFE_INTEGER
 
 /** Everything that walks through deliveries or orders. */
 export function deliveryReads(query: Query) {
@@ -108,21 +98,12 @@ export function deliveryReads(query: Query) {
       return rows.map(summaryFromRow)
     },
 
-    async orders(after: OrderPlace | null, filter: Filter, { most, look }: Bounds) {
-      const [all, end] = filter.orderId === undefined ? [ORDERS, ORDERS_END] : [NAMED_ORDERS, NAMED_ORDERS_END]
-      const [fromCustomer, fromOrder, toCustomer, toOrder] = await range(after, filter)
-      const [last, more] = (await query(end, fromCustomer, fromOrder, toCustomer, toOrder, look - 1)).rows
-      const [endCustomer, endOrder] = more ? [last?.customer, last?.order_id] : [toCustomer, toOrder]
-      const { status = null, from = null, to = null } = filter
-      const { rows } = await query(all, fromCustomer, fromOrder, endCustomer, endOrder, status, from, to, most + 1)
-      const orders = rows.slice(0, most).map((row): Order => {
-        const { receiptId, status, receivedAt } = receiptFromRow(row)
-        const { orderId, customerId } = placeFromRow(row)
-        const [position, payloadBytes] = [row.position as number, row.payload_bytes as number]
-        return { orderId, status, receiptId, receivedAt, customerId, position, payloadBytes }
-      })
-      const shown = rows.length > most ? rows[most - 1] : undefined
-      return { orders, next: shown ? placeFromRow(shown) : more && last ? placeFromRow(last) : null }
+    async orders(after: OrderPlace | null, filter: Filter, bounds: Bounds) {
+      const { orderId, status = null, from = 0, to = END_OF_TIME } = filter
+      const sql = orderId === undefined ? ORDERS : NAMED_ORDERS
+      const places = await range(after, filter)
+      const { rows } = await query(sql, ...places, bounds.look + 1, status, from, to, bounds.most + 2)
+      return orderPage(rows.map(lookedAtFromRow), filter, bounds)
     },
 
     async after(position: number, filter: Filter, { most, look }: Bounds) {
@@ -133,14 +114,42 @@ export function deliveryReads(query: Query) {
       return { deliveries, position: rows.length === most ? (deliveries.at(-1)?.position ?? end) : end }
     },
 
-    async payloads(positions: readonly number[]): Promise<Map<number, Uint8Array>> {
-      const { rows } = await query(PAYLOADS, positions)
+    async payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array>> {
+      const { rows } = await query(PAYLOADS, positions, holding === undefined ? null : Buffer.from(holding))
       return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
     },
   }
 }
 
-const placeFromRow = (row: Row): OrderPlace => ({
-  customerId: row.customer_id as string,
-  orderId: row.order_id as string,
-})
+/** What a walk through orders came by, with the order where one stands at that place. */
+interface LookedAt {
+  /** From 1. */
+  readonly count: number
+  readonly place: OrderPlace
+  readonly order: Order | undefined
+}
+
+const lookedAtFromRow = (row: Row): LookedAt => {
+  const place = { customerId: row.customer_id as string, orderId: row.order_id as string }
+  const { receiptId, status, receivedAt } = receiptFromRow(row)
+  const [position, payloadBytes] = [row.position as number, row.payload_bytes as number]
+  const order = { ...place, status, receiptId, receivedAt, position, payloadBytes }
+  return { count: row.count as number, place, order: row.receipt === null ? undefined : order }
+}
+
+/** The last order that was looked at, and the one after it, are there whether or not they fit. */
+function orderPage(walk: readonly LookedAt[], { status, from = 0, to = END_OF_TIME }: Filter, { most, look }: Bounds) {
+  const fitting = walk.filter(
+    ({ count, order }) =>
+      count <= look &&
+      order !== undefined &&
+      (status === undefined || order.status === status) &&
+      order.receivedAt >= from &&
+      order.receivedAt < to,
+  )
+  const shown = fitting.slice(0, most)
+  const more = walk.some(({ count }) => count > look)
+  const last = fitting.length > most ? shown.at(-1) : more ? walk.find(({ count }) => count === look) : undefined
+  const orders = shown.map(({ order }) => order).filter((order) => order !== undefined)
+  return { orders, next: last?.place ?? null }
+}

@@ -76,7 +76,8 @@ const AFTER_END = `
     (SELECT max(position) FROM delivery)) AS position`
 
 const PAYLOADS = `
-  SELECT position, payload FROM json_each($1) CROSS JOIN delivery ON position = json_each.value`
+  SELECT position, payload FROM json_each($1) CROSS JOIN delivery ON position = json_each.value
+   WHERE $2 IS NULL OR instr(payload, $2) > 0 OR instr(payload, x'5c') > 0`
 
 /** Beyond every customer's number. */
 const NOBODY = Number.MAX_SAFE_INTEGER
@@ -138,8 +139,9 @@ export function deliveryReads(database: Database) {
       return { deliveries, position: rows.length === most ? (deliveries.at(-1)?.position ?? end) : end }
     },
 
-    payloads(positions: readonly number[]): Map<number, Uint8Array> {
-      const rows = database.all(PAYLOADS, JSON.stringify(positions))
+    payloads(positions: readonly number[], holding?: string): Map<number, Uint8Array> {
+      const bytes = holding === undefined ? null : Buffer.from(holding)
+      const rows = database.all(PAYLOADS, JSON.stringify(positions), bytes)
       return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
     },
   }

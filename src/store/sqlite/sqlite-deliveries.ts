@@ -75,7 +75,7 @@ export function sqliteDeliveries(
     orders: (after, filter, bounds) => reader.run('orders', [after, filter, bounds]),
     after: (position, filter, bounds) => reader.run('after', [position, filter, bounds]),
     positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),
-    payloads: (positions) => reader.run('payloads', [positions]),
+    payloads: (positions, holding) => reader.run('payloads', [positions, holding]),
     watch(onCommit) {
       watchers.add(onCommit)
       return () => void watchers.delete(onCommit)
