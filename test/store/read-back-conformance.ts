@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Customer, Filter, NewDelivery, Order, OrderPlace, Store } from '#src/store/store.ts'
 import { customer, delivery } from './store-conformance.ts'
@@ -103,6 +104,44 @@ export function describeReading(name: string, open: () => Promise<Store>): void 
       ])
       expect((await walk(store, { customerId, from: 1028 }, 9, 100)).flatMap(names)).toEqual(['o28', 'o29'])
       expect((await walk(store, { customerId, to: 1001 }, 9, 100)).flatMap(names)).toEqual(['o00'])
+    })
+
+    promise('the pages of any filter hold what a look at all of them finds', async (store, one, two) => {
+      const ids = Array.from({ length: 12 }, (_, n) => `order-${String.fromCharCode(0x61 + n)}`)
+      const all = [one, two].flatMap(({ id }) =>
+        ids.map((orderId, n) => delivery(id, { orderId, status: (n * 7) % 4, receivedAt: 1000 + ((n * 5) % 12) })),
+      )
+      await deliver(store, all)
+      const ours = [one.id, two.id]
+      const filters = fc.record(
+        {
+          customerId: fc.constantFrom(...ours),
+          orderId: fc.constantFrom(...ids, 'of nobody'),
+          status: fc.integer({ min: 0, max: 4 }),
+          from: fc.integer({ min: 998, max: 1014 }),
+          to: fc.integer({ min: 998, max: 1014 }),
+        },
+        { requiredKeys: [] },
+      )
+      const counts = fc.integer({ min: 1, max: 14 })
+      await fc.assert(
+        fc.asyncProperty(filters, counts, counts, async (filter, most, look) => {
+          const { customerId, orderId, status, from = 0, to = Infinity } = filter
+          const fitting = all.filter(
+            (each) =>
+              (customerId === undefined || each.customerId === customerId) &&
+              (orderId === undefined || each.orderId === orderId) &&
+              (status === undefined || each.status === status) &&
+              each.receivedAt >= from &&
+              each.receivedAt < to,
+          )
+          const pages = await walk(store, filter, most, customerId === undefined ? look + 100 : look)
+          expect(pages.every((page) => page.length <= most)).toBe(true)
+          const found = pages.flat().filter((order) => ours.includes(order.customerId))
+          expect(found.map(({ receiptId }) => receiptId)).toEqual(fitting.map(({ receiptId }) => receiptId))
+        }),
+        { numRuns: 60 },
+      )
     })
 
     promise('one is found by its id, with one customer or with all', async (store, one, two) => {
