@@ -48,12 +48,18 @@ async function startServer(config: Config, store: Store): Promise<RunningServer>
   onHangUp(app, signal)
   const stopped = signalled.then(async (reason) => {
     logger.info({ signal: reason }, 'stopping: no new connections, requests in flight finish')
-    const cutOff = setTimeout(() => {
-      logger.warn('requests still in flight are cut off')
-      app.tls?.cutOff()
-      app.server.closeAllConnections()
-    }, config.shutdownSeconds * 900)
-    setTimeout(() => process.exit(1), config.shutdownSeconds * 1000).unref()
+    const { shutdownSeconds: seconds } = config
+    // To write down what is left and close the store.
+    const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
+    const cutOff = setTimeout(
+      () => {
+        logger.warn('requests still in flight are cut off')
+        app.tls?.cutOff()
+        app.server.closeAllConnections()
+      },
+      (seconds - toClose) * 1000,
+    )
+    setTimeout(() => process.exit(1), seconds * 1000).unref()
     // A connection that is kept after its last answer would hold the end up until it times out.
     const idle = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()

@@ -53,7 +53,9 @@ const MOST_AHEAD = MINUTE
 /** Milliseconds until the next try, 0 where it may be made now. */
 export function remainingDelay(failures: LoginFailures | undefined, limit: Limit, now: number): number {
   if (failures === undefined || failures.lastAt > now + MOST_AHEAD) return 0
-  return Math.max(0, failures.lastAt + delayAfter(failures.count, limit) - now)
+  const delay = delayAfter(failures.count, limit)
+  // The last one may be ahead even of a right clock: another replica counted it while this one looked.
+  return delay === 0 ? 0 : Math.max(0, failures.lastAt + delay - now)
 }
 
 /**
