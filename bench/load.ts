@@ -69,15 +69,20 @@ function wrk(folder: string): Load {
   }
 }
 
+/** Joins texts by itself: wrk.format would take 2 microseconds a request from the cores that the servers share. */
 const deliveryScript = (apiKey: string): string => `
 local counter = 0
 local prefix = '{"OrderID":"PO-${Date.now().toString(36)}-'
 local rest = '${OTHER_FIELDS}'
-local headers = { ['ApiKey'] = '${apiKey}', ['Content-Type'] = 'application/json' }
+local head
+init = function()
+  head = 'POST ' .. wrk.path .. ' HTTP/1.1\\r\\nHost: ' .. wrk.host .. ':' .. wrk.port ..
+    '\\r\\nApiKey: ${apiKey}\\r\\nContent-Type: application/json\\r\\nContent-Length: '
+end
 request = function()
   counter = counter + 1
   local body = prefix .. math.floor(counter / 2) .. '","Status":' .. (counter % 2 + 1) .. rest
-  return wrk.format('POST', nil, headers, body)
+  return head .. #body .. '\\r\\n\\r\\n' .. body
 end
 `
 

@@ -38,7 +38,7 @@ export const deliveryShow: Command = {
 
 /** For people, who may take a rounded number; --payload has the bytes. */
 const pretty = (payload: Uint8Array): string =>
-  JSON.stringify(JSON.parse(Buffer.from(withoutMark(payload)).toString()), undefined, 2).replace(
+  JSON.stringify(JSON.parse(withoutMark(payload).toString()), undefined, 2).replace(
     /[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
     '\ufffd',
   )

@@ -16,6 +16,7 @@ export function compileAuthority(rules: readonly string[]): Authority {
   const prefixes = rules.filter((rule) => rule.endsWith('*')).map((rule) => rule.slice(0, -1))
   return {
     everything: prefixes.includes(''),
-    covers: (product) => exact.has(product) || prefixes.some((prefix) => product.startsWith(prefix)),
+    covers: (product) =>
+      (exact.size > 0 && exact.has(product)) || prefixes.some((prefix) => product.startsWith(prefix)),
   }
 }

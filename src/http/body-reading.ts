@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
-import { fromByteText } from '#src/lib/byte-text.ts'
-import { DEEPEST, type Scan } from '#src/lib/json-scan.ts'
+import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
+import { DEEPEST, type Scan, type Scanner } from '#src/lib/json-scan.ts'
 import { httpErrors } from './http.errors.ts'
 
 const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
@@ -20,34 +20,26 @@ export async function requireJsonType(request: FastifyRequest): Promise<void> {
   if (!JSON_TYPE.test(essence)) throw new AppError(httpErrors.notJsonType)
 }
 
-export interface JsonText {
-  /** Byte text: a character for each byte. */
-  readonly text: string
-  readonly scan: Scan
-}
-
 /** Makes sure that bytes are JSON, without building a value. Nothing is converted and nothing dropped, except a byte order mark. */
-export function scanJson(bytes: unknown, scanner: (text: string) => Scan): JsonText {
+export function scanJson(bytes: unknown, scanner: Scanner): Scan {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw new AppError(httpErrors.bodyMissing)
   if (!isUtf8(bytes)) throw new AppError(httpErrors.bodyNotUtf8)
-  const text = withoutMark(bytes.toString('latin1'))
-  const scan = scanner(text)
-  if (scan.depth > DEEPEST) throw new AppError(httpErrors.bodyTooDeep)
+  const scan = scanner(withoutMark(bytes))
+  const { text, depth, valid } = scan
+  if (depth > DEEPEST) throw new AppError(httpErrors.bodyTooDeep)
   // The parser's own words would quote the body, which may hold a password.
-  if (!scan.valid) throw new AppError(httpErrors.bodyNotJson)
+  if (!valid) throw new AppError(httpErrors.bodyNotJson)
   if (text.includes('\\') || text.includes('__proto__') || text.includes('constructor'))
     refuseForbiddenKeys(parse(text))
-  return { text, scan }
+  return scan
 }
 
 /** The same with the value. */
-export function readJson(bytes: unknown, scanner: (text: string) => Scan): JsonText & { readonly value: unknown } {
-  const read = scanJson(bytes, scanner)
-  return { ...read, value: parse(read.text) }
+export function readJson(bytes: unknown, scanner: Scanner): { readonly scan: Scan; readonly value: unknown } {
+  const scan = scanJson(bytes, scanner)
+  return { scan, value: parse(scan.text) }
 }
 
-const MARK = '\xef\xbb\xbf'
-const withoutMark = (text: string): string => (text.startsWith(MARK) ? text.slice(MARK.length) : text)
 const parse = (text: string): unknown => JSON.parse(fromByteText(text))
 
 /** Depth is bounded by then, so recursion is safe. */

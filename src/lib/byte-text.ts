@@ -9,6 +9,9 @@ export const fromByteText = (text: string): string =>
 
 export const toByteText = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
-/** Without the UTF-8 byte order mark that some senders put before their text. */
-export const withoutMark = (bytes: Uint8Array): Uint8Array =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
+/** Without the UTF-8 byte order mark that some senders put before their text. Nothing is copied. */
+export function withoutMark(bytes: Uint8Array): Buffer {
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  const marked = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf
+  return marked ? buffer.subarray(3) : buffer
+}

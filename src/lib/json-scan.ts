@@ -1,4 +1,4 @@
-import { endOfLiteral, endOfString, NOT_ONE } from './json-tokens.ts'
+import { endOfLiteral, endOfString, lastQuoteIn, NOT_ONE } from './json-tokens.ts'
 import { childOf, type Pointer, type PointerNode, pointerTree } from './pointer-tree.ts'
 
 /** How many arrays and objects may lie inside one another in what is sent. */
@@ -12,6 +12,8 @@ export interface Found {
 }
 
 export interface Scan {
+  /** The bytes as byte text. */
+  readonly text: string
   /** Whether the text is JSON, just as JSON.parse has it. Not known, and false, where it is too deep. */
   readonly valid: boolean
   /** How many arrays and objects lie inside one another at the deepest place, counted no further than one too many. */
@@ -20,10 +22,12 @@ export interface Scan {
   readonly found: readonly Found[]
 }
 
-/** Prepares a scanner that judges byte text and finds places in it in one pass, without building a value. */
-export function createScanner(pointers: readonly Pointer[], deepest: number): (text: string) => Scan {
+/** Judges bytes and finds places in them in one pass, without building a value. */
+export type Scanner = (bytes: Buffer) => Scan
+
+export function createScanner(pointers: readonly Pointer[], deepest: number): Scanner {
   const root = pointerTree(pointers)
-  return (text) => scan(text, root, deepest)
+  return (bytes) => scan(bytes, root, deepest)
 }
 
 /** What may come next. */
@@ -34,7 +38,10 @@ const COMMA = 8
 const CLOSE = 16
 const NOTHING = 0
 
-function scan(text: string, root: PointerNode, limit: number): Scan {
+function scan(bytes: Buffer, root: PointerNode, limit: number): Scan {
+  const text = bytes.toString('latin1')
+  const { length } = bytes
+  const lastQuote = lastQuoteIn(bytes)
   const found: Found[] = []
   const escaped = text.includes('\\')
   const containers: (PointerNode | undefined)[] = []
@@ -54,11 +61,11 @@ function scan(text: string, root: PointerNode, limit: number): Scan {
   const afterValue = (): number => (depth === 0 ? NOTHING : COMMA | CLOSE)
 
   let i = 0
-  while (i < text.length) {
-    const code = text.charCodeAt(i)
+  while (i < length) {
+    const code = bytes[i] as number
     if (code === 0x22) {
       // "
-      const end = endOfString(text, i)
+      const end = endOfString(bytes, i, lastQuote)
       if (end === NOT_ONE) break
       if (expected & NAME) {
         place = container && childOf(container, text, i + 1, end - 1, escaped)
@@ -100,7 +107,7 @@ function scan(text: string, root: PointerNode, limit: number): Scan {
       place = undefined
       expected = afterValue()
     } else if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) {
-      const end = endOfLiteral(text, i)
+      const end = endOfLiteral(bytes, i)
       if (end === NOT_ONE || (expected & VALUE) === 0) break
       capture(i, end)
       expected = afterValue()
@@ -109,5 +116,5 @@ function scan(text: string, root: PointerNode, limit: number): Scan {
     }
     i++
   }
-  return { valid: i === text.length && expected === NOTHING, depth: deepest, found }
+  return { text, valid: i === length && expected === NOTHING, depth: deepest, found }
 }

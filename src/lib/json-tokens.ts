@@ -1,51 +1,89 @@
-/** The ends of JSON's tokens (RFC 8259), exclusive; NOT_ONE where the text holds no such token at that place. */
+/** The ends of JSON's tokens (RFC 8259), exclusive; NOT_ONE where the bytes hold no such token at that place. */
 export const NOT_ONE = -1
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
+const PLUS = 0x2b
 const MINUS = 0x2d
+const POINT = 0x2e
 const ZERO = 0x30
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const BACKSLASH = 0x5c
+const LETTER_E = 0x45
+const LETTER_U = 0x75
+const SMALL = 0x20
 
-/** Of the string whose opening quote is at `start`. */
-export function endOfString(text: string, start: number): number {
-  for (let i = start + 1; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) return i + 1
-    if (code < 0x20) return NOT_ONE
-    if (code === BACKSLASH) {
-      ESCAPE.lastIndex = i
-      if (!ESCAPE.test(text)) return NOT_ONE
-      i = ESCAPE.lastIndex - 1
-    }
+/** 1 for each byte of a text, by its value: one look for every byte of a body is cheaper than three comparisons. */
+const tableOf = (text: string): Uint8Array => {
+  const table = new Uint8Array(256)
+  for (const byte of Buffer.from(text, 'latin1')) table[byte] = 1
+  return table
+}
+const CONTROLS = String.fromCharCode(...Array(SMALL).keys())
+const ENDS_PLAIN_TEXT = tableOf(`"\\${CONTROLS}`)
+const CAN_BE_ESCAPED = tableOf('"\\/bfnrt')
+const HEXADECIMAL = tableOf('0123456789abcdefABCDEF')
+const TRUE = Buffer.from('true')
+const FALSE = Buffer.from('false')
+const NULL = Buffer.from('null')
+
+/** Once it has read beyond an end V8 would read every later body at a third of the speed. */
+const byteAt = (bytes: Uint8Array, place: number): number => (place < bytes.length ? (bytes[place] as number) : NOT_ONE)
+
+/** Where no string can end any more. */
+export function lastQuoteIn(bytes: Uint8Array): number {
+  let place = bytes.length - 1
+  while (place >= 0 && bytes[place] !== QUOTE) place--
+  return place
+}
+
+/**
+ * Of the string whose opening quote is at `start`, where `lastQuote` is the last one in the bytes: up to there every walk meets
+ * an end, which spares the comparison of each place with the length.
+ */
+export function endOfString(bytes: Uint8Array, start: number, lastQuote: number): number {
+  let end = start + 1
+  while (end <= lastQuote) {
+    while (ENDS_PLAIN_TEXT[bytes[end] as number] === 0) end++
+    const byte = bytes[end]
+    if (byte === QUOTE) return end + 1
+    if (byte !== BACKSLASH || !isEscape(bytes, end)) return NOT_ONE
+    end += bytes[end + 1] === LETTER_U ? 6 : 2
   }
   return NOT_ONE
 }
 
 /** Of a number, true, false or null. */
-export function endOfLiteral(text: string, start: number): number {
-  const first = text.charCodeAt(start)
-  if (first === MINUS || isDigit(first)) return endOfNumber(text, start)
-  if (text.startsWith('true', start) || text.startsWith('null', start)) return start + 4
-  return text.startsWith('false', start) ? start + 5 : NOT_ONE
+export function endOfLiteral(bytes: Uint8Array, start: number): number {
+  const first = bytes[start] as number
+  if (first === MINUS || isDigit(first)) return endOfNumber(bytes, start)
+  const literal = first === TRUE[0] ? TRUE : first === FALSE[0] ? FALSE : NULL
+  if (start + literal.length > bytes.length) return NOT_ONE
+  for (let i = 0; i < literal.length; i++) if (bytes[start + i] !== literal[i]) return NOT_ONE
+  return start + literal.length
 }
 
-function endOfNumber(text: string, start: number): number {
-  const whole = text.charCodeAt(start) === MINUS ? start + 1 : start
-  let end = text.charCodeAt(whole) === ZERO ? whole + 1 : endOfDigits(text, whole)
-  if (end !== NOT_ONE && text[end] === '.') end = endOfDigits(text, end + 1)
-  if (end !== NOT_ONE && (text[end] === 'e' || text[end] === 'E')) {
-    const sign = text[end + 1]
-    end = endOfDigits(text, sign === '+' || sign === '-' ? end + 2 : end + 1)
+function isEscape(bytes: Uint8Array, start: number): boolean {
+  const kind = byteAt(bytes, start + 1)
+  if (kind !== LETTER_U) return CAN_BE_ESCAPED[kind] === 1
+  return [2, 3, 4, 5].every((digit) => HEXADECIMAL[byteAt(bytes, start + digit)] === 1)
+}
+
+function endOfNumber(bytes: Uint8Array, start: number): number {
+  const whole = bytes[start] === MINUS ? start + 1 : start
+  let end = byteAt(bytes, whole) === ZERO ? whole + 1 : endOfDigits(bytes, whole)
+  if (end !== NOT_ONE && byteAt(bytes, end) === POINT) end = endOfDigits(bytes, end + 1)
+  if (end !== NOT_ONE && (byteAt(bytes, end) | SMALL) === (LETTER_E | SMALL)) {
+    const sign = byteAt(bytes, end + 1)
+    end = endOfDigits(bytes, sign === PLUS || sign === MINUS ? end + 2 : end + 1)
   }
   return end
 }
 
 /** At least one. */
-function endOfDigits(text: string, start: number): number {
+function endOfDigits(bytes: Uint8Array, start: number): number {
+  const { length } = bytes
   let end = start
-  while (isDigit(text.charCodeAt(end))) end++
+  while (end < length && isDigit(bytes[end] as number)) end++
   return end === start ? NOT_ONE : end
 }
 
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
+const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39

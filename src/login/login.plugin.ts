@@ -3,7 +3,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { requireJsonType } from '#src/http/body-reading.ts'
-import { clientAddress } from '#src/http/client-address.ts'
 import { contractBodyReader } from '#src/http/contract-fields.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -88,7 +87,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
         email: email ?? '',
         password,
         region,
-        address: clientAddress(request),
+        address: request.address,
         isAwaited: () => !request.socket.destroyed,
       })
       request.customerId = customerId

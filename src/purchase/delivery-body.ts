@@ -1,6 +1,6 @@
 import type { Problem } from '#src/lib/app-error.ts'
 import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
-import { createScanner, type Found, type Scan } from '#src/lib/json-scan.ts'
+import { createScanner, type Found, type Scan, type Scanner } from '#src/lib/json-scan.ts'
 import type { Pointer } from '#src/lib/pointer-tree.ts'
 import { readStatus } from './status.ts'
 
@@ -17,9 +17,9 @@ export type DeliveryFacts =
   | { readonly status: number; readonly orderId: string | null; readonly products: readonly string[] }
 
 export interface DeliveryReader {
-  scan(text: string): Scan
-  /** From byte text of an object. */
-  facts(text: string, scan: Scan): DeliveryFacts
+  readonly scan: Scanner
+  /** Of an object. */
+  facts(scan: Scan): DeliveryFacts
   /** Of a delivery that was taken before, whatever else the settings of today would say of it. */
   products(payload: Uint8Array): string[]
 }
@@ -45,11 +45,11 @@ export function createDeliveryReader(
   return {
     scan,
     products(payload) {
-      const text = Buffer.from(withoutMark(payload)).toString('latin1')
-      const places = scan(text).found.filter(({ pointer }) => pointer >= firstProduct)
+      const { text, found } = scan(withoutMark(payload))
+      const places = found.filter(({ pointer }) => pointer >= firstProduct)
       return places.map((place) => readId(text, place)).filter((id) => id !== undefined)
     },
-    facts(text, { found }) {
+    facts({ text, found }) {
       const problems: Problem[] = []
       const products: string[] = []
       let order: { readonly pointer: number; readonly id: string } | undefined

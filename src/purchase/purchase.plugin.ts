@@ -4,7 +4,6 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { scanJson } from '#src/http/body-reading.ts'
-import { clientAddress } from '#src/http/client-address.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -84,15 +83,15 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
       const proceed = (supplier: Supplier): void => {
         request.supplier = supplier
         request.customerId = supplier.customer.id
-        // The contract names no Content-Type, so not even a malformed one is a reason to refuse.
-        request.raw.headers['content-type'] = undefined
+        // Whatever type is named: the contract names none, so not even a malformed one is a reason to refuse.
+        request.raw.headers['content-type'] = 'application/octet-stream'
         done(takeAllowance && refusalBy(takeAllowance(supplier.key.id), reply))
       }
       const { apikey, authorization } = request.headers
       const supplier = identify({
         apiKey: apikey as string | undefined,
         authorization,
-        address: clientAddress(request),
+        address: request.address,
       })
       if (supplier instanceof Promise) supplier.then(proceed, done)
       else proceed(supplier)
@@ -100,9 +99,9 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     preValidation: (request, _reply, done) => {
       try {
         const payload = request.body as unknown as Buffer
-        const { text, scan } = scanJson(payload, reader.scan)
-        if (isObject(text)) {
-          const facts = reader.facts(text, scan)
+        const scan = scanJson(payload, reader.scan)
+        if (isObject(scan.text)) {
+          const facts = reader.facts(scan)
           if ('problems' in facts) throw invalidRequest(facts.problems)
           const idempotencyKey = request.headers['idempotency-key'] as string | undefined
           request.delivery = { ...facts, payload, idempotencyKey }
@@ -142,7 +141,7 @@ function refusalBy(allowance: Allowance, reply: FastifyReply): AppError | undefi
 }
 
 /** Of JSON, whose first character tells. */
-const isObject = (json: string): boolean => /^\s*\{/.test(json)
+const isObject = (json: string): boolean => json[0] === '{' || /^\s+\{/.test(json)
 
 export const purchasePlugin = fastifyPlugin(plugin, {
   name: 'purchase',

@@ -3,14 +3,16 @@ import type { Span } from './recent-commits.ts'
 
 /**
  * A batch on its way to the writer worker. Cloning it as objects would cost the request thread a tenth of all it does, so
- * all texts go as one string, all numbers as one list, and the payloads through memory that both threads share.
+ * all texts go as one string, and all else through memory that both threads share.
  */
 export interface DeliveryBatch {
   /** Four for each delivery, none of which can hold a NUL: customer, receipt, order id, idempotency key. */
   readonly texts: string
-  /** Four for each delivery: status, time of receipt, `notBefore` of the idempotency key, length of the payload. */
-  readonly numbers: number[]
-  readonly payloads: SharedArrayBuffer
+  /**
+   * First four numbers of 64 bits for each delivery: status, time of receipt, `notBefore` of the idempotency key, length of the
+   * payload. Then the payloads, one after the other.
+   */
+  readonly memory: SharedArrayBuffer
 }
 
 /**
@@ -28,50 +30,62 @@ export interface BatchOutcome {
 
 const SEPARATOR = '\0'
 const SMALLEST_MEMORY = 256 * 1024
+const BYTES_OF_NUMBERS = 4 * Float64Array.BYTES_PER_ELEMENT
 
 /** `inTurn` memories are used again in turn, so no more batches than that may be under way at a time. */
 export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
-  const memories = Array.from({ length: inTurn }, () => new Uint8Array(new SharedArrayBuffer(SMALLEST_MEMORY)))
+  const memories = Array.from({ length: inTurn }, () => new SharedArrayBuffer(SMALLEST_MEMORY))
 
   return (deliveries) => {
-    const length = deliveries.reduce((sum, { payload }) => sum + payload.length, 0)
-    let memory = memories.shift() as Uint8Array<SharedArrayBuffer>
-    if (length > memory.length) memory = new Uint8Array(new SharedArrayBuffer(length * 2))
+    const payloadsAt = deliveries.length * BYTES_OF_NUMBERS
+    const length = deliveries.reduce((sum, { payload }) => sum + payload.length, payloadsAt)
+    let memory = memories.shift() as SharedArrayBuffer
+    if (length > memory.byteLength) memory = new SharedArrayBuffer(length * 2)
     memories.push(memory)
     const texts: string[] = []
-    const numbers: number[] = []
-    let end = 0
+    const numbers = new Float64Array(memory, 0, deliveries.length * 4)
+    const bytes = new Uint8Array(memory)
+    let next = 0
+    let end = payloadsAt
     for (const { customerId, receiptId, orderId, idempotency, status, receivedAt, payload } of deliveries) {
       texts.push(customerId, receiptId, orderId ?? '', idempotency?.key ?? '')
-      numbers.push(status, receivedAt, idempotency?.notBefore ?? 0, payload.length)
-      memory.set(payload, end)
+      numbers[next++] = status
+      numbers[next++] = receivedAt
+      numbers[next++] = idempotency?.notBefore ?? 0
+      numbers[next++] = payload.length
+      bytes.set(payload, end)
       end += payload.length
     }
-    return { texts: texts.join(SEPARATOR), numbers, payloads: memory.buffer }
+    return { texts: texts.join(SEPARATOR), memory }
   }
 }
 
-export function unpackBatch({ texts, numbers, payloads }: DeliveryBatch): NewDelivery[] {
+export function unpackBatch({ texts, memory }: DeliveryBatch): NewDelivery[] {
   const text = texts.split(SEPARATOR)
-  const count = text.length / 4
-  const lengths = Array.from({ length: count }, (_, index) => numbers[index * 4 + 3] as number)
-  const length = lengths.reduce((sum, one) => sum + one, 0)
+  const numbers = new Float64Array(memory, 0, text.length)
   // A copy, because neither SQLite nor the hash takes shared memory.
-  const bytes = Buffer.from(Buffer.from(payloads, 0, length))
+  const bytes = Buffer.from(Buffer.from(memory, numbers.byteLength, bytesOfPayloads(numbers)))
   let end = 0
 
-  return lengths.map((payloadLength, index) => {
-    const [customerId = '', receiptId = '', orderId, key] = text.slice(index * 4, index * 4 + 4)
-    const [status = 0, receivedAt = 0, notBefore = 0] = numbers.slice(index * 4, index * 4 + 3)
-    end += payloadLength
+  return Array.from({ length: text.length / 4 }, (_, index) => {
+    const at = index * 4
+    const start = end
+    end += numbers[at + 3] as number
+    const key = text[at + 3]
     return {
-      customerId,
-      receiptId,
-      orderId: orderId || null,
-      status,
-      receivedAt,
-      idempotency: key ? { key, notBefore } : null,
-      payload: bytes.subarray(end - payloadLength, end),
+      customerId: text[at] as string,
+      receiptId: text[at + 1] as string,
+      orderId: text[at + 2] || null,
+      status: numbers[at] as number,
+      receivedAt: numbers[at + 1] as number,
+      idempotency: key ? { key, notBefore: numbers[at + 2] as number } : null,
+      payload: bytes.subarray(start, end),
     }
   })
+}
+
+function bytesOfPayloads(numbers: Float64Array): number {
+  let sum = 0
+  for (let i = 3; i < numbers.length; i += 4) sum += numbers[i] as number
+  return sum
 }
