@@ -8,6 +8,7 @@ import { readCertificate } from '#src/http/certificate.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
 import { healthPlugin } from '#src/http/health.plugin.ts'
+import { lendLogger } from '#src/http/logger-loan.ts'
 import { installNotFound } from '#src/http/not-found.ts'
 import { installRequestHooks } from '#src/http/request-hooks.ts'
 import { installRequestLog } from '#src/http/request-log.ts'
@@ -42,7 +43,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { config, store, clock, random, logger, writeInfo, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
   const app = Fastify(serverOptions(config, logger, certificate))
-  app.log = logger
+  lendLogger(app, logger)
   app.server.maxConnections = config.maxConnections
 
   installTls(app, config, clock, certificate)

@@ -20,10 +20,8 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
     requireHostHeader: false,
   }
   const options = {
-    // One line a request is written by request-log.ts, so no logger has to be made for each. With a `loggerInstance` Fastify
-    // would listen for the end of every answer all the same.
+    // One line a request is written by request-log.ts. The logger itself comes by logger-loan.ts.
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: () => logger,
     requestIdHeader: false,
     genReqId: requestId,
     trustProxy: config.trustProxy === 'off' ? false : config.trustProxy,
