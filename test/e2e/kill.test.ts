@@ -1,42 +1,26 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { serve, teslim } from '../support/process.ts'
+import { type Acknowledged, addSupplier, deliver, missingFrom } from '../support/ledger.ts'
+import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ROUNDS = 15
 const CLIENTS = 24
 
-interface Acknowledged {
-  readonly receipt: string
-  readonly order: string
-  readonly body: string
-}
-
 it('a server that is killed under load has lost nothing it answered 200, and no order disagrees with its last delivery', async () => {
   const cwd = tempFolder()
   const env = { NODE_ENV: 'production' }
-  await teslim(['customer', 'add', '--email', 'a@b.co', '--allow', '*', '--generate'], { cwd, env })
-  const { stdout } = await teslim(['key', 'issue', '--customer', 'a@b.co', '--json'], { cwd, env })
-  const { key } = JSON.parse(stdout)
+  const key = await addSupplier({ cwd, env })
   const acknowledged: Acknowledged[] = []
-  let sent = 0
 
   for (let round = 0; round < ROUNDS; round++) {
     const { url, child, ended } = await serve({ cwd, env })
-    const killAt = acknowledged.length + 50 + Math.floor(Math.random() * 400)
-    const client = async (number: number): Promise<void> => {
-      for (;;) {
-        const order = `order-${number}-${sent % 3}`
-        const body = `{"OrderID":"${order}", "Status":${sent % 4}, "n":${sent++}, "filler":"${'x'.repeat(sent % 2000)}"}`
-        const answer = await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
-        const { data } = (await answer.json()) as { data: { ReceiptID: string } }
-        if (answer.status === 200) acknowledged.push({ receipt: data.ReceiptID, order, body })
-        if (acknowledged.length >= killAt) child.kill('SIGKILL')
-      }
-    }
-    // Each client ends with the connection that the kill breaks.
-    await Promise.allSettled(Array.from({ length: CLIENTS }, (_, number) => client(number)))
+    const load = deliver({ url, key, clients: CLIENTS })
+    await load.more(50 + Math.floor(Math.random() * 400))
+    child.kill('SIGKILL')
+    await load.stop()
+    acknowledged.push(...load.acknowledged)
     expect(await ended).toBe(null)
   }
 
@@ -45,14 +29,14 @@ it('a server that is killed under load has lost nothing it answered 200, and no 
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
 
-  const database = new DatabaseSync(join(cwd, 'data/teslim.db'))
-  expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
-  const find = database.prepare(`SELECT position, payload FROM delivery WHERE receipt = unhex(?, '-')`)
+  const path = join(cwd, 'data/teslim.db')
+  expect(missingFrom(path, acknowledged)).toEqual([])
+  const database = new DatabaseSync(path)
+  const find = database.prepare(`SELECT position FROM delivery WHERE receipt = unhex(?, '-')`)
   const lastAcknowledged = new Map<string, number>()
-  for (const { receipt, order, body } of acknowledged) {
-    const row = find.get(receipt)
-    expect(Buffer.from(row?.payload as Uint8Array).toString()).toBe(body)
-    lastAcknowledged.set(order, Math.max(lastAcknowledged.get(order) ?? 0, row?.position as number))
+  for (const { receipt, order } of acknowledged) {
+    const position = find.get(receipt)?.position as number
+    lastAcknowledged.set(order, Math.max(lastAcknowledged.get(order) ?? 0, position))
   }
   const states = database
     .prepare(`

@@ -9,7 +9,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { openDatabase } from '#src/store/sqlite/database.ts'
+import { type Database, openDatabase } from '#src/store/sqlite/database.ts'
+import { createStoreFile } from '#src/store/sqlite/store-file.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { customer, delivery, describeStore } from './store-conformance.ts'
 
@@ -36,8 +37,14 @@ it.each(['sqlite::memory:', 'sqlite:file:x.db', 'sqlite:x.db?mode=ro', 'sqlite:/
   },
 )
 
+function newDatabase(name: string): Database {
+  const path = join(folder, name)
+  createStoreFile(path)
+  return openDatabase(path)
+}
+
 it('writes with a synced log', () => {
-  const database = openDatabase(join(folder, 'pragmas.db'))
+  const database = newDatabase('pragmas.db')
   expect(database.get('PRAGMA journal_mode')).toEqual({ journal_mode: 'wal' })
   expect(database.get('PRAGMA synchronous')).toEqual({ synchronous: 2 })
   expect(database.get('PRAGMA foreign_keys')).toEqual({ foreign_keys: 1 })
@@ -102,7 +109,7 @@ it('says which file it cannot open', async () => {
 })
 
 it('refuses a statement with too few or too many values, and undoes a failed transaction', () => {
-  const database = openDatabase(join(folder, 'wrapper.db'))
+  const database = newDatabase('wrapper.db')
   database.script('CREATE TABLE t (a, b)')
   expect(() => database.run('INSERT INTO t VALUES ($1, $2)', 1)).toThrow('2 parameters expected, 1 given')
   expect(() => database.run('INSERT INTO t VALUES ($1, $2)', 1, 2, 3)).toThrow('2 parameters expected, 3 given')
@@ -119,7 +126,7 @@ it('refuses a statement with too few or too many values, and undoes a failed tra
 })
 
 it('says that a full disk is not a defect, and goes on when there is room', () => {
-  const database = openDatabase(join(folder, 'full.db'))
+  const database = newDatabase('full.db')
   database.script('CREATE TABLE t (a); PRAGMA max_page_count = 20')
   const insert = () => database.transaction(() => database.run('INSERT INTO t VALUES ($1)', Buffer.alloc(50_000)))
   const codeOf = (work: () => unknown): unknown => {

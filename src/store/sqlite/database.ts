@@ -1,8 +1,7 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
+import { existingFile } from './store-file.ts'
 
 export type Row = Record<string, unknown>
 type Values = readonly (string | number | bigint | Uint8Array | null)[]
@@ -96,12 +95,9 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
 }
 
 function connect(path: string, readOnly: boolean): DatabaseSync {
-  try {
+  return opening(path, () => {
     if (readOnly) return connectReadOnly(path)
-    // The file holds password hashes and private keys, so it is made readable to its owner only, and -wal, -shm like it.
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    closeSync(openSync(path, 'a', 0o600))
-    const connection = new DatabaseSync(path)
+    const connection = new DatabaseSync(existingFile(path))
     // busy_timeout first: changing the journal mode may itself have to wait for another process.
     connection.exec('PRAGMA busy_timeout = 5000')
     connection.exec('PRAGMA journal_mode = WAL')
@@ -109,6 +105,13 @@ function connect(path: string, readOnly: boolean): DatabaseSync {
     connection.exec(`PRAGMA wal_autocheckpoint = ${PAGES_OF_LOG}`)
     connection.exec('PRAGMA foreign_keys = ON')
     return connection
+  })
+}
+
+/** Gives whatever goes wrong while a store is opened the words of an operator. */
+export function opening<Result>(path: string, work: () => Result): Result {
+  try {
+    return work()
   } catch (cause) {
     throw new AppError(storeErrors.cannotOpen, {
       message: `The store ${path} cannot be opened: ${(cause as Error).message}`,

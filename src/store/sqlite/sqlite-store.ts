@@ -8,7 +8,7 @@ import {
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
 import type { Store } from '../store.ts'
-import { type Database, openDatabase } from './database.ts'
+import { type Database, openDatabase, opening } from './database.ts'
 import { createReader, type Reader } from './reader.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteAudit } from './sqlite-audit.ts'
@@ -17,6 +17,7 @@ import { sqliteDeliveries } from './sqlite-deliveries.ts'
 import { sqliteLoginFailures } from './sqlite-login-failures.ts'
 import { sqliteSecrets } from './sqlite-secrets.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
+import { createStoreFile } from './store-file.ts'
 import { createWriter, type SpawnWorker, type Writer } from './writer.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
@@ -31,6 +32,7 @@ export interface SqliteOptions {
 }
 
 export async function openSqliteStore({ path, now, limits, spawn, spawnReader }: SqliteOptions): Promise<OpenedStore> {
+  opening(path, () => createStoreFile(path))
   const database = openDatabase(path)
   try {
     const migrated = migrate(database, readMigrations(MIGRATIONS), now)

@@ -1,0 +1,100 @@
+import { DatabaseSync } from 'node:sqlite'
+import { type RunOptions, teslim } from './process.ts'
+
+export interface Acknowledged {
+  readonly receipt: string
+  readonly order: string
+  readonly body: string
+}
+
+/** What was answered, kept outside the server: the judge of every fault. */
+export interface Load {
+  /** Answered 200, in the order of the answers. */
+  readonly acknowledged: Acknowledged[]
+  /** How often each other status was answered; 0 is no answer at all. */
+  readonly others: Map<number, number>
+  /** Resolves once this many more deliveries were answered 200. */
+  more(count: number): Promise<void>
+  /** Sends nothing more and resolves once all clients have their answers. */
+  stop(): Promise<void>
+}
+
+export interface LoadOptions {
+  readonly url: string
+  readonly key: string
+  readonly clients?: number
+  /** Told of every answer; `receipt` is undefined unless it is a 200. */
+  readonly onAnswer?: (status: number, milliseconds: number) => void
+}
+
+let sent = 0
+
+/** Clients that deliver one after the other until they are stopped. Each goes on after a refusal or a broken connection. */
+export function deliver({ url, key, clients = 8, onAnswer = () => undefined }: LoadOptions): Load {
+  const acknowledged: Acknowledged[] = []
+  const others = new Map<number, number>()
+  const waiting = new Set<{ readonly count: number; readonly resolve: () => void }>()
+  let stopped = false
+
+  const send = async (order: string, body: string): Promise<number> => {
+    const answer = await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
+    const { data } = (await answer.json()) as { data: { ReceiptID: string } }
+    if (answer.status === 200) acknowledged.push({ receipt: data.ReceiptID, order, body })
+    return answer.status
+  }
+  const client = async (number: number): Promise<void> => {
+    while (!stopped) {
+      const order = `order-${number}-${sent % 3}`
+      const body = `{"OrderID":"${order}", "Status":${sent % 4}, "n":${sent++}, "filler":"${'x'.repeat(sent % 2000)}"}`
+      const start = performance.now()
+      const status = await send(order, body).catch(() => 0)
+      onAnswer(status, performance.now() - start)
+      if (status !== 200) {
+        others.set(status, (others.get(status) ?? 0) + 1)
+        // A refused connection would otherwise be tried again without a pause.
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      for (const each of waiting) if (acknowledged.length >= each.count) each.resolve()
+    }
+  }
+  const all = Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
+
+  return {
+    acknowledged,
+    others,
+    async more(count) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const each = { count: acknowledged.length + count, resolve }
+      waiting.add(each)
+      await promise
+      waiting.delete(each)
+    },
+    async stop() {
+      stopped = true
+      await all
+    },
+  }
+}
+
+/** A customer that may deliver everything, in a store of its own; resolves to its API key. */
+export async function addSupplier(options: RunOptions): Promise<string> {
+  await teslim(['customer', 'add', '--email', 'a@b.co', '--allow', '*', '--generate'], options)
+  const { stdout } = await teslim(['key', 'issue', '--customer', 'a@b.co', '--json'], options)
+  return JSON.parse(stdout).key
+}
+
+/** The deliveries that are not in the file with the bytes that were acknowledged. The file itself must be sound. */
+export function missingFrom(path: string, acknowledged: readonly Acknowledged[]): Acknowledged[] {
+  const database = new DatabaseSync(path)
+  try {
+    const check = JSON.stringify(database.prepare('PRAGMA integrity_check').all())
+    if (check !== '[{"integrity_check":"ok"}]') throw new Error(`${path} is damaged: ${check}`)
+    const find = database.prepare(`SELECT payload FROM delivery WHERE receipt = unhex(?, '-')`)
+    return acknowledged.filter(({ receipt, body }) => {
+      const payload = find.get(receipt)?.payload as Uint8Array | undefined
+      return payload === undefined || Buffer.from(payload).toString() !== body
+    })
+  } finally {
+    database.close()
+  }
+}
