@@ -57,7 +57,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
 
   app.register(auditPlugin, { config, audit: store.audit, clock })
   const versions = createVersionWatch(store.accountVersion, clock)
-  app.register(healthPlugin, { store })
+  app.register(healthPlugin, { store, clock })
   app.register(docsPlugin, { config })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(loginPlugin, { config, store, clock, random })

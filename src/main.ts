@@ -43,6 +43,7 @@ async function startServer(config: Config, store: Store): Promise<RunningServer>
   const { address: host, port } = await listenOn(app, config)
   const { url, curlOptions } = reach(app, host, port)
 
+  let status = 0
   const { promise: signalled, resolve: signal } = Promise.withResolvers<string>()
   onFirstSignal(signal)
   onHangUp(app, signal)
@@ -67,14 +68,22 @@ async function startServer(config: Config, store: Store): Promise<RunningServer>
     clearTimeout(cutOff)
     logger.info('stopped')
     await flush()
-    return 0
+    return status
   })
   const stop = (): Promise<number> => {
     signal('none')
     return stopped
   }
-  return { url, curlOptions, warn: (message) => logger.warn(message), stop, stopped }
+  const fail = (reason: string): void => {
+    logger.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
+    status = 1
+    setTimeout(signal, FAILING_MILLISECONDS, 'store gone').unref()
+  }
+  return { url, curlOptions, warn: (message) => logger.warn(message), fail, stop, stopped }
 }
+
+/** Callers and `/readyz` are told for as long, before connections end. */
+const FAILING_MILLISECONDS = 500
 
 /** `npm start` passes a terminal's Ctrl-C on to a process that the terminal has told already: that is one signal. */
 const SAME_SIGNAL_MILLISECONDS = 100

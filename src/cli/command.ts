@@ -57,6 +57,8 @@ export interface RunningServer {
   /** What curl needs besides that address, with a space before. */
   readonly curlOptions: string
   warn(message: string): void
+  /** Says what makes it impossible to go on, and stops it with status 1. */
+  fail(reason: string): void
   /** Stops it as a signal would. */
   stop(): Promise<number>
   /** The exit status, once it has been told to stop and has. */

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/settings.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { type InspectedStore, inspectStore, sqlitePath } from '#src/store/open-store.ts'
+import { findServer, type InspectedStore, inspectStore, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import type { CliContext } from './command.ts'
 import type { Check } from './doctor.ts'
@@ -41,6 +41,7 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
     return [
       { name: 'store', status: 'ok', message: `${url} answers and is at the schema of this version` },
       ...damage,
+      ...checkServer(config),
       ...secret,
       await checkSigningKeys(store, config, context),
       ...(await checkAccounts(accountRules(store, context), context.clock.now())),
@@ -74,6 +75,18 @@ async function checkDamage({ findDamage }: InspectedStore, size: number, full: b
   const damage = await findDamage()
   if (damage === undefined) return [{ name, status: 'ok', message: 'the file is whole' }]
   return [{ name, status: 'failed', message: `the file is damaged, restore a backup: ${damage}` }]
+}
+
+function checkServer(config: Config): Check[] {
+  if (!config.databaseUrl.startsWith('sqlite:')) return []
+  const server = findServer(config)
+  return [
+    {
+      name: 'server',
+      status: 'ok',
+      message: server === undefined ? 'none works on the file' : `${server} works on the file`,
+    },
+  ]
 }
 
 function checkSecretSet({ secret }: Config): Check[] {

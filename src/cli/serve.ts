@@ -11,10 +11,11 @@ export const serve: Command = {
   async run(_input, context) {
     const { loadConfig, clock, random, out, startServer } = context
     const { config } = loadConfig()
-    const { store } = await openStore(config, clock.now())
+    const { store } = await openStore(config, clock.now(), { toServe: true })
     let server: RunningServer | undefined
     try {
       server = await startServer(config, store)
+      void store.gone.then(server.fail)
       const { customers, apiKeys } = accountRules(store, context)
       // Only once the port is ours: a start that fails must not use up a password that is shown once.
       if (await customers.isEmpty()) {

@@ -1,11 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import fastifyPlugin from 'fastify-plugin'
+import type { Clock } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { failures, success, successSchema } from './envelope.ts'
+import { createOutageLog } from './outage-log.ts'
 
 const HealthSchema = Type.Object({ status: Type.Literal('ok') })
 
-export const healthPlugin: FastifyPluginAsyncTypebox<{ store: Store }> = async (app, { store }) => {
+export interface HealthOptions {
+  readonly store: Store
+  readonly clock: Clock
+}
+
+const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, clock }) => {
+  const outages = createOutageLog(store, app.log, clock)
+  app.onRefusal((_request, { code, details }) => outages.note(code, details.reason))
+  app.addHook('onClose', async () => outages.close())
+
   const live = {
     summary: 'Is the process alive?',
     operationId: 'live',
@@ -15,7 +27,7 @@ export const healthPlugin: FastifyPluginAsyncTypebox<{ store: Store }> = async (
   app.get('/livez', { schema: live }, async () => success({ status: 'ok' as const }))
 
   const ready = {
-    summary: 'Can the service do its work? Asks the store.',
+    summary: 'Can the service do its work? Asks whether the store could take a delivery now.',
     operationId: 'ready',
     tags: ['Operation'],
     response: { 200: successSchema(HealthSchema, 'It can'), ...failures(500, 503) },
@@ -25,3 +37,5 @@ export const healthPlugin: FastifyPluginAsyncTypebox<{ store: Store }> = async (
     return success({ status: 'ok' as const })
   })
 }
+
+export const healthPlugin = fastifyPlugin(plugin, { name: 'health' })

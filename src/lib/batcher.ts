@@ -1,14 +1,19 @@
 /** What a batcher is told of its work. */
 export interface BatcherOptions<Item, Outcome> {
-  /** Commits a batch and resolves to an outcome for each item, in their order; an error for one that failed by itself. */
-  readonly commit: (batch: readonly Item[]) => Promise<readonly (Outcome | Error)[]>
+  /**
+   * Commits a batch and resolves to an outcome for each item, in their order; an error for one that failed by itself. Should
+   * have given up by `deadline`.
+   */
+  readonly commit: (batch: readonly Item[], deadline: number) => Promise<readonly (Outcome | Error)[]>
   readonly bytesOf: (item: Item) => number
   /** With two, the second waits where the first one commits, which then never waits for us. They must commit in order. */
   readonly mostUnderWay: 1 | 2
   readonly maxItems: number
   readonly maxBytes: number
-  /** Made when an item finds the queue full. */
+  /** Made when an item finds the queue full, or has waited in it for too long. */
   readonly whenFull: () => Error
+  readonly longestWaitMilliseconds: number
+  readonly monotonic: () => number
 }
 
 export interface Batcher<Item, Outcome> {
@@ -20,12 +25,16 @@ export interface Batcher<Item, Outcome> {
 
 interface Waiting<Item, Outcome> {
   readonly item: Item
+  /** When it stops waiting. */
+  readonly deadline: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
 }
 
 /** A batch this large is worth a commit by itself; a smaller one waits for the turn in which nothing more arrives. */
 const WORTHWHILE = 24
+
+const EXPIRE_EVERY_MILLISECONDS = 100
 
 /** The share of the queue that one batch may take, so that the next can form while it commits. */
 const BATCH_ITEMS = 512
@@ -36,11 +45,12 @@ const BATCH_BYTES = 8 * 1024 * 1024
  * loop's turn, so that what arrives together goes together, and no timer ever runs.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
-  const { commit, bytesOf, mostUnderWay, maxItems, maxBytes, whenFull } = options
+  const { commit, bytesOf, mostUnderWay, maxItems, maxBytes, whenFull, longestWaitMilliseconds, monotonic } = options
   let queue: Waiting<Item, Outcome>[] = []
   let queuedBytes = 0
   let underWay = 0
   let looking = false
+  let expiring: NodeJS.Timeout | undefined
   let idle = Promise.withResolvers<void>()
   idle.resolve()
 
@@ -61,7 +71,11 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     underWay++
     const batch = takeBatch()
     try {
-      const outcomes = await commit(batch.map(({ item }) => item))
+      const deadline = batch[0]?.deadline ?? monotonic()
+      const outcomes = await commit(
+        batch.map(({ item }) => item),
+        deadline,
+      )
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index] as Outcome | Error
         if (outcome instanceof Error) reject(outcome)
@@ -74,6 +88,24 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     underWay--
     if (queue.length > 0) lookAfter(0)
     else if (underWay === 0) idle.resolve()
+  }
+
+  /** Turns away what has waited for too long, the first first. Nothing of it was handed over. */
+  const expire = (): void => {
+    expiring = undefined
+    const now = monotonic()
+    const kept = queue.findIndex(({ deadline }) => deadline > now)
+    const late = queue.splice(0, kept < 0 ? queue.length : kept)
+    for (const { item, reject } of late) {
+      queuedBytes -= bytesOf(item)
+      reject(whenFull())
+    }
+    expireLater()
+  }
+
+  /** One timer for all, only while something waits behind a commit. */
+  const expireLater = (): void => {
+    if (expiring === undefined && queue.length > 0) expiring = setTimeout(expire, EXPIRE_EVERY_MILLISECONDS)
   }
 
   /** Commits at once what is worth it, and the rest after the first turn in which nothing was added. */
@@ -99,8 +131,9 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       if (queue.length === 0 && underWay === 0) idle = Promise.withResolvers()
       queuedBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
-      queue.push({ item, resolve, reject })
+      queue.push({ item, resolve, reject, deadline: monotonic() + longestWaitMilliseconds })
       lookAfter(0)
+      if (underWay > 0) expireLater()
       return promise
     },
     drained: () => idle.promise,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { AppError } from '#src/lib/app-error.ts'
+import { serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
@@ -9,6 +10,8 @@ export interface StoreOptions {
   /** Deliveries, and bytes of them, that may wait to be stored. */
   readonly queueDeliveries: number
   readonly queueBytes: number
+  /** No request waits longer for the store. */
+  readonly requestTimeoutSeconds: number
   /** These are for PostgreSQL only. */
   readonly databasePool: number
   readonly databaseTimeoutSeconds: number
@@ -17,6 +20,8 @@ export interface StoreOptions {
 export interface QueueLimits {
   readonly maxDeliveries: number
   readonly maxBytes: number
+  /** How long a delivery may wait until its commit begins. */
+  readonly longestWaitMilliseconds: number
 }
 
 export interface OpenedStore {
@@ -33,14 +38,17 @@ export interface InspectedStore {
   findDamage(): Promise<string | undefined>
 }
 
-/** Opens the store that `DATABASE_URL` names, made anew if need be, with every migration applied. */
-export async function openStore(options: StoreOptions, now: number): Promise<OpenedStore> {
+/**
+ * Opens the store that `DATABASE_URL` names, creating it if necessary, with every migration applied. `toServe` it is for one
+ * process only, where it is a file: throws STORE_IN_USE when another one serves it.
+ */
+export async function openStore(options: StoreOptions, now: number, { toServe = false } = {}): Promise<OpenedStore> {
   const limits = limitsOf(options)
   if (isPostgres(options)) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
     return openPostgresStore({ ...databaseOf(options), now, limits })
   }
-  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits })
+  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe })
 }
 
 /** Opens the store as it is: makes nothing, applies nothing. */
@@ -55,10 +63,21 @@ export async function inspectStore(options: StoreOptions): Promise<InspectedStor
 
 const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(databaseUrl)
 
-const limitsOf = ({ queueDeliveries, queueBytes }: StoreOptions): QueueLimits => ({
-  maxDeliveries: queueDeliveries,
-  maxBytes: queueBytes,
-})
+/** Which server works on an embedded store; undefined for none, and for PostgreSQL, which many may use. */
+export const findServer = (options: StoreOptions): string | undefined =>
+  isPostgres(options) ? undefined : serverOn(sqlitePath(options.databaseUrl))
+
+/** What remains of a request's time goes to the commit, which may stand behind others. */
+const COMMIT_MILLISECONDS = 2000
+
+const limitsOf = ({ queueDeliveries, queueBytes, requestTimeoutSeconds }: StoreOptions): QueueLimits => {
+  const milliseconds = requestTimeoutSeconds * 1000
+  return {
+    maxDeliveries: queueDeliveries,
+    maxBytes: queueBytes,
+    longestWaitMilliseconds: Math.max(milliseconds / 2, milliseconds - COMMIT_MILLISECONDS),
+  }
+}
 
 const databaseOf = ({ databaseUrl, databasePool, databaseTimeoutSeconds }: StoreOptions) => ({
   url: databaseUrl,

@@ -16,8 +16,16 @@ export interface Store {
   readonly loginFailures: LoginFailureStore
   /** Another number than before whenever a customer, an API key or a signing key may have changed, by whatever process. */
   accountVersion(): Promise<number>
-  /** Resolves when the store can answer; rejects with STORE_UNAVAILABLE when it cannot. */
+  /**
+   * Resolves when a delivery could be stored now; rejects with STORE_UNAVAILABLE, and a message for operators, when it could
+   * not. Writes at most once in ten seconds while all is well.
+   */
   ping(): Promise<void>
+  /**
+   * Resolves, with the reason, once this process must not go on with the store, since what it writes no longer counts. Nothing
+   * is confirmed from then on; another process may open what is there.
+   */
+  readonly gone: Promise<string>
   /** Finishes what was submitted, then closes. */
   close(): Promise<void>
 }

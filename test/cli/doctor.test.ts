@@ -51,6 +51,7 @@ describe('teslim doctor', () => {
         ['disk', expect.stringMatching(/MiB free for/)],
         ['store', 'sqlite:./data/teslim.db answers and is at the schema of this version'],
         ['integrity', 'the file is whole'],
+        ['server', 'none works on the file'],
         ['signing keys', '1, encrypted under TESLIM_SECRET'],
         ['customers', '1 enabled'],
         ['API keys', 'none expires within 14 days'],

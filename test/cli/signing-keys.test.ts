@@ -163,27 +163,29 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
     const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', '*', '--password-stdin']
     await json(add, env, PASSWORD)
     const { key } = await json(['key', 'issue', '--customer', 'a@b.co'], env)
-    const servers = await Promise.all([serve({ cwd, env }), serve({ cwd, env })])
+    const count = kind === 'PostgreSQL' ? 2 : 1
+    const servers = await Promise.all(Array.from({ length: count }, () => serve({ cwd, env })))
+    const all = (status: number): number[] => servers.map(() => status)
     const deliver = (token: string) => (server: { url: string }) =>
       fetch(`${server.url}/Purchase/update`, {
         method: 'POST',
         headers: { ApiKey: key, Authorization: `Bearer ${token}` },
         body: '{"Status":1}',
       }).then(({ status }) => status)
-    return { env, servers, everywhere: (token: string) => Promise.all(servers.map(deliver(token))) }
+    return { env, servers, all, everywhere: (token: string) => Promise.all(servers.map(deliver(token))) }
   }
 
   it('tokens are revoked, keys rotated and rewrapped, and every server follows', async () => {
-    const { env, servers, everywhere } = await prepare()
-    const [one, other] = servers as [(typeof servers)[0], (typeof servers)[0]]
+    const { env, servers, all, everywhere } = await prepare()
+    const [one, other] = [servers[0], servers.at(-1)] as [(typeof servers)[0], (typeof servers)[0]]
     const revoked = await login(one.url)
-    expect(await everywhere(revoked)).toEqual([200, 200])
+    expect(await everywhere(revoked)).toEqual(all(200))
     expect(await json(['token', 'revoke', '--customer', 'A@b.co'], env)).toEqual({
       id: expect.any(String),
       email: 'a@b.co',
       tokensValidFrom: expect.stringMatching(/T\d\d:\d\d:\d\d\.000Z$/),
     })
-    expect(await everywhere(revoked)).toEqual([401, 401])
+    expect(await everywhere(revoked)).toEqual(all(401))
 
     const before = await login(other.url)
     await json(['signing-key', 'rotate'], env)
@@ -191,8 +193,8 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
       ((await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: object[] }).keys.length
     for (const server of servers) await expect.poll(() => keys(server), { timeout: 1000 }).toBe(2)
     expect(await json(['signing-key', 'rewrap'], { ...env, TESLIM_SECRET: SECRET })).toEqual({ rewrapped: 2, kept: 0 })
-    expect(await everywhere(before)).toEqual([200, 200])
-    expect(await everywhere(await login(one.url))).toEqual([200, 200])
+    expect(await everywhere(before)).toEqual(all(200))
+    expect(await everywhere(await login(one.url))).toEqual(all(200))
     for (const server of servers) server.child.kill('SIGTERM')
     for (const server of servers) expect(await server.ended).toBe(0)
 

@@ -5,7 +5,8 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { newDatabase } from '../support/postgres-server.ts'
 import { serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -79,10 +80,11 @@ describe('the first run', () => {
     await server.printed(/no customer yet/)
   })
 
-  it('made by two servers at once is made once, and both serve', async () => {
-    const servers = await Promise.all([1, 2, 3].map(() => serve({ cwd })))
+  it('made by several servers at once on PostgreSQL is made once, and all serve', async () => {
+    const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
+    const servers = await Promise.all([1, 2, 3].map(() => serve({ cwd, env })))
     for (const { url } of servers) expect((await fetch(`${url}/readyz`)).status).toBe(200)
-    const { stdout } = await teslim(['customer', 'list', '--json'], { cwd })
+    const { stdout } = await teslim(['customer', 'list', '--json'], { cwd, env })
     expect(JSON.parse(stdout)).toHaveLength(1)
   })
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createBatcher } from '#src/lib/batcher.ts'
 
 /** A batcher whose commits end when the test says so. */
-function controlled({ maxItems = 100, maxBytes = 1000 } = {}) {
+function controlled({ maxItems = 100, maxBytes = 1000, longestWaitMilliseconds = 60_000 } = {}) {
   const commits: { batch: readonly string[]; end: PromiseWithResolvers<readonly string[]> }[] = []
   let started = Promise.withResolvers<void>()
   const batcher = createBatcher<string, string>({
@@ -11,6 +11,8 @@ function controlled({ maxItems = 100, maxBytes = 1000 } = {}) {
     maxItems,
     maxBytes,
     whenFull: () => new Error('full'),
+    longestWaitMilliseconds,
+    monotonic: () => performance.now(),
     commit(batch) {
       const end = Promise.withResolvers<readonly string[]>()
       commits.push({ batch, end })

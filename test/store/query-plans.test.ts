@@ -47,7 +47,13 @@ const FILL = (numbers: string, receipt: string, payload: string, digest: string)
   INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
   SELECT 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, n, ${digest} FROM ${numbers} WHERE n % 2 = 1`
 
-const limits = { queueDeliveries: 10, queueBytes: 1e6, databasePool: 2, databaseTimeoutSeconds: 5 }
+const limits = {
+  queueDeliveries: 10,
+  queueBytes: 1e6,
+  databasePool: 2,
+  requestTimeoutSeconds: 15,
+  databaseTimeoutSeconds: 5,
+}
 
 async function prepare(databaseUrl: string): Promise<void> {
   const { store } = await openStore({ databaseUrl, ...limits }, 0)

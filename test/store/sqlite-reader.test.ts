@@ -9,7 +9,7 @@ import { customer, delivery } from './store-conformance.ts'
 
 const folder = tempFolder()
 const WORKER = new URL('../../src/store/sqlite/reader-worker.ts', import.meta.url)
-const limits = { maxDeliveries: 1000, maxBytes: 1e8 }
+const limits = { maxDeliveries: 1000, maxBytes: 1e8, longestWaitMilliseconds: 10_000 }
 const ALL = { most: 10, look: 10 }
 
 async function storeWithReaders(name: string) {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { openSqliteStore } from '#src/store/sqlite/sqlite-store.ts'
+import type { WriterData } from '#src/store/sqlite/writer.ts'
 import type { NewDelivery } from '#src/store/store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -10,12 +11,12 @@ const WORKER = new URL('../../src/store/sqlite/writer-worker.ts', import.meta.ur
 
 async function storeWithWorkers(name: string) {
   const workers: Worker[] = []
-  const spawn = (path: string): Worker => {
-    const worker = new Worker(WORKER, { workerData: { path } })
+  const spawn = (workerData: WriterData): Worker => {
+    const worker = new Worker(WORKER, { workerData })
     workers.push(worker)
     return worker
   }
-  const limits = { maxDeliveries: 1000, maxBytes: 1e8 }
+  const limits = { maxDeliveries: 1000, maxBytes: 1e8, longestWaitMilliseconds: 10_000 }
   const { store } = await openSqliteStore({ path: join(folder, name), now: 0, limits, spawn })
   await store.customers.insert({
     id: 'customer',
@@ -74,7 +75,7 @@ it('a writer that dies fails what it had under way, and the next delivery starts
 })
 
 it('a writer that cannot start fails the delivery', async () => {
-  const limits = { maxDeliveries: 10, maxBytes: 1000 }
+  const limits = { maxDeliveries: 10, maxBytes: 1000, longestWaitMilliseconds: 10_000 }
   const spawn = (): Worker => new Worker('throw new Error("on purpose")', { eval: true })
   const { store } = await openSqliteStore({ path: join(folder, 'no-start.db'), now: 0, limits, spawn })
   await expect(store.deliveries.deliver(delivery(1))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
@@ -85,7 +86,7 @@ it('closing waits for what was submitted', async () => {
   const { store } = await storeWithWorkers('closing.db')
   const submitted = [1, 2, 3].map((number) => store.deliveries.deliver(delivery(number)))
   await Promise.all([store.close(), ...submitted])
-  const limits = { maxDeliveries: 10, maxBytes: 1000 }
+  const limits = { maxDeliveries: 10, maxBytes: 1000, longestWaitMilliseconds: 10_000 }
   const { store: again } = await openSqliteStore({ path: join(folder, 'closing.db'), now: 0, limits })
   for (const number of [1, 2, 3]) expect(await again.deliveries.findByReceipt(delivery(number).receiptId)).toBeDefined()
   await again.close()

@@ -1,3 +1,6 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type RunOptions, teslim } from './process.ts'
 
@@ -11,6 +14,8 @@ export interface Acknowledged {
 export interface Load {
   /** Answered 200, in the order of the answers. */
   readonly acknowledged: Acknowledged[]
+  /** Bodies that were refused, which a store that said so must not hold. */
+  refusedButStored(path: string): string[]
   /** How often each other status was answered; 0 is no answer at all. */
   readonly others: Map<number, number>
   /** Resolves once this many more deliveries were answered 200. */
@@ -33,6 +38,7 @@ let sent = 0
 export function deliver({ url, key, clients = 8, onAnswer = () => undefined }: LoadOptions): Load {
   const acknowledged: Acknowledged[] = []
   const others = new Map<number, number>()
+  const refused: string[] = []
   const waiting = new Set<{ readonly count: number; readonly resolve: () => void }>()
   let stopped = false
 
@@ -49,6 +55,7 @@ export function deliver({ url, key, clients = 8, onAnswer = () => undefined }: L
       const start = performance.now()
       const status = await send(order, body).catch(() => 0)
       onAnswer(status, performance.now() - start)
+      if (status >= 400) refused.push(body)
       if (status !== 200) {
         others.set(status, (others.get(status) ?? 0) + 1)
         // A refused connection would otherwise be tried again without a pause.
@@ -62,6 +69,17 @@ export function deliver({ url, key, clients = 8, onAnswer = () => undefined }: L
   return {
     acknowledged,
     others,
+    refusedButStored(path) {
+      const database = new DatabaseSync(path, { readOnly: true })
+      const stored = new Set(
+        database
+          .prepare('SELECT payload FROM delivery')
+          .all()
+          .map(({ payload }) => String(Buffer.from(payload as Uint8Array))),
+      )
+      database.close()
+      return refused.filter((body) => stored.has(body))
+    },
     async more(count) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const each = { count: acknowledged.length + count, resolve }
@@ -77,7 +95,24 @@ export function deliver({ url, key, clients = 8, onAnswer = () => undefined }: L
 }
 
 /** A customer that may deliver everything, in a store of its own; resolves to its API key. */
-export async function addSupplier(options: RunOptions): Promise<string> {
+export async function addSupplier({ cwd, env }: RunOptions): Promise<string> {
+  if (env && 'DATABASE_URL' in env) return makeSupplier({ cwd, env })
+  prepared ??= prepare()
+  const { data, key } = await prepared
+  cpSync(data, join(cwd, 'data'), { recursive: true })
+  return key
+}
+
+/** Made once for all tests of a file, and copied: two commands each time would take longer than most faults. */
+let prepared: Promise<{ readonly data: string; readonly key: string }> | undefined
+
+async function prepare() {
+  const cwd = mkdtempSync(join(tmpdir(), 'teslim-test-'))
+  process.once('exit', () => rmSync(cwd, { recursive: true, force: true }))
+  return { data: join(cwd, 'data'), key: await makeSupplier({ cwd, env: { NODE_ENV: 'production' } }) }
+}
+
+async function makeSupplier(options: RunOptions): Promise<string> {
   await teslim(['customer', 'add', '--email', 'a@b.co', '--allow', '*', '--generate'], options)
   const { stdout } = await teslim(['key', 'issue', '--customer', 'a@b.co', '--json'], options)
   return JSON.parse(stdout).key

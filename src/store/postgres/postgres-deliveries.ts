@@ -51,6 +51,8 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
+    longestWaitMilliseconds: limits.longestWaitMilliseconds,
+    monotonic: () => performance.now(),
     commit,
   })
 

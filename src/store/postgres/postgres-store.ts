@@ -61,6 +61,8 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     loginFailures: postgresLoginFailures(database),
     accountVersion: async () => Number((await query('SELECT number FROM account_version')).rows[0]?.number),
     ping: async () => void (await query('SELECT number FROM account_version')),
+    // Another server takes its place; none is gone for good.
+    gone: new Promise(() => undefined),
     close: async () => {
       await deliveries.drained()
       await database.close()

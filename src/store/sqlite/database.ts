@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
+import { monotonicMilliseconds } from './monotonic.ts'
 import { existingFile } from './store-file.ts'
 
 export type Row = Record<string, unknown>
@@ -20,6 +21,8 @@ export interface Database {
   /** Several statements without parameters, for migrations. */
   script(sql: string): void
   transaction<Result>(work: () => Result): Result
+  /** Until when, by `monotonicMilliseconds`, a transaction waits for another process to let go of its lock. */
+  waitForLockUntil(deadline: number): void
   /** Part of a transaction that can fail by itself. */
   savepoint<Result>(work: () => Result): Result
   close(): void
@@ -30,6 +33,11 @@ export interface Database {
  * under load does that ten times a second, and gets a tenth less done; with many more, whoever has to wait for it waits long.
  */
 const PAGES_OF_LOG = 4000
+
+/** How long another process may keep us waiting for its lock, unless a deadline says otherwise. */
+const PATIENCE_MILLISECONDS = 5000
+/** A thread that SQLite lets wait can do nothing else, so it waits in parts. */
+const SHORT_WAIT_MILLISECONDS = 100
 
 interface Prepared {
   readonly statement: StatementSync
@@ -46,6 +54,7 @@ export interface OpenOptions {
 export function openDatabase(path: string, { readOnly = false }: OpenOptions = {}): Database {
   const connection = connect(path, readOnly)
   const statements = new Map<string, Prepared>()
+  let lockDeadline: number | undefined
 
   const prepare = (sql: string, values: Values): Prepared => {
     let prepared = statements.get(sql)
@@ -69,8 +78,21 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
     }
   }
 
-  const within = <Result>(begin: string, commit: string, rollback: string, work: () => Result): Result => {
-    guard(() => connection.exec(begin))
+  /** SQLite itself waits a little each time. */
+  const beginImmediate = (): void => {
+    const deadline = lockDeadline ?? monotonicMilliseconds() + PATIENCE_MILLISECONDS
+    for (;;) {
+      try {
+        connection.exec('BEGIN IMMEDIATE')
+        return
+      } catch (error) {
+        if (!isBusy(error) || monotonicMilliseconds() >= deadline) throw translated(error)
+      }
+    }
+  }
+
+  const within = <Result>(begin: () => void, commit: string, rollback: string, work: () => Result): Result => {
+    begin()
     try {
       const result = work()
       guard(() => connection.exec(commit))
@@ -88,8 +110,17 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
     run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
     insert: (sql, ...values) => Number(query<{ lastInsertRowid: number }>('run', sql, values).lastInsertRowid),
     script: (sql) => guard(() => connection.exec(sql)),
-    transaction: (work) => within('BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK', work),
-    savepoint: (work) => within('SAVEPOINT part', 'RELEASE part', 'ROLLBACK TO part; RELEASE part', work),
+    transaction: (work) => within(beginImmediate, 'COMMIT', 'ROLLBACK', work),
+    waitForLockUntil: (deadline) => {
+      lockDeadline = deadline
+    },
+    savepoint: (work) =>
+      within(
+        () => guard(() => connection.exec('SAVEPOINT part')),
+        'RELEASE part',
+        'ROLLBACK TO part; RELEASE part',
+        work,
+      ),
     close: () => connection.close(),
   }
 }
@@ -99,11 +130,12 @@ function connect(path: string, readOnly: boolean): DatabaseSync {
     if (readOnly) return connectReadOnly(path)
     const connection = new DatabaseSync(existingFile(path))
     // busy_timeout first: changing the journal mode may itself have to wait for another process.
-    connection.exec('PRAGMA busy_timeout = 5000')
+    connection.exec(`PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS}`)
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec(`PRAGMA wal_autocheckpoint = ${PAGES_OF_LOG}`)
     connection.exec('PRAGMA foreign_keys = ON')
+    connection.exec(`PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
     return connection
   })
 }
@@ -113,6 +145,7 @@ export function opening<Result>(path: string, work: () => Result): Result {
   try {
     return work()
   } catch (cause) {
+    if (cause instanceof AppError) throw cause
     throw new AppError(storeErrors.cannotOpen, {
       message: `The store ${path} cannot be opened: ${(cause as Error).message}`,
       cause,
@@ -122,7 +155,7 @@ export function opening<Result>(path: string, work: () => Result): Result {
 
 function connectReadOnly(path: string): DatabaseSync {
   const connection = new DatabaseSync(path, { readOnly: true })
-  connection.exec('PRAGMA busy_timeout = 5000')
+  connection.exec(`PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS}`)
   // Opening alone does not look at the file.
   connection.exec('SELECT 1 FROM sqlite_schema')
   return connection
@@ -139,13 +172,38 @@ function prepareAnew(connection: DatabaseSync, sql: string): Prepared {
 const named = (values: Values): Record<string, SQLInputValue> =>
   Object.fromEntries(values.map((value, index) => [index + 1, value]))
 
-/** SQLite's primary result codes for "not now" and "not here": the disk, a lock, a permission. */
-const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 23, 26])
+const BUSY = 5
+
+/** SQLite's primary result codes for "not now" and "not here", as an operator would say it. */
+const REASONS: Readonly<Record<number, string>> = {
+  [BUSY]: 'another process holds its lock',
+  6: 'another connection holds its lock',
+  8: 'its file cannot be written to',
+  10: 'its disk reports an error',
+  11: 'its file is damaged',
+  13: 'its disk is full',
+  14: 'its file cannot be opened',
+  15: 'its file is locked in a way that SQLite does not know',
+  23: 'access to its file is denied',
+  26: 'its file is not a database',
+}
+
+/**
+ * SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. Linux reports such a failure once and then takes the pages for written, so what
+ * this process reads is no longer what the disk holds.
+ */
+const FAILED_SYNCS = new Set([1034, 1290])
+
+export const isLockReason = (reason: string): boolean => reason.startsWith(REASONS[BUSY] as string)
+
+const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === BUSY
 
 function translated(cause: unknown): unknown {
   const { code, errcode = 0, message } = cause as Error & { code?: string; errcode?: number }
-  const unavailable = code === 'ERR_INVALID_STATE' || UNAVAILABLE.has(errcode & 0xff)
-  return unavailable ? new AppError(storeErrors.unavailable, { reason: message, cause }) : cause
+  const reason = code === 'ERR_INVALID_STATE' ? 'it is closed' : REASONS[errcode & 0xff]
+  if (reason === undefined) return cause
+  const definition = FAILED_SYNCS.has(errcode) ? storeErrors.gone : storeErrors.unavailable
+  return new AppError(definition, { reason: `${reason} (${message})`, cause })
 }
 
 function guard<Result>(work: () => Result): Result {

@@ -7,6 +7,7 @@ import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { createPacker, type RowOutcome } from './delivery-batch.ts'
 import { receiptFromRow } from './delivery-sql.ts'
+import { monotonicMilliseconds } from './monotonic.ts'
 import type { Reader } from './reader.ts'
 import { createRecentCommits } from './recent-commits.ts'
 import type { Writer } from './writer.ts'
@@ -50,8 +51,10 @@ export function sqliteDeliveries(
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
-    async commit(deliveries) {
-      const { outcomes, span } = await writer.run('deliverBatch', [pack(deliveries)])
+    longestWaitMilliseconds: limits.longestWaitMilliseconds,
+    monotonic: monotonicMilliseconds,
+    async commit(deliveries, deadline) {
+      const { outcomes, span } = await writer.run('deliverBatch', [pack(deliveries)], deadline)
       if (watchers.size > 0) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
       else recent.seen(undefined)
       for (const onCommit of watchers) onCommit()

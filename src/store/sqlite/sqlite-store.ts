@@ -1,3 +1,4 @@
+import { AppError } from '#src/lib/app-error.ts'
 import {
   EMPTY,
   type Migration,
@@ -7,9 +8,12 @@ import {
   type SchemaState,
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
+import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
+import { type AttendedWriter, attend } from './attended-writer.ts'
 import { type Database, openDatabase, opening } from './database.ts'
-import { createReader, type Reader } from './reader.ts'
+import { createReader, type Reader, type SpawnWorker } from './reader.ts'
+import { lockForServer } from './server-lock.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
@@ -17,8 +21,9 @@ import { sqliteDeliveries } from './sqlite-deliveries.ts'
 import { sqliteLoginFailures } from './sqlite-login-failures.ts'
 import { sqliteSecrets } from './sqlite-secrets.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
-import { createStoreFile } from './store-file.ts'
-import { createWriter, type SpawnWorker, type Writer } from './writer.ts'
+import { createStoreFile, fileIds } from './store-file.ts'
+import { type StoreWatch, watchStore } from './store-watch.ts'
+import { createWriter, type SpawnWriter } from './writer.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
@@ -26,20 +31,30 @@ export interface SqliteOptions {
   readonly path: string
   readonly now: number
   readonly limits: QueueLimits
+  /** Whether it is for the one server that may work on the file. */
+  readonly toServe?: boolean
   /** These are for tests that kill the workers. */
-  readonly spawn?: SpawnWorker
+  readonly spawn?: SpawnWriter
   readonly spawnReader?: SpawnWorker
 }
 
-export async function openSqliteStore({ path, now, limits, spawn, spawnReader }: SqliteOptions): Promise<OpenedStore> {
+export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
+  const { path, now, limits, toServe = false, spawn, spawnReader } = options
   opening(path, () => createStoreFile(path))
-  const database = openDatabase(path)
+  const lock = toServe ? opening(path, () => lockForServer(path, now)) : undefined
+  let database: Database | undefined
   try {
+    database = openDatabase(path)
     const migrated = migrate(database, readMigrations(MIGRATIONS), now)
-    const workers = { writer: createWriter(path, spawn), reader: createReader(path, spawnReader) }
-    return { store: storeOn(database, workers, limits), migrated }
+    const files = fileIds(path)
+    const watch = watchStore(path, files)
+    const patience = toServe ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds) : undefined
+    const writer = createWriter({ path, files, spawn, onGone: watch.report, patience })
+    const connections = { database, watch, writer: attend(writer, files), reader: createReader(path, spawnReader) }
+    return { store: storeOn(connections, limits, () => lock?.release()), migrated }
   } catch (error) {
-    database.close()
+    database?.close()
+    lock?.release()
     throw error
   }
 }
@@ -48,8 +63,11 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
   const database = openDatabase(path, { readOnly: true })
   try {
     const pending = pendingMigrations(readMigrations(MIGRATIONS), schemaState(database)).map(migrationName)
+    const files = fileIds(path)
+    const watch = watchStore(path, files)
+    const writer = attend(createWriter({ path, files, onGone: watch.report }), files)
     return {
-      store: storeOn(database, { writer: createWriter(path), reader: createReader(path) }, limits),
+      store: storeOn({ database, watch, writer, reader: createReader(path) }, limits),
       pending,
       findDamage: async () => {
         const found = database.all('PRAGMA quick_check(1)').map((row) => String(Object.values(row)[0]))
@@ -62,13 +80,23 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
   }
 }
 
-interface Workers {
-  readonly writer: Writer
+/** Other work must not keep deliveries waiting when another process holds the lock. */
+const SERVING_PATIENCE_MILLISECONDS = 2000
+
+interface Connections {
+  /** On the calling thread, for point look-ups. */
+  readonly database: Database
+  readonly writer: AttendedWriter
+  /** For whatever walks through many rows. */
   readonly reader: Reader
+  readonly watch: StoreWatch
 }
 
-/** Point look-ups on the calling thread; whatever walks through many rows in one worker, writes in another. */
-function storeOn(database: Database, { writer, reader }: Workers, limits: QueueLimits): Store {
+function storeOn(
+  { database, writer, reader, watch }: Connections,
+  limits: QueueLimits,
+  release: () => void = () => undefined,
+): Store {
   const deliveries = sqliteDeliveries(database, writer, reader, limits)
   return {
     customers: sqliteCustomers(database, writer),
@@ -79,14 +107,27 @@ function storeOn(database: Database, { writer, reader }: Workers, limits: QueueL
     audit: sqliteAudit(database, writer),
     loginFailures: sqliteLoginFailures(database, writer),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
-    ping: async () => void database.get('SELECT number FROM account_version'),
+    ping: async () => {
+      const reason = watch.reason() ?? (await writer.prove().then(() => undefined, reasonOf))
+      if (reason !== undefined) throw new AppError(storeErrors.unavailable, { message: notReady(reason), reason })
+    },
+    gone: watch.gone,
     close: async () => {
+      watch.close()
       await deliveries.drained()
       await reader.close()
       await writer.close()
       database.close()
+      release()
     },
   }
+}
+
+const notReady = (reason: string): string => `The store cannot take anything: ${reason}.`
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AppError) return error.details.reason ?? error.message
+  throw error
 }
 
 function migrate(database: Database, migrations: readonly Migration[], now: number): string[] {

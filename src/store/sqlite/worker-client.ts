@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
+import { monotonicMilliseconds } from './monotonic.ts'
 import type { Operation, Reply, Request } from './worker-messages.ts'
 
 /** A worker thread that has a connection of its own to the file, as seen from the request thread. */
@@ -9,6 +10,8 @@ export interface WorkerClient<Operations extends Record<string, Operation>> {
   run<Name extends keyof Operations & string>(
     name: Name,
     args: Parameters<Operations[Name]>,
+    /** By `monotonicMilliseconds`. */
+    deadline?: number,
   ): Promise<ReturnType<Operations[Name]>>
   close(): Promise<void>
 }
@@ -18,14 +21,25 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
+export interface WorkerClientOptions {
+  /** For the log. */
+  readonly name: string
+  readonly spawn: () => Worker
+  /** How long an operation may wait for its turn and for the lock of another process, unless it says so itself. */
+  readonly patienceMilliseconds: number
+  readonly onGone?: ((reason: string) => void) | undefined
+}
+
 /**
  * It starts with the first operation. When it dies, what it had under way fails, since nobody can say what became of it, and
- * the next operation starts another. `name` is for the log.
+ * the next operation starts another.
  */
-export function createWorkerClient<Operations extends Record<string, Operation>>(
-  name: string,
-  spawn: () => Worker,
-): WorkerClient<Operations> {
+export function createWorkerClient<Operations extends Record<string, Operation>>({
+  name: thread,
+  spawn,
+  patienceMilliseconds,
+  onGone,
+}: WorkerClientOptions): WorkerClient<Operations> {
   const pending = new Map<number, Pending>()
   let worker: Worker | undefined
   let nextId = 0
@@ -34,15 +48,18 @@ export function createWorkerClient<Operations extends Record<string, Operation>>
     const waiting = pending.get(id)
     pending.delete(id)
     if (error === undefined) waiting?.resolve(result as never)
-    else if (error.unavailable) waiting?.reject(new AppError(storeErrors.unavailable, { reason: error.message }))
-    else waiting?.reject(new Error(`the ${name} failed: ${error.message}`))
+    else if (error.kind === 'defect') waiting?.reject(new Error(`the ${thread} failed: ${error.message}`))
+    else {
+      if (error.kind === 'gone') onGone?.(error.message)
+      waiting?.reject(new AppError(storeErrors.unavailable, { reason: error.message }))
+    }
   }
 
   const bury = (dead: Worker, cause: unknown): void => {
     if (worker !== dead) return
     worker = undefined
     for (const { reject } of pending.values()) {
-      reject(new AppError(storeErrors.unavailable, { reason: `the ${name} died`, cause }))
+      reject(new AppError(storeErrors.unavailable, { reason: `the ${thread} died`, cause }))
     }
     pending.clear()
   }
@@ -51,17 +68,17 @@ export function createWorkerClient<Operations extends Record<string, Operation>>
     const started = spawn()
     started.on('message', settle)
     started.on('error', (error) => bury(started, error))
-    started.on('exit', (code) => bury(started, new Error(`the ${name} ended with ${code}`)))
+    started.on('exit', (code) => bury(started, new Error(`the ${thread} ended with ${code}`)))
     return started
   }
 
   return {
-    run(name, args) {
+    run(name, args, deadline = monotonicMilliseconds() + patienceMilliseconds) {
       worker ??= start()
       const id = nextId++
       const { promise, resolve, reject } = Promise.withResolvers<never>()
       pending.set(id, { resolve, reject })
-      worker.postMessage({ id, name, args } satisfies Request)
+      worker.postMessage({ id, name, args, deadline } satisfies Request)
       return promise
     },
     async close() {
@@ -69,7 +86,7 @@ export function createWorkerClient<Operations extends Record<string, Operation>>
       const closing = worker
       worker = undefined
       const ended = once(closing, 'exit')
-      closing.postMessage({ id: nextId++, name: 'close', args: [] } satisfies Request)
+      closing.postMessage({ id: nextId++, name: 'close', args: [], deadline: 0 } satisfies Request)
       await ended
     },
   }

@@ -12,6 +12,8 @@ export const writeOperations = (database: Database) => ({
   ...auditWrites(database),
   ...signingKeyWrites(database),
   ...loginFailureWrites(database),
+  /** Writes a page and changes nothing, to see that it can be done. */
+  probe: (): void => database.transaction(() => void database.run('UPDATE account_version SET number = number')),
 })
 
 export type Operations = ReturnType<typeof writeOperations>

@@ -1,0 +1,68 @@
+import { realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { DatabaseSync } from 'node:sqlite'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
+import { createStoreFile, existingFile } from './store-file.ts'
+
+/** What keeps a second server off a store for as long as this process lives, however it ends. */
+export interface ServerLock {
+  release(): void
+}
+
+/**
+ * A small database beside the store, on which a server holds SQLite's own lock: the system drops it with the process, on Linux,
+ * macOS and Windows alike. The file stays and means nothing by itself; its row says who holds the lock.
+ */
+const lockPath = (path: string): string => `${realpathSync.native(path)}-server`
+
+/** Throws STORE_IN_USE, with who serves the store, when somebody does. */
+export function lockForServer(path: string, now: number): ServerLock {
+  const file = lockPath(path)
+  createStoreFile(file)
+  const lock = new DatabaseSync(existingFile(file))
+  try {
+    const holder = `process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
+    take(lock)
+    lock.exec('CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT; DELETE FROM server')
+    lock.prepare('INSERT INTO server VALUES (?)').run(holder)
+    lock.exec('COMMIT')
+    take(lock)
+    return { release: () => lock.close() }
+  } catch (error) {
+    const holder = isLocked(error) ? holderIn(lock) : undefined
+    lock.close()
+    if (holder === undefined) throw error
+    throw new AppError(storeErrors.inUse, {
+      message: `The store ${path} is being served by ${holder}. Stop that server first; to serve one store with several, use PostgreSQL.`,
+    })
+  }
+}
+
+/** Who serves a store; undefined when nobody does, or when that cannot be found out. */
+export function serverOn(path: string): string | undefined {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(existingFile(lockPath(path)))
+    take(lock)
+    return undefined
+  } catch (error) {
+    return lock !== undefined && isLocked(error) ? holderIn(lock) : undefined
+  } finally {
+    lock?.close()
+  }
+}
+
+/** Others may still read. */
+const take = (lock: DatabaseSync): void => lock.exec('BEGIN IMMEDIATE')
+
+const isLocked = (error: unknown): boolean => (error as { errcode?: number }).errcode === 5
+
+/** It may be just about to write its name. */
+function holderIn(lock: DatabaseSync): string {
+  try {
+    return String(lock.prepare('SELECT holder FROM server').get()?.holder ?? 'another process')
+  } catch {
+    return 'another process'
+  }
+}

@@ -1,0 +1,216 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
+import { serve, teslim } from '../../support/process.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+const env = { NODE_ENV: 'production' }
+
+async function newStore() {
+  const cwd = tempFolder()
+  const key = await addSupplier({ cwd, env })
+  return { cwd, key, path: join(cwd, 'data/teslim.db') }
+}
+
+/** A second is promised; the rest is for a busy machine. */
+const NOTICED_MILLISECONDS = 3000
+
+describe('a server whose store is taken away confirms nothing any more, says why, and ends with status 1', () => {
+  const faults: [string, (data: string) => void, RegExp][] = [
+    ['the folder is removed', (data) => rmSync(data, { recursive: true }), /teslim\.db was moved or removed/],
+    ['the folder is moved', (data) => renameSync(data, `${data}-moved`), /teslim\.db was moved or removed/],
+    ['the log is removed', (data) => rmSync(join(data, 'teslim.db-wal')), /teslim\.db-wal was moved or removed/],
+    ['the shared memory is removed', (data) => rmSync(join(data, 'teslim.db-shm')), /teslim\.db-shm was moved or/],
+    [
+      'the file is replaced by a copy of it',
+      (data) => {
+        copyFileSync(join(data, 'teslim.db'), join(data, 'copy.db'))
+        renameSync(join(data, 'copy.db'), join(data, 'teslim.db'))
+      },
+      /teslim\.db was replaced/,
+    ],
+  ]
+
+  it.each(faults)('when %s under load', async (_, fault, reason) => {
+    const { cwd, key } = await newStore()
+    const server = await serve({ cwd, env })
+    let faultAt = Number.POSITIVE_INFINITY
+    const late: number[] = []
+    const load = deliver({
+      url: server.url,
+      key,
+      // A delivery that was sent before the fault may be confirmed after it.
+      onAnswer: (status, milliseconds) => {
+        const sentAt = performance.now() - milliseconds
+        if (status === 200 && sentAt > faultAt) late.push(sentAt - faultAt)
+      },
+    })
+    await load.more(50)
+    fault(join(cwd, 'data'))
+    faultAt = performance.now()
+    expect(await server.ended).toBe(1)
+    await load.stop()
+    expect(late).toEqual([])
+    const lines = server.output().split('\n')
+    expect(lines.filter((line) => line.includes('no longer the one that was opened'))).toEqual([
+      expect.stringMatching(reason),
+    ])
+    expect(performance.now() - faultAt).toBeLessThan(NOTICED_MILLISECONDS)
+  })
+
+  it('when nobody delivers, within a second, and /readyz says why', async () => {
+    const { cwd } = await newStore()
+    const server = await serve({ cwd, env })
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+    renameSync(join(cwd, 'data'), join(cwd, 'elsewhere'))
+    await server.printed(/no longer the one that was opened/)
+    const answer = await fetch(`${server.url}/readyz`)
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await answer.json()).toMatchObject({
+      errorCode: 'STORE_UNAVAILABLE',
+      message: 'The store cannot take anything: teslim.db was moved or removed.',
+    })
+    expect(await server.ended).toBe(1)
+  })
+
+  it('and what a supervisor starts next serves what is there', async () => {
+    const { cwd, key, path } = await newStore()
+    const first = await serve({ cwd, env })
+    const load = deliver({ url: first.url, key })
+    await load.more(50)
+    renameSync(join(cwd, 'data'), join(cwd, 'elsewhere'))
+    mkdirSync(join(cwd, 'data'))
+    expect(await first.ended).toBe(1)
+    await load.stop()
+    rmSync(join(cwd, 'data'), { recursive: true })
+    renameSync(join(cwd, 'elsewhere'), join(cwd, 'data'))
+    const second = await serve({ cwd, env })
+    const again = deliver({ url: second.url, key })
+    await again.more(10)
+    await again.stop()
+    second.child.kill('SIGTERM')
+    expect(await second.ended).toBe(0)
+    expect(missingFrom(path, [...load.acknowledged, ...again.acknowledged])).toEqual([])
+  })
+})
+
+describe('a second server on the same file', () => {
+  const inUse = /is being served by process \d+ on \S+, since 20\d\d-[^ ]+Z\. Stop that server first/
+
+  it('is refused at its start, and told who serves it; the first goes on', async () => {
+    const { cwd } = await newStore()
+    const first = await serve({ cwd, env })
+    const second = await teslim(['serve'], { cwd, env: { ...env, PORT: '0' } })
+    expect(second).toMatchObject({ status: 1, stderr: expect.stringMatching(inUse) })
+    expect(second.stderr).toContain(`process ${first.child.pid} `)
+    expect((await fetch(`${first.url}/readyz`)).status).toBe(200)
+    const { stdout } = await teslim(['doctor', '--json'], { cwd, env })
+    expect(JSON.parse(stdout).checks).toContainEqual({
+      name: 'server',
+      status: 'ok',
+      message: expect.stringContaining(`process ${first.child.pid} `),
+    })
+  })
+
+  it('may start as soon as the first was killed', async () => {
+    const { cwd } = await newStore()
+    const first = await serve({ cwd, env })
+    first.child.kill('SIGKILL')
+    await first.ended
+    const second = await serve({ cwd, env })
+    expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+  })
+
+  it('is refused whatever name it knows the file by', async () => {
+    const { cwd } = await newStore()
+    await serve({ cwd, env })
+    const link = join(cwd, 'link')
+    await once(spawn('ln', ['-s', join(cwd, 'data'), link]), 'exit')
+    const second = await teslim(['serve'], {
+      cwd,
+      env: { ...env, PORT: '0', DATABASE_URL: `sqlite:${link}/teslim.db` },
+    })
+    expect(second).toMatchObject({ status: 1, stderr: expect.stringMatching(inUse) })
+  })
+
+  it('is refused when many start at once: one serves', async () => {
+    const { cwd } = await newStore()
+    const starts = Array.from({ length: 4 }, () => serve({ cwd, env }).then(() => 'serves', String))
+    const outcomes = await Promise.all(starts)
+    expect(outcomes.filter((outcome) => outcome === 'serves')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => /is being served by/.test(outcome))).toHaveLength(3)
+  })
+})
+
+describe('while another process holds the lock of the file', () => {
+  it('no delivery waits longer than TESLIM_REQUEST_TIMEOUT, none that was refused is stored later, and the log says who', async () => {
+    const { cwd, key, path } = await newStore()
+    const server = await serve({ cwd, env: { ...env, TESLIM_REQUEST_TIMEOUT: '3' } })
+    const slowest = { waited: 0 }
+    const load = deliver({
+      url: server.url,
+      key,
+      clients: 16,
+      onAnswer: (_, milliseconds) => {
+        slowest.waited = Math.max(slowest.waited, milliseconds)
+      },
+    })
+    await load.more(50)
+    const holder = await holdLock(path)
+    await expect.poll(() => load.others.get(503) ?? 0, { timeout: 20_000 }).toBeGreaterThan(40)
+    const login = await fetch(`${server.url}/Login/Customer/Api/Verify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"Email":"a@b.co","Password":"wrong"}',
+    })
+    expect(login.status).toBe(503)
+    const ready = await fetch(`${server.url}/readyz`)
+    expect([ready.status, ((await ready.json()) as { message: string }).message]).toEqual([
+      503,
+      expect.stringContaining('another process holds its lock'),
+    ])
+    holder.release()
+    await load.more(50)
+    await server.printed(/store back/)
+    await load.stop()
+    expect(slowest.waited).toBeLessThan(3500)
+    const lost = server.output().match(/^.*"store lost".*$/gm) ?? []
+    expect(lost).toEqual([expect.stringContaining(`another process holds its lock`)])
+    if (process.platform === 'linux') expect(lost[0]).toContain(`(process ${holder.pid})`)
+    server.child.kill('SIGTERM')
+    await server.ended
+    expect(missingFrom(path, load.acknowledged)).toEqual([])
+    expect(load.refusedButStored(path)).toEqual([])
+  }, 60_000)
+
+  it('for a second, deliveries only wait', async () => {
+    const { cwd, key, path } = await newStore()
+    const server = await serve({ cwd, env })
+    const load = deliver({ url: server.url, key })
+    await load.more(50)
+    const holder = await holdLock(path)
+    const timer = setTimeout(holder.release, 1000)
+    onTestFinished(() => clearTimeout(timer))
+    await load.more(200)
+    await load.stop()
+    expect([...load.others]).toEqual([])
+    expect(server.output()).not.toContain('store lost')
+  })
+})
+
+/** Another process that takes the write lock and keeps it until it is told to let go. */
+async function holdLock(path: string) {
+  const script = `
+    const { DatabaseSync } = await import('node:sqlite')
+    const database = new DatabaseSync(process.argv[1], { timeout: 10_000 })
+    database.exec('BEGIN IMMEDIATE')
+    console.log('held')
+    process.stdin.on('end', () => database.close()).resume()`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, path])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return { pid: child.pid, release: () => void child.stdin.end() }
+}
