@@ -200,6 +200,8 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
 
     const started = await serve({ cwd, env: { ...env, TESLIM_SECRET: SECRET } })
     expect(started.output()).not.toContain('in the clear')
+    started.child.kill('SIGTERM')
+    expect(await started.ended).toBe(0)
     for (const [secret, line] of [
       [OTHER, /TESLIM_SECRET .* is not the secret/],
       ['', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE/],

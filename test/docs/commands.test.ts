@@ -15,7 +15,7 @@ const PAGES = globSync(['*.md', 'docs/*.md', 'deploy/**/*.md', 'examples/*.md'],
 const CHECKED_OUT = ['bin', 'deploy', 'examples', 'node_modules', 'package.json', 'src', 'tools']
 const EMAIL = 'shop@example.com'
 
-const EVERYWHERE = ['psql', 'openssl', 'curl']
+const EVERYWHERE = ['psql', 'openssl', 'curl', 'sqlite3']
 const isMissing = (program: string): boolean => spawnSync(program, ['--version']).error !== undefined
 /** Needs more than a test may ask for; the `teslim` commands that it would run in a container are run here, on a store of their own. */
 const STAND_IN = `#!/bin/sh
@@ -113,7 +113,13 @@ async function runBlock(block: Block, stage: Stage, known: Known) {
   const { cwd, env, databaseUrl } = stage
   const child = spawn('sh', ['-euc', commandsOf(block, stage, known)], {
     cwd,
-    env: { ...env, PORT: '0', ...(block.text.includes('psql') && { DATABASE_URL: databaseUrl }) },
+    env: {
+      ...env,
+      PORT: '0',
+      ...(block.text.includes('psql') && { DATABASE_URL: databaseUrl }),
+      // The server of the stage is the only one that may work on its file.
+      ...(SERVES.test(block.text) && { DATABASE_URL: 'sqlite:./data/another.db' }),
+    },
     // A group, so that a server ends together with the shell that started it.
     detached: true,
   })

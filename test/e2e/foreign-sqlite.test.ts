@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { commandBlocks } from '../support/doc-blocks.ts'
 import { addSupplier, deliver, missingFrom } from '../support/ledger.ts'
 import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -84,6 +85,23 @@ describe('an acknowledged delivery survives a kill after', () => {
     const { path, killAndCompare } = await underLoad()
     const { stdout } = await run('python3', ['-c', PYTHON, path])
     expect(Number(stdout)).toBeGreaterThanOrEqual(50)
+    await killAndCompare()
+  })
+})
+
+describe('an acknowledged delivery survives a kill after what docs/operations.md says may stand beside the server:', () => {
+  const page = 'docs/operations.md'
+  const source = readFileSync(page, 'utf8').split('\n')
+  const start = source.indexOf('## Beside a running server')
+  const end = source.findIndex((line, index) => index > start && line.startsWith('## '))
+  const blocks = commandBlocks(page).filter(({ line }) => line > start && line < end)
+  const commands = blocks.flatMap(({ text }) => text.trim().split('\n'))
+
+  it('there are such commands', () => expect(commands.length).toBeGreaterThan(1))
+
+  it.runIf(shell).each(commands)('%s', async (command) => {
+    const { cwd, killAndCompare } = await underLoad()
+    await run('sh', ['-ec', command], { cwd })
     await killAndCompare()
   })
 })
