@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { ConfigError } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { nearest } from '#src/lib/nearest.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, type Command, type Input, Misuse, type Option } from './command.ts'
 import { commands } from './command-table.ts'
 import { commandHelp, overview } from './help.ts'
@@ -101,6 +102,13 @@ function checkPositionals(expected: readonly string[], given: readonly string[])
     throw new Misuse(`${JSON.stringify(given[expected.length])} is one word too many`)
 }
 
+/** The store's own message is for those who call the API. */
+function operatorMessage({ code, message, details: { reason } }: AppError): string {
+  if (code === storeErrors.unavailable.code && reason)
+    return `the store cannot be used: ${reason}. Once that is mended, run the command again.`
+  return `${message}${reason ? ` (${reason})` : ''}`
+}
+
 function report(error: unknown, name: string, { err }: CliContext): number {
   if (error instanceof Misuse) {
     err(`${name}: ${error.message} (see ${name} --help)`)
@@ -111,8 +119,7 @@ function report(error: unknown, name: string, { err }: CliContext): number {
     return 2
   }
   if (error instanceof AppError) {
-    const { reason } = error.details
-    err(`${name}: ${error.message}${reason ? ` (${reason})` : ''}`)
+    err(`${name}: ${operatorMessage(error)}`)
     return error.kind === 'invalid' ? 2 : 1
   }
   err(`${name}: unexpected fault, please report it: ${error instanceof Error ? error.stack : String(error)}`)

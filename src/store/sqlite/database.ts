@@ -174,7 +174,7 @@ const named = (values: Values): Record<string, SQLInputValue> =>
 
 const BUSY = 5
 
-/** SQLite's primary result codes for "not now" and "not here", as an operator would say it. */
+/** SQLite's result codes for "not now" and "not here", as an operator would say it: extended ones first, else primary ones. */
 const REASONS: Readonly<Record<number, string>> = {
   [BUSY]: 'another process holds its lock',
   6: 'another connection holds its lock',
@@ -186,6 +186,7 @@ const REASONS: Readonly<Record<number, string>> = {
   15: 'its file is locked in a way that SQLite does not know',
   23: 'access to its file is denied',
   26: 'its file is not a database',
+  4874: 'its disk has no room for the file that ends in -shm',
 }
 
 /**
@@ -200,7 +201,7 @@ const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).err
 
 function translated(cause: unknown): unknown {
   const { code, errcode = 0, message } = cause as Error & { code?: string; errcode?: number }
-  const reason = code === 'ERR_INVALID_STATE' ? 'it is closed' : REASONS[errcode & 0xff]
+  const reason = code === 'ERR_INVALID_STATE' ? 'it is closed' : (REASONS[errcode] ?? REASONS[errcode & 0xff])
   if (reason === undefined) return cause
   const definition = FAILED_SYNCS.has(errcode) ? storeErrors.gone : storeErrors.unavailable
   return new AppError(definition, { reason: `${reason} (${message})`, cause })
