@@ -59,17 +59,26 @@ const NOTHING: FileId = { dev: -1n, ino: -1n }
 /** Which files a process works on. To be asked while a connection is open that has read. */
 export const fileIds = (path: string): FileId[] =>
   SUFFIXES.map((suffix) => {
-    const { dev, ino } = statSync(path + suffix, STAT) ?? NOTHING
+    const { dev, ino } = idOf(path + suffix)
     return { dev, ino }
   })
+
+function idOf(path: string): FileId {
+  try {
+    return statSync(path, STAT) ?? NOTHING
+  } catch {
+    // A part of the path is no folder any more, or may not be entered.
+    return NOTHING
+  }
+}
 
 /** What has happened to the files behind the back of a process that works on them; undefined if nothing has. */
 export function changeOf(path: string, ids: readonly FileId[]): string | undefined {
   for (const [index, suffix] of SUFFIXES.entries()) {
-    const found = statSync(path + suffix, STAT)
+    const found = idOf(path + suffix)
     const id = ids[index]
-    if (found?.ino === id?.ino && found?.dev === id?.dev) continue
-    return `${basename(path)}${suffix} was ${found === undefined ? 'moved or removed' : 'replaced'}`
+    if (found.ino === id?.ino && found.dev === id.dev) continue
+    return `${basename(path)}${suffix} was ${found === NOTHING ? 'moved or removed' : 'replaced'}`
   }
   return undefined
 }

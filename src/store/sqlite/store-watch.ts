@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { holdsLock } from './file-locks.ts'
 import { changeOf, type FileId } from './store-file.ts'
 
@@ -38,10 +39,10 @@ export function watchStore(path: string, ids: readonly FileId[]): StoreWatch {
   const look = async (): Promise<void> => {
     const change = changeOf(path, ids)
     if (change !== undefined) return report(change)
-    const holds = file !== undefined && (await holdsLock(file))
+    const holds = file && (await holdsLock(file))
     // Not every system shows a process its own locks.
-    if (sawLock && !holds) report('another program, or this one, dropped the locks on its file')
-    sawLock ||= holds
+    if (holds === true) sawLock = true
+    else if (sawLock && holds === false) report(`this process no longer holds its lock on ${basename(path)}`)
   }
 
   const timer = setInterval(look, LOOK_EVERY_MILLISECONDS).unref()

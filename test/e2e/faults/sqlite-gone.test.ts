@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
@@ -74,6 +74,22 @@ describe('a server whose store is taken away confirms nothing any more, says why
       message: 'The store cannot take anything: teslim.db was moved or removed.',
     })
     expect(await server.ended).toBe(1)
+  })
+
+  it.runIf(process.platform === 'linux')('when something in its own process dropped its locks', async () => {
+    const { cwd, key, path } = await newStore()
+    const closer = join(cwd, 'closer.mjs')
+    const code = `import { closeSync, openSync } from 'node:fs'
+      process.on('SIGUSR2', () => closeSync(openSync(${JSON.stringify(path)}, 'r')))`
+    writeFileSync(closer, code)
+    const server = await serve({ cwd, env, node: ['--import', closer] })
+    const load = deliver({ url: server.url, key })
+    await load.more(50)
+    server.child.kill('SIGUSR2')
+    await server.printed(/no longer holds its lock on teslim\.db/)
+    expect(await server.ended).toBe(1)
+    await load.stop()
+    expect(missingFrom(path, load.acknowledged)).toEqual([])
   })
 
   it('and what a supervisor starts next serves what is there', async () => {
