@@ -28,6 +28,8 @@ export interface LoadOptions {
   readonly url: string
   readonly key: string
   readonly clients?: number
+  /** How long bodies are at most, but for some 80 bytes. */
+  readonly bytes?: number
   /** Told of every answer; `receipt` is undefined unless it is a 200. */
   readonly onAnswer?: (status: number, milliseconds: number) => void
 }
@@ -35,7 +37,7 @@ export interface LoadOptions {
 let sent = 0
 
 /** Clients that deliver one after the other until they are stopped. Each goes on after a refusal or a broken connection. */
-export function deliver({ url, key, clients = 8, onAnswer = () => undefined }: LoadOptions): Load {
+export function deliver({ url, key, clients = 8, bytes = 2000, onAnswer = () => undefined }: LoadOptions): Load {
   const acknowledged: Acknowledged[] = []
   const others = new Map<number, number>()
   const refused: string[] = []
@@ -51,7 +53,7 @@ export function deliver({ url, key, clients = 8, onAnswer = () => undefined }: L
   const client = async (number: number): Promise<void> => {
     while (!stopped) {
       const order = `order-${number}-${sent % 3}`
-      const body = `{"OrderID":"${order}", "Status":${sent % 4}, "n":${sent++}, "filler":"${'x'.repeat(sent % 2000)}"}`
+      const body = `{"OrderID":"${order}", "Status":${sent % 4}, "n":${sent++}, "filler":"${'x'.repeat((sent * 7919) % bytes)}"}`
       const start = performance.now()
       const status = await send(order, body).catch(() => 0)
       onAnswer(status, performance.now() - start)

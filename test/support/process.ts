@@ -18,14 +18,23 @@ export interface RunOptions {
   readonly stdin?: string | Buffer
   /** Options of Node itself. */
   readonly node?: readonly string[]
+  /** A command that runs what comes after it as itself, such as `strace -D`. */
+  readonly through?: readonly string[]
+  /** The account it runs as, if not ours. */
+  readonly identity?: { readonly uid?: number; readonly gid?: number }
 }
 
 /** The environment of a fresh machine: nothing of the one that runs the tests. */
 const cleanEnvironment = (env: Record<string, string> = {}) => ({ PATH: process.env.PATH ?? '', ...env })
 
+function start(args: readonly string[], { cwd, env, node = [], through = [], identity }: RunOptions) {
+  const [command = '', ...rest] = [...through, process.execPath, ...node, MAIN, ...args]
+  return spawn(command, rest, { cwd, env: cleanEnvironment(env), ...identity })
+}
+
 /** Runs `teslim ARGS` as a process of its own, to its end. */
-export async function teslim(args: readonly string[], { cwd, env, stdin = '' }: RunOptions): Promise<Outcome> {
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: cleanEnvironment(env) })
+export async function teslim(args: readonly string[], { stdin = '', ...options }: RunOptions): Promise<Outcome> {
+  const child = start(args, options)
   // It may end before it has read everything.
   child.stdin.on('error', () => undefined)
   child.stdin.end(stdin)
@@ -47,11 +56,8 @@ export interface ServerProcess {
 export const serve = (options: RunOptions): Promise<ServerProcess> => startServer(options, onTestFinished)
 
 /** The same for all tests of a file, with `afterAll`. */
-export async function startServer(
-  { cwd, env, node = [] }: RunOptions,
-  atTheEnd: (kill: () => void) => void,
-): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [...node, MAIN, 'serve'], { cwd, env: cleanEnvironment({ PORT: '0', ...env }) })
+export async function startServer(options: RunOptions, atTheEnd: (kill: () => void) => void): Promise<ServerProcess> {
+  const child = start(['serve'], { ...options, env: { PORT: '0', ...options.env } })
   atTheEnd(() => void child.kill('SIGKILL'))
   let printed = ''
   const watchers = new Set<() => void>()

@@ -1,0 +1,93 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { canMount, smallDisk } from '../../support/faults.ts'
+import { addSupplier, deliver, type Load, missingFrom } from '../../support/ledger.ts'
+import { serve, teslim } from '../../support/process.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+const mountable = canMount()
+/** Room that the log takes before it is written to the file: 4,000 pages with the head of each. */
+const LOG = 4000 * (4096 + 24)
+
+async function onSmallDisk(megabytes: number) {
+  const disk = smallDisk(megabytes)
+  const path = join(disk.path, 'data/teslim.db')
+  const options = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: `sqlite:${path}` } }
+  const key = await addSupplier(options)
+  const server = await serve(options)
+  return { disk, path, key, server }
+}
+
+/** Until so many more deliveries are refused, and none with another status than 503. */
+async function refused(load: Load, more: number): Promise<void> {
+  const before = load.others.get(503) ?? 0
+  await expect.poll(() => load.others.get(503) ?? 0, { timeout: 15_000 }).toBeGreaterThan(before + more)
+  expect([...load.others.keys()]).toEqual([503])
+}
+
+it.runIf(mountable)(
+  'deliveries on a full disk are refused, with no room for the log nor to write it to the file, and go on by themselves once there is room',
+  async () => {
+    const { disk, path, key, server } = await onSmallDisk(60)
+    const sizeOfFile = statSync(path).size
+    // Room for the log, but not to write it to the file as well.
+    disk.fill(LOG * 1.1)
+    const load = deliver({ url: server.url, key, bytes: 64_000 })
+    await refused(load, 30)
+    const whenFull = statSync(path).size
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(LOG)
+    expect(whenFull).toBeLessThan(sizeOfFile + LOG / 2)
+    disk.clear()
+    await load.more(200)
+    await expect.poll(() => statSync(path).size).toBeGreaterThan(whenFull + LOG / 2)
+
+    disk.fill()
+    await refused(load, 30)
+    await server.printed(
+      /"msg":"request failed".*database or disk is full|database or disk is full.*"msg":"request failed"/,
+    )
+    disk.clear()
+    await load.more(200)
+    server.child.kill('SIGKILL')
+    await load.stop()
+    expect(missingFrom(path, load.acknowledged)).toEqual([])
+  },
+)
+
+it.runIf(mountable)('a server is not ready while its disk is full, and ready again once there is room', async () => {
+  const { disk, path, key, server } = await onSmallDisk(8)
+  const ready = async () => (await fetch(`${server.url}/readyz`)).status
+  const live = async () => (await fetch(`${server.url}/livez`)).status
+  const load = deliver({ url: server.url, key, clients: 2 })
+  await load.more(20)
+  disk.fill()
+  await refused(load, 10)
+  await expect.poll(ready, { timeout: 5000 }).toBe(503)
+  expect(await live()).toBe(200)
+  disk.clear()
+  await expect.poll(ready, { timeout: 5000 }).toBe(200)
+  await load.more(20)
+  await load.stop()
+  expect(missingFrom(path, load.acknowledged)).toEqual([])
+})
+
+it.runIf(mountable).each([
+  ['no room at all', 0],
+  ['room for the first pages', 65_536],
+])(
+  'a first start on a disk with %s says so in one line for operators, and works once there is room',
+  async (_, left) => {
+    const disk = smallDisk(1)
+    disk.fill(left)
+    const env = { NODE_ENV: 'production', PORT: '0', DATABASE_URL: `sqlite:${disk.path}/data/teslim.db` }
+    const { status, stderr } = await teslim(['serve'], { cwd: tempFolder(), env })
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/^teslim serve: .*disk is full.*\n$/),
+    })
+    expect(stderr).not.toMatch(/request|send/)
+    disk.clear()
+    expect(await teslim(['migrate'], { cwd: tempFolder(), env })).toMatchObject({ status: 0, stderr: '' })
+  },
+)

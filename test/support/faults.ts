@@ -1,0 +1,111 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+/** Whether a fault can be provoked on this machine. Prints why, if not. */
+function possible(what: string, provoke: () => void): boolean {
+  try {
+    provoke()
+    return true
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: Buffer }
+    const why = stderr?.toString().trim() || message
+    console.log(`skipped: ${what}: ${why.split('\n')[0]}`)
+    return false
+  }
+}
+
+const run = (command: string, ...args: string[]): void =>
+  void execFileSync(command, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: 10_000 })
+
+export const canMount = (): boolean =>
+  possible('no file system of a test can be mounted', () => {
+    const path = mountTmpfs('64k')
+    unmount(path)
+  })
+
+/** A small disk of its own, gone when the test is over. */
+export interface SmallDisk {
+  readonly path: string
+  free(): number
+  /** Takes all room on it but for so many bytes. */
+  fill(leave?: number): void
+  /** Gives back what `fill` took. */
+  clear(): void
+  readOnly(): void
+}
+
+export function smallDisk(megabytes: number): SmallDisk {
+  const path = mountTmpfs(`${megabytes}m`)
+  onTestFinished(() => unmount(path))
+  const filler = join(path, 'filler')
+  const free = (): number => {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  }
+  return {
+    path,
+    free,
+    fill(leave = 0) {
+      const block = Buffer.alloc(65536)
+      const file = openSync(filler, 'a')
+      try {
+        while (free() > leave) writeSync(file, block, 0, Math.min(block.length, free() - leave))
+      } catch (error) {
+        // Somebody else took the rest.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      } finally {
+        closeSync(file)
+      }
+    },
+    clear: () => rmSync(filler, { force: true }),
+    readOnly: () => run('mount', '-o', 'remount,ro', path),
+  }
+}
+
+function mountTmpfs(size: string): string {
+  const path = mkdtempSync(join(tmpdir(), 'teslim-disk-'))
+  try {
+    run('mount', '-t', 'tmpfs', '-o', `size=${size},mode=0755`, 'teslim-test', path)
+  } catch (error) {
+    rmdirSync(path)
+    throw error
+  }
+  return path
+}
+
+/** Also while a process that is about to end still has files open on it. */
+function unmount(path: string): void {
+  run('umount', '--lazy', path)
+  rmdirSync(path)
+}
+
+export const canTrace = (): boolean =>
+  possible('strace cannot make system calls fail', () => {
+    run('strace', '-V')
+    run('sh', '-c', 'sleep 0.2 & exec strace -f -e inject=fsync:error=EIO -o /dev/null -p $!')
+  })
+
+/**
+ * Lets system calls of a running process fail or take long, such as `fsync:error=EIO`, until the function that this
+ * resolves to is called. With `path` only those on that file.
+ */
+export async function inject(pid: number | undefined, faults: readonly string[], path?: string) {
+  const calls = faults.map((fault) => fault.split(':', 1)[0])
+  const only = path === undefined ? [] : ['-P', path]
+  const options = [...only, '-e', `trace=${calls}`, ...faults.flatMap((fault) => ['-e', `inject=${fault}`])]
+  const strace = spawn('strace', ['-f', '-o', '/dev/null', ...options, '-p', `${pid}`])
+  onTestFinished(() => void strace.kill('SIGKILL'))
+  const ended = once(strace, 'exit')
+  for await (const text of strace.stderr.setEncoding('utf8')) {
+    if (text.includes('attached')) break
+    throw new Error(text)
+  }
+  return async (): Promise<void> => {
+    strace.kill('SIGTERM')
+    await ended
+  }
+}
