@@ -74,7 +74,9 @@ async function checkDamage({ findDamage }: InspectedStore, size: number, full: b
   }
   const damage = await findDamage()
   if (damage === undefined) return [{ name, status: 'ok', message: 'the file is whole' }]
-  return [{ name, status: 'failed', message: `the file is damaged, restore a backup: ${damage}` }]
+  // SQLite describes it in several lines.
+  const found = damage.replaceAll('\n', ' ')
+  return [{ name, status: 'failed', message: `the file is damaged, restore a backup: ${found}` }]
 }
 
 function checkServer(config: Config): Check[] {

@@ -4,6 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statfsSync, writeS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { type RunOptions, serve } from './process.ts'
 
 /** Whether a fault can be provoked on this machine. Prints why, if not. */
 function possible(what: string, provoke: () => void): boolean {
@@ -108,4 +109,15 @@ export async function inject(pid: number | undefined, faults: readonly string[],
     strace.kill('SIGTERM')
     await ended
   }
+}
+
+/** Starts a server that should refuse to: it must end with status 1 and one line, which this resolves to. */
+export async function refusedStart(options: RunOptions): Promise<string> {
+  const outcome = await serve(options).then(
+    ({ url }) => `it serves at ${url}`,
+    (error: Error) => error.message,
+  )
+  const [, line] = /^ended with 1 before .* was printed:\n([^\n]+)\n$/.exec(outcome) ?? []
+  if (line === undefined) throw new Error(`expected status 1 and one line: ${outcome}`)
+  return line
 }

@@ -1,0 +1,120 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { canTrace, inject } from '../../support/faults.ts'
+import { deliver, type Load, missingFrom } from '../../support/ledger.ts'
+import { serve, serveSandbox } from '../../support/process.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+const traceable = canTrace()
+
+async function underLoad(env: Record<string, string> = {}, clients = 8) {
+  const cwd = tempFolder()
+  const sandbox = await serveSandbox({ cwd, env })
+  const { server, apiKey } = sandbox
+  const load = deliver({ url: server.url, key: apiKey, clients })
+  await load.more(50)
+  return { ...sandbox, cwd, load, path: join(cwd, 'data/teslim.db') }
+}
+
+async function refused(load: Load, more: number): Promise<void> {
+  const before = load.others.get(503) ?? 0
+  await expect.poll(() => load.others.get(503) ?? 0, { timeout: 15_000 }).toBeGreaterThan(before + more)
+}
+
+describe.runIf(traceable)('the disk fails', () => {
+  it.each([
+    ['an input/output error', 'pwrite64:error=EIO', 'disk I/O error'],
+    ['no room', 'pwrite64:error=ENOSPC', 'disk is full'],
+    ['a read-only file system', 'pwrite64:error=EROFS', 'disk I/O error'],
+  ])(
+    'writes that fail with %s are refused, and deliveries go on by themselves afterwards',
+    async (_, fault, reason) => {
+      const { server, load, path } = await underLoad()
+      const heal = await inject(server.child.pid, [fault])
+      await refused(load, 0)
+      const soFar = load.acknowledged.length
+      await refused(load, 50)
+      expect(load.acknowledged.length).toBe(soFar)
+      await server.printed(new RegExp(reason))
+      await heal()
+      await load.more(100)
+      expect([...load.others.keys()]).toEqual([503])
+      server.child.kill('SIGKILL')
+      await load.stop()
+      expect(missingFrom(path, load.acknowledged)).toEqual([])
+    },
+  )
+
+  it.each([
+    ['from then on', 'EIO', ''],
+    ['once', 'ENOSPC', ':when=1'],
+  ])(
+    'a commit whose fsync fails %s (%s) is final: the process refuses, ends with status 1 and says why, and the next one has everything',
+    async (_, error, when) => {
+      const { cwd, server, load, path, apiKey } = await underLoad()
+      const faults = ['fsync', 'fdatasync'].map((call) => `${call}:error=${error}${when}`)
+      const heal = await inject(server.child.pid, faults, `${path}-wal`)
+      await expect.poll(() => load.others.size, { timeout: 10_000 }).toBeGreaterThan(0)
+      await expect.poll(() => server.child.exitCode, { timeout: 5000 }).toBe(1)
+      await load.stop()
+      await heal()
+      expect(server.output().trimEnd().split('\n').at(-1)).toMatch(/store|disk|fsync/i)
+      expect(missingFrom(path, load.acknowledged)).toEqual([])
+      const again = await serve({ cwd })
+      const more = deliver({ url: again.url, key: apiKey })
+      await more.more(50)
+      await more.stop()
+      expect(missingFrom(path, [...load.acknowledged, ...more.acknowledged])).toEqual([])
+    },
+  )
+
+  it('a log that cannot be written to the file grows, and nothing that was acknowledged is lost', async () => {
+    const { server, load, path, apiKey } = await underLoad()
+    await inject(server.child.pid, ['fsync:error=EIO', 'fdatasync:error=EIO'], path)
+    const large = deliver({ url: server.url, key: apiKey, bytes: 500_000 })
+    // Otherwise it would begin again after 16 MB.
+    await expect.poll(() => statSync(`${path}-wal`).size, { timeout: 15_000 }).toBeGreaterThan(20e6)
+    expect([...load.others, ...large.others]).toEqual([])
+    server.child.kill('SIGKILL')
+    await Promise.all([load.stop(), large.stop()])
+    expect(missingFrom(path, [...load.acknowledged, ...large.acknowledged])).toEqual([])
+  })
+})
+
+it.runIf(traceable)(
+  'while every fsync takes 300 ms reads, logins and health checks answer, and what the queue does not hold is refused',
+  async () => {
+    const { server, load, path, email, password } = await underLoad(
+      { TESLIM_QUEUE_DELIVERIES: '16', TESLIM_LOGIN_MEMORY: '0' },
+      64,
+    )
+    const { url } = server
+    const logIn = () =>
+      fetch(`${url}/Login/Customer/Api/Verify`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ Email: email, Password: password }),
+      })
+    const { data } = (await (await logIn()).json()) as { data: { Token: string } }
+    const headers = { authorization: `Bearer ${data.Token}` }
+    const receipt = load.acknowledged[0]?.receipt
+    const heal = await inject(server.child.pid, ['fsync:delay_enter=300000', 'fdatasync:delay_enter=300000'])
+    await refused(load, 20)
+    await load.more(20)
+    const within = async (bound: number, ask: () => Promise<Response>): Promise<void> => {
+      const start = performance.now()
+      expect((await ask()).status).toBe(200)
+      expect(performance.now() - start).toBeLessThan(bound)
+    }
+    await within(2000, () => fetch(`${url}/livez`))
+    await within(2000, () => fetch(`${url}/readyz`))
+    await within(2000, () => fetch(`${url}/Purchase/list`, { headers }))
+    await within(2000, () => fetch(`${url}/Purchase/delivery/${receipt}`, { headers }))
+    await within(8000, logIn)
+    expect([...load.others.keys()]).toEqual([503])
+    await heal()
+    await load.stop()
+    expect(missingFrom(path, load.acknowledged)).toEqual([])
+  },
+)
