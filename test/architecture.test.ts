@@ -128,7 +128,7 @@ describe('the house', () => {
   it('opens files by other means than SQLite only where none of them can be a live store', () => {
     // Closing any descriptor of the store's file drops the process's locks on it. stat and statfs open nothing.
     const harmless =
-      /^import(?: type)? \{ (?:(?:type \w+|stat|statSync|statfs|statfsSync|mkdirSync|readdirSync|realpathSync|writeSync)(?:, )?)+ \}/
+      /^import(?: type)? \{ (?:(?:type \w+|accessSync|constants|stat|statSync|statfs|statfsSync|mkdirSync|readdirSync|realpathSync|writeSync)(?:, )?)+ \}/
     const openers = files.filter((file) => {
       const lines = sources.get(file)?.match(/^import .*'node:fs(?:\/promises)?'$/gm) ?? []
       return lines.some((line) => !harmless.test(line))

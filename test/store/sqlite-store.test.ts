@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { type Database, openDatabase } from '#src/store/sqlite/database.ts'
+import { type Database, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
 import { createStoreFile } from '#src/store/sqlite/store-file.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { customer, delivery, describeStore } from './store-conformance.ts'
@@ -40,7 +40,9 @@ it.each(['sqlite::memory:', 'sqlite:file:x.db', 'sqlite:x.db?mode=ro', 'sqlite:/
 function newDatabase(name: string): Database {
   const path = join(folder, name)
   createStoreFile(path)
-  return openDatabase(path)
+  const database = openDatabase(path)
+  useWriteAheadLog(database)
+  return database
 }
 
 it('writes with a synced log', () => {

@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
@@ -12,6 +13,7 @@ type Values = readonly (string | number | bigint | Uint8Array | null)[]
  * error (SQLite would bind NULL), writes run inside BEGIN IMMEDIATE, and no driver error gets out.
  */
 export interface Database {
+  readonly path: string
   get(sql: string, ...values: Values): Row | undefined
   all(sql: string, ...values: Values): Row[]
   /** The number of rows changed. */
@@ -105,6 +107,7 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
   }
 
   return {
+    path,
     get: (sql, ...values) => query('get', sql, values),
     all: (sql, ...values) => query('all', sql, values),
     run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
@@ -128,16 +131,23 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
 function connect(path: string, readOnly: boolean): DatabaseSync {
   return opening(path, () => {
     if (readOnly) return connectReadOnly(path)
+    // SQLite would open a file that may only be read, and refuse the first write.
+    accessSync(path, constants.R_OK | constants.W_OK)
     const connection = new DatabaseSync(existingFile(path))
-    // busy_timeout first: changing the journal mode may itself have to wait for another process.
-    connection.exec(`PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS}`)
-    connection.exec('PRAGMA journal_mode = WAL')
+    connection.exec(`PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec(`PRAGMA wal_autocheckpoint = ${PAGES_OF_LOG}`)
     connection.exec('PRAGMA foreign_keys = ON')
-    connection.exec(`PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
     return connection
   })
+}
+
+/** Changes the file, for good. It may have to wait for another process that does the same. */
+export function useWriteAheadLog(database: Database): void {
+  database.script(`
+    PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS};
+    PRAGMA journal_mode = WAL;
+    PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
 }
 
 /** Gives whatever goes wrong while a store is opened the words of an operator. */
@@ -173,19 +183,23 @@ const named = (values: Values): Record<string, SQLInputValue> =>
   Object.fromEntries(values.map((value, index) => [index + 1, value]))
 
 const BUSY = 5
+export const LOCK_REASON = 'another process holds its lock'
+export const FULL_REASON = 'its disk is full'
 
 /** SQLite's result codes for "not now" and "not here", as an operator would say it: extended ones first, else primary ones. */
 const REASONS: Readonly<Record<number, string>> = {
-  [BUSY]: 'another process holds its lock',
+  [BUSY]: LOCK_REASON,
   6: 'another connection holds its lock',
   8: 'its file cannot be written to',
   10: 'its disk reports an error',
   11: 'its file is damaged',
-  13: 'its disk is full',
+  13: FULL_REASON,
   14: 'its file cannot be opened',
   15: 'its file is locked in a way that SQLite does not know',
   23: 'access to its file is denied',
   26: 'its file is not a database',
+  1034: 'an fsync of its file failed',
+  1290: 'an fsync of its folder failed',
   4874: 'its disk has no room for the file that ends in -shm',
 }
 
@@ -194,8 +208,6 @@ const REASONS: Readonly<Record<number, string>> = {
  * this process reads is no longer what the disk holds.
  */
 const FAILED_SYNCS = new Set([1034, 1290])
-
-export const isLockReason = (reason: string): boolean => reason.startsWith(REASONS[BUSY] as string)
 
 const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === BUSY
 

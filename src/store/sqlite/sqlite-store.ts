@@ -11,9 +11,9 @@ import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
 import { type AttendedWriter, attend } from './attended-writer.ts'
-import { type Database, openDatabase, opening } from './database.ts'
+import { type Database, openDatabase, opening, useWriteAheadLog } from './database.ts'
 import { createReader, type Reader, type SpawnWorker } from './reader.ts'
-import { lockForServer } from './server-lock.ts'
+import { lockForServer, type ServerLock } from './server-lock.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
@@ -41,19 +41,28 @@ export interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   const { path, now, limits, toServe = false, spawn, spawnReader } = options
   opening(path, () => createStoreFile(path))
-  const lock = toServe ? opening(path, () => lockForServer(path, now)) : undefined
-  let database: Database | undefined
+  const database = openDatabase(path)
+  let lock: ServerLock | undefined
   try {
-    database = openDatabase(path)
-    const migrated = migrate(database, readMigrations(MIGRATIONS), now)
+    const known = readMigrations(MIGRATIONS)
+    // What is no store of ours is left as it is.
+    pendingMigrations(known, schemaState(database))
+    useWriteAheadLog(database)
+    if (toServe) lock = opening(path, () => lockForServer(path, now))
+    const migrated = migrate(database, known, now)
     const files = fileIds(path)
     const watch = watchStore(path, files)
     const patience = toServe ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds) : undefined
     const writer = createWriter({ path, files, spawn, onGone: watch.report, patience })
-    const connections = { database, watch, writer: attend(writer, files), reader: createReader(path, spawnReader) }
+    const connections = {
+      database,
+      watch,
+      writer: attend(writer, { path, files }),
+      reader: createReader(path, spawnReader),
+    }
     return { store: storeOn(connections, limits, () => lock?.release()), migrated }
   } catch (error) {
-    database?.close()
+    database.close()
     lock?.release()
     throw error
   }
@@ -65,7 +74,7 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
     const pending = pendingMigrations(readMigrations(MIGRATIONS), schemaState(database)).map(migrationName)
     const files = fileIds(path)
     const watch = watchStore(path, files)
-    const writer = attend(createWriter({ path, files, onGone: watch.report }), files)
+    const writer = attend(createWriter({ path, files, onGone: watch.report }), { path, files })
     return {
       store: storeOn({ database, watch, writer, reader: createReader(path) }, limits),
       pending,
@@ -148,7 +157,19 @@ function migrate(database: Database, migrations: readonly Migration[], now: numb
 
 function schemaState(database: Database): SchemaState {
   const table = database.get(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'`)
-  if (table === undefined) return EMPTY
+  if (table === undefined) {
+    refuseForeign(database)
+    return EMPTY
+  }
   const state = database.get('SELECT max(number) AS applied, max(oldest) AS oldest FROM schema_migration')
   return { applied: Number(state?.applied), oldest: Number(state?.oldest) }
+}
+
+/** A file with tables, none of which is ours, belongs to another application. */
+function refuseForeign(database: Database): void {
+  const names = database.all(`SELECT name FROM sqlite_schema WHERE type = 'table' LIMIT 3`).map(({ name }) => name)
+  if (names.length === 0) return
+  throw new AppError(storeErrors.cannotOpen, {
+    message: `${database.path} belongs to another application: it has the tables ${names.join(', ')}. Name another file in DATABASE_URL.`,
+  })
 }

@@ -44,9 +44,7 @@ it.runIf(mountable)(
 
     disk.fill()
     await refused(load, 30)
-    await server.printed(
-      /"msg":"request failed".*database or disk is full|database or disk is full.*"msg":"request failed"/,
-    )
+    await server.printed(/its disk is full.*"msg":"store lost"/)
     disk.clear()
     await load.more(200)
     server.child.kill('SIGKILL')
