@@ -8,7 +8,7 @@ const sources = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]))
 
 const ROOMS = ['audit', 'login', 'token', 'customer', 'purchase', 'console']
 
-type Kind = 'main' | 'app' | 'plugin' | 'rule' | 'cli' | 'config' | 'http' | 'store' | 'lib'
+type Kind = 'main' | 'server' | 'app' | 'plugin' | 'rule' | 'cli' | 'config' | 'http' | 'store' | 'lib'
 
 interface Place {
   readonly kind: Kind
@@ -18,6 +18,7 @@ interface Place {
 function placeOf(file: string): Place {
   const [, room = '', ...rest] = file.split('/')
   if (room === 'main.ts') return { kind: 'main', room }
+  if (room === 'server.ts') return { kind: 'server', room }
   if (room === 'app.ts') return { kind: 'app', room }
   if (file.endsWith('.plugin.ts')) return { kind: 'plugin', room }
   if (ROOMS.includes(room)) return { kind: 'rule', room }
@@ -52,7 +53,9 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
     case 'lib':
       return false
     case 'main':
-      return ['app', 'cli', 'config'].includes(to.kind) || target === 'src/store/open-store.ts' || typeOnly
+      return ['server', 'cli', 'config'].includes(to.kind) || target === 'src/store/open-store.ts' || typeOnly
+    case 'server':
+      return to.kind === 'app' || typeOnly
     case 'app':
       return ['http', 'plugin'].includes(to.kind) || typeOnly
     case 'plugin':
