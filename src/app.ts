@@ -5,6 +5,7 @@ import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { docsPlugin } from '#src/docs/docs.plugin.ts'
 import { installBodyReading } from '#src/http/body-reading.ts'
 import { readCertificate } from '#src/http/certificate.ts'
+import { installDraining } from '#src/http/draining.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
 import { healthPlugin } from '#src/http/health.plugin.ts'
@@ -47,6 +48,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.server.maxConnections = config.maxConnections
 
   installTls(app, config, clock, certificate)
+  installDraining(app, config, clock)
   installRequestLog(app, clock, writeInfo)
   installRequestHooks(app)
   installErrorHandler(app)

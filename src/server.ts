@@ -25,50 +25,65 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
   const { address: host, port } = await listenOn(app, config)
   const { url, curlOptions } = reach(app, host, port)
 
-  const { promise: signalled, resolve: signal } = Promise.withResolvers<string>()
-  onFirstSignal(signal, exit)
-  onHangUp(app, signal)
-  const stopped = signalled.then(async (reason) => {
-    logger.info({ signal: reason }, 'stopping: no new connections, requests in flight finish')
-    const { shutdownSeconds: seconds } = config
+  const { stop, stopped } = ending(app, config, exit, () => flush())
+  onFirstSignal(stop, exit)
+  onHangUp(app, stop)
+  const fail = (reason: string): void => {
+    logger.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
+    setTimeout(stop, FAILING_MILLISECONDS, 'store gone', 1).unref()
+  }
+  return { url, curlOptions, warn: (message) => logger.warn(message), fail, stop, stopped }
+}
+
+/** For as long callers and `/readyz` are told, before connections end. */
+const FAILING_MILLISECONDS = 500
+
+/** How the server ends, which it does once, for the first reason that is given; its exit status is the worst. */
+function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flush: () => Promise<void>) {
+  const { promise: stopped, resolve } = Promise.withResolvers<number>()
+  let begun = false
+  let exitStatus = 0
+
+  const close = async (reason: string): Promise<number> => {
+    app.log.info({ reason }, 'stopping: no new connections, requests in flight finish')
     // To write down what is left and close the store.
     const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
     const cutOff = setTimeout(
       () => {
-        logger.warn('requests still in flight are cut off')
+        app.log.warn('requests still in flight are cut off')
         app.tls?.cutOff()
         app.server.closeAllConnections()
       },
       (seconds - toClose) * 1000,
     )
     setTimeout(() => exit(1), seconds * 1000).unref()
-    // A connection that is kept after its last answer would hold the end up until it times out.
-    const idle = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()
-    clearInterval(idle)
     clearTimeout(cutOff)
-    logger.info('stopped')
+    app.log.info('stopped')
     await flush()
-    return 0
-  })
-  const stop = (): Promise<number> => {
-    signal('none')
+    return exitStatus
+  }
+
+  const stop = (reason: string, status = 0): Promise<number> => {
+    exitStatus = Math.max(exitStatus, status)
+    if (!begun) resolve(close(reason))
+    begun = true
     return stopped
   }
-  return { url, curlOptions, warn: (message) => logger.warn(message), stop, stopped }
+  return { stop, stopped }
 }
 
 /** `npm start` passes a terminal's Ctrl-C on to a process that the terminal has told already: that is one signal. */
 const SAME_SIGNAL_MILLISECONDS = 100
 
 /** A second signal ends the process at once. */
-function onFirstSignal(then: (signal: string) => void, exit: Exit): void {
+function onFirstSignal(stop: RunningServer['stop'], exit: Exit): void {
   let firstAt: number | undefined
   const onSignal = (signal: NodeJS.Signals): void => {
     const now = systemClock.monotonic()
     if (firstAt === undefined) {
       firstAt = now
-      then(signal)
+      void stop(signal)
     } else if (signal !== 'SIGINT' || now - firstAt > SAME_SIGNAL_MILLISECONDS) {
       exit(1)
     }
@@ -78,10 +93,10 @@ function onFirstSignal(then: (signal: string) => void, exit: Exit): void {
 }
 
 /** The end of the terminal that the server was started on, else a request to read the certificate anew. */
-function onHangUp(app: App, stop: (signal: string) => void): void {
+function onHangUp(app: App, stop: RunningServer['stop']): void {
   const onTerminal = [0, 1, 2].some(isatty)
   process.on('SIGHUP', () => {
-    if (onTerminal) stop('SIGHUP')
+    if (onTerminal) void stop('SIGHUP')
     else if (app.tls) app.tls.reload()
     else app.log.info('SIGHUP: there is no certificate to read anew, TESLIM_TLS_CERT is not set')
   })

@@ -59,8 +59,8 @@ export interface RunningServer {
   warn(message: string): void
   /** Says what makes it impossible to go on, and stops it with status 1. */
   fail(reason: string): void
-  /** Stops it as a signal would. */
-  stop(): Promise<number>
+  /** Stops it as a signal would; the exit status is 0 unless another is given. */
+  stop(reason: string, status?: number): Promise<number>
   /** The exit status, once it has been told to stop and has. */
   readonly stopped: Promise<number>
 }

@@ -27,7 +27,7 @@ export const serve: Command = {
       }
       return await server.stopped
     } catch (error) {
-      await server?.stop()
+      await server?.stop('the start failed', 1)
       throw error
     } finally {
       await store.close()

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { failure, STATUS } from './error-handler.ts'
 import { httpErrors } from './http.errors.ts'
+import { lingerBeforeDestroy } from './lingering.ts'
 import { requestId } from './request-id.ts'
 import { commonHeaders } from './response-headers.ts'
 
@@ -22,7 +23,10 @@ const refusedEarly = new WeakMap<Socket, IncomingMessage>()
 
 /** To be told of every request that has been answered. */
 export function noteAnswered(request: IncomingMessage): void {
-  if (!request.complete) refusedEarly.set(request.socket, request)
+  if (request.complete) return
+  const { socket } = request
+  refusedEarly.set(socket, request)
+  if (socket.writableEnded) lingerBeforeDestroy(socket)
 }
 
 /** For bytes that Node's parser refuses: there is no request yet, so the answer is written by hand. */
@@ -72,9 +76,6 @@ export const answerConnect =
     write(socket, httpErrors.noTunnel, logger, 'CONNECT', { allow: '' })
   }
 
-/** Long enough for the answer to be read. */
-const LINGER_MILLISECONDS = 2_000
-
 function write(
   socket: Socket,
   definition: ErrorDefinition,
@@ -94,9 +95,7 @@ function write(
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-  // A client that never ends its side would hold the connection for ever.
-  const cut = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS)
-  socket.once('close', () => clearTimeout(cut))
+  lingerBeforeDestroy(socket)
   logger.info(
     { requestId: id, status, errorCode: definition.code, reason, address: socket.remoteAddress },
     'broken request',

@@ -2,12 +2,18 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { answerConnect } from './broken-request.ts'
+import { installExpectation } from './expectation.ts'
 import { httpErrors } from './http.errors.ts'
 import { commonHeaders } from './response-headers.ts'
 
 /** What happens to every request before a byte of its body is read. */
 export function installRequestHooks(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
+    // It could not be answered: the client will send it again.
+    if (request.raw.socket.writableEnded) {
+      request.raw.destroy()
+      return
+    }
     reply.headers(commonHeaders(request.id))
     const { headers } = request
     // Node drops what it has read together with a request that asks for an upgrade, maybe half of the next request.
@@ -24,8 +30,7 @@ export function installRequestHooks(app: FastifyInstance): void {
     done()
   })
 
-  // Node would answer an unknown expectation by itself, with 417 and no body.
-  app.server.on('checkExpectation', (request, response) => void app.routing(request, response))
+  installExpectation(app)
   app.server.on('connect', answerConnect(app.log))
 }
 

@@ -1,17 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
-import { freePort, identity } from '../support/postgres-server.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { type Balancer, nginxInstalled, startBalancer } from '../support/balancer.ts'
 
-const source = readFileSync(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8')
-const installed = spawnSync('nginx', ['-v']).status === 0
-if (!installed) console.info('the balancer is not tested: nginx is not installed')
+if (!nginxInstalled) console.info('the balancer is not tested: nginx is not installed')
 
 /** What its two replicas got, and what they do. */
 let got: { url: string; headers: IncomingHttpHeaders }[] = []
@@ -21,22 +15,7 @@ beforeEach(() => {
   behave = (_request, response) => void response.end('{}')
 })
 
-/** The file as it is, but for the places that only a container has. */
-function localConfiguration(folder: string, port: number, replicas: readonly number[]): string {
-  const [shipped = '', options = ''] = /server replica:3000 resolve (.*);/.exec(source) ?? []
-  const servers = replicas.map((replica) => `server 127.0.0.1:${replica} ${options};`)
-  const changed = source
-    .replace(shipped, servers.join('\n'))
-    .replace(/resolver .*;/, '')
-    .replace('listen 8080;', `listen 127.0.0.1:${port};`)
-    .replaceAll('/tmp/', `${folder}/`)
-    .replace('/dev/stderr', `${folder}/error.log`)
-  expect(changed).not.toMatch(/replica:|8080|127\.0\.0\.11/)
-  return changed
-}
-
-describe.runIf(installed)('the balancer', () => {
-  const folder = tempFolder()
+describe.runIf(nginxInstalled)('the balancer', () => {
   const servers = [1, 2].map(() =>
     createServer((request, response) => {
       got.push({ url: request.url ?? '', headers: request.headers })
@@ -44,37 +23,16 @@ describe.runIf(installed)('the balancer', () => {
     }),
   )
   let url = ''
-  let stop = async (): Promise<void> => undefined
+  let balancer: Balancer | undefined
 
   beforeAll(async () => {
     for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening')
-    const port = await freePort()
-    const file = join(folder, 'nginx.conf')
-    writeFileSync(
-      file,
-      localConfiguration(
-        folder,
-        port,
-        servers.map((server) => (server.address() as AddressInfo).port),
-      ),
-    )
-    if ('uid' in identity) chownSync(folder, identity.uid as number, identity.gid as number)
-    const child = spawn('nginx', ['-p', folder, '-c', file, '-g', 'daemon off;'], { ...identity, stdio: 'ignore' })
-    const ended = once(child, 'exit')
-    stop = async () => {
-      child.kill('SIGTERM')
-      await ended
-    }
-    url = `http://127.0.0.1:${port}`
-    for (let tries = 0; tries < 100; tries++) {
-      if (await fetch(url).catch(() => undefined)) return
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    throw new Error(`nginx does not answer: ${readFileSync(join(folder, 'error.log'), 'utf8')}`)
+    balancer = await startBalancer(servers.map((server) => (server.address() as AddressInfo).port))
+    url = balancer.url
   })
 
   afterAll(async () => {
-    await stop()
+    await balancer?.stop()
     for (const server of servers) server.close()
   })
 

@@ -1,0 +1,59 @@
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import { type Balancer, nginxInstalled, startBalancer } from '../support/balancer.ts'
+import { addSupplier, deliver } from '../support/ledger.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { type ServerProcess, serve } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+if (!nginxInstalled) console.info('the rolling restart is not tested: nginx is not installed')
+
+/** One that no outgoing connection gets while a replica is away. */
+async function steadyPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const free = await once(server, 'listening').catch(() => undefined)
+    if (free === undefined) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
+}
+
+describe.runIf(nginxInstalled)('a rolling restart behind the balancer', () => {
+  let balancer: Balancer | undefined
+  afterAll(() => balancer?.stop())
+
+  it('loses no delivery and refuses none', async () => {
+    const databaseUrl = await newDatabase(inject('postgresUrl'))
+    const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: databaseUrl } }
+    const key = await addSupplier(where)
+    const ports = [await steadyPort(), await steadyPort()]
+    const start = (port: number): Promise<ServerProcess> =>
+      serve({ ...where, env: { ...where.env, PORT: String(port) } })
+    const replicas = await Promise.all(ports.map(start))
+    balancer = await startBalancer(ports)
+    const load = deliver({ url: balancer.url, key })
+    await load.more(200)
+    for (const [index, port] of ports.entries()) {
+      const old = replicas[index] as ServerProcess
+      old.child.kill('SIGTERM')
+      expect(await old.ended).toBe(0)
+      const replica = await start(port)
+      replicas[index] = replica
+      // Else the balancer could have no replica left: it keeps from one that it found stopped for two seconds.
+      await replica.printed(/"route":"\/Purchase\/update","status":200/)
+      await load.more(200)
+    }
+    await load.stop()
+
+    expect([...load.others]).toEqual([])
+    const rows = await runSql(databaseUrl, 'SELECT receipt FROM delivery')
+    expect(new Set(rows.map(({ receipt }) => receipt))).toEqual(
+      new Set(load.acknowledged.map(({ receipt }) => receipt)),
+    )
+    expect(rows).toHaveLength(load.acknowledged.length)
+  }, 60_000)
+})
