@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
 
@@ -15,7 +15,7 @@ export function installNotFound(app: FastifyInstance): void {
     for (const name of [method].flat()) routes.push({ pattern: toPattern(url), method: name })
   })
 
-  app.setNotFoundHandler(async (request) => {
+  const refuse = async (request: FastifyRequest): Promise<never> => {
     const path = pathOf(request.url)
     const allow = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
     if (allow.length === 0) throw new AppError(httpErrors.notFound)
@@ -24,12 +24,14 @@ export function installNotFound(app: FastifyInstance): void {
       message: `This address takes ${methods}, not ${request.method}.`,
       headers: { allow: methods },
     })
-  })
+  }
+  // As a hook too, which the types do not know: else the body would be read first.
+  app.setNotFoundHandler({ onRequest: refuse } as object, refuse)
 }
 
 /** As the router reads it: without the origin of an absolute address, query and fragment, and decoded. */
 const pathOf = (url: string): string => {
-  const path = url.replace(/^https?:\/\/[^/]*/i, '').split(/[?#;]/, 1)[0] ?? ''
+  const path = url.replace(/^https?:\/\/[^/]*/i, '').split(/[?#]/, 1)[0] ?? ''
   return decodeURI(path)
 }
 

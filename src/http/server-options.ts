@@ -4,6 +4,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import type { Certificate } from './certificate.ts'
 import { answerFrameworkError } from './error-handler.ts'
+import { singleLeadingSlash } from './leading-slashes.ts'
 import { requestId } from './request-id.ts'
 import { secureContext } from './tls.ts'
 
@@ -26,6 +27,7 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
     genReqId: requestId,
     trustProxy: config.trustProxy === 'off' ? false : config.trustProxy,
     bodyLimit: config.bodyLimitBytes,
+    rewriteUrl: singleLeadingSlash,
     // Order ids are long when they are percent-encoded; maxHeaderSize is the limit of them all.
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 16_384 },
     ajv: {

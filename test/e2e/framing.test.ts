@@ -107,6 +107,25 @@ describe('a request with one meaning gets one answer, and so does the next', () 
     expect(second?.head).toContain('x-request-id: smuggled')
   })
 
+  it.each([
+    ['two slashes', '//livez', 200],
+    ['many slashes', '/////livez/?x=//y', 200],
+    ['the whole address with two slashes', 'http://other//livez', 200],
+    ['two slashes and what looks like a host', '//other/livez', 404],
+    ['two slashes further on', '/Purchase//list', 404],
+    ['two slashes before what needs a token', '//Purchase/list', 401],
+    ['two slashes before an order id', '/Purchase/detail//PO-1', 404],
+    ['two slashes alone', '//', 404],
+  ])('an address with %s', async (_name, address, status) => {
+    const answers = await answersTo(`GET ${address} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    expect(answers).toMatchObject([{ status }])
+  })
+
+  it('an address with two slashes is a 405 like any other under another method', async () => {
+    const answers = await answersTo('GET //Purchase/update HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    expect(answers).toMatchObject([{ status: 405, head: expect.stringContaining('allow: post') }])
+  })
+
   it('a request inside the body of another is no request', async () => {
     const bytes = `GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${NEXT.length}\r\n\r\n${NEXT}`
     const answers = await answersTo(bytes)
