@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { type Balancer, nginxInstalled, startBalancer } from '../support/balancer.ts'
+import { failure } from '../support/failure.ts'
+import { exchange, parseAnswers } from '../support/raw-http.ts'
 
 if (!nginxInstalled) console.info('the balancer is not tested: nginx is not installed')
 
@@ -39,6 +41,15 @@ describe.runIf(nginxInstalled)('the balancer', () => {
   const deliver = (body = '{}', headers = {}) =>
     fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: 'k', ...headers }, body })
 
+  /** In the envelope, under an id of the balancer's own, which is returned. */
+  const expectRefusal = async (answer: Response, errorCode: string): Promise<string | null> => {
+    const id = answer.headers.get('x-request-id')
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(id).toMatch(/^[0-9a-f]{32}$/)
+    expect(await answer.json()).toEqual({ ...failure(errorCode), requestId: id })
+    return id
+  }
+
   it('passes requests on as they are, but says itself where they came from', async () => {
     const forged = { 'x-forwarded-for': '9.9.9.9', 'x-forwarded-proto': 'https', 'idempotency-key': 'i' }
     expect((await deliver('{"a":1}', forged)).status).toBe(200)
@@ -60,23 +71,56 @@ describe.runIf(nginxInstalled)('the balancer', () => {
     const limit = loadConfig({}).config.bodyLimitBytes
     behave = (request, response) => void request.resume().on('end', () => response.end('{}'))
     expect((await deliver('x'.repeat(limit + 1))).status).toBe(200)
+    expect((await fetch(`${url}/${'x'.repeat(15_000)}`)).status).toBe(200)
     const refused = await deliver('x'.repeat(2 * limit + 1))
     expect(refused.status).toBe(413)
-    expect(await refused.json()).toEqual({
-      data: null,
-      success: false,
-      message: 'The body is larger than allowed.',
-      errorCode: 'BODY_TOO_LARGE',
-      requestId: expect.stringMatching(/^[0-9a-f]{32}$/),
-    })
+    await expectRefusal(refused, 'BODY_TOO_LARGE')
+  })
+
+  it.each([
+    [
+      'a request that is no HTTP',
+      'GET /livez HTTP/1.1\r\nHost: a\r\nX A: b\r\nContent-Length: x\r\n\r\n',
+      400,
+      'BAD_REQUEST',
+    ],
+    [
+      'a header that is too long',
+      `GET / HTTP/1.1\r\nHost: a\r\nA: ${'x'.repeat(40_000)}\r\n\r\n`,
+      431,
+      'HEADERS_TOO_LARGE',
+    ],
+  ])('refuses %s in the same shape', async (_name, bytes, status, errorCode) => {
+    const [answer] = parseAnswers(await exchange(url, bytes))
+    expect(answer).toMatchObject({ status, body: failure(errorCode) })
+    expect(answer?.head).toContain(`x-request-id: ${answer?.body.requestId}`)
+    expect(answer?.head).toContain('content-type: application/json; charset=utf-8')
+  })
+
+  it('keeps the id that a client gives, in what it passes on and in its own refusals', async () => {
+    behave = (request) => void request.socket.destroy()
+    const answer = await deliver('{}', { 'x-request-id': 'po-1:[2]' })
+    expect([answer.headers.get('x-request-id'), await answer.json()]).toMatchObject([
+      'po-1:[2]',
+      { requestId: 'po-1:[2]' },
+    ])
+    expect(got).toMatchObject([{ headers: { 'x-request-id': 'po-1:[2]' } }])
+    const quoted = await deliver('{}', { 'x-request-id': 'a"b' })
+    await expectRefusal(quoted, 'STORE_UNAVAILABLE')
+  })
+
+  it('passes on a request of HTTP/1.0 that has no Host', async () => {
+    const answer = await exchange(url, 'GET /livez HTTP/1.0\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    expect(got).toMatchObject([{ url: '/livez', headers: { host: expect.stringMatching(/^[\w.:-]+$/) } }])
   })
 
   it('sends a POST that a replica may have got to no other one, and says that it is not confirmed', async () => {
     behave = (request) => void request.socket.destroy()
     const answer = await deliver()
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
-    expect(await answer.json()).toMatchObject({ data: null, success: false, errorCode: 'UNAVAILABLE' })
-    expect(got).toHaveLength(1)
+    const id = await expectRefusal(answer, 'STORE_UNAVAILABLE')
+    expect(got.map(({ headers }) => headers['x-request-id'])).toEqual([id])
   })
 
   it('passes refusals on as they are', async () => {

@@ -7,7 +7,7 @@ const send = globalThis.fetch
 globalThis.fetch = async (input, init) => {
   const answer = await send(input, init)
   const isJson = answer.headers.get('content-type')?.startsWith('application/json')
-  // Balancers and servers that stand in for others give no id.
+  // Servers that stand in for others give no id.
   if (!isJson || !answer.headers.has('x-request-id')) return answer
   const { method, url } = input instanceof Request ? input : { method: 'GET', url: String(input) }
   const body = await answer
