@@ -85,8 +85,10 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
   }
 }
 
-/** Three unpadded base64url parts. jose lets white space and padding pass. */
-const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
+/** Unpadded base64url in its one canonical spelling: the bits that a last character does not use are zero. */
+const PART = '(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?'
+/** Three such parts, the last maybe empty. jose lets white space, padding and other spellings pass. */
+const SHAPE = new RegExp(`^(?=[^.])${PART}\\.(?=[^.])${PART}\\.${PART}$`)
 
 /** The header is only asked which of our keys to use, and whether it agrees with that key. */
 async function findKey(keys: SigningKeys, token: string): Promise<UsableKey> {

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import {
   calculateJwkThumbprint,
   decodeJwt,
@@ -41,6 +42,8 @@ const forge = ({ header: wrongHeader = {}, claims: wrongClaims = {}, without = '
     .setProtectedHeader({ alg: 'ES256', ...header, ...wrongHeader })
     .sign(signingKey, { crit: { made: true } })
 }
+
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const refusalOf = (text: string): Promise<string> =>
@@ -151,12 +154,34 @@ describe('a token is refused', () => {
     ['of four parts', () => `${token}.x`],
     ['padded', () => `${token}=`],
     ['with white space', () => token.replace('.', '. ')],
+    [
+      'with another spelling of its signature',
+      () => token.replace(/.$/, (last) => BASE64URL[BASE64URL.indexOf(last) + 1] ?? ''),
+    ],
     ['followed by a line break', () => `${token}\n`],
     ['not base64url', () => token.replace(/.$/, '+')],
     ['of a header that is not JSON', () => `x${token}`],
     ['of a header that is no object', () => `${encode([])}.${encode({})}.x`],
   ])('when it is %s', async (_name, make) => {
     expect(await refusalOf(make())).toBe('TOKEN_MALFORMED')
+  })
+
+  it('in whichever of its parts one character is another, spelled differently or not', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom(...BASE64URL), async (index, character) => {
+        fc.pre(token[index] !== '.' && token[index] !== character)
+        const changed = token.slice(0, index) + character + token.slice(index + 1)
+        expect(await refusalOf(changed)).toMatch(/^TOKEN_/)
+      }),
+      { numRuns: 300 },
+    )
+    // The last characters of the parts, where bits are left over: all of them.
+    for (const end of [token.indexOf('.'), token.lastIndexOf('.'), token.length]) {
+      for (const character of BASE64URL.replace(token[end - 1] ?? '', '')) {
+        const changed = token.slice(0, end - 1) + character + token.slice(end)
+        expect(await refusalOf(changed), changed).toMatch(/^TOKEN_/)
+      }
+    }
   })
 
   it('when its time has come, to the second', async () => {
