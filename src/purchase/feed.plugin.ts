@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
+import { prefersEvents } from '#src/http/accept.ts'
 import { authenticated } from '#src/http/authenticated.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
@@ -61,7 +62,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
         const { limit = DEFAULT_FEED_LIMIT, wait = 0, payload, customer, after } = request.query
         const viewer = viewerOf(request)
         const scope = (await ownerOf(viewer, customer, customers)) ?? null
-        const cursor = (request.headers['last-event-id'] as string | undefined) ?? after
+        const cursor = (request.headers['last-event-id'] as string | undefined) || after
         const query: FeedQuery = {
           scope,
           after: cursor === undefined ? 0 : await text.positionOf(scope, cursor),
@@ -69,7 +70,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           withPayload: payload !== 'none',
         }
         const { operator } = viewer
-        if (wantsEvents(request.headers.accept)) {
+        if (prefersEvents(request.headers.accept)) {
           const { authorization } = request.headers
           const { expiresAt } = request.access
           void followFeed({
@@ -95,8 +96,5 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
   }
   app.register(authenticated(routes))
 }
-
-const wantsEvents = (accept: string | undefined): boolean =>
-  /(?:^|,)\s*text\/event-stream\s*(?:[;,]|$)/i.test(accept ?? '')
 
 export const feedPlugin = fastifyPlugin(plugin, { name: 'feed', dependencies: ['token'], encapsulate: true })

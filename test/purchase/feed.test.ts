@@ -186,8 +186,19 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     expect((await ask(here, bearer)).statusCode).toBe(401)
   })
 
+  it('takes an empty parameter as not sent, and an empty Last-Event-ID too', async () => {
+    const whole = (await ask(here, everybody)).json()
+    const empty = await ask(here, everybody, '?after=&limit=&wait=&payload=&customer=', { 'last-event-id': '' })
+    expect([empty.statusCode, empty.json()]).toEqual([200, whole])
+  })
+
+  it('is no endless stream for a client that weighs events at nothing', async () => {
+    const answer = await ask(here, everybody, '?limit=1', { accept: 'text/event-stream;q=0, application/json' })
+    expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
+  })
+
   it('refuses what it does not know', async () => {
-    for (const query of ['?limit=0', '?limit=1001', '?wait=61', '?wait=x', '?after=', '?payload=some', '?aftr=x']) {
+    for (const query of ['?limit=0', '?limit=1001', '?wait=61', '?wait=x', '?payload=some', '?aftr=x']) {
       expect((await ask(here, everybody, query)).statusCode, query).toBe(400)
     }
     expect((await here.app.inject({ url: '/Purchase/feed' })).statusCode).toBe(401)
