@@ -172,7 +172,7 @@ const exampleOfError = ({ code, message }: ErrorDefinition): Example => ({
 function invalidExample({ requestBody, parameters = [] }: Operation): Example | undefined {
   const [field] = Object.values(requestBody?.content ?? {})[0]?.schema.required?.slice(-1) ?? []
   const [parameter] = parameters
-  const place = { header: 'headers', query: 'querystring', path: 'params' }[parameter?.in ?? ''] ?? ''
+  const place = { header: 'headers', query: 'query', path: 'path' }[parameter?.in ?? ''] ?? ''
   const problem = field
     ? { path: `/${field}`, message: 'is required' }
     : {

@@ -30,6 +30,7 @@ is ever taken from the address.
 - Byte order mark: a body may begin with one. Bytes that are not UTF-8 are refused.
 - Content-Type: the login takes \`application/json\`, \`application/*+json\` and \`text/json\`, with any parameters. A delivery is
   read as JSON whatever it says, or when there is none. On a GET it does no harm.
+- Query parameters that are sent empty count as not sent.
 - Query parameters that are not shown here are refused by what reads orders and deliveries, and ignored elsewhere.
 - Fields that are not shown here are kept in deliveries, byte for byte, and ignored in logins.
 - Nothing is converted: \`"1"\` is no integer, while \`1.0\` is one.

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
 import { DEEPEST, type Scan, type Scanner } from '#src/lib/json-scan.ts'
+import { notJson } from './form-data.ts'
 import { httpErrors } from './http.errors.ts'
 
 const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
@@ -28,7 +29,7 @@ export function scanJson(bytes: unknown, scanner: Scanner): Scan {
   const { text, depth, valid } = scan
   if (depth > DEEPEST) throw new AppError(httpErrors.bodyTooDeep)
   // The parser's own words would quote the body, which may hold a password.
-  if (!valid) throw new AppError(httpErrors.bodyNotJson)
+  if (!valid) throw notJson(text)
   if (text.includes('\\') || text.includes('__proto__') || text.includes('constructor'))
     refuseForbiddenKeys(parse(text))
   return scan

@@ -17,7 +17,11 @@ const FailureSchema = Type.Object(
     errors: Type.Optional(
       Type.Array(
         Type.Object({
-          path: Type.String({ description: 'Where, as a JSON Pointer into the body, or headers/ and a name' }),
+          path: Type.String({
+            description:
+              'Where: a JSON Pointer into the body, such as /Status, or query/, path/ or headers/ and the name of a parameter, such as query/limit',
+            examples: ['/Status'],
+          }),
           message: Type.String(),
         }),
       ),

@@ -102,9 +102,16 @@ export function invalidRequest(problems: readonly Problem[]): AppError {
   })
 }
 
+/** What comes before the name, where it is not in the body. */
+const PLACES: Readonly<Record<string, string | undefined>> = {
+  querystring: 'query',
+  params: 'path',
+  headers: 'headers',
+}
+
 const validationProblems = ({ validation = [], validationContext = 'body' }: FastifyError): Problem[] =>
   validation.map(({ instancePath, keyword, params, message = 'is not valid' }) => {
-    const path = (validationContext === 'body' ? '' : validationContext) + instancePath
+    const path = (PLACES[validationContext] ?? '') + instancePath
     if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: 'is required' }
     if (keyword === 'additionalProperties') {
       return { path: `${path}/${params.additionalProperty}`, message: 'is not known here' }

@@ -24,7 +24,7 @@ export interface ErrorDefinition {
   readonly challenge?: string
 }
 
-/** A place in what the caller sent, as a JSON Pointer, and what is wrong there. */
+/** A place in what the caller sent (a JSON Pointer into the body, or `query/limit`), and what is wrong there. */
 export interface Problem {
   readonly path: string
   readonly message: string

@@ -146,7 +146,7 @@ function timeOf(name: string, text: string | undefined): number | undefined {
   const time = readTime(text)
   if (time !== undefined) return time
   throw invalidRequest([
-    { path: `querystring/${name}`, message: 'must be a time with its zone, such as 2026-11-21T09:00:00Z, or a day' },
+    { path: `query/${name}`, message: 'must be a time with its zone, such as 2026-11-21T09:00:00Z, or a day' },
   ])
 }
 

@@ -25,6 +25,20 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
   const needsBearer = (authorization: string | undefined): boolean =>
     bearer === 'required' || (bearer === 'optional' && authorization !== undefined)
 
+  const checkBearer = async (authorization: string | undefined, customerId: string): Promise<void> => {
+    if ((await verifyBearer(authorization)) === customerId) return
+    throw new AppError(purchaseErrors.tokenForeign, { customerId })
+  }
+
+  /** A client that always sends both would stop when its token expires, although the ApiKey is good. */
+  const explain = (error: unknown): never => {
+    if (bearer === 'required' || !(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
+    const { code, kind, challenge, details } = error
+    const message = `${error.message} The ApiKey is valid and enough: leave the Authorization header out.`
+    const reason = 'a token beside a valid ApiKey; TESLIM_PURCHASE_BEARER=ignored would not look at it'
+    throw new AppError({ code, kind, message, ...(challenge && { challenge }) }, { reason, ...details })
+  }
+
   const identify = async ({ apiKey, authorization, address }: SupplierCredentials): Promise<Supplier> => {
     if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
     const account = await accounts.byApiKey(apiKey)
@@ -33,9 +47,7 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
       throw new AppError(purchaseErrors.keyInvalid, { reason, ...whose })
     }
     const customerId = account.customer.id
-    if (needsBearer(authorization) && (await verifyBearer(authorization)) !== customerId) {
-      throw new AppError(purchaseErrors.tokenForeign, { customerId })
-    }
+    if (needsBearer(authorization)) await checkBearer(authorization, customerId).catch(explain)
     uses.record(account.key.id, address)
     return account
   }

@@ -108,7 +108,7 @@ describe.each(where)('in the audit log on %s', async (_name, settings) => {
       refusal('API_KEY_INVALID', 'unknown key'),
       refusal('API_KEY_INVALID', `key ${revoked.view.id} is revoked`, id),
       refusal('API_KEY_INVALID', `key ${expired.view.id} is expired`, id),
-      refusal('TOKEN_MALFORMED', null),
+      refusal('TOKEN_MALFORMED', 'a token beside a valid ApiKey; TESLIM_PURCHASE_BEARER=ignored would not look at it'),
       refusal('INVALID_REQUEST', '/Status must be an integer from 0 to 3', id),
       refusal('PRODUCT_NOT_AUTHORIZED', 'product X-1 is not within the authority', id),
       refusal(

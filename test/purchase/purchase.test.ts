@@ -466,6 +466,29 @@ describe('an ApiKey', () => {
   })
 })
 
+describe('form data that was sent by mistake', () => {
+  it.each([
+    'Status=1&OrderID=PO-1',
+    'status=2',
+    'Products%5B0%5D%5BSku%5D=A&Status=1',
+    'Products[0][Sku]=A&Status=1',
+    'payload={"Status":1}',
+    '--------------------------d74496d66958873e\r\nContent-Disposition: form-data; name="Status"\r\n\r\n1\r\n',
+  ])('is told apart from broken JSON: %j', async (body) => {
+    const answer = await deliver(body, { 'content-type': 'application/x-www-form-urlencoded' })
+    const message = 'The body looks like form data, not like JSON: send a JSON object, such as {"Status":1}.'
+    expect([answer.statusCode, answer.json()]).toEqual([400, failure('BODY_NOT_JSON', { message })])
+  })
+
+  it.each(['{"Status"=1}', '"a"=1', 'Status: 1', '<Status>1</Status>', '{"Status":1'])(
+    'is not what %j is',
+    async (body) => {
+      const answer = await deliver(body)
+      expect(answer.json()).toEqual(failure('BODY_NOT_JSON', { message: 'The body is not valid JSON.' }))
+    },
+  )
+})
+
 describe('a bearer token on a delivery', () => {
   const tokenOf = async (to: TestApp, email: string): Promise<string> =>
     (await to.login({ Email: email, Password: PASSWORD })).json().data.Token
@@ -489,6 +512,25 @@ describe('a bearer token on a delivery', () => {
     expect(await bearer('')).toEqual([401, 'TOKEN_MALFORMED', invalid])
   })
 
+  it('that is stale beside a good ApiKey is a 401 that says how to go on, to a good ApiKey only', async () => {
+    const hint = 'The ApiKey is valid and enough: leave the Authorization header out.'
+    const stale = await testApp({ TESLIM_TOKEN_TTL: '60' })
+    const one = await supplier(stale)
+    const authorization = `Bearer ${await tokenOf(stale, one.customer.email)}`
+    stale.clock.time += 61_000
+    const answer = await one.deliver({ Status: 1 }, { authorization })
+    const message = `The token has expired: log in again. ${hint}`
+    expect([answer.statusCode, answer.json()]).toEqual([401, failure('TOKEN_EXPIRED', { message })])
+    expect(answer.headers['www-authenticate']).toBe('Bearer realm="teslim", error="invalid_token"')
+    expect(stale.log.at(-1)).toMatchObject({ reason: expect.stringContaining('TESLIM_PURCHASE_BEARER=ignored') })
+    for (const sent of ['Basic eDp5', 'Bearer x']) {
+      expect((await one.deliver({ Status: 1 }, { authorization: sent })).json().message).toContain(hint)
+    }
+    const wrongKey = await one.deliver({ Status: 1 }, { authorization, ApiKey: 'x' })
+    expect(wrongKey.json()).toEqual(failure('API_KEY_INVALID', { message: 'The ApiKey is not valid.' }))
+    expect((await one.deliver({ Status: 1 })).statusCode).toBe(200)
+  })
+
   it('does not count when it is in the address', async () => {
     const strict = await testApp({ TESLIM_PURCHASE_BEARER: 'required' })
     const one = await supplier(strict)
@@ -503,6 +545,7 @@ describe('a bearer token on a delivery', () => {
     const answer = await one.deliver({ Status: 1 })
     expect([answer.statusCode, answer.json().errorCode]).toEqual([401, 'TOKEN_MISSING'])
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="teslim"')
+    expect(answer.json().message).not.toContain('leave the Authorization header out')
     const authorization = `Bearer ${await tokenOf(strict, one.customer.email)}`
     expect((await one.deliver({ Status: 1 }, { authorization })).statusCode).toBe(200)
     const lax = await supplier(await testApp({ TESLIM_PURCHASE_BEARER: 'ignored' }))
