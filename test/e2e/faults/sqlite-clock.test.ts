@@ -1,0 +1,110 @@
+import { globSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it } from 'vitest'
+import { deliver, missingFrom } from '../../support/ledger.ts'
+import { serveSandbox } from '../../support/process.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')
+if (library === undefined) console.log('skipped: libfaketime is not installed, so no clock is put forward or back')
+
+/** A server whose wall clock can be put forward and back by so many seconds. Its monotonic clock goes on as ever. */
+async function withClock() {
+  const cwd = tempFolder()
+  const file = join(cwd, 'clock')
+  const setClock = (seconds: number): void => writeFileSync(file, `${seconds < 0 ? '' : '+'}${seconds}\n`)
+  setClock(0)
+  const env = {
+    LD_PRELOAD: library ?? '',
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    NO_FAKE_STAT: '1',
+  }
+  return { ...(await serveSandbox({ cwd, env })), setClock, path: join(cwd, 'data/teslim.db') }
+}
+
+const HOUR = 3600
+
+it.runIf(library)(
+  'a clock that jumps forward and back loses, repeats and locks out nothing: deliveries, receipts, positions, idempotency keys, logins and the feed',
+  async () => {
+    const { server, email, password, apiKey, setClock, path } = await withClock()
+    const { url } = server
+    const logIn = async (Password = password) => {
+      const answer = await fetch(`${url}/Login/Customer/Api/Verify`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ Email: email, Password }),
+      })
+      const { data } = (await answer.json()) as { data: { Token: string } | null }
+      return { status: answer.status, token: data?.Token ?? '' }
+    }
+    const send = async (key: string) => {
+      const headers = { ApiKey: apiKey, 'Idempotency-Key': key }
+      const body = `{"OrderID":"${key}","Status":1}`
+      const answer = await fetch(`${url}/Purchase/update`, { method: 'POST', headers, body })
+      return ((await answer.json()) as { data: { ReceiptID: string; Duplicate: boolean; ReceivedAt: string } }).data
+    }
+    const load = deliver({ url, key: apiKey, clients: 4 })
+    const receipts = new Map<string, string>()
+    const hours: number[] = []
+    for (const hour of [0, 1, -1, 24, -24, 0]) {
+      setClock(hour * HOUR)
+      const key = `try-${receipts.size}`
+      const { ReceiptID, Duplicate, ReceivedAt } = await send(key)
+      expect(Duplicate).toBe(false)
+      hours.push(Math.round((Date.parse(ReceivedAt) - Date.now()) / 1000 / HOUR) + 0)
+      receipts.set(key, ReceiptID)
+      await load.more(50)
+      for (const [key, receipt] of receipts) {
+        expect(await send(key)).toMatchObject({ ReceiptID: receipt, Duplicate: true })
+      }
+      // Failures that were counted at the time before delay nobody now.
+      const { status, token } = await logIn()
+      expect({ hour, status }).toEqual({ hour, status: 200 })
+      const who = await fetch(`${url}/Customer/Get`, { headers: { authorization: `Bearer ${token}` } })
+      expect({ hour, status: who.status }).toEqual({ hour, status: 200 })
+      const failed: number[] = []
+      while (failed.length < 10 && failed.at(-1) !== 429) failed.push((await logIn('wrong-password')).status)
+      expect(failed).toContain(429)
+    }
+    expect(hours).toEqual([0, 1, -1, 24, -24, 0])
+    expect([...load.others]).toEqual([])
+    await load.stop()
+
+    setClock(2 * HOUR)
+    // The feed: each once, in the order of positions.
+    const { token } = await logIn()
+    const fed: string[] = []
+    for (let after = ''; ; ) {
+      const page = await fetch(`${url}/Purchase/feed?limit=200&payload=none${after}`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+      const { data } = (await page.json()) as { data: { items: { ReceiptID: string }[]; cursor: string } }
+      if (data.items.length === 0) break
+      fed.push(...data.items.map(({ ReceiptID }) => ReceiptID))
+      after = `&after=${data.cursor}`
+    }
+    server.child.kill('SIGKILL')
+    await server.ended
+    expect(missingFrom(path, load.acknowledged)).toEqual([])
+    const database = new DatabaseSync(path)
+    const rows = database
+      .prepare('SELECT position, lower(hex(receipt)) AS receipt FROM delivery ORDER BY position')
+      .all()
+    database.close()
+    expect(fed.map((id) => id.replaceAll('-', ''))).toEqual(rows.map(({ receipt }) => receipt))
+    expect(new Set(fed).size).toBe(fed.length)
+    expect(rows.map(({ position }) => position)).toEqual(rows.map((_, index) => index + 1))
+    // In the order in which each client got its answers.
+    const positions = new Map(rows.map(({ receipt, position }) => [receipt, position as number]))
+    const last = new Map<string, number>()
+    for (const { receipt, order } of load.acknowledged) {
+      const position = positions.get(receipt.replaceAll('-', '')) ?? 0
+      expect(position).toBeGreaterThan(last.get(order) ?? 0)
+      last.set(order, position)
+    }
+  },
+)

@@ -1,0 +1,63 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
+import { serve } from '../../support/process.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+/** Runs in each thread of the server before its own code. A signal from outside would end all threads. */
+const inEachThread = (code: string): string[] => [
+  '--import',
+  `data:text/javascript,${encodeURIComponent(`
+    import { appendFileSync } from 'node:fs'
+    import { DatabaseSync } from 'node:sqlite'
+    import { isMainThread, parentPort } from 'node:worker_threads'
+    let commits = 0
+    const crash = () => {
+      appendFileSync('crashes', 'x')
+      process.exit(3)
+    }
+    if (!isMainThread) { ${code} }`)}`,
+]
+
+const BEFORE_COMMIT = `
+  const { exec } = DatabaseSync.prototype
+  DatabaseSync.prototype.exec = function (sql) {
+    if (sql === 'COMMIT' && ++commits === 20) crash()
+    return exec.call(this, sql)
+  }`
+
+const AFTER_COMMIT = `
+  const post = parentPort.postMessage.bind(parentPort)
+  parentPort.postMessage = (message) => {
+    if (message.result?.span && ++commits === 20) crash()
+    post(message)
+  }`
+
+it.each([
+  ['within a transaction', BEFORE_COMMIT],
+  ['between a commit and its answer', AFTER_COMMIT],
+])(
+  'a writer thread that crashes again and again %s costs nothing that was acknowledged, and deliveries go on',
+  async (_, code) => {
+    const cwd = tempFolder()
+    const env = { NODE_ENV: 'production' }
+    const key = await addSupplier({ cwd, env })
+    const server = await serve({ cwd, env, node: inEachThread(code) })
+    const load = deliver({ url: server.url, key })
+    await load.more(500)
+    expect(readFileSync(join(cwd, 'crashes'), 'utf8').length).toBeGreaterThanOrEqual(3)
+    // What was under way, and nothing else.
+    expect([...load.others.keys()]).toEqual([503])
+    await server.printed(/the writer ended with 3/)
+    const path = join(cwd, 'data/teslim.db')
+    if (process.platform === 'linux') {
+      const ours = ` ${server.child.pid} `
+      const locks = readFileSync('/proc/locks', 'utf8').split('\n')
+      expect(locks.filter((line) => line.includes(ours) && line.includes(`:${statSync(path).ino} `))).toHaveLength(1)
+    }
+    server.child.kill('SIGKILL')
+    await load.stop()
+    expect(missingFrom(path, load.acknowledged)).toEqual([])
+  },
+)
