@@ -90,6 +90,23 @@ export const canTrace = (): boolean =>
     run('sh', '-c', 'sleep 0.2 & exec strace -f -e inject=fsync:error=EIO -o /dev/null -p $!')
   })
 
+/** Runs what comes after it and kills it as it makes a call of this name for the nth time, in whichever thread. */
+export const killedAt = (call: string, nth: number): string[] =>
+  // Not with --seccomp-bpf, under which strace 6.1 does not inject signals into the first thread.
+  [
+    'strace',
+    '-D',
+    '-f',
+    '-o',
+    '/dev/null',
+    '-e',
+    'signal=none',
+    '-e',
+    `trace=${call}`,
+    '-e',
+    `inject=${call}:signal=KILL:when=${nth}`,
+  ]
+
 /**
  * Lets system calls of a running process fail or take long, such as `fsync:error=EIO`, until the function that this
  * resolves to is called. With `path` only those on that file.

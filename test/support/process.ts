@@ -27,14 +27,15 @@ export interface RunOptions {
 /** The environment of a fresh machine: nothing of the one that runs the tests. */
 const cleanEnvironment = (env: Record<string, string> = {}) => ({ PATH: process.env.PATH ?? '', ...env })
 
-function start(args: readonly string[], { cwd, env, node = [], through = [], identity }: RunOptions) {
+/** Starts `teslim ARGS`; whoever does ends it. */
+export function startProcess(args: readonly string[], { cwd, env, node = [], through = [], identity }: RunOptions) {
   const [command = '', ...rest] = [...through, process.execPath, ...node, MAIN, ...args]
   return spawn(command, rest, { cwd, env: cleanEnvironment(env), ...identity })
 }
 
 /** Runs `teslim ARGS` as a process of its own, to its end. */
 export async function teslim(args: readonly string[], { stdin = '', ...options }: RunOptions): Promise<Outcome> {
-  const child = start(args, options)
+  const child = startProcess(args, options)
   // It may end before it has read everything.
   child.stdin.on('error', () => undefined)
   child.stdin.end(stdin)
@@ -57,7 +58,7 @@ export const serve = (options: RunOptions): Promise<ServerProcess> => startServe
 
 /** The same for all tests of a file, with `afterAll`. */
 export async function startServer(options: RunOptions, atTheEnd: (kill: () => void) => void): Promise<ServerProcess> {
-  const child = start(['serve'], { ...options, env: { PORT: '0', ...options.env } })
+  const child = startProcess(['serve'], { ...options, env: { PORT: '0', ...options.env } })
   atTheEnd(() => void child.kill('SIGKILL'))
   let printed = ''
   const watchers = new Set<() => void>()

@@ -1,7 +1,7 @@
-import { globSync, writeFileSync } from 'node:fs'
+import { globSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { deliver, missingFrom } from '../../support/ledger.ts'
 import { serveSandbox } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -22,7 +22,13 @@ async function withClock() {
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
     NO_FAKE_STAT: '1',
   }
-  return { ...(await serveSandbox({ cwd, env })), setClock, path: join(cwd, 'data/teslim.db') }
+  const sandbox = await serveSandbox({ cwd, env })
+  const { pid } = sandbox.server.child
+  // Left behind by a process that is killed.
+  onTestFinished(() => {
+    for (const name of ['faketime_shm', 'sem.faketime_sem']) rmSync(`/dev/shm/${name}_${pid}`, { force: true })
+  })
+  return { ...sandbox, setClock, path: join(cwd, 'data/teslim.db') }
 }
 
 const HOUR = 3600
@@ -87,8 +93,8 @@ it.runIf(library)(
       fed.push(...data.items.map(({ ReceiptID }) => ReceiptID))
       after = `&after=${data.cursor}`
     }
-    server.child.kill('SIGKILL')
-    await server.ended
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
     expect(missingFrom(path, load.acknowledged)).toEqual([])
     const database = new DatabaseSync(path)
     const rows = database

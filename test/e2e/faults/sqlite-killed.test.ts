@@ -1,0 +1,160 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as after } from 'node:timers/promises'
+import pg from 'pg'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { canTrace, killedAt } from '../../support/faults.ts'
+import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
+import { newDatabase } from '../../support/postgres-server.ts'
+import { serve, startProcess, teslim } from '../../support/process.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+const traceable = canTrace()
+const MIGRATIONS = readdirSync(new URL('../../../src/store/sqlite/migrations/', import.meta.url))
+  .map((name) => name.replace(/\.sql$/, ''))
+  .sort()
+
+const CREDENTIALS = /e-mail +(\S+)\s+password +(\S+)\s+ApiKey +(\S+)\s/
+
+/** That the file is sound and has each migration once. */
+function expectWhole(path: string): void {
+  expect(missingFrom(path, [])).toEqual([])
+  const database = new DatabaseSync(path)
+  const rows = database.prepare('SELECT number, name FROM schema_migration ORDER BY number').all()
+  database.close()
+  expect(rows.map(({ number, name }) => `${String(number).padStart(4, '0')}-${name}`)).toEqual(MIGRATIONS)
+}
+
+describe('a first start that is killed', () => {
+  it.runIf(traceable)(
+    'at a write or sync of its migrations leaves all of them or none, and the next one works',
+    { timeout: 60_000 },
+    async () => {
+      const moments = [
+        ...[1, 3, 4, 5, 7].map((nth) => ['fsync', nth] as const),
+        ...[3, 25, 55].map((nth) => ['pwrite64', nth] as const),
+      ]
+      let killed = 0
+      for (const [call, nth] of moments) {
+        const cwd = tempFolder()
+        const { status } = await teslim(['migrate'], { cwd, through: killedAt(call, nth) })
+        if (status === null) killed++
+        const { stdout } = await teslim(['migrate', '--json'], { cwd })
+        expect([[], MIGRATIONS]).toContainEqual(JSON.parse(stdout).applied)
+        expectWhole(join(cwd, 'data/teslim.db'))
+      }
+      expect(killed).toBeGreaterThanOrEqual(5)
+    },
+  )
+
+  it('at random moments, again and again, leaves a store on which the next one works', async () => {
+    const cwd = tempFolder()
+    const env = { NODE_ENV: 'production', PORT: '0' }
+    for (let round = 0; round < 6; round++) {
+      const child = startProcess(['serve'], { cwd, env })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await after(100 + Math.random() * 500)
+      child.kill('SIGKILL')
+    }
+    const key = await addSupplier({ cwd, env })
+    const { url } = await serve({ cwd, env })
+    const load = deliver({ url, key })
+    await load.more(20)
+    await load.stop()
+    expectWhole(join(cwd, 'data/teslim.db'))
+    expect(missingFrom(join(cwd, 'data/teslim.db'), load.acknowledged)).toEqual([])
+  })
+
+  it.runIf(traceable).each([
+    ['customer is committed', 3],
+    ['key is committed', 5],
+  ])(
+    'when the %s leaves no sandbox that nobody can log in to: the next start prints credentials that work',
+    async (_, nth) => {
+      const cwd = tempFolder()
+      // So that the syncs of the writer thread are counted alone; its first two are for the new log and its folder.
+      await teslim(['migrate'], { cwd })
+      const child = startProcess(['serve'], { cwd, env: { PORT: '0' }, through: killedAt('fsync', nth) })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      let printed = ''
+      for await (const text of child.stdout.setEncoding('utf8')) {
+        printed += text
+        if (/ApiKey +tsl_/.test(printed)) child.kill('SIGKILL')
+      }
+      expect(printed).not.toMatch(/ApiKey +tsl_/)
+
+      const server = await serve({ cwd })
+      await expect.poll(() => server.output(), { timeout: 5000 }).toMatch(/ApiKey +tsl_/)
+      const [, Email, Password, key = ''] = CREDENTIALS.exec(server.output()) ?? []
+      const load = deliver({ url: server.url, key, clients: 1 })
+      await load.more(1)
+      await load.stop()
+      const logIn = await fetch(`${server.url}/Login/Customer/Api/Verify`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ Email, Password }),
+      })
+      expect(logIn.status).toBe(200)
+    },
+  )
+})
+
+it('a copy to PostgreSQL that is killed again and again goes on where it was, and ends with everything', {
+  timeout: 60_000,
+}, async () => {
+  const cwd = tempFolder()
+  const env = { NODE_ENV: 'production' }
+  const path = join(cwd, 'data/teslim.db')
+  const key = await addSupplier({ cwd, env })
+  const server = await serve({ cwd, env })
+  const load = deliver({ url: server.url, key })
+  await load.more(300)
+  await load.stop()
+  server.child.kill('SIGTERM')
+  await server.ended
+  const rows = enlarge(path, 60)
+
+  const to = await newDatabase(inject('postgresUrl'))
+  const target = new pg.Client({ connectionString: to })
+  await target.connect()
+  onTestFinished(() => target.end())
+  const copied = async (): Promise<number> => {
+    const { rows } = await target.query(`SELECT to_regclass('delivery') IS NOT NULL AS made`)
+    if (!rows[0].made) return -1
+    return (await target.query('SELECT count(*)::integer AS count FROM delivery')).rows[0].count
+  }
+  const kills: number[] = []
+  for (const share of [-1, 0, 0.2, 0.5, 1]) {
+    const child = startProcess(['copy', '--to', to], { cwd, env })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    const beyond = share === -1 ? -1 : share === 0 ? 1 : share * rows
+    while (child.exitCode === null && (await copied()) < beyond) await after(1)
+    child.kill('SIGKILL')
+    await ended
+    if (child.signalCode === 'SIGKILL') kills.push(await copied())
+  }
+  const { status, stderr, stdout } = await teslim(['copy', '--to', to, '--json'], { cwd, env })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(JSON.parse(stdout).tables).toContainEqual(expect.objectContaining({ name: 'delivery', rows }))
+  expect(kills.length).toBeGreaterThanOrEqual(3)
+  expect(await copied()).toBe(rows)
+  const { rows: found } = await target.query('SELECT receipt::text, payload FROM delivery WHERE receipt = ANY($1)', [
+    load.acknowledged.map(({ receipt }) => receipt),
+  ])
+  const payloads = new Map(found.map(({ receipt, payload }) => [receipt, payload.toString()]))
+  expect(load.acknowledged.filter(({ receipt, body }) => payloads.get(receipt) !== body)).toEqual([])
+})
+
+/** Adds so many times the deliveries that are there, and returns how many there are then. */
+function enlarge(path: string, times: number): number {
+  const database = new DatabaseSync(path)
+  database.exec(`
+    INSERT INTO delivery (receipt, customer, status, received_at, payload)
+      WITH RECURSIVE copies (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copies WHERE number < ${times})
+      SELECT randomblob(16), customer, status, received_at, payload FROM delivery, copies`)
+  const { rows } = database.prepare('SELECT count(*) AS rows FROM delivery').get() ?? {}
+  database.close()
+  return rows as number
+}
