@@ -55,11 +55,11 @@ export function createWorkerClient<Operations extends Record<string, Operation>>
     }
   }
 
-  const bury = (dead: Worker, cause: unknown): void => {
+  const bury = (dead: Worker, cause: Error): void => {
     if (worker !== dead) return
     worker = undefined
     for (const { reject } of pending.values()) {
-      reject(new AppError(storeErrors.unavailable, { reason: `the ${thread} died`, cause }))
+      reject(new AppError(storeErrors.unavailable, { reason: `the ${thread} died: ${cause.message}`, cause }))
     }
     pending.clear()
   }
@@ -67,8 +67,8 @@ export function createWorkerClient<Operations extends Record<string, Operation>>
   const start = (): Worker => {
     const started = spawn()
     started.on('message', settle)
-    started.on('error', (error) => bury(started, error))
-    started.on('exit', (code) => bury(started, new Error(`the ${thread} ended with ${code}`)))
+    started.on('error', (error: Error) => bury(started, error))
+    started.on('exit', (code) => bury(started, new Error(`it ended with ${code}`)))
     return started
   }
 

@@ -49,7 +49,7 @@ it.each([
     expect(readFileSync(join(cwd, 'crashes'), 'utf8').length).toBeGreaterThanOrEqual(3)
     // What was under way, and nothing else.
     expect([...load.others.keys()]).toEqual([503])
-    await server.printed(/the writer ended with 3/)
+    await server.printed(/the writer died: it ended with 3/)
     const path = join(cwd, 'data/teslim.db')
     if (process.platform === 'linux') {
       const ours = ` ${server.child.pid} `
