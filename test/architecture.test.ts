@@ -6,7 +6,7 @@ const LONGEST_FILE = 300
 const files = globSync('src/**/*.ts').sort()
 const sources = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]))
 
-const ROOMS = ['audit', 'login', 'token', 'customer', 'purchase', 'console']
+const ROOMS = ['audit', 'login', 'token', 'customer', 'purchase', 'docs', 'console']
 
 type Kind = 'main' | 'server' | 'app' | 'plugin' | 'rule' | 'cli' | 'config' | 'http' | 'store' | 'lib'
 

@@ -43,7 +43,7 @@ export interface Operation {
 }
 
 export interface OpenApi {
-  readonly info: { readonly title: string; readonly description: string }
+  readonly info: { readonly title: string; readonly description: string; readonly contact?: { readonly name: string } }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   components: {
@@ -90,7 +90,9 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     for (const parameter of operation.parameters ?? []) {
       const { example } = parameter
       if (example !== undefined) parameter.schema = { ...parameter.schema, examples: [example] }
-      delete parameter.example
+      // An address cannot do without; tools that send each request once look here.
+      if (parameter.in === 'path') parameter.example = exampleOf(parameter.schema, resolve)
+      else delete parameter.example
     }
     for (const media of Object.values(operation.requestBody?.content ?? {})) {
       if (route.bodyExamples) media.examples = route.bodyExamples

@@ -19,13 +19,13 @@ Every answer has that id in \`x-request-id\`: the one that was sent in this head
 ${meanings}
 
 **Credentials.** Log in once and send the token as \`Authorization: Bearer\` on every other request; when it expires, log in
-again. Deliveries carry a key in the \`ApiKey\` header; a token sent with them must be valid and of the same customer. Neither
-is ever taken from the address.
+again. Deliveries carry a key in the \`ApiKey\` header; where a token is sent with it, and is looked at, it must be valid and of the
+same customer. Neither is ever taken from the address.
 
 **What is tolerated.**
 
-- Letter case: paths, header names, query parameters and the contract's fields in bodies (\`Email\`, \`Password\`, \`callbackData\`, \`Status\`)
-  may be spelled in any. A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
+- Letter case: paths, header names and query parameters may be spelled in any; so may the contract's fields in bodies (those of the login,
+  and \`Status\`), unless the service is set to exact spelling. A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
 - Trailing slash: it may end any path.
 - Byte order mark: a body may begin with one. Bytes that are not UTF-8 are refused.
 - Content-Type: the login takes \`application/json\`, \`application/*+json\` and \`text/json\`, with any parameters. A delivery is

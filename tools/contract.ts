@@ -6,7 +6,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
 import { stringify } from 'yaml'
 import { buildApp } from '#src/app.ts'
-import { loadConfig } from '#src/config/load-config.ts'
+import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
@@ -23,6 +23,7 @@ const options: FastifyDynamicSwaggerOptions = {
       title: 'teslim',
       version: '1.0.0',
       description: CONTRACT_TEXT,
+      contact: { name: 'The operator of this service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [
@@ -46,16 +47,16 @@ const options: FastifyDynamicSwaggerOptions = {
           name: 'ApiKey',
           description: 'The key that `teslim key issue` printed',
         },
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The `Token` of a login' },
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The token of a login' },
       },
     },
   },
 }
 
-/** The contract as the registered routes and their schemas say it, with the default settings. */
-export async function contract(): Promise<OpenApi> {
+/** The contract as the registered routes and their schemas say it, with the default settings unless others are given. */
+export async function contract(settings: Variables = {}): Promise<OpenApi> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-contract-'))
-  const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })
+  const { config } = loadConfig({ ...settings, DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })
   const { store } = await openStore(config, 0)
   const routes = new Map<string, RouteSchema>()
   const app = await buildApp({

@@ -10,6 +10,8 @@ const ID = '0b6a8e0e-6f57-4b52-9a55-7e51f1a3d0c1'
 /** What a user fills in, and what the requests leave for one another. */
 const VARIABLES = [
   { key: 'baseUrl', value: 'http://127.0.0.1:3000', type: 'default' },
+  // As TESLIM_LOGIN_EMAIL_FIELD names it.
+  { key: 'emailField', value: 'Email', type: 'default' },
   { key: 'email', value: '', type: 'default' },
   { key: 'password', value: '', type: 'secret' },
   { key: 'apiKey', value: '', type: 'secret' },
@@ -139,6 +141,9 @@ function bodyOf(document: OpenApi, { schema, example, examples = {} }: Media): s
   const [named] = Object.values(examples)
   const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const value = example ?? (named && 'value' in named ? named.value : exampleOf(schema, resolve))
-  const filled = Object.entries(value as object).map(([key, inner]) => [key, FROM_ENVIRONMENT[key] ?? inner])
+  const filled = Object.entries(value as object).map(([key, inner]) => [
+    key === 'Email' ? '{{emailField}}' : key,
+    FROM_ENVIRONMENT[key] ?? inner,
+  ])
   return JSON.stringify(Object.fromEntries(filled), null, 2)
 }

@@ -36,6 +36,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const schema = {
     summary: 'Who am I?',
     operationId: 'customerGet',
+    description: 'The holder of the token, with its regions and authority rules.',
     tags: ['Customer'],
     response: {
       200: successSchema(CustomerSchema, 'The customer that the token belongs to'),

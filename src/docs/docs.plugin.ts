@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { failures } from '#src/http/envelope.ts'
+import { servedContract, type Variants } from './served-contract.ts'
 
 /** Everything from this service and nothing inline, so that neither a script nor a style can be slipped in. */
 const PAGE_POLICY =
@@ -27,9 +27,16 @@ export interface DocsOptions {
 }
 
 export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config }) => {
-  const contract = readFileSync(new URL('../../openapi.yaml', import.meta.url))
+  const contract = once(async () => {
+    const [written, variants] = await Promise.all([
+      readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
+      readFile(new URL('./contract-variants.json', import.meta.url), 'utf8'),
+    ])
+    return servedContract(written, JSON.parse(variants) as Variants, config)
+  })
   const schema = {
     summary: 'This contract',
+    description: 'With the spellings and credentials that the settings of this service ask for.',
     operationId: 'openapi',
     tags: ['Operation'],
     response: {
@@ -42,7 +49,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
   }
   app.get('/openapi.yaml', { schema }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=60').type('application/yaml; charset=utf-8')
-    return contract
+    return contract()
   })
 
   if (config.docs === 'off') return

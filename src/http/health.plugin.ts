@@ -21,6 +21,7 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
   const live = {
     summary: 'Is the process alive?',
     operationId: 'live',
+    description: 'Asks nothing but the process itself. Whatever restarts processes should look here.',
     tags: ['Operation'],
     response: { 200: successSchema(HealthSchema, 'It is'), ...failures(500) },
   }
@@ -29,6 +30,7 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
   const ready = {
     summary: 'Can the service do its work? Asks whether the store could take a delivery now.',
     operationId: 'ready',
+    description: 'A load balancer should send requests only where this is 200.',
     tags: ['Operation'],
     response: { 200: successSchema(HealthSchema, 'It can'), ...failures(500, 503) },
   }

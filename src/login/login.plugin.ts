@@ -55,7 +55,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     summary: 'Generate token',
     operationId: 'login',
     tags: ['Login'],
-    description: 'Anonymous: no Authorization header may be sent. When the token expires, call this endpoint again.',
+    description: 'Anonymous: send no Authorization header. When the token expires, call this endpoint again.',
     consumes: ['application/json'],
     security: [],
     errors: [loginErrors],

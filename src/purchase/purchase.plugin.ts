@@ -33,6 +33,13 @@ export interface PurchaseOptions {
   readonly random: Random
 }
 
+/** Which credentials a delivery carries, by `TESLIM_PURCHASE_BEARER`. */
+const CREDENTIALS = {
+  optional: [{ ApiKey: [] }, { ApiKey: [], bearer: [] }],
+  required: [{ ApiKey: [], bearer: [] }],
+  ignored: [{ ApiKey: [] }],
+}
+
 const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config, deliveries, clock, random }) => {
   const identify = createSupplierAccess({
     accounts: app.accounts,
@@ -65,8 +72,14 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     tags: ['Purchase'],
     description:
       'Delivers a purchase order. It is answered once the delivery is durable. Any Content-Type is taken. Where keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell how.',
-    security: [{ ApiKey: [] }, { ApiKey: [], bearer: [] }],
-    errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'TOKEN_FOREIGN', 'PRODUCT_NOT_AUTHORIZED', 'RATE_LIMITED'],
+    security: CREDENTIALS[config.purchaseBearer],
+    errors: [
+      'API_KEY_MISSING',
+      'API_KEY_INVALID',
+      ...(config.purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN']),
+      'PRODUCT_NOT_AUTHORIZED',
+      'RATE_LIMITED',
+    ],
     bodyExamples: purchaseExamples,
     headers: PurchaseHeadersSchema,
     body: PurchaseBodySchema,

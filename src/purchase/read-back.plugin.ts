@@ -73,6 +73,8 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     const detail = {
       summary: 'One order and its whole history',
       operationId: 'purchaseDetail',
+      description:
+        'Its state and its deliveries, the newest first. An operator names the customer where several have an order of this id.',
       tags: ['Purchase'],
       errors: ['ORDER_NOT_FOUND', 'ORDER_AMBIGUOUS', 'CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
       params: OrderParamsSchema,
@@ -98,6 +100,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     const delivery = {
       summary: 'One delivery, with what was delivered',
       operationId: 'purchaseDelivery',
+      description: 'Found by its receipt; the payload is in the bytes that came.',
       tags: ['Purchase'],
       errors: ['DELIVERY_NOT_FOUND'],
       params: ReceiptParamsSchema,

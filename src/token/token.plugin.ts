@@ -91,6 +91,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   const schema = {
     summary: 'The public keys that verify access tokens',
     operationId: 'jwks',
+    description: 'Ask again when a token names a kid that is new: keys are replaced from time to time.',
     tags: ['Token'],
     response: { 200: JwksSchema, ...failures(500, 503) },
   }

@@ -66,6 +66,17 @@ describe('openapi.yaml', () => {
     expect(lacking, "put `examples: ['...']` beside these in their schema, then run npm run openapi").toEqual([])
   })
 
+  it('describes every operation, and gives an example of what stands in its address', () => {
+    const lacking = operations.flatMap(({ path, method, operation: { description = '', parameters = [] } }) => [
+      ...(description === '' ? [`${method} ${path}: description`] : []),
+      ...parameters
+        .filter((parameter) => parameter.in === 'path' && parameter.example === undefined)
+        .map(({ name }) => `${method} ${path}: example of ${name}`),
+    ])
+    expect(lacking).toEqual([])
+    expect(published.info.contact?.name).toBeTruthy()
+  })
+
   it('says of every operation which credentials it takes', () => {
     const taken = Object.fromEntries(operations.map(({ operation }) => [operation.operationId, operation.security]))
     expect(Object.values(taken)).not.toContain(undefined)

@@ -2,7 +2,9 @@ const LOGIN = '/login/customer/api/verify'
 
 /** A token that a login on this page gave is used by what is tried next. */
 function useToken(answer) {
-  const token = answer.url?.toLowerCase().endsWith(LOGIN) && answer.ok ? answer.body?.data?.Token : undefined
+  const data = answer.url?.toLowerCase().endsWith(LOGIN) && answer.ok ? answer.body?.data : undefined
+  // The settings of the service decide the spelling.
+  const token = data?.Token ?? data?.token
   if (token) reference.preauthorizeApiKey('bearer', token)
   return answer
 }
