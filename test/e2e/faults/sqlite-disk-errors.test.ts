@@ -75,7 +75,7 @@ describe.runIf(traceable)('the disk fails', () => {
     await inject(server.child.pid, ['fsync:error=EIO', 'fdatasync:error=EIO'], path)
     const large = deliver({ url: server.url, key: apiKey, bytes: 500_000 })
     // Otherwise it would begin again after 16 MB.
-    await expect.poll(() => statSync(`${path}-wal`).size, { timeout: 15_000 }).toBeGreaterThan(20e6)
+    await expect.poll(() => statSync(`${path}-wal`).size, { timeout: 20_000 }).toBeGreaterThan(20e6)
     expect([...load.others, ...large.others]).toEqual([])
     server.child.kill('SIGKILL')
     await Promise.all([load.stop(), large.stop()])

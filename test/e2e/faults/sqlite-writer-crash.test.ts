@@ -45,7 +45,7 @@ it.each([
     const key = await addSupplier({ cwd, env })
     const server = await serve({ cwd, env, node: inEachThread(code) })
     const load = deliver({ url: server.url, key })
-    await load.more(500)
+    await load.more(300)
     expect(readFileSync(join(cwd, 'crashes'), 'utf8').length).toBeGreaterThanOrEqual(3)
     // What was under way, and nothing else.
     expect([...load.others.keys()]).toEqual([503])
