@@ -45,15 +45,14 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const certificate = readCertificate(config, clock.now())
   const app = Fastify(serverOptions(config, logger, certificate))
   lendLogger(app, logger)
-  app.server.maxConnections = config.maxConnections
 
   installTls(app, config, clock, certificate)
   installDraining(app, config, clock)
   installRequestLog(app, clock, writeInfo)
-  installRequestHooks(app)
+  installRequestHooks(app, config)
   installErrorHandler(app)
   installNotFound(app)
-  installBodyReading(app)
+  installBodyReading(app, config, clock)
   installSchemas(app)
   if (observer) await app.register(observer)
 

@@ -103,10 +103,10 @@ function onHangUp(app: App, stop: RunningServer['stop']): void {
 }
 
 /** On one address only: given a name with two, Fastify would open a second server that no limit and no end reaches. */
-async function listenOn(app: App, { host, port }: Config): Promise<AddressInfo> {
+async function listenOn(app: App, { host, port, maxConnections: backlog }: Config): Promise<AddressInfo> {
   try {
     const { address } = await lookup(host, { order: 'ipv4first' })
-    await app.listen({ host: address, port, listenTextResolver: (url) => `listening on ${url}` })
+    await app.listen({ host: address, port, backlog, listenTextResolver: (url) => `listening on ${url}` })
     return app.server.address() as AddressInfo
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException

@@ -40,6 +40,7 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   transferEncoding: always,
   expectation: always,
   requestTimeout: always,
+  connectionsOverloaded: always,
   contentEncoding: always,
   headersTooLarge: always,
   internal: always,
@@ -50,6 +51,7 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   bodyTooDeep: withBody,
   forbiddenKey: withBody,
   bodyTooLarge: withBody,
+  bodiesOverloaded: withBody,
   notJsonType: ({ consumes }) => consumes !== undefined,
   tokenMissing: withToken,
   notBearer: withToken,
@@ -61,8 +63,8 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   certificateUnusable: never,
 }
 
-/** Of the store, but for what ends a start. */
-const { cannotOpen: _cannotOpen, newer: _newer, ...storeAnswers } = storeErrors
+/** Of the store, but for what ends a start or a server. */
+const { cannotOpen: _cannotOpen, newer: _newer, gone: _gone, inUse: _inUse, ...storeAnswers } = storeErrors
 
 const rooms = new Map(
   await Promise.all(

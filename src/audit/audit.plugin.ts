@@ -50,7 +50,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, { config, audit, cl
 }
 
 /** Of ours, not of the request: the log has it. */
-const isFault = ({ kind }: AppError): boolean => kind === 'internal' || kind === 'unavailable'
+const isFault = ({ kind }: AppError): boolean => kind === 'internal' || kind === 'unavailable' || kind === 'overloaded'
 
 const MOST_PROBLEMS = 3
 

@@ -214,11 +214,23 @@ export const settings = {
     ),
   ),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
+  bodyBudgetBytes: setting(
+    'TESLIM_BODY_BUDGET',
+    whole(
+      0,
+      0,
+      68_719_476_736,
+      'Bytes of request bodies held at once, beyond that 503; 0 is an eighth of the memory there is.',
+    ),
+  ),
   requestTimeoutSeconds: setting(
     'TESLIM_REQUEST_TIMEOUT',
     whole(15, 1, 600, 'Seconds a client has to send a whole request.'),
   ),
-  maxConnections: setting('TESLIM_MAX_CONNECTIONS', whole(8192, 1, 1_000_000, 'Connections held at once.')),
+  maxConnections: setting(
+    'TESLIM_MAX_CONNECTIONS',
+    whole(8192, 1, 1_000_000, 'Connections held at once; requests beyond that are 503.'),
+  ),
   shutdownSeconds: setting(
     'TESLIM_SHUTDOWN_SECONDS',
     whole(8, 1, 600, 'Seconds that requests in flight have to finish after SIGTERM or SIGINT.'),

@@ -3,7 +3,7 @@ import { customerErrors } from './customer.errors.ts'
 
 const SHORTEST = 8
 const ADVISED = 15
-const LONGEST_BYTES = 1024
+export const LONGEST_PASSWORD_BYTES = 1024
 
 /** Of the lists of most used passwords, those that are long enough to pass otherwise. */
 const COMMONEST = new Set(
@@ -31,4 +31,4 @@ export function judgePassword(password: string): PasswordVerdict {
 
 /** Whether a password can be hashed as it was sent: a lone surrogate has no bytes of its own. */
 export const isUsablePassword = (password: string): boolean =>
-  Buffer.byteLength(password) <= LONGEST_BYTES && password.isWellFormed()
+  Buffer.byteLength(password) <= LONGEST_PASSWORD_BYTES && password.isWellFormed()

@@ -1,18 +1,44 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import { DEEPEST, type Scan, type Scanner } from '#src/lib/json-scan.ts'
+import { type BodyBudget, createBodyBudget } from './body-budget.ts'
+import { type BodyReader, createBodyReader } from './body-reader.ts'
 import { notJson } from './form-data.ts'
 import { httpErrors } from './http.errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly bodyBudget: BodyBudget
+  }
+}
+
+/** Most deliveries are far smaller; what is larger shares another part of the budget. */
+const SMALL_BYTES = 16_384
 
 const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
 
 /** Bodies arrive as the bytes that were sent, whatever their Content-Type; a route says itself what it makes of them. */
-export function installBodyReading(app: FastifyInstance): void {
+export function installBodyReading(app: FastifyInstance, config: Config, clock: Clock): void {
+  const budget = createBodyBudget(config, clock)
+  app.decorate('bodyBudget', budget)
+  const poolFor = (announced: number) => (announced <= SMALL_BYTES ? budget.small : budget.large)
+  readBodiesWith(app, createBodyReader({ limit: config.bodyLimitBytes, poolFor, countsWhole: false }))
+}
+
+/** For the routes of a scope whose callers are not known when their bodies come. */
+export function readBodiesOfStrangers(app: FastifyInstance, limit: number): void {
+  const { strangers } = app.bodyBudget
+  readBodiesWith(app, createBodyReader({ limit, poolFor: () => strangers, countsWhole: true }))
+}
+
+function readBodiesWith(app: FastifyInstance, reader: BodyReader): void {
   app.removeAllContentTypeParsers()
   // A pattern, and not '*', because Fastify remembers what it found by a pattern.
-  app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser(/^/, reader)
 }
 
 /** For routes that insist on JSON by name; runs before the body is read. */

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
+import { createOverloadLog } from './overload-log.ts'
 import { commonHeaders } from './response-headers.ts'
 
 /** The one place where the kind of an error becomes a status. */
@@ -19,6 +20,7 @@ export const STATUS: Record<ErrorKind, number> = {
   'headers-too-large': 431,
   internal: 500,
   unavailable: 503,
+  overloaded: 503,
 }
 
 type RefusalListener = (request: FastifyRequest, error: AppError) => void
@@ -33,6 +35,10 @@ declare module 'fastify' {
 export function installErrorHandler(app: FastifyInstance): void {
   const listeners: RefusalListener[] = []
   app.decorate('onRefusal', (listener) => void listeners.push(listener))
+  const noteOverload = createOverloadLog(app.log)
+  listeners.push((_request, { kind, code }) => {
+    if (kind === 'overloaded') noteOverload(code)
+  })
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, listeners))
 }
 

@@ -8,6 +8,9 @@ import { createOutageLog } from './outage-log.ts'
 
 const HealthSchema = Type.Object({ status: Type.Literal('ok') })
 
+/** A balancer or an orchestrator must not take a server that has many clients for a dead one. */
+const ANSWERED_ALWAYS = { answeredBeyondLimit: true }
+
 export interface HealthOptions {
   readonly store: Store
   readonly clock: Clock
@@ -25,7 +28,7 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
     tags: ['Operation'],
     response: { 200: successSchema(HealthSchema, 'It is'), ...failures(500) },
   }
-  app.get('/livez', { schema: live }, async () => success({ status: 'ok' as const }))
+  app.get('/livez', { schema: live, config: ANSWERED_ALWAYS }, async () => success({ status: 'ok' as const }))
 
   const ready = {
     summary: 'Can the service do its work? Asks whether the store could take a delivery now.',
@@ -34,7 +37,7 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
     tags: ['Operation'],
     response: { 200: successSchema(HealthSchema, 'It can'), ...failures(500, 503) },
   }
-  app.get('/readyz', { schema: ready }, async () => {
+  app.get('/readyz', { schema: ready, config: ANSWERED_ALWAYS }, async () => {
     await store.ping()
     return success({ status: 'ok' as const })
   })

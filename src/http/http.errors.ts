@@ -50,6 +50,16 @@ export const httpErrors = {
   methodNotAllowed: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This address does not take this method.' },
   requestTimeout: { code: 'REQUEST_TIMEOUT', kind: 'timeout', message: 'The request did not arrive in time.' },
   bodyTooLarge: { code: 'BODY_TOO_LARGE', kind: 'too-large', message: 'The body is larger than allowed.' },
+  bodiesOverloaded: {
+    code: 'BODIES_OVERLOADED',
+    kind: 'overloaded',
+    message: 'The service receives more than it can hold right now. Nothing was kept; send the request again.',
+  },
+  connectionsOverloaded: {
+    code: 'CONNECTIONS_OVERLOADED',
+    kind: 'overloaded',
+    message: 'More connections are open than the service holds. Use fewer, keep them open, and send the request again.',
+  },
   notJsonType: {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     kind: 'unsupported',

@@ -14,3 +14,14 @@ export function lingerBeforeDestroy(socket: Socket): void {
   const cut = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS)
   socket.once('close', () => clearTimeout(cut))
 }
+
+/**
+ * Has a connection end gently after its answer, while the client may still be sending: closed at once with bytes unread,
+ * the system would reset it, and the client might never see the answer. What still comes is dropped.
+ */
+export function lingerAtEnd(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end()
+    lingerBeforeDestroy(socket)
+  }
+}

@@ -1,13 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import type { Config } from '#src/config/load-config.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { answerConnect } from './broken-request.ts'
+import { limitConnections } from './connection-limit.ts'
 import { installExpectation } from './expectation.ts'
 import { httpErrors } from './http.errors.ts'
 import { commonHeaders } from './response-headers.ts'
 
 /** What happens to every request before a byte of its body is read. */
-export function installRequestHooks(app: FastifyInstance): void {
+export function installRequestHooks(app: FastifyInstance, config: Config): void {
+  const isBeyondLimit = limitConnections(app, config)
   app.addHook('onRequest', (request, reply, done) => {
     // It could not be answered: the client will send it again.
     if (request.raw.socket.writableEnded) {
@@ -16,6 +19,10 @@ export function installRequestHooks(app: FastifyInstance): void {
     }
     reply.headers(commonHeaders(request.id))
     const { headers } = request
+    if (isBeyondLimit(request)) {
+      reply.header('connection', 'close')
+      throw new AppError(httpErrors.connectionsOverloaded)
+    }
     // Node drops what it has read together with a request that asks for an upgrade, maybe half of the next request.
     if (headers.upgrade !== undefined) reply.header('connection', 'close')
     const fault = framingFault(request.raw)

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import type { HeldBody } from './body-budget.ts'
 import { noteAnswered } from './broken-request.ts'
 import { clientAddress } from './client-address.ts'
 
@@ -11,6 +12,8 @@ declare module 'fastify' {
     customerId: string | null
     errorCode: string | null
     refusal: string | null
+    /** The share of the body in the budget of all; released with the request. */
+    heldBody: HeldBody | null
   }
 }
 
@@ -20,6 +23,7 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
   app.decorateRequest('customerId', null)
   app.decorateRequest('errorCode', null)
   app.decorateRequest('refusal', null)
+  app.decorateRequest('heldBody', null)
 
   app.addHook('onRequest', (request, reply, done) => {
     request.address = clientAddress(request)
@@ -29,6 +33,7 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
       const milliseconds = clock.monotonic() - start
       writeInfo(requestLine(request, reply, milliseconds, isoMilliseconds(clock.now())))
       noteAnswered(request.raw)
+      request.heldBody?.release()
     })
     done()
   })

@@ -13,6 +13,8 @@ export type ErrorKind =
   | 'unsupported'
   | 'headers-too-large'
   | 'unavailable'
+  /** There is too much to do right now, which is no fault. */
+  | 'overloaded'
   | 'internal'
 
 /** One entry of a room's registry: `code` is stable, `message` is what the caller may read. */

@@ -18,7 +18,7 @@ export const loginErrors = {
   },
   overloaded: {
     code: 'LOGIN_OVERLOADED',
-    kind: 'unavailable',
+    kind: 'overloaded',
     message: 'More logins wait to be checked than can be right now: try again after a moment.',
   },
   authorizationSent: {

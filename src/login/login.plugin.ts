@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { requireJsonType } from '#src/http/body-reading.ts'
+import { readBodiesOfStrangers, requireJsonType } from '#src/http/body-reading.ts'
 import { contractBodyReader } from '#src/http/contract-fields.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -13,7 +13,7 @@ import { createHashGate } from './hash-gate.ts'
 import { createHashWorkers } from './hash-workers.ts'
 import { loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
-import { type LoginBody, LoginHeadersSchema, loginAnswerSchema, loginBodySchema } from './login.schema.ts'
+import { LONGEST_BODY, type LoginBody, LoginHeadersSchema, loginAnswerSchema, loginBodySchema } from './login.schema.ts'
 import { createFindCustomer } from './login-customers.ts'
 import { passwords } from './password-hashing.ts'
 import { createPasswordMemory } from './password-memory.ts'
@@ -49,6 +49,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
   const emailField = config.loginEmailField
+  readBodiesOfStrangers(app, Math.min(LONGEST_BODY, config.bodyLimitBytes))
   const readBody = contractBodyReader([emailField, 'Password', 'callbackData'], config.fieldCase)
 
   const schema = {

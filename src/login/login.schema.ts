@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
+import { LONGEST_EMAIL } from '#src/customer/email.ts'
+import { LONGEST_PASSWORD_BYTES } from '#src/customer/password-policy.ts'
 import { DEFAULT_REGION, REGION_PATTERN } from '#src/customer/region.ts'
 
 export const LoginHeadersSchema = Type.Object({
@@ -11,6 +13,12 @@ export const LoginHeadersSchema = Type.Object({
     }),
   ),
 })
+
+/**
+ * Room for the longest e-mail, the longest password and 64 KiB of callbackData, each byte of which may be sent as six
+ * (\u0041), and for names, punctuation and white space.
+ */
+export const LONGEST_BODY = 6 * (LONGEST_EMAIL + LONGEST_PASSWORD_BYTES + 65_536) + 4096
 
 export interface LoginBody {
   readonly Password: string

@@ -11,7 +11,7 @@ export const storeErrors = {
   inUse: { code: 'STORE_IN_USE', kind: 'unavailable', message: 'Another server works on this store.' },
   overloaded: {
     code: 'STORE_OVERLOADED',
-    kind: 'unavailable',
+    kind: 'overloaded',
     message: 'The service has more to store than it can take right now. Nothing was kept; send the request again.',
   },
   idempotencyKeyReused: {

@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import type { BodyPool } from './body-budget.ts'
+import { httpErrors } from './http.errors.ts'
+import { lingerAtEnd } from './lingering.ts'
+
+export type BodyReader = (
+  request: FastifyRequest,
+  payload: IncomingMessage,
+  done: (error: Error | null, body?: Buffer) => void,
+) => void
+
+export interface BodyReaderOptions {
+  /** The most bytes of a body. */
+  readonly limit: number
+  /** By the length that is announced; NaN where none is. */
+  readonly poolFor: (announced: number) => BodyPool
+  /** Whether a body counts that comes whole in one piece: that is held no longer than any other part of its request. */
+  readonly countsWhole: boolean
+}
+
+/** Blocks grow with the body from the smallest to the largest size. */
+const SMALLEST_BLOCK = 1024
+const LARGEST_BLOCK = 65_536
+
+const NO_BLOCKS: readonly Buffer[] = []
+
+/** Reads a body as it comes. Most come whole in one piece, and of those only the length is compared. */
+export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions): BodyReader {
+  return (request, payload, done) => {
+    const announced = Number(request.headers['content-length'])
+    let received = 0
+    /** All but the last one are full. Copied into, as a piece costs hundreds of bytes beside its own, and some have only one. */
+    let blocks = NO_BLOCKS
+    let free = 0
+
+    const finish = (error: Error | null, body?: Buffer): void => {
+      payload.removeListener('data', onData)
+      payload.removeListener('end', onEnd)
+      payload.removeListener('error', onError)
+      done(error, body)
+    }
+    const refuse = (definition: ErrorDefinition): void => {
+      request.heldBody?.release()
+      blocks = NO_BLOCKS
+      lingerAtEnd(payload.socket)
+      finish(new AppError(definition))
+    }
+    const keep = (piece: Buffer): void => {
+      const last = blocks.at(-1)
+      const fitting = last === undefined ? 0 : piece.copy(last, last.length - free)
+      free -= fitting
+      const rest = piece.length - fitting
+      if (rest === 0) return
+      const growing = Math.min(Math.max(received, SMALLEST_BLOCK), LARGEST_BLOCK)
+      const left = Number.isNaN(announced) ? limit : announced - received + rest
+      const size = Math.max(rest, Math.min(growing, left))
+      request.heldBody ??= poolFor(announced).hold(() => refuse(httpErrors.bodiesOverloaded))
+      if (!request.heldBody.grow(size)) {
+        refuse(httpErrors.bodiesOverloaded)
+        return
+      }
+      const block = Buffer.allocUnsafeSlow(size)
+      piece.copy(block, 0, fitting)
+      free = size - rest
+      blocks = [...blocks, block]
+    }
+    const onData = (piece: Buffer): void => {
+      received += piece.length
+      if (received > limit) refuse(httpErrors.bodyTooLarge)
+      else if (piece.length === announced && !countsWhole) blocks = [piece]
+      else keep(piece)
+    }
+    const onEnd = (): void => {
+      request.heldBody?.complete()
+      if (received !== announced && !Number.isNaN(announced)) finish(new AppError(httpErrors.badRequest))
+      else finish(null, blocks[0]?.length === received ? blocks[0] : Buffer.concat(blocks, received))
+    }
+    // Of a client that went away.
+    const onError = (error: Error): void => finish(Object.assign(error, { statusCode: 400 }))
+
+    if (announced > limit) {
+      lingerAtEnd(payload.socket)
+      done(new AppError(httpErrors.bodyTooLarge))
+      return
+    }
+    payload.on('data', onData)
+    payload.on('end', onEnd)
+    payload.on('error', onError)
+  }
+}

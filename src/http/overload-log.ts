@@ -1,0 +1,27 @@
+import type { FastifyBaseLogger } from 'fastify'
+
+const QUIET_MILLISECONDS = 1000
+
+/** Tells of requests that are refused because there are too many: a line when that begins and one when it has ended, not one each. */
+export function createOverloadLog(log: FastifyBaseLogger): (errorCode: string) => void {
+  let refused = 0
+  let seen = 0
+
+  const look = (timer: NodeJS.Timeout): void => {
+    if (refused > seen) {
+      seen = refused
+      return
+    }
+    clearInterval(timer)
+    log.info({ refused }, 'keeping up again')
+    refused = 0
+    seen = 0
+  }
+
+  return (errorCode) => {
+    refused++
+    if (refused > 1) return
+    log.warn({ errorCode }, 'overloaded: what is too much is refused with 503')
+    const timer = setInterval(() => look(timer), QUIET_MILLISECONDS).unref()
+  }
+}

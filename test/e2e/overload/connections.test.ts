@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { failure } from '../../support/failure.ts'
+import { type Crowd, crowd, peakMegabytes } from '../../support/hostile.ts'
+import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
+import { serve } from '../../support/process.ts'
+import { parseAnswers } from '../../support/raw-http.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+
+const NODE_ENV = 'production'
+const ASK = 'GET /Customer/Get HTTP/1.1\r\nHost: a\r\n\r\n'
+
+const leaving: Crowd[] = []
+afterEach(() => {
+  for (const each of leaving.splice(0)) each.leave()
+})
+const hold = async (...args: Parameters<typeof crowd>): Promise<Crowd> => {
+  const one = await crowd(...args)
+  leaving.push(one)
+  return one
+}
+const answersTo = ({ answers }: Crowd) => parseAnswers(answers().join(''))
+
+const refused = {
+  status: 503,
+  head: expect.stringMatching(/retry-after: 1[^]*connection: close|connection: close[^]*retry-after: 1/),
+  body: failure('CONNECTIONS_OVERLOADED'),
+}
+
+describe('a connection beyond TESLIM_MAX_CONNECTIONS', () => {
+  it('gets a 503 for its request, or is closed if it sends none; health is answered, and those within stay', async () => {
+    const server = await serve({ cwd: tempFolder(), env: { NODE_ENV, TESLIM_MAX_CONNECTIONS: '20' } })
+    const within = await hold(server, 20, ASK)
+    await expect.poll(() => answersTo(within).length).toBe(20)
+    const beyond = await hold(server, 2, ASK)
+    await expect.poll(() => answersTo(beyond)).toEqual([refused, refused])
+    await expect.poll(beyond.open).toBe(0)
+    const silent = await hold(server, 2)
+    await expect.poll(silent.open, { timeout: 5000 }).toBe(0)
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200)
+    expect([within.open(), new Set(answersTo(within).map(({ status }) => status))]).toEqual([20, new Set([401])])
+    within.leave()
+    await expect.poll(async () => (await fetch(`${server.url}/Customer/Get`)).status, { timeout: 2000 }).toBe(401)
+  })
+})
+
+const openFiles = process.platform === 'win32' ? 0 : Number(execFileSync('sh', ['-c', 'ulimit -n'])) || 1e6
+const CROWD = 10_000
+if (openFiles < CROWD + 200) console.log(`10,000 idle connections: skipped, ulimit -n is ${openFiles}`)
+
+it.skipIf(process.platform !== 'linux' || openFiles < CROWD + 200)(
+  '10,000 idle connections take bounded memory, those beyond 8,192 get a 503, and suppliers within are served',
+  async () => {
+    const cwd = tempFolder()
+    const key = await addSupplier({ cwd })
+    const server = await serve({ cwd, env: { NODE_ENV } })
+    const load = deliver({ url: server.url, key, clients: 2 })
+    await load.more(10)
+    // The clients of the load hold two.
+    const idle = await hold(server, 8190)
+    const beyond = await hold(server, CROWD - 8190, ASK)
+    await expect.poll(() => answersTo(beyond).length, { timeout: 15_000 }).toBe(CROWD - 8190)
+    expect(new Set(answersTo(beyond).map(({ body }) => body.errorCode))).toEqual(new Set(['CONNECTIONS_OVERLOADED']))
+    await load.more(50)
+    expect(idle.open()).toBe(8190)
+    idle.leave()
+    await load.more(50)
+    await load.stop()
+    expect(load.others).toEqual(new Map())
+    expect(peakMegabytes(server)).toBeLessThan(400)
+    expect(missingFrom(join(cwd, 'data/teslim.db'), load.acknowledged)).toEqual([])
+  },
+)
+
+const hasPrlimit = (() => {
+  try {
+    return execFileSync('prlimit', ['--version']).length > 0
+  } catch {
+    console.log('64 descriptors: skipped, there is no prlimit here')
+    return false
+  }
+})()
+
+it.skipIf(!hasPrlimit)('with 64 descriptors it holds fewer connections, says so, and does all its work', async () => {
+  const cwd = tempFolder()
+  const key = await addSupplier({ cwd })
+  const under = ['prlimit', '--nofile=64:64']
+  // Each thread that hashes has descriptors of its own.
+  const server = await serve({ cwd, under, env: { NODE_ENV, TESLIM_HASH_CONCURRENCY: '1' } })
+  await server.printed(/open files \(ulimit -n\) allows \d+ connections, TESLIM_MAX_CONNECTIONS is 8192/)
+  const load = deliver({ url: server.url, key, clients: 2 })
+  await load.more(5)
+  for (let round = 0; round < 3; round++) {
+    const many = await hold(server, 200, ASK)
+    // The first login starts a thread while they are there.
+    const body = JSON.stringify({ Email: 'a@b.co', Password: 'wrong one' })
+    const headers = { 'Content-Type': 'application/json' }
+    const logIn = fetch(`${server.url}/Login/Customer/Api/Verify`, { method: 'POST', headers, body })
+    await logIn.catch(() => undefined)
+    await load.more(20)
+    const statuses = new Set(answersTo(many).map(({ status }) => status))
+    expect([...statuses].filter((status) => status !== 401 && status !== 503)).toEqual([])
+    many.leave()
+    await expect.poll(many.open).toBe(0)
+  }
+  const body = JSON.stringify({ Email: 'a@b.co', Password: 'wrong one' })
+  const headers = { 'Content-Type': 'application/json' }
+  const logIn = () => fetch(`${server.url}/Login/Customer/Api/Verify`, { method: 'POST', headers, body })
+  await expect.poll(async () => (await logIn()).status, { timeout: 2000 }).toBe(400)
+  await load.stop()
+  expect(load.others).toEqual(new Map())
+  expect(server.child.exitCode).toBeNull()
+  expect(missingFrom(join(cwd, 'data/teslim.db'), load.acknowledged)).toEqual([])
+})

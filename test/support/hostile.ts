@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import type { ServerProcess } from './process.ts'
+
+export interface Crowd {
+  /** What each connection was answered, so far. */
+  answers(): string[]
+  /** How many are still open. */
+  open(): number
+  leave(): void
+}
+
+/** Opens connections that send these bytes and then nothing more, and read what they are answered. */
+export async function crowd({ url }: ServerProcess, count: number, ...bytes: (string | Buffer)[]): Promise<Crowd> {
+  const port = Number(new URL(url).port)
+  const answers = Array.from({ length: count }, () => '')
+  const sockets = new Set<Socket>()
+  const begun = answers.map((_, index) => {
+    const socket = connect(port, '127.0.0.1')
+    sockets.add(socket)
+    socket.on('data', (chunk) => {
+      answers[index] += chunk.toString('latin1')
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+    return new Promise<void>((resolve) => {
+      socket.on('close', () => resolve())
+      socket.on('connect', () => {
+        for (const part of bytes) socket.write(part)
+        resolve()
+      })
+    })
+  })
+  await Promise.all(begun)
+  return {
+    answers: () => answers,
+    open: () => sockets.size,
+    leave: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** The most resident memory that a process ever had, in megabytes. */
+export const peakMegabytes = ({ child }: ServerProcess): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
