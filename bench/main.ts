@@ -6,6 +6,7 @@ import { benchFeed } from './feed.ts'
 import { benchGrowth } from './growth.ts'
 import { findLoad } from './load.ts'
 import { benchLogin } from './login.ts'
+import { benchOverload } from './overload.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchRead } from './read.ts'
 import { benchStorm } from './storm.ts'
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     // With --postgres they read from there.
     read: { type: 'boolean', default: false },
     feed: { type: 'boolean', default: false },
+    overload: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '8' },
     connections: { type: 'string', default: '64' },
@@ -54,6 +56,7 @@ try {
     values.postgres && benchPostgres,
     values.login && benchLogin,
     values.storm && benchStorm,
+    values.overload && benchOverload,
   ]
   const bench = chosen.find((each) => each !== false) ?? benchDeliveries
   await bench(await findLoad(folder), options)

@@ -24,7 +24,7 @@ const answersTo = ({ answers }: Crowd) => parseAnswers(answers().join(''))
 
 const refused = {
   status: 503,
-  head: expect.stringMatching(/retry-after: 1[^]*connection: close|connection: close[^]*retry-after: 1/),
+  head: expect.stringMatching(/^(?=.*retry-after: 1\r\n).*connection: close\r\n/s),
   body: failure('CONNECTIONS_OVERLOADED'),
 }
 
@@ -57,13 +57,15 @@ it.skipIf(process.platform !== 'linux' || openFiles < CROWD + 200)(
     const server = await serve({ cwd, env: { NODE_ENV } })
     const load = deliver({ url: server.url, key, clients: 2 })
     await load.more(10)
-    // The clients of the load hold two.
-    const idle = await hold(server, 8190)
-    const beyond = await hold(server, CROWD - 8190, ASK)
-    await expect.poll(() => answersTo(beyond).length, { timeout: 15_000 }).toBe(CROWD - 8190)
-    expect(new Set(answersTo(beyond).map(({ body }) => body.errorCode))).toEqual(new Set(['CONNECTIONS_OVERLOADED']))
+    // The clients of the load hold some, too.
+    const idle = await hold(server, 8180)
+    const others = await hold(server, CROWD - 8180, ASK)
+    await expect.poll(() => answersTo(others).length, { timeout: 15_000 }).toBe(CROWD - 8180)
+    const beyond = answersTo(others).filter(({ status }) => status !== 401)
+    expect(beyond.length).toBeGreaterThan(CROWD - 8200)
+    for (const each of beyond) expect(each).toEqual(refused)
     await load.more(50)
-    expect(idle.open()).toBe(8190)
+    expect(idle.open()).toBe(8180)
     idle.leave()
     await load.more(50)
     await load.stop()
@@ -82,34 +84,37 @@ const hasPrlimit = (() => {
   }
 })()
 
-it.skipIf(!hasPrlimit)('with 64 descriptors it holds fewer connections, says so, and does all its work', async () => {
-  const cwd = tempFolder()
-  const key = await addSupplier({ cwd })
-  const under = ['prlimit', '--nofile=64:64']
-  // Each thread that hashes has descriptors of its own.
-  const server = await serve({ cwd, under, env: { NODE_ENV, TESLIM_HASH_CONCURRENCY: '1' } })
-  await server.printed(/open files \(ulimit -n\) allows \d+ connections, TESLIM_MAX_CONNECTIONS is 8192/)
-  const load = deliver({ url: server.url, key, clients: 2 })
-  await load.more(5)
-  for (let round = 0; round < 3; round++) {
-    const many = await hold(server, 200, ASK)
-    // The first login starts a thread while they are there.
-    const body = JSON.stringify({ Email: 'a@b.co', Password: 'wrong one' })
-    const headers = { 'Content-Type': 'application/json' }
-    const logIn = fetch(`${server.url}/Login/Customer/Api/Verify`, { method: 'POST', headers, body })
-    await logIn.catch(() => undefined)
-    await load.more(20)
-    const statuses = new Set(answersTo(many).map(({ status }) => status))
-    expect([...statuses].filter((status) => status !== 401 && status !== 503)).toEqual([])
-    many.leave()
-    await expect.poll(many.open).toBe(0)
-  }
-  const body = JSON.stringify({ Email: 'a@b.co', Password: 'wrong one' })
-  const headers = { 'Content-Type': 'application/json' }
-  const logIn = () => fetch(`${server.url}/Login/Customer/Api/Verify`, { method: 'POST', headers, body })
-  await expect.poll(async () => (await logIn()).status, { timeout: 2000 }).toBe(400)
-  await load.stop()
-  expect(load.others).toEqual(new Map())
-  expect(server.child.exitCode).toBeNull()
-  expect(missingFrom(join(cwd, 'data/teslim.db'), load.acknowledged)).toEqual([])
-})
+it.skipIf(!hasPrlimit)(
+  'with 64 descriptors it holds fewer connections, says so, and does all its work when they leave',
+  async () => {
+    const cwd = tempFolder()
+    const key = await addSupplier({ cwd })
+    const under = ['prlimit', '--nofile=64:64']
+    // Each thread that hashes has descriptors of its own.
+    const server = await serve({ cwd, under, env: { NODE_ENV, TESLIM_HASH_CONCURRENCY: '1' } })
+    await server.printed(/open files \(ulimit -n\) allows \d+ connections, TESLIM_MAX_CONNECTIONS is 8192/)
+    const logIn = (): Promise<number> => {
+      const body = JSON.stringify({ Email: 'a@b.co', Password: 'wrong one' })
+      const headers = { 'Content-Type': 'application/json' }
+      const asked = fetch(`${server.url}/Login/Customer/Api/Verify`, { method: 'POST', headers, body })
+      return asked.then(
+        ({ status }) => status,
+        () => 0,
+      )
+    }
+    const load = deliver({ url: server.url, key, clients: 2 })
+    for (let round = 0; round < 3; round++) {
+      const many = await hold(server, 200, ASK)
+      // The first login starts a thread while they are there.
+      expect([0, 400, 503]).toContain(await logIn())
+      for (const answer of answersTo(many)) if (answer.status !== 401) expect(answer).toEqual(refused)
+      many.leave()
+      await expect.poll(logIn, { timeout: 2000 }).toBe(400)
+      await load.more(20)
+    }
+    await load.stop()
+    // Node closes what is far beyond the limit without an answer.
+    expect([...load.others.keys()].filter((status) => status !== 503 && status !== 0)).toEqual([])
+    expect(missingFrom(join(cwd, 'data/teslim.db'), load.acknowledged)).toEqual([])
+  },
+)
