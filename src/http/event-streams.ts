@@ -38,6 +38,7 @@ const RETRY_MILLISECONDS = 2000
 export function createEventStreams({ heartbeat: interval, slowestReader } = PATIENCE): EventStreams {
   const responses = new Set<ServerResponse>()
   let heartbeat: NodeJS.Timeout | undefined
+  let closed = false
 
   const beat = (): void => {
     for (const response of responses) if (!response.writableNeedDrain) response.write(':\n\n')
@@ -57,6 +58,7 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
       const gone = new AbortController()
       response.writeHead(200, { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' } as never)
       response.write(`retry: ${RETRY_MILLISECONDS}\n\n`)
+      if (closed) response.end()
       responses.add(response)
       heartbeat ??= setInterval(beat, interval).unref()
       response.on('close', () => {
@@ -81,6 +83,7 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
       }
     },
     close() {
+      closed = true
       for (const response of responses) response.end()
     },
   }

@@ -118,6 +118,32 @@ describe('with a certificate', () => {
     ])
   })
 
+  it('SIGTERM lets a request that comes on a kept connection be answered, then ends the connection', async () => {
+    const server = await start()
+    const socket = await handshake(server.url)
+    socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
+    const [first] = await once(socket, 'data')
+    server.child.kill('SIGTERM')
+    await server.printed(/stopping/)
+    socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
+    const second = await text(socket)
+    expect([String(first), second]).toEqual([
+      expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i),
+      expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*connection: close/i),
+    ])
+    expect(await server.ended).toBe(0)
+  })
+
+  it('SIGTERM ends a kept connection on which nothing comes', async () => {
+    const server = await start({}, { TESLIM_SHUTDOWN_SECONDS: '600' })
+    const socket = await handshake(server.url)
+    socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(socket, 'data')
+    server.child.kill('SIGTERM')
+    expect(await text(socket)).toBe('')
+    expect(await server.ended).toBe(0)
+  })
+
   it('SIGTERM ends it with 0 in the time given, even while a client does not go on with its handshake', async () => {
     const server = await start({}, { TESLIM_SHUTDOWN_SECONDS: '1' })
     const socket = connect(portOf(server.url), '127.0.0.1').on('error', () => undefined)

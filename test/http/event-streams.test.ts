@@ -75,6 +75,18 @@ describe('an event stream', () => {
     expect(await stream.send([EVENT])).toBe(false)
   })
 
+  it('that is opened after the others were ended ends at once, so that its reader goes elsewhere', async () => {
+    const { reader, streams } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    streams.close()
+    let text = ''
+    reader.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+    reader.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    // The end of a chunked answer, of this one too.
+    await expect.poll(() => text.match(/^0\r\n\r\n/gm)?.length).toBe(2)
+  })
+
   it('ends with the others, and what was sent arrives', async () => {
     const { streams, reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
     let text = ''
