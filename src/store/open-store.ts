@@ -46,7 +46,7 @@ export async function openStore(options: StoreOptions, now: number, { toServe = 
   const limits = limitsOf(options)
   if (isPostgres(options)) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-    return openPostgresStore({ ...databaseOf(options), now, limits })
+    return openPostgresStore({ ...databaseOf(options), now, limits, toServe })
   }
   return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe })
 }

@@ -1,13 +1,14 @@
+import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
+import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Receipt, Store } from '#src/store/store.ts'
 import { type Pooler, pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer, delivery, describeStore } from './store-conformance.ts'
 
-const open = async (url: string) =>
-  (await openStore(loadConfig({ DATABASE_URL: url, TESLIM_DATABASE_POOL: '4' }).config, 0)).store
+const open = async (url: string, settings: Variables = {}) =>
+  (await openStore(loadConfig({ DATABASE_URL: url, TESLIM_DATABASE_POOL: '4', ...settings }).config, 0)).store
 
 if (pgbouncer === undefined) it.skip('(no pgbouncer is installed here, so nothing is tested behind one)')
 else {
@@ -16,6 +17,22 @@ else {
     afterAll(() => pooler.remove())
 
     describeStore('postgres', () => open(pooler.url))
+
+    it('a query that is given up ends at the server too', async () => {
+      const where = await newDatabase(inject('postgresUrl'))
+      const through = new URL(pooler.url)
+      through.pathname = new URL(where).pathname
+      const store = await open(through.href, { TESLIM_DATABASE_TIMEOUT: '1' })
+      const locker = new pg.Client({ connectionString: where })
+      await locker.connect()
+      await locker.query('BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE')
+      await expect(store.customers.findById('a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      await expect.poll(() => runSql(where, waiting), { timeout: 5000 }).toEqual([])
+      await locker.end()
+      await expect.poll(() => store.customers.findById('a').catch(() => null), { timeout: 5000 }).toBe(undefined)
+      await store.close()
+    })
 
     it('replicas that share its connections store every delivery once', async () => {
       const stores = await Promise.all([open(pooler.url), open(pooler.url), open(pooler.url)])

@@ -257,6 +257,25 @@ describe('a server of its own', async () => {
     await expect.poll(() => deliver().catch((error) => error.code), { timeout: 10_000 }).toMatchObject({ status: 1 })
   })
 
+  it('is asked to write for the health check only where nothing was stored lately', async () => {
+    const store = await open(first.url)
+    const written = async () =>
+      Number((await runSql(first.url, 'SELECT pg_snapshot_xmax(pg_current_snapshot()) AS next'))[0]?.next)
+    const before = await written()
+    await store.ping()
+    const once = await written()
+    expect(once).toBeGreaterThan(before)
+    for (let number = 0; number < 50; number++) await store.ping()
+    // Something of the server's own may come between.
+    expect((await written()) - once).toBeLessThan(10)
+    await runSql(first.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'teslim'`)
+    const writtenAfterwards = async () => {
+      await store.ping().catch(() => undefined)
+      return written()
+    }
+    await expect.poll(writtenAfterwards, { timeout: 5000 }).toBeGreaterThan(once)
+  })
+
   it('that becomes a standby is left for the one that takes writes', async () => {
     const { host: other } = new URL(second.url)
     const both = first.url.replace(/@([^/]+)/, `@$1,${other}`)

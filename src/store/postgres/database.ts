@@ -1,14 +1,13 @@
-import pg, { type Pool, type PoolClient, type PoolConfig, type QueryResult } from 'pg'
+import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import { storeErrors } from '../store.errors.ts'
-import { cannotOpen, isLost, isUnavailable, unavailable } from './failures.ts'
-import { createLine, type Line } from './line.ts'
+import { type Connection, openConnection, type Sessions, type Values } from './connection.ts'
+import { type ConnectionPool, createConnectionPool } from './connection-pool.ts'
+import { createDeliveryLine, type Line } from './delivery-line.ts'
+import { cannotOpen, Full, isFull, isLost, isUnavailable, Unfit, unavailable } from './failures.ts'
 import type { Parameters, Statement } from './message.ts'
-import { createServerList, serversOf } from './server-list.ts'
-import { nameOf } from './statement-names.ts'
+import { atAnyOf, serversOf } from './server-list.ts'
 
 export type Row = Record<string, unknown>
-type Values = readonly unknown[]
 
 /** Resolves to the rows, and to the number of them that were returned or changed. */
 export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: Row[]; readonly count: number }>
@@ -16,13 +15,19 @@ export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows:
 /** A thin coat over pg against its traps: one dead connection fails one query, and no driver error gets out. */
 export interface Database {
   readonly query: Query
+  /** For what a delivery needs to know: waits for no reader. */
+  readonly lookUp: Query
+  /** The same for what every delivery needs to know, again and again: waits for no other look-up either. */
+  readonly glance: Query
   /**
    * On one connection: done in the order of the calls, of which the next need not wait for the answer to the one before.
    */
   ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
-  /** `sql` begins it, on a connection of its own. Rejects behind a pooler. */
+  /** `sql` begins it, on a connection of its own. Rejects behind a pooler, and where there is none to spare. */
   listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
+  /** Resolves when a delivery could be stored. */
+  prove(): Promise<void>
   close(): Promise<void>
 }
 
@@ -37,119 +42,130 @@ export interface DatabaseOptions {
   readonly connections: number
   /** How long a query may take. */
   readonly timeoutSeconds: number
+  /** Whether to open the connections of deliveries now and keep them, instead of when the first one comes. */
+  readonly toServe?: boolean | undefined
 }
 
-/** Of those with the server itself at the other end: behind a pooler, each query may reach another one. */
-const direct = new WeakSet<PoolClient>()
+/** For deliveries two, for all else one. */
+const FEWEST = 3
+const CLOSE_MILLISECONDS = 2000
+const UPKEEP_MILLISECONDS = 1000
 
-/**
- * The server takes a text apart once for each connection, which is a half of what it does for the usual query. Not so behind a
- * pooler, and not what has no parameters, which may be several statements.
- */
-const preparation = (client: PoolClient, sql: string) =>
-  direct.has(client) && sql.includes('$1') ? { name: nameOf(sql) } : {}
-
-/** How often a server that is away is looked for. Until it is found nobody waits for it. */
-const LOOK_EVERY_MILLISECONDS = 200
-
-export async function openDatabase({ url, connections, timeoutSeconds }: DatabaseOptions): Promise<Database> {
-  const servers = createServerList(serversOf(url))
-  const settings = {
-    Client: servers.Client as never,
-    connectionTimeoutMillis: servers.connectionTimeoutMillis,
-    query_timeout: timeoutSeconds * 1000,
-    keepAlive: true,
-    idleTimeoutMillis: 60_000,
-    allowExitOnIdle: true,
-    types: { getTypeParser: typeParser as never },
-    onConnect: async (client) => {
-      // Without a listener, a connection that breaks while nothing is asked of it ends the process.
-      client.on('error', () => undefined)
-      await refuseUnfit(client as PoolClient)
-    },
-  } satisfies PoolConfig
-  const pool = new pg.Pool({ ...settings, max: Math.max(1, connections - 2) })
-  const line = new pg.Pool({ ...settings, max: 1, pipeline: true } as PoolConfig)
-  const listener = new pg.Pool({ ...settings, max: 1 })
-  const pools = [pool, line, listener]
-  for (const each of pools) each.on('error', () => undefined)
-  let away: unknown
-  let opened: Promise<Line> | undefined
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, timeoutSeconds, toServe = false } = options
+  const most = Math.max(FEWEST, options.connections)
+  const none = Promise.withResolvers<void>()
   let closed = false
-
-  const connectAnywhere = async (from: Pool): Promise<PoolClient> => {
-    for (let tries = 1; ; tries++) {
-      const server = servers.current()
-      try {
-        return await from.connect()
-      } catch (error) {
-        servers.leave(server)
-        if (tries === servers.count || error instanceof AppError) throw error
+  const sessions: Sessions = {
+    all: new Set(),
+    answers: 0,
+    onGone() {
+      readers.wake()
+      desk.wake()
+      if (closed && sessions.all.size === 0) none.resolve()
+    },
+  }
+  const openAnywhere = atAnyOf(
+    serversOf(url),
+    (server, pipelined: boolean) => openConnection(server, sessions, { timeoutSeconds, pipelined }),
+    (error) => error instanceof Unfit || isFull(error),
+  )
+  const hasRoom = () => sessions.all.size < most
+  const queued = {
+    open: () => openAnywhere(false),
+    admit: () => (line.isMissing() ? line.get() : undefined),
+    mustYield: () => line.isMissing(),
+    whenBusy: () => new Full('all connections are in use, and none became free'),
+  }
+  const readers = createConnectionPool({
+    ...queued,
+    // They leave room for the line and the desk.
+    hasRoom: () => sessions.all.size + (line.isOpen() ? 0 : 1) + (desk.count() > 0 ? 0 : 1) < most,
+  })
+  /** One connection, where deliveries look up whose they are. */
+  const desk = createConnectionPool({ ...queued, hasRoom: () => desk.count() === 0 && hasRoom() })
+  const line = createDeliveryLine({
+    async open() {
+      if (!hasRoom()) throw new Full('all connections are in use')
+      return openAnywhere(true)
+    },
+    onOpened() {
+      readers.wake()
+      keepDesk()
+      upkeep ??= setInterval(keepDesk, UPKEEP_MILLISECONDS).unref()
+    },
+    onMissing(full) {
+      for (const pool of [readers, desk]) {
+        if (full) pool.closeIdle()
+        pool.wake()
       }
+    },
+  })
+  let upkeep: NodeJS.Timeout | undefined
+
+  /** After a reader: where there is no room for the desk, the line can do its work. */
+  const keepDesk = (): void => {
+    if (desk.count() === 0) {
+      readers
+        .openFirst()
+        .then(desk.openFirst)
+        .catch(() => undefined)
     }
   }
 
-  const look = (): void => {
-    const timer = setTimeout(async () => {
-      try {
-        const client = await connectAnywhere(pool)
-        client.release()
-        away = undefined
-      } catch {
-        if (!closed) look()
-      }
-    }, LOOK_EVERY_MILLISECONDS)
-    timer.unref()
-  }
-
-  const connect = async (from: Pool): Promise<PoolClient> => {
-    if (away !== undefined) throw unavailable(away)
+  const take = async (pool: ConnectionPool): Promise<Connection> => {
     try {
-      return await connectAnywhere(from)
+      return await pool.take()
     } catch (error) {
-      if (away === undefined) {
-        away = error
-        look()
-      }
       throw unavailable(error)
     }
   }
 
-  const onClient = async <Result>(work: (query: Query) => Promise<Result>): Promise<Result> => {
-    const client = await connect(pool)
-    let broken = false
-    const query: Query = (sql, ...values) =>
-      answerOf(client.query({ ...preparation(client, sql), text: sql, values: [...values] }), () => {
-        broken = true
-      })
+  const within = async <Result>(pool: ConnectionPool, work: (query: Query) => Promise<Result>): Promise<Result> => {
+    const connection = await take(pool)
     try {
-      return await work(query)
+      return await work((sql, ...values) => answerOf(connection.query(sql, values), connection))
     } finally {
-      client.release(broken)
+      pool.release(connection)
     }
   }
 
-  const openLine = async (): Promise<Line> => {
+  const query: Query = (sql, ...values) => within(readers, (query) => query(sql, ...values))
+
+  const onLine: Query = async (sql, ...values) => {
+    const { connection } = await theLine()
+    return answerOf(connection.query(sql, values), connection)
+  }
+
+  const theLine = async (): Promise<Line> => {
     try {
-      const client = await connect(line)
-      return createLine(client, direct.has(client), () => {
-        opened = undefined
-      })
+      return await line.get()
     } catch (error) {
-      opened = undefined
+      throw unavailable(error)
+    }
+  }
+
+  const lookUp: Query = async (sql, ...values) => {
+    if (desk.isWithout()) return onLine(sql, ...values)
+    const pool = !line.isWanted() || (readers.hasIdle() && !desk.hasIdle()) ? readers : desk
+    try {
+      return await within(pool, (query) => query(sql, ...values))
+    } catch (error) {
+      if (pool === desk && desk.isWithout()) return onLine(sql, ...values)
       throw error
     }
   }
 
   const database: Database = {
+    query,
+    lookUp,
+    glance: (sql, ...values) => (line.isWanted() && !desk.hasIdle() ? onLine : lookUp)(sql, ...values),
     async ordered(statement, addParameters) {
-      opened ??= openLine()
-      const { send, leave } = await opened
-      return answerOf(send(statement, addParameters), leave)
+      const { connection, send } = await theLine()
+      return answerOf(send(statement, addParameters), connection)
     },
-    query: (sql, ...values) => onClient((query) => query(sql, ...values)),
     transaction: (work) =>
-      onClient(async (query) => {
+      within(readers, async (query) => {
         await query('BEGIN')
         try {
           const result = await work(query)
@@ -161,43 +177,55 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
         }
       }),
     async listen(sql, onNotice, onLost) {
-      const client = await connect(listener)
+      // The only reader that there may be is not to be kept by one who listens.
+      if (most === FEWEST) throw unavailable(new Full('no connection to spare for notices'))
+      const connection = await take(readers)
       let left = false
       const leave = (): void => {
         if (left) return
         left = true
-        client.release(true)
+        connection.close()
+        readers.release(connection)
       }
-      if (!direct.has(client)) {
-        leave()
-        throw unavailable(new Error('a pooler passes no notices on'))
-      }
-      client.on('notification', onNotice)
-      client.once('end', () => {
-        if (left) return
-        leave()
-        onLost()
-      })
       try {
-        await client.query(sql)
+        if (!connection.direct) throw new Error('a pooler passes no notices on')
+        connection.onNotice(onNotice)
+        connection.onLost(() => {
+          if (left) return
+          leave()
+          onLost()
+        })
+        await connection.query(sql)
       } catch (error) {
         leave()
         throw unavailable(error)
       }
-      return { leave, run: async (sql) => void (await client.query(sql)) }
+      return { leave, run: async (sql) => void (await connection.query(sql)) }
+    },
+    async prove() {
+      try {
+        await line.prove()
+      } catch (error) {
+        throw unavailable(error)
+      }
     },
     async close() {
       closed = true
-      await opened?.then(
-        ({ leave }) => leave(),
-        () => undefined,
-      )
-      await Promise.all(pools.map((each) => each.end()))
+      clearInterval(upkeep)
+      line.close()
+      readers.close()
+      desk.close()
+      if (sessions.all.size === 0) return
+      const deadline = setTimeout(() => {
+        for (const connection of sessions.all) connection.destroy()
+      }, CLOSE_MILLISECONDS)
+      await none.promise
+      clearTimeout(deadline)
     },
   }
   try {
-    const client = await connectAnywhere(pool)
-    client.release()
+    if (toServe) await line.get()
+    else await readers.openFirst()
   } catch (error) {
     await database.close()
     throw error instanceof AppError ? error : cannotOpen(error)
@@ -205,35 +233,12 @@ export async function openDatabase({ url, connections, timeoutSeconds }: Databas
   return database
 }
 
-async function answerOf(sent: Promise<QueryResult>, onLost: () => void): ReturnType<Query> {
+async function answerOf(sent: Promise<QueryResult>, connection: Connection): ReturnType<Query> {
   try {
     const { rows, rowCount } = await sent
     return { rows, count: rowCount ?? 0 }
   } catch (error) {
-    if (isLost(error)) onLost()
+    if (isLost(error)) connection.close()
     throw isUnavailable(error) ? unavailable(error) : error
   }
 }
-
-/** A standby takes no writes, and with synchronous_commit off an answer of 200 would mean nothing. */
-async function refuseUnfit(client: PoolClient): Promise<void> {
-  const { rows } = await client.query(
-    `SELECT current_setting('transaction_read_only') AS read_only, current_setting('synchronous_commit') AS synchronous,
-            pg_backend_pid() AS process`,
-  )
-  // A pooler tells its clients a number of its own.
-  if (rows[0].process === (client as { processID?: number }).processID) direct.add(client)
-  if (rows[0].read_only === 'on') throw new Error('the server is a standby or read-only')
-  if (rows[0].synchronous === 'off') {
-    throw new AppError(storeErrors.cannotOpen, {
-      message: 'The database has synchronous_commit off, so it could lose deliveries that were confirmed: turn it on.',
-    })
-  }
-}
-
-const BIGINT = 20
-const SMALLER_THAN_NUMBERS_END = (text: string): number => Number(text)
-
-/** Our bigints are times and counts, which stay far below 2^53. */
-const typeParser = (type: number, format: 'text' | 'binary') =>
-  type === BIGINT && format !== 'binary' ? SMALLER_THAN_NUMBERS_END : pg.types.getTypeParser(type, format as never)

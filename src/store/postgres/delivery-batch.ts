@@ -1,4 +1,5 @@
 import type { NewDelivery } from '../store.ts'
+import { ifDurable } from './durability.ts'
 import type { Parameters } from './message.ts'
 
 /** Where the deliveries of a batch stand to each other, counted from 1 as `deliver_1` does. */
@@ -15,7 +16,7 @@ export interface Batch {
 
 export const DELIVER = {
   name: 'teslim_deliver_1',
-  text: 'SELECT * FROM deliver_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
+  text: `SELECT * FROM deliver_1(${ifDurable('$1', 'bigint[]')}, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 }
 
 /** Adds the arguments of `deliver_1`. */

@@ -1,4 +1,5 @@
 import type { ApiKey, ApiKeyStore } from '../store.ts'
+import type { CustomerNumbers } from './customer-numbers.ts'
 import type { Database, Row } from './database.ts'
 import { CUSTOMER_COLUMNS, countVersion, customerFromRow } from './postgres-customers.ts'
 
@@ -7,7 +8,7 @@ const KEY_COLUMNS = `
   k.successor`
 
 const BY_HASH = `
-  SELECT ${KEY_COLUMNS}, ${CUSTOMER_COLUMNS} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
+  SELECT ${KEY_COLUMNS}, c.number, ${CUSTOMER_COLUMNS} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
 
 const LIST = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
@@ -48,15 +49,17 @@ const RECORD_USES = `
   ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
    WHERE excluded.used_at > kept.used_at`
 
-export function postgresApiKeys({ query }: Database): ApiKeyStore {
+export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNumbers): ApiKeyStore {
   return {
     async insert({ id, customerId, hash, label, createdAt, expiresAt, revokedAt }) {
       const values = [id, Buffer.from(hash), label, createdAt, expiresAt, revokedAt, customerId]
       if ((await query(INSERT, ...values)).count === 0) throw new Error(`no customer ${customerId} for key ${id}`)
     },
     async findByHash(hash) {
-      const { rows } = await query(BY_HASH, Buffer.from(hash))
-      return rows[0] && { key: keyFromRow(rows[0]), customer: customerFromRow(rows[0]) }
+      const [row] = (await lookUp(BY_HASH, Buffer.from(hash))).rows
+      if (row === undefined) return undefined
+      numbers.learn(row)
+      return { key: keyFromRow(row), customer: customerFromRow(row) }
     },
     async list(customerId) {
       const { rows } = await query(LIST, customerId ?? null)

@@ -1,5 +1,5 @@
 import type { Customer, CustomerStore } from '../store.ts'
-import type { Database, Row } from './database.ts'
+import type { Database, Query, Row } from './database.ts'
 
 /** The columns of a customer `c`. */
 export const CUSTOMER_COLUMNS = `
@@ -37,9 +37,9 @@ const REMOVE_RULES = `
   )
   SELECT FROM found`
 
-export function postgresCustomers({ query }: Database): CustomerStore {
-  const find = async (where: string, value: string): Promise<Customer | undefined> => {
-    const { rows } = await query(`${SELECT} WHERE ${where}`, value)
+export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
+  const find = async (by: Query, where: string, value: string): Promise<Customer | undefined> => {
+    const { rows } = await by(`${SELECT} WHERE ${where}`, value)
     return rows[0] && customerFromRow(rows[0])
   }
   const change = async (update: string, ...values: unknown[]): Promise<boolean> => {
@@ -66,8 +66,8 @@ export function postgresCustomers({ query }: Database): CustomerStore {
       const values = [id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt, regions, authority]
       return (await query(INSERT, ...values)).count > 0 ? 'inserted' : 'email-taken'
     },
-    findById: (id) => find('c.id = $1', id),
-    findByEmail: (email) => find('c.email = $1', email),
+    findById: (id) => find(lookUp, 'c.id = $1', id),
+    findByEmail: (email) => find(query, 'c.email = $1', email),
     async list({ afterId = '', limit }) {
       const { rows } = await query(`${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`, afterId, limit)
       return rows.map(customerFromRow)

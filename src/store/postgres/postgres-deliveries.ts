@@ -5,12 +5,11 @@ import type { QueueLimits } from '../open-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '../store.ts'
 import { createCommitWatch } from './commit-watch.ts'
+import type { CustomerNumbers } from './customer-numbers.ts'
 import type { Database, Row } from './database.ts'
 import { addBatch, type Batch, DELIVER, inRounds, relate } from './delivery-batch.ts'
 import { deliveryReads } from './delivery-reads.ts'
 import { receiptFromRow } from './delivery-sql.ts'
-
-const NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
 
 const COLUMNS = `
   d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of, d.payload`
@@ -39,10 +38,13 @@ export interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function postgresDeliveries(database: Database, limits: QueueLimits): PostgresDeliveries {
+export function postgresDeliveries(
+  database: Database,
+  numbers: CustomerNumbers,
+  limits: QueueLimits,
+): PostgresDeliveries {
   const { query, ordered } = database
   const { watch, close } = createCommitWatch(database)
-  const numbers = new Map<string, number>()
   let alone: Promise<unknown> | undefined
   let lookedUp: Promise<unknown> = Promise.resolve()
   const batcher = createBatcher<NewDelivery, Receipt>({
@@ -83,7 +85,7 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
     try {
       const batch = relate(deliveries)
       // A batch must not be overtaken by the next one while its customers are looked up.
-      const looked = lookedUp.then(() => numbersOf(deliveries))
+      const looked = lookedUp.then(() => numbers.of(deliveries.map(({ customerId }) => customerId)))
       lookedUp = looked.catch(() => undefined)
       const known = await looked
       const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
@@ -96,21 +98,6 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
       for (const delivery of deliveries) outcomes.push(...(await store([delivery])))
       return outcomes
     }
-  }
-
-  async function numbersOf(deliveries: readonly NewDelivery[]): Promise<number[]> {
-    const known = deliveries.map(({ customerId }) => numbers.get(customerId))
-    return known.includes(undefined) ? findNumbers(deliveries) : (known as number[])
-  }
-
-  async function findNumbers(deliveries: readonly NewDelivery[]): Promise<number[]> {
-    const { rows } = await query(NUMBERS, [...new Set(deliveries.map(({ customerId }) => customerId))])
-    for (const { id, number } of rows) numbers.set(id as string, number as number)
-    return deliveries.map(({ customerId }) => {
-      const number = numbers.get(customerId)
-      if (number === undefined) throw new Error(`no customer ${customerId}`)
-      return number
-    })
   }
 
   return {

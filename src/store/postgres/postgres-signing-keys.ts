@@ -28,7 +28,7 @@ const REWRAP = `
        SELECT FROM unnest($1::text[], $2::text[]) AS expected (kid, was)
         WHERE NOT EXISTS (SELECT FROM signing_key k WHERE k.kid = expected.kid AND k.private_jwk = expected.was))`
 
-export function postgresSigningKeys({ query, transaction }: Database): SigningKeyStore {
+export function postgresSigningKeys({ query, lookUp, transaction }: Database): SigningKeyStore {
   /** Nobody else changes a key meanwhile: two replicas that start at once would each find none. */
   const alone = <Result>(work: (query: Query) => Promise<Result>): Promise<Result> =>
     transaction(async (query) => {
@@ -45,7 +45,7 @@ export function postgresSigningKeys({ query, transaction }: Database): SigningKe
         await countVersion(query)
         return candidate
       }),
-    list: async () => (await query(LIST)).rows.map(fromRow),
+    list: async () => (await lookUp(LIST)).rows.map(fromRow),
     rotate: (candidate, replaced, othersExpireAt) =>
       alone(async (query) => {
         if ((await newestOf(query, candidate.algorithm))?.kid !== replaced) return false

@@ -8,6 +8,7 @@ import {
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
 import type { Store } from '../store.ts'
+import { createCustomerNumbers } from './customer-numbers.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
 import { postgresApiKeys } from './postgres-api-keys.ts'
 import { postgresAudit } from './postgres-audit.ts'
@@ -49,18 +50,19 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
 }
 
 function storeOn(database: Database, limits: QueueLimits): Store {
-  const { query } = database
-  const deliveries = postgresDeliveries(database, limits)
+  const { glance, lookUp } = database
+  const numbers = createCustomerNumbers(lookUp)
+  const deliveries = postgresDeliveries(database, numbers, limits)
   return {
     customers: postgresCustomers(database),
-    apiKeys: postgresApiKeys(database),
+    apiKeys: postgresApiKeys(database, numbers),
     deliveries,
     signingKeys: postgresSigningKeys(database),
     secrets: postgresSecrets(database),
     audit: postgresAudit(database),
     loginFailures: postgresLoginFailures(database),
-    accountVersion: async () => Number((await query('SELECT number FROM account_version')).rows[0]?.number),
-    ping: async () => void (await query('SELECT number FROM account_version')),
+    accountVersion: async () => Number((await glance('SELECT number FROM account_version')).rows[0]?.number),
+    ping: database.prove,
     // Another server takes its place; none is gone for good.
     gone: new Promise(() => undefined),
     close: async () => {

@@ -1,4 +1,4 @@
-import pg, { type ClientConfig } from 'pg'
+import type { ClientConfig } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
 
@@ -29,26 +29,26 @@ export function serversOf(url: string): ClientConfig[] {
   }))
 }
 
-const CONNECT_SECONDS = 2
+export const CONNECT_SECONDS = 2
 
-/** A kind of client that always goes to the server last found to take writes. */
-export function createServerList(servers: readonly ClientConfig[]) {
+/** Opens at the server that was last found to take writes, or else at the next one that does. */
+export function atAnyOf<Options, Opened>(
+  servers: readonly ClientConfig[],
+  open: (server: ClientConfig, options: Options) => Promise<Opened>,
+  isFinal: (error: unknown) => boolean,
+): (options: Options) => Promise<Opened> {
   let current = 0
-
-  class Client extends pg.Client {
-    constructor(options: ClientConfig) {
-      super({ ...options, ...servers[current] })
+  return async (options) => {
+    for (let tries = 1; ; tries++) {
+      const tried = current
+      try {
+        return await open(servers[tried] as ClientConfig, options)
+      } catch (error) {
+        if (isFinal(error)) throw error
+        // Unless somebody else has gone on from there already.
+        if (current === tried) current = (current + 1) % servers.length
+        if (tries === servers.length) throw error
+      }
     }
-  }
-
-  return {
-    Client,
-    connectionTimeoutMillis: servers[0]?.connectionTimeoutMillis ?? CONNECT_SECONDS * 1000,
-    count: servers.length,
-    current: () => current,
-    /** To the next one, unless somebody else has gone on from `from` already. */
-    leave(from: number): void {
-      if (current === from) current = (current + 1) % servers.length
-    },
   }
 }

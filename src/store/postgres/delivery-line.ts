@@ -1,0 +1,109 @@
+import { sharedWork } from '#src/lib/shared-work.ts'
+import type { Connection } from './connection.ts'
+import { ifDurable } from './durability.ts'
+import { isFull } from './failures.ts'
+import { createLine, type SendBatch } from './line.ts'
+
+/** The connection that carries deliveries, which is opened before all others and kept. */
+export interface DeliveryLine {
+  /** Rejects at once while it cannot be had. */
+  get(): Promise<Line>
+  /** Whether anybody has asked for it: a command that only administers does without. */
+  isWanted(): boolean
+  /** Whether there is none though one is wanted. */
+  isMissing(): boolean
+  isOpen(): boolean
+  /** Resolves when the database has stored something durably within the last seconds, or does so now. */
+  prove(): Promise<void>
+  close(): void
+}
+
+export interface Line {
+  readonly connection: Connection
+  readonly send: SendBatch
+}
+
+export interface DeliveryLineOptions {
+  open(): Promise<Connection>
+  onOpened(): void
+  /** Called when it cannot be had, and whether that is for want of connections. */
+  onMissing(full: boolean): void
+}
+
+const AGAIN_MILLISECONDS = 200
+const PROOF_MILLISECONDS = 10_000
+
+/** Its commit is written and synced like any other, and it touches no table. */
+const PROOF = `SELECT pg_current_xact_id(), ${ifDurable('0', 'integer')}`
+
+export function createDeliveryLine({ open, onOpened, onMissing }: DeliveryLineOptions): DeliveryLine {
+  let line: Line | undefined
+  let wanted = false
+  /** Why there is no line. */
+  let missing: unknown
+  let provenAt = Number.NEGATIVE_INFINITY
+  let closed = false
+
+  const openLine = sharedWork(async (): Promise<Line> => {
+    wanted = true
+    try {
+      const connection = await open()
+      if (connection.isLost()) throw new Error('the connection to the database was lost at once')
+      line = { connection, send: proving(createLine(connection)) }
+      connection.onLost(() => {
+        line = undefined
+        provenAt = Number.NEGATIVE_INFINITY
+        reopen()
+      })
+      missing = undefined
+      onOpened()
+      return line
+    } catch (error) {
+      missing = error
+      onMissing(isFull(error))
+      setTimeout(reopen, AGAIN_MILLISECONDS).unref()
+      throw error
+    }
+  })
+
+  const reopen = (): void => {
+    if (!closed) openLine().catch(() => undefined)
+  }
+
+  const proving =
+    (send: SendBatch): SendBatch =>
+    async (statement, addParameters) => {
+      try {
+        const result = await send(statement, addParameters)
+        provenAt = performance.now()
+        return result
+      } catch (error) {
+        provenAt = Number.NEGATIVE_INFINITY
+        throw error
+      }
+    }
+
+  const get = async (): Promise<Line> => {
+    if (line !== undefined) return line
+    if (missing !== undefined) throw missing
+    if (closed) throw new Error('the store is closed')
+    return openLine()
+  }
+
+  return {
+    get,
+    isWanted: () => wanted,
+    isMissing: () => wanted && line === undefined,
+    isOpen: () => line !== undefined,
+    prove: sharedWork(async () => {
+      const { connection } = await get()
+      if (performance.now() - provenAt < PROOF_MILLISECONDS) return
+      await connection.query(PROOF)
+      provenAt = performance.now()
+    }),
+    close() {
+      closed = true
+      line?.connection.close()
+    },
+  }
+}
