@@ -1,7 +1,18 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, cpSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  globSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -10,8 +21,14 @@ import pg from 'pg'
 
 export interface PostgresServer {
   readonly url: string
+  /** Where it keeps its data. */
+  readonly data: string
   /** The SIGKILL of a power cut, to the server and all its processes. */
   kill(): Promise<void>
+  /** A SIGKILL to the first process only: the others end when they notice. */
+  killPostmaster(): Promise<void>
+  /** As an operator stops it: `fast` breaks all connections, `immediate` is a crash in order. */
+  stop(mode: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
   /** Ends it and removes what it stored. */
   remove(): Promise<void>
@@ -20,6 +37,8 @@ export interface PostgresServer {
 export interface PostgresOptions {
   /** Lines for postgresql.conf. */
   readonly settings?: readonly string[]
+  /** A server that this one is to be a standby of, under this name. */
+  readonly standbyOf?: PostgresServer
 }
 
 /** PostgreSQL refuses to run as root; nobody's account does. */
@@ -28,17 +47,20 @@ const isRoot = process.getuid?.() === 0
 export const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
 
 /** A server of our own, from the binaries that npm installed, in a folder of its own. */
-export async function startPostgres({ settings = [] }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({ settings = [], standbyOf }: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-postgres-'))
   if (isRoot) chownSync(folder, NOBODY, NOBODY)
   const binaries = await findBinaries(folder)
   const data = join(folder, 'data')
   const port = await freePort()
-  await promisify(execFile)(
-    join(binaries, 'initdb'),
-    ['-D', data, '-U', 'teslim', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C.UTF-8'],
-    { ...identity, env: {} },
-  )
+  if (standbyOf) await copyServer(standbyOf, data)
+  else {
+    await promisify(execFile)(
+      join(binaries, 'initdb'),
+      ['-D', data, '-U', 'teslim', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C.UTF-8'],
+      { ...identity, env: {} },
+    )
+  }
   const lines = [
     "listen_addresses = '127.0.0.1'",
     `port = ${port}`,
@@ -49,7 +71,10 @@ export async function startPostgres({ settings = [] }: PostgresOptions = {}): Pr
   let child: ChildProcess
   let ended: Promise<unknown>
 
+  const pids = async (): Promise<number[]> =>
+    (await runSql(server.url, 'SELECT pid FROM pg_stat_activity')).map(({ pid }) => pid as number)
   const server: PostgresServer = {
+    data,
     url: `postgres://teslim@127.0.0.1:${port}/postgres`,
     async start() {
       child = spawn(join(binaries, 'postgres'), ['-D', data], { ...identity, env: {}, stdio: 'ignore' })
@@ -59,10 +84,20 @@ export async function startPostgres({ settings = [] }: PostgresOptions = {}): Pr
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
       // They are no group: each would live on until it notices that the first one is gone.
-      const processes = (await runSql(server.url, 'SELECT pid FROM pg_stat_activity')).map(({ pid }) => pid as number)
+      const processes = await pids()
       for (const id of [child.pid as number, ...processes]) end(id)
       await ended
-      await untilGone(processes)
+      await untilGone(processes, end)
+    },
+    async killPostmaster() {
+      const processes = await pids()
+      child.kill('SIGKILL')
+      await ended
+      await untilGone(processes, isThere)
+    },
+    async stop(mode) {
+      child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+      await ended
     },
     async remove() {
       await server.kill()
@@ -83,10 +118,33 @@ function end(id: number): boolean {
 }
 
 /** For a moment at most: where nobody buries the dead they stay in the list. */
-async function untilGone(processes: readonly number[]): Promise<void> {
-  for (let tries = 0; tries < 20 && processes.some(end); tries++) {
+async function untilGone(processes: readonly number[], look: (id: number) => boolean): Promise<void> {
+  for (let tries = 0; tries < 50 && processes.some(look); tries++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
+}
+
+function isThere(id: number): boolean {
+  try {
+    return process.kill(id, 0)
+  } catch {
+    return false
+  }
+}
+
+/** What pg_basebackup does, which npm's binaries lack: copies the files of a server that goes on, to become a standby. */
+async function copyServer(primary: PostgresServer, data: string): Promise<void> {
+  const client = new pg.Client({ connectionString: primary.url })
+  await client.connect()
+  await client.query(`SELECT pg_backup_start('copy', true)`)
+  // Files come and go meanwhile.
+  cpSync(primary.data, data, { recursive: true, filter: (path) => !/(?:postmaster\.pid|pg_wal\/.+)$/.test(path) })
+  const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)')
+  await client.end()
+  writeFileSync(join(data, 'backup_label'), rows[0].labelfile)
+  writeFileSync(join(data, 'standby.signal'), '')
+  chmodSync(data, 0o700)
+  if (isRoot) for (const path of [data, ...globSync(join(data, '**'))]) chownSync(path, NOBODY, NOBODY)
 }
 
 /** Copied, where the account that is to run them cannot reach them or where npm was not let link their libraries. */

@@ -1,0 +1,40 @@
+import { afterAll, expect, it } from 'vitest'
+import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
+import { runSql, startPostgres } from '../../support/postgres-server.ts'
+
+const primary = await startPostgres({ settings: ["wal_keep_size = '256MB'"] })
+afterAll(() => primary.remove())
+const { host, port } = new URL(primary.url)
+const standby = await startPostgres({
+  standbyOf: primary,
+  settings: [`primary_conninfo = 'host=127.0.0.1 port=${port} user=teslim'`],
+})
+afterAll(() => standby.remove())
+
+it('what was acknowledged with a synchronous standby is there when that is promoted, though waits for it were cut short', async () => {
+  await runSql(primary.url, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
+  await runSql(primary.url, 'SELECT pg_reload_conf()')
+  const both = standby.url.replace('@', `@${host},`)
+  const { server, load, slowest } = await underLoad(both, { TESLIM_DATABASE_TIMEOUT: '2' })
+
+  // Without its standby the primary waits. Whoever cuts that short makes it commit alone, and say that it has committed.
+  await standby.stop('fast')
+  const CUT_SHORT = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+  await expect.poll(() => runSql(primary.url, CUT_SHORT), { timeout: 5000 }).not.toEqual([])
+  const acknowledged = load.acknowledged.length
+  const end = performance.now() + 2000
+  while (performance.now() < end) await runSql(primary.url, CUT_SHORT)
+  expect(load.acknowledged.length - acknowledged).toBe(0)
+  // Nobody cuts it short: the wait is ours, and ends.
+  await expect.poll(() => fetch(`${server.url}/readyz`).then(({ status }) => status), { timeout: 10_000 }).toBe(503)
+  await standby.start()
+  await load.more(50)
+
+  await primary.kill()
+  await runSql(standby.url, 'SELECT pg_promote()')
+  await load.more(50)
+  await load.stop()
+  expect([...load.others.keys()]).toEqual([503])
+  expect(slowest()).toBeLessThan(10_000)
+  expect(await missingFromPostgres(standby.url, load.acknowledged)).toEqual([])
+}, 60_000)
