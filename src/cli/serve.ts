@@ -1,5 +1,5 @@
 import { customerErrors } from '#src/customer/customer.errors.ts'
-import { addSandbox, type Sandbox } from '#src/customer/sandbox.ts'
+import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Command, RunningServer } from './command.ts'
@@ -18,13 +18,14 @@ export const serve: Command = {
       void store.gone.then(server.fail)
       const { customers, apiKeys } = accountRules(store, context)
       // Only once the port is ours: a start that fails must not use up a password that is shown once.
+      const production = config.environment.toLowerCase() === 'production'
       if (await customers.isEmpty()) {
-        if (config.environment.toLowerCase() === 'production') server.warn(`no customer yet, add one: ${ADD_ONE}`)
+        if (production) server.warn(`no customer yet, add one: ${ADD_ONE}`)
         else {
           const sandbox = await addSandbox(customers, apiKeys, random).catch(unlessMadeMeanwhile)
           if (sandbox) out(welcome(server, sandbox, config.loginEmailField))
         }
-      }
+      } else if (!production && (await customers.exists(SANDBOX_EMAIL))) out(WELCOME_BACK)
       return await server.stopped
     } catch (error) {
       await server?.stop('the start failed', 1)
@@ -40,6 +41,14 @@ function unlessMadeMeanwhile(error: unknown): undefined {
   if (error instanceof AppError && error.code === customerErrors.emailTaken.code) return undefined
   throw error
 }
+
+/** Also after a first start that was killed before it had shown them. */
+const WELCOME_BACK = `
+This store has the sandbox customer ${SANDBOX_EMAIL}. Its password and ApiKey were shown once. For new ones:
+
+  npx teslim customer set-password ${SANDBOX_EMAIL} --generate
+  npx teslim key issue --customer ${SANDBOX_EMAIL}
+`
 
 const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'
 

@@ -89,6 +89,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
     isEmpty: async (): Promise<boolean> => (await store.customers.list({ limit: 1 })).length === 0,
 
+    exists: async (email: string): Promise<boolean> => (await store.customers.findByEmail(email)) !== undefined,
+
     show: async (who: string): Promise<CustomerView> => toView(await find(who)),
 
     async setPassword(who: string, password: string): Promise<Changed> {

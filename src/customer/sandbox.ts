@@ -9,9 +9,11 @@ export interface Sandbox {
   readonly apiKey: string
 }
 
+export const SANDBOX_EMAIL = 'sandbox@example.com'
+
 /** A customer to try the service with. The caller sees to it that none is made in production. */
 export async function addSandbox(customers: Customers, apiKeys: ApiKeys, random: Random): Promise<Sandbox> {
-  const [email, password] = ['sandbox@example.com', randomText(24, random)]
+  const [email, password] = [SANDBOX_EMAIL, randomText(24, random)]
   await customers.add({ email, password, isApi: true, operator: false, regions: [DEFAULT_REGION], authority: ['*'] })
   const { key } = await apiKeys.issue(email, 'sandbox')
   return { email, password, apiKey: key }

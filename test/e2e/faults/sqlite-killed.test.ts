@@ -7,7 +7,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { canTrace, killedAt } from '../../support/faults.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { newDatabase } from '../../support/postgres-server.ts'
-import { serve, startProcess, teslim } from '../../support/process.ts'
+import { type ServerProcess, serve, serveSandbox, startProcess, teslim } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const traceable = canTrace()
@@ -70,7 +70,7 @@ describe('a first start that is killed', () => {
     ['customer is committed', 3],
     ['key is committed', 5],
   ])(
-    'when the %s leaves no sandbox that nobody can log in to: the next start prints credentials that work',
+    'when the %s leaves no sandbox that nobody can log in to: the next start prints credentials, or commands that give new ones',
     async (_, nth) => {
       const cwd = tempFolder()
       // So that the syncs of the writer thread are counted alone; its first two are for the new log and its folder.
@@ -85,8 +85,7 @@ describe('a first start that is killed', () => {
       expect(printed).not.toMatch(/ApiKey +tsl_/)
 
       const server = await serve({ cwd })
-      await expect.poll(() => server.output(), { timeout: 5000 }).toMatch(/ApiKey +tsl_/)
-      const [, Email, Password, key = ''] = CREDENTIALS.exec(server.output()) ?? []
+      const { Email, Password, key } = await credentialsFrom(server, cwd)
       const load = deliver({ url: server.url, key, clients: 1 })
       await load.more(1)
       await load.stop()
@@ -99,6 +98,33 @@ describe('a first start that is killed', () => {
     },
   )
 })
+
+it('a start on a store with the sandbox customer says how to get new credentials, and they work', async () => {
+  const cwd = tempFolder()
+  const first = await serveSandbox({ cwd })
+  first.server.child.kill('SIGKILL')
+  await first.server.ended
+  const server = await serve({ cwd })
+  await server.printed(/has the sandbox customer sandbox@example\.com/)
+  const { key } = await credentialsFrom(server, cwd)
+  const load = deliver({ url: server.url, key, clients: 1 })
+  await load.more(1)
+  await load.stop()
+  expect(key).not.toBe(first.apiKey)
+})
+
+/** As somebody at the terminal gets them. */
+async function credentialsFrom(server: ServerProcess, cwd: string) {
+  await server.printed(/ApiKey +tsl_|key issue --customer/)
+  const [, Email, Password, key] = CREDENTIALS.exec(server.output()) ?? []
+  if (key !== undefined) return { Email, Password, key }
+  const [setPassword = [], issue = []] = Array.from(server.output().matchAll(/npx teslim (.+)/g), ([, args = '']) =>
+    args.split(' '),
+  )
+  const changed = JSON.parse((await teslim([...setPassword, '--json'], { cwd })).stdout)
+  const issued = JSON.parse((await teslim([...issue, '--json'], { cwd })).stdout)
+  return { Email: changed.email, Password: changed.password, key: issued.key as string }
+}
 
 it('a copy to PostgreSQL that is killed again and again goes on where it was, and ends with everything', {
   timeout: 60_000,
