@@ -134,13 +134,20 @@ describe('with a certificate', () => {
     expect(await server.ended).toBe(0)
   })
 
-  it('SIGTERM ends a kept connection on which nothing comes', async () => {
+  it('SIGTERM ends a kept connection on which nothing comes, but not one with a request under way', async () => {
     const server = await start({}, { TESLIM_SHUTDOWN_SECONDS: '600' })
     const socket = await handshake(server.url)
     socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
     await once(socket, 'data')
+    const busy = await handshake(server.url)
+    const head = ['Host: a', 'Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue']
+    busy.write(`POST /Login/Customer/Api/Verify HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
+    // The server says "100 Continue" once it works on the request.
+    await once(busy, 'data')
     server.child.kill('SIGTERM')
     expect(await text(socket)).toBe('')
+    busy.write('{}')
+    expect(await text(busy)).toMatch(/^HTTP\/1\.1 400 /)
     expect(await server.ended).toBe(0)
   })
 
