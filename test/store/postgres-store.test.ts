@@ -261,8 +261,12 @@ describe('a server of its own', async () => {
     const store = await open(first.url)
     const written = async () =>
       Number((await runSql(first.url, 'SELECT pg_snapshot_xmax(pg_current_snapshot()) AS next'))[0]?.next)
+    const place = async (of: string) =>
+      (await runSql(first.url, `SELECT (pg_current_wal_${of}_lsn() - '0/0')::float8 AS place`))[0]?.place as number
     const before = await written()
+    const synced = await place('insert')
     await store.ping()
+    expect(await place('flush')).toBeGreaterThan(synced)
     const once = await written()
     expect(once).toBeGreaterThan(before)
     for (let number = 0; number < 50; number++) await store.ping()

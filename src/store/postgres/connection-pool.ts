@@ -83,10 +83,10 @@ export function createConnectionPool({
       return await open()
     } catch (error) {
       count--
-      if (!isFull(error)) throw error
-      fullUntil = performance.now() + FULL_MILLISECONDS
-      if (count === 0) throw error
-      return undefined
+      if (isFull(error)) fullUntil = performance.now() + FULL_MILLISECONDS
+      pool.wake()
+      if (isFull(error) && count > 0) return undefined
+      throw error
     }
   }
 
@@ -112,6 +112,7 @@ export function createConnectionPool({
         const admitted = admit()
         if (admitted !== undefined) await admitted
         if (closed) throw new Error('the store is closed')
+        if (pool.isWithout()) throw whenBusy()
         const found = takeIdle() ?? (mayOpen() ? await openOne() : await waitUntil(deadline))
         if (found !== undefined) return found
       }

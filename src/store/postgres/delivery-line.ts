@@ -33,8 +33,11 @@ export interface DeliveryLineOptions {
 const AGAIN_MILLISECONDS = 200
 const PROOF_MILLISECONDS = 10_000
 
-/** Its commit is written and synced like any other, and it touches no table. */
-const PROOF = `SELECT pg_current_xact_id(), ${ifDurable('0', 'integer')}`
+/**
+ * Writes to the log and to no table, so that its commit is synced, and waits for standbys, like any other. A transaction that
+ * only takes an id (`pg_current_xact_id`) is committed without either.
+ */
+const PROOF = `SELECT pg_logical_emit_message(${ifDurable('true', 'boolean')}, 'teslim', ''::text)`
 
 export function createDeliveryLine({ open, onOpened, onMissing }: DeliveryLineOptions): DeliveryLine {
   let line: Line | undefined
