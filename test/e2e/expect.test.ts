@@ -2,20 +2,16 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { addSupplier } from '../support/ledger.ts'
-import { type ServerProcess, startServer } from '../support/process.ts'
+import { startServer } from '../support/process.ts'
 import { parseAnswers } from '../support/raw-http.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
 const ALMOST_A_MEGABYTE = 900_000
-let server: ServerProcess
-let key = ''
-beforeAll(async () => {
-  key = await addSupplier({ cwd })
-  server = await startServer({ cwd }, afterAll)
-})
+const key = await addSupplier({ cwd })
+const server = await startServer({ cwd }, afterAll)
 
 const open = (): Socket => connect({ port: Number(new URL(server.url).port), allowHalfOpen: true })
 
