@@ -25,7 +25,7 @@ describe('the gate', () => {
     const visits = [enter('a', '1'), enter('a again', '1'), enter('b', '2'), enter('c', '3')]
     await settled()
     expect(inside).toEqual(['a', 'b'])
-    await expect(enter('d', '4')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED', kind: 'unavailable' })
+    await expect(enter('d', '4')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED', kind: 'overloaded' })
     visits.push(enter('known', '5', { preferred: true }))
     leave.get('b')?.()
     await settled()

@@ -223,6 +223,14 @@ describe('a login that is not well-formed', () => {
     expect(answer.json()).toEqual(expected)
   })
 
+  it('is a 413 when it is longer than the longest e-mail, password and 64 KiB of callbackData, each byte escaped', async () => {
+    const escaped = (length: number): string => '\\u0061'.repeat(length)
+    const longest = `{"Email":"${escaped(252)}@a","Password":"${escaped(1024)}","callbackData":"${escaped(65_536)}"}`
+    expect((await login(longest)).json()).toEqual(failure('LOGIN_REFUSED'))
+    const answer = await login(longest + ' '.repeat(4096))
+    expect([answer.statusCode, answer.json()]).toEqual([413, failure('BODY_TOO_LARGE')])
+  })
+
   it('quotes none of a body that is broken', async () => {
     const { payload } = await login('{"Email":"a@b.c",\n"Password": hunter2}')
     expect(payload).not.toMatch(/hunter2|a@b/)

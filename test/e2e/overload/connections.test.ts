@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { failure } from '../../support/failure.ts'
 import { type Crowd, crowd, peakMegabytes } from '../../support/hostile.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { serve } from '../../support/process.ts'
 import { parseAnswers } from '../../support/raw-http.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
 
 const NODE_ENV = 'production'
 const ASK = 'GET /Customer/Get HTTP/1.1\r\nHost: a\r\n\r\n'

@@ -1,10 +1,12 @@
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { type OpenLoopOptions, openLoop } from '../../../bench/open-loop.ts'
 import { peakMegabytes } from '../../support/hostile.ts'
 import { addSupplier, missingFrom } from '../../support/ledger.ts'
 import { type RunOptions, type ServerProcess, serve } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
 
 const MOST_CONNECTIONS = 1000
 const env = { NODE_ENV: 'production', TESLIM_MAX_CONNECTIONS: `${MOST_CONNECTIONS}` }
