@@ -117,8 +117,14 @@ function storeOn(
     loginFailures: sqliteLoginFailures(database, writer),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {
-      const reason = watch.reason() ?? (await writer.prove().then(() => undefined, reasonOf))
-      if (reason !== undefined) throw new AppError(storeErrors.unavailable, { message: notReady(reason), reason })
+      try {
+        database.get('SELECT number FROM account_version')
+        await writer.prove()
+      } catch (error) {
+        throw notReady(reasonOf(error))
+      }
+      const gone = watch.reason()
+      if (gone !== undefined) throw notReady(gone)
     },
     gone: watch.gone,
     close: async () => {
@@ -132,7 +138,8 @@ function storeOn(
   }
 }
 
-const notReady = (reason: string): string => `The store cannot take anything: ${reason}.`
+const notReady = (reason: string): AppError =>
+  new AppError(storeErrors.unavailable, { message: `The store cannot take anything: ${reason}.`, reason })
 
 function reasonOf(error: unknown): string {
   if (error instanceof AppError) return error.details.reason ?? error.message
