@@ -34,17 +34,19 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
     /** All but the last one are full. Copied into, as a piece costs hundreds of bytes beside its own, and some have only one. */
     let blocks = NO_BLOCKS
     let free = 0
+    let finished = false
 
     const finish = (error: Error | null, body?: Buffer): void => {
-      payload.removeListener('data', onData)
-      payload.removeListener('end', onEnd)
-      payload.removeListener('error', onError)
+      if (finished) return
+      finished = true
       done(error, body)
     }
     const refuse = (definition: ErrorDefinition): void => {
       request.heldBody?.release()
       blocks = NO_BLOCKS
       lingerAtEnd(payload.socket)
+      // What still comes is dropped.
+      payload.removeListener('data', onData).resume()
       finish(new AppError(definition))
     }
     const keep = (piece: Buffer): void => {

@@ -74,10 +74,10 @@ function idOf(path: string): FileId {
 
 /** What has happened to the files behind the back of a process that works on them; undefined if nothing has. */
 export function changeOf(path: string, ids: readonly FileId[]): string | undefined {
-  for (const [index, suffix] of SUFFIXES.entries()) {
+  for (const [index, id] of ids.entries()) {
+    const suffix = SUFFIXES[index]
     const found = idOf(path + suffix)
-    const id = ids[index]
-    if (found.ino === id?.ino && found.dev === id.dev) continue
+    if (found.ino === id.ino && found.dev === id.dev) continue
     return `${basename(path)}${suffix} was ${found === NOTHING ? 'moved or removed' : 'replaced'}`
   }
   return undefined
