@@ -39,8 +39,11 @@ it('while the database is away everybody is told to come back, and afterwards al
   expect((await app.inject('/readyz')).statusCode).toBe(503)
   expect((await app.inject('/livez')).statusCode).toBe(200)
 
+  const linesOf = (message: string) => service.log.filter(({ msg }) => msg === message)
+  expect(linesOf('store lost')).toEqual([expect.objectContaining({ level: 50, reason: expect.stringMatching(/./) })])
   await server.start()
   await expect.poll(async () => (await logIn()).statusCode, { timeout: 10_000 }).toBe(200)
   expect((await deliver()).json().data).toMatchObject({ Duplicate: true })
   expect((await read()).json().data.Orders).toHaveLength(1)
+  await expect.poll(() => linesOf('store back').length, { timeout: 5000 }).toBe(1)
 })
