@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -96,9 +96,10 @@ export function deliver({ url, key, clients = 8, bytes = 2000, onAnswer = () => 
   }
 }
 
-/** A customer that may deliver everything, in a store of its own; resolves to its API key. */
+/** A customer that may deliver everything, in a new store unless there is one; resolves to its API key. */
 export async function addSupplier({ cwd, env }: RunOptions): Promise<string> {
-  if (env && 'DATABASE_URL' in env) return makeSupplier({ cwd, env })
+  const isTheirs = (env && 'DATABASE_URL' in env) || existsSync(join(cwd, 'data'))
+  if (isTheirs) return makeSupplier({ cwd, ...(env && { env }) })
   prepared ??= prepare()
   const { data, key } = await prepared
   cpSync(data, join(cwd, 'data'), { recursive: true })
