@@ -25,12 +25,13 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
   const { address: host, port } = await listenOn(app, config)
   const { url, curlOptions } = reach(app, host, port)
 
-  const { stop, stopped } = ending(app, config, exit, () => flush())
+  const { stop, stopped, atLeast } = ending(app, config, exit, () => flush())
   onFirstSignal(stop, exit)
   onHangUp(app, stop)
   const fail = (reason: string): void => {
     logger.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
-    setTimeout(stop, FAILING_MILLISECONDS, 'store gone', 1).unref()
+    atLeast(1)
+    setTimeout(stop, FAILING_MILLISECONDS, 'store gone').unref()
   }
   return { url, curlOptions, warn: (message) => logger.warn(message), fail, stop, stopped }
 }
@@ -64,13 +65,17 @@ function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flus
     return exitStatus
   }
 
-  const stop = (reason: string, status = 0): Promise<number> => {
+  const atLeast = (status: number): void => {
     exitStatus = Math.max(exitStatus, status)
+  }
+
+  const stop = (reason: string, status = 0): Promise<number> => {
+    atLeast(status)
     if (!begun) resolve(close(reason))
     begun = true
     return stopped
   }
-  return { stop, stopped }
+  return { stop, stopped, atLeast }
 }
 
 /** `npm start` passes a terminal's Ctrl-C on to a process that the terminal has told already: that is one signal. */

@@ -75,10 +75,19 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
       else keep(piece)
     }
     const onEnd = (): void => {
+      // It was answered 408 meanwhile: what was refused must not be carried out.
+      if (payload.socket.writableEnded) {
+        payload.destroy()
+        return
+      }
       request.heldBody?.complete()
       if (received !== announced && !Number.isNaN(announced)) finish(new AppError(httpErrors.badRequest))
       // Copied into memory that many share: a piece has memory of its own, which costs V8 more the longer it is held.
-      else finish(null, Buffer.concat(blocks, received))
+      else {
+        const body = Buffer.concat(blocks, received)
+        blocks = NO_BLOCKS
+        finish(null, body)
+      }
     }
     // Of a client that went away.
     const onError = (error: Error): void => finish(Object.assign(error, { statusCode: 400 }))

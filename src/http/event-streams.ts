@@ -6,6 +6,8 @@ import type { FastifyReply } from 'fastify'
 export interface EventStream {
   /** Resolves to false once the reader has gone, or was cut off because it took nothing for too long. */
   send(events: readonly ServerSentEvent[]): Promise<boolean>
+  /** Bytes that the reader has not taken and the system does not hold. */
+  waiting(): number
   /** Aborted when the reader has gone, whoever ended it. */
   readonly gone: AbortSignal
   end(): void
@@ -41,7 +43,17 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
   let closed = false
 
   const beat = (): void => {
-    for (const response of responses) if (!response.writableNeedDrain) response.write(':\n\n')
+    for (const response of responses) {
+      // One that was ended may still have something to send.
+      if (!response.writableEnded && !response.writableNeedDrain) response.write(':\n\n')
+    }
+  }
+
+  /** What its reader does not take is given up after a while. */
+  const end = (response: ServerResponse): void => {
+    response.end()
+    const cut = setTimeout(() => response.destroy(), slowestReader).unref()
+    response.once('close', () => clearTimeout(cut))
   }
 
   const forget = (response: ServerResponse): void => {
@@ -58,9 +70,11 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
       const gone = new AbortController()
       response.writeHead(200, { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' } as never)
       response.write(`retry: ${RETRY_MILLISECONDS}\n\n`)
-      if (closed) response.end()
+      if (closed) end(response)
       responses.add(response)
       heartbeat ??= setInterval(beat, interval).unref()
+      // Without a listener an error would end the process.
+      response.on('error', () => response.destroy())
       response.on('close', () => {
         forget(response)
         gone.abort()
@@ -79,12 +93,13 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
             return false
           }
         },
-        end: () => void response.end(),
+        waiting: () => response.writableLength,
+        end: () => end(response),
       }
     },
     close() {
       closed = true
-      for (const response of responses) response.end()
+      for (const response of responses) end(response)
     },
   }
 }

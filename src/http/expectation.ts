@@ -6,6 +6,12 @@ import type { FastifyInstance } from 'fastify'
  */
 export function installExpectation(app: FastifyInstance): void {
   app.server.on('checkContinue', (request, response) => {
+    const { headers } = request
+    const hasBody = Number(headers['content-length']) > 0 || headers['transfer-encoding'] !== undefined
+    if (!hasBody) {
+      app.routing(request, response)
+      return
+    }
     const { shouldKeepAlive } = response
     // After a refusal the client may send its body or not, so what comes next on the connection has no certain meaning.
     response.shouldKeepAlive = false

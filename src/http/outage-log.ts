@@ -14,12 +14,14 @@ const LOOK_EVERY_MILLISECONDS = 500
 export function createOutageLog({ ping }: Pick<Store, 'ping'>, log: FastifyBaseLogger, clock: Clock): OutageLog {
   let lostAt: number | undefined
   let timer: NodeJS.Timeout | undefined
+  let closed = false
 
   const look = async (): Promise<void> => {
     const isBack = await ping().then(
       () => true,
       () => false,
     )
+    if (closed) return
     if (!isBack) return lookLater()
     log.info({ seconds: Math.round((clock.monotonic() - (lostAt ?? 0)) / 100) / 10 }, 'store back')
     lostAt = undefined
@@ -36,6 +38,9 @@ export function createOutageLog({ ping }: Pick<Store, 'ping'>, log: FastifyBaseL
       log.error({ reason }, 'store lost')
       lookLater()
     },
-    close: () => clearTimeout(timer),
+    close() {
+      closed = true
+      clearTimeout(timer)
+    },
   }
 }

@@ -68,8 +68,14 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   const commitBatch = async (): Promise<void> => {
+    turnAwayLate()
+    if (queue.length === 0) {
+      if (underWay === 0) idle.resolve()
+      return
+    }
     underWay++
     const batch = takeBatch()
+    expireLater()
     try {
       const deadline = batch[0]?.deadline ?? monotonic()
       const outcomes = await commit(
@@ -91,21 +97,28 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   /** Turns away what has waited for too long, the first first. Nothing of it was handed over. */
-  const expire = (): void => {
-    expiring = undefined
+  const turnAwayLate = (): void => {
     const now = monotonic()
+    if (queue[0] === undefined || queue[0].deadline > now) return
     const kept = queue.findIndex(({ deadline }) => deadline > now)
     const late = queue.splice(0, kept < 0 ? queue.length : kept)
     for (const { item, reject } of late) {
       queuedBytes -= bytesOf(item)
       reject(whenFull())
     }
+  }
+
+  const expire = (): void => {
+    expiring = undefined
+    // Where nothing is under way what waits is about to be committed.
+    if (underWay > 0) turnAwayLate()
     expireLater()
   }
 
   /** One timer for all, only while something waits behind a commit. */
   const expireLater = (): void => {
-    if (expiring === undefined && queue.length > 0) expiring = setTimeout(expire, EXPIRE_EVERY_MILLISECONDS)
+    if (expiring === undefined && underWay > 0 && queue.length > 0)
+      expiring = setTimeout(expire, EXPIRE_EVERY_MILLISECONDS)
   }
 
   /** Commits at once what is worth it, and the rest after the first turn in which nothing was added. */
@@ -133,7 +146,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
       queue.push({ item, resolve, reject, deadline: monotonic() + longestWaitMilliseconds })
       lookAfter(0)
-      if (underWay > 0) expireLater()
+      expireLater()
       return promise
     },
     drained: () => idle.promise,

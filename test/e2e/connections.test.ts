@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
-import { serve } from '../support/process.ts'
+import { addSupplier } from '../support/ledger.ts'
+import { serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
@@ -74,4 +76,22 @@ it('answers broken and hostile connections in the envelope and cuts them off', a
   })
   await Promise.all(answers)
   expect((await fetch(`${url}/livez`)).status).toBe(200)
+})
+
+it('a delivery that was answered 408 is not stored when its rest comes after all', async () => {
+  const folder = tempFolder()
+  const key = await addSupplier({ cwd: folder })
+  const server = await serve({ cwd: folder, env })
+  const body = '{"OrderID":"late","Status":1}'
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  const head = ['POST /Purchase/update HTTP/1.1', 'Host: a', `ApiKey: ${key}`, `Content-Length: ${body.length}`]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 10)}`)
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toContain('HTTP/1.1 408 ')
+  socket.end(body.slice(10))
+  await once(socket, 'close')
+  server.child.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+  const { stdout } = await teslim(['delivery', 'list', '--json'], { cwd: folder })
+  expect(JSON.parse(stdout)).toEqual([])
 })

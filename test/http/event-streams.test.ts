@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import Fastify from 'fastify'
+import Fastify, { LogController } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEventStreams, type EventStream } from '#src/http/event-streams.ts'
 
@@ -10,7 +10,8 @@ const EVENT = { id: 'x', data: 'y'.repeat(64 * 1024) }
 /** A stream to a reader on a real connection. */
 async function openStream(patience: { heartbeat: number; slowestReader: number }) {
   const streams = createEventStreams(patience)
-  const app = Fastify()
+  // As in production: Fastify then listens for no errors of an answer.
+  const app = Fastify({ logController: new LogController({ disableRequestLogging: true }) })
   const { promise, resolve } = Promise.withResolvers<EventStream>()
   app.get('/', (_request, reply) => resolve(streams.open(reply)))
   await app.listen({ port: 0 })
@@ -48,6 +49,17 @@ describe('an event stream', () => {
     reader.resume()
     expect(await sending).toBe(true)
     await expect.poll(() => bytes).toBeGreaterThan(taken * EVENT.data.length)
+  })
+
+  it('that was ended for a reader that takes nothing survives the next heartbeat, and is cut off', async () => {
+    const { reader, stream } = await openStream({ heartbeat: 20, slowestReader: 200 })
+    reader.pause()
+    const small = { id: 'x', data: 'y'.repeat(1000) }
+    // Until some wait in the process, and fewer than would hold the sender up.
+    while (stream.waiting() === 0) expect(await stream.send([small])).toBe(true)
+    stream.end()
+    await expect.poll(() => stream.gone.aborted).toBe(true)
+    expect(await stream.send([small])).toBe(false)
   })
 
   it('cuts off a reader that takes nothing for too long', async () => {

@@ -83,3 +83,19 @@ it('is drained when nothing waits and nothing is under way', async () => {
   await waiting
   expect(drained).toBe(true)
 })
+
+it('turns away what has waited for too long, hands nothing of it over, and is drained afterwards', async () => {
+  const { batcher, nextCommit, commits } = controlled({ longestWaitMilliseconds: 150 })
+  const first = batcher.submit('a')
+  const one = await nextCommit()
+  const late = [batcher.submit('b'), batcher.submit('c')]
+  expect(await Promise.allSettled(late)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+  expect(commits).toHaveLength(1)
+  one.end()
+  expect(await first).toBe('a!')
+  await batcher.drained()
+  const again = batcher.submit('d')
+  const two = await nextCommit()
+  two.end()
+  expect(await again).toBe('d!')
+})

@@ -52,6 +52,8 @@ export function createConnectionPool({
   const discard = (connection: Connection): void => {
     count--
     connection.close()
+    // There is room for one more.
+    for (const settle of waiting) settle()
   }
 
   const closeIdle = (keep: number): void => {

@@ -207,6 +207,8 @@ const beginSession = (processId: number, timeoutSeconds: number): string => {
   const settings = {
     statement_timeout: `${timeoutSeconds}s`,
     idle_in_transaction_session_timeout: `${timeoutSeconds}s`,
+    // A commit that was cut short says so with a warning only.
+    client_min_messages: 'warning',
     tcp_keepalives_idle: '5',
     tcp_keepalives_interval: '5',
     tcp_keepalives_count: '3',

@@ -51,6 +51,10 @@ export function createDeliveryLine({ open, onOpened, onMissing }: DeliveryLineOp
     wanted = true
     try {
       const connection = await open()
+      if (closed) {
+        connection.close()
+        throw new Error('the store is closed')
+      }
       if (connection.isLost()) throw new Error('the connection to the database was lost at once')
       line = { connection, send: proving(createLine(connection)) }
       connection.onLost(() => {

@@ -6,6 +6,7 @@ import { storeErrors } from '../store.errors.ts'
 import { FULL_REASON, LOCK_REASON } from './database.ts'
 import { otherWriters } from './file-locks.ts'
 import { monotonicMilliseconds } from './monotonic.ts'
+import type { StoreWatch } from './store-watch.ts'
 import type { Writer, WriterData } from './writer.ts'
 
 export interface AttendedWriter extends Writer {
@@ -19,7 +20,7 @@ const PROOF_MILLISECONDS = 10_000
 const LEAST_ROOM_BYTES = 1024 * 1024
 
 /** A writer that remembers whether its last work succeeded, and finds out who holds the lock it waited for. */
-export function attend(writer: Writer, { path, files }: WriterData): AttendedWriter {
+export function attend(writer: Writer, { path, files }: WriterData, watch: StoreWatch): AttendedWriter {
   let wroteAt = Number.NEGATIVE_INFINITY
   let lastReason: string | undefined
 
@@ -33,7 +34,9 @@ export function attend(writer: Writer, { path, files }: WriterData): AttendedWri
 
   const run: Writer['run'] = async (...operation) => {
     try {
+      refuseIfGone(watch)
       const result = await writer.run(...operation)
+      refuseIfGone(watch)
       wroteAt = monotonicMilliseconds()
       lastReason = undefined
       return result
@@ -58,6 +61,12 @@ export function attend(writer: Writer, { path, files }: WriterData): AttendedWri
       if (monotonicMilliseconds() - wroteAt > PROOF_MILLISECONDS) await probe()
     },
   }
+}
+
+/** Before something is written, and before it is confirmed. */
+function refuseIfGone(watch: StoreWatch): void {
+  const reason = watch.reason()
+  if (reason !== undefined) throw new AppError(storeErrors.unavailable, { reason })
 }
 
 /** A single page may still fit into what the log has already, where no delivery does. */

@@ -1,9 +1,8 @@
-import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
-import { createStoreFile, existingFile } from './store-file.ts'
+import { createStoreFile, existingFile, realPath } from './store-file.ts'
 
 /** What keeps a second server off a store for as long as this process lives, however it ends. */
 export interface ServerLock {
@@ -14,23 +13,27 @@ export interface ServerLock {
  * A small database beside the store, on which a server holds SQLite's own lock: the system drops it with the process, on Linux,
  * macOS and Windows alike. The file stays and means nothing by itself; its row says who holds the lock.
  */
-const lockPath = (path: string): string => `${realpathSync.native(path)}-server`
+export const lockPath = (path: string): string => `${realPath(path)}-server`
+
+/** Whoever only asks who serves holds the lock for a moment. */
+const LOOK_MILLISECONDS = 500
 
 /** Throws STORE_IN_USE, with who serves the store, when somebody does. */
 export function lockForServer(path: string, now: number): ServerLock {
   const file = lockPath(path)
   createStoreFile(file)
-  const lock = new DatabaseSync(existingFile(file))
+  const lock = new DatabaseSync(existingFile(file), { timeout: LOOK_MILLISECONDS })
+  const self = `process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
   try {
-    const holder = `process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
     take(lock)
     lock.exec('CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT; DELETE FROM server')
-    lock.prepare('INSERT INTO server VALUES (?)').run(holder)
+    lock.prepare('INSERT INTO server VALUES (?)').run(self)
     lock.exec('COMMIT')
     take(lock)
     return { release: () => lock.close() }
   } catch (error) {
-    const holder = isLocked(error) ? holderIn(lock) : undefined
+    const found = isLocked(error) ? holderIn(lock) : undefined
+    const holder = found === self ? ANOTHER : found
     lock.close()
     if (holder === undefined) throw error
     throw new AppError(storeErrors.inUse, {
@@ -58,11 +61,13 @@ const take = (lock: DatabaseSync): void => lock.exec('BEGIN IMMEDIATE')
 
 const isLocked = (error: unknown): boolean => (error as { errcode?: number }).errcode === 5
 
-/** It may be just about to write its name. */
+/** One that is just about to write its name. */
+const ANOTHER = 'another process'
+
 function holderIn(lock: DatabaseSync): string {
   try {
-    return String(lock.prepare('SELECT holder FROM server').get()?.holder ?? 'another process')
+    return String(lock.prepare('SELECT holder FROM server').get()?.holder ?? ANOTHER)
   } catch {
-    return 'another process'
+    return ANOTHER
   }
 }

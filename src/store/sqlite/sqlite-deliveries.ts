@@ -26,6 +26,9 @@ const STATE = `
 const POSITION_AT = `
   SELECT position FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1`
 
+/** Half of what remains of a request's time after the longest wait. */
+const MOST_GRACE_MILLISECONDS = 1000
+
 const MOST_ARRIVALS = 1000
 
 const ARRIVALS = `
@@ -45,6 +48,8 @@ export function sqliteDeliveries(
   const pack = createPacker(2)
   const watchers = new Set<() => void>()
   const recent = createRecentCommits()
+  // So that what was handed over at the last moment is not refused by a store that is free again.
+  const grace = Math.min(MOST_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     mostUnderWay: 2,
@@ -54,7 +59,7 @@ export function sqliteDeliveries(
     longestWaitMilliseconds: limits.longestWaitMilliseconds,
     monotonic: monotonicMilliseconds,
     async commit(deliveries, deadline) {
-      const { outcomes, span } = await writer.run('deliverBatch', [pack(deliveries)], deadline)
+      const { outcomes, span } = await writer.run('deliverBatch', [pack(deliveries)], deadline + grace)
       if (watchers.size > 0) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
       else recent.seen(undefined)
       for (const onCommit of watchers) onCommit()

@@ -13,7 +13,7 @@ import type { Store } from '../store.ts'
 import { type AttendedWriter, attend } from './attended-writer.ts'
 import { type Database, openDatabase, opening, useWriteAheadLog } from './database.ts'
 import { createReader, type Reader, type SpawnWorker } from './reader.ts'
-import { lockForServer, type ServerLock } from './server-lock.ts'
+import { lockForServer, lockPath, type ServerLock } from './server-lock.ts'
 import { sqliteApiKeys } from './sqlite-api-keys.ts'
 import { sqliteAudit } from './sqlite-audit.ts'
 import { sqliteCustomers } from './sqlite-customers.ts'
@@ -21,7 +21,7 @@ import { sqliteDeliveries } from './sqlite-deliveries.ts'
 import { sqliteLoginFailures } from './sqlite-login-failures.ts'
 import { sqliteSecrets } from './sqlite-secrets.ts'
 import { sqliteSigningKeys } from './sqlite-signing-keys.ts'
-import { createStoreFile, fileIds } from './store-file.ts'
+import { createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
 import { createWriter, type SpawnWriter } from './writer.ts'
 
@@ -48,16 +48,19 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     // What is no store of ours is left as it is.
     pendingMigrations(known, schemaState(database))
     useWriteAheadLog(database)
-    if (toServe) lock = opening(path, () => lockForServer(path, now))
+    if (toServe) {
+      opening(path, () => refuseSecondName(path))
+      lock = opening(lockPath(path), () => lockForServer(path, now))
+    }
     const migrated = migrate(database, known, now)
-    const files = fileIds(path)
-    const watch = watchStore(path, files)
+    const files = watchedFiles(path)
+    const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
     const patience = toServe ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds) : undefined
     const writer = createWriter({ path, files, spawn, onGone: watch.report, patience })
     const connections = {
       database,
       watch,
-      writer: attend(writer, { path, files }),
+      writer: attend(writer, { path, files }, watch),
       reader: createReader(path, spawnReader),
     }
     return { store: storeOn(connections, limits, () => lock?.release()), migrated }
@@ -72,9 +75,9 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
   const database = openDatabase(path, { readOnly: true })
   try {
     const pending = pendingMigrations(readMigrations(MIGRATIONS), schemaState(database)).map(migrationName)
-    const files = fileIds(path)
-    const watch = watchStore(path, files)
-    const writer = attend(createWriter({ path, files, onGone: watch.report }), { path, files })
+    const files = watchedFiles(path)
+    const watch = watchStore(files, realPath(path))
+    const writer = attend(createWriter({ path, files, onGone: watch.report }), { path, files }, watch)
     return {
       store: storeOn({ database, watch, writer, reader: createReader(path) }, limits),
       pending,

@@ -1,6 +1,8 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
 
 /**
  * Makes an empty file for a new store. An existing one is not opened: POSIX drops all locks of a process on a file as soon as
@@ -44,41 +46,49 @@ export function existingFile(path: string): URL {
   return url
 }
 
-/** The device and inode of a file, or of nothing. */
-export interface FileId {
+/** A file as a process found it, by device and inode. */
+export interface WatchedFile {
+  readonly path: string
   readonly dev: bigint
   readonly ino: bigint
 }
 
-/** The store's file, its log and the memory that connections share. */
-const SUFFIXES = ['', '-wal', '-shm'] as const
+/** Where the name leads: SQLite puts its log and the memory that connections share beside the file itself. */
+export const realPath = (path: string): string => realpathSync.native(path)
+
+/** The files that a process works on. To be asked while a connection is open that has read. */
+export const watchedFiles = (path: string): WatchedFile[] =>
+  [path, `${realPath(path)}-wal`, `${realPath(path)}-shm`].map(watchedFile)
+
+export const watchedFile = (path: string): WatchedFile => ({ path, ...(identityOf(path) ?? NOTHING) })
+
+const NOTHING = { dev: -1n, ino: -1n }
+
+/** What has happened to the files behind the back of a process that works on them; undefined if nothing has. */
+export function changeOf(files: readonly WatchedFile[]): string | undefined {
+  for (const { path, dev, ino } of files) {
+    const found = identityOf(path)
+    if (found?.ino === ino && found.dev === dev) continue
+    return `${basename(path)} was ${found === undefined ? 'moved or removed' : 'replaced'}`
+  }
+  return undefined
+}
 
 const STAT = { bigint: true, throwIfNoEntry: false } as const
-const NOTHING: FileId = { dev: -1n, ino: -1n }
 
-/** Which files a process works on. To be asked while a connection is open that has read. */
-export const fileIds = (path: string): FileId[] =>
-  SUFFIXES.map((suffix) => {
-    const { dev, ino } = idOf(path + suffix)
-    return { dev, ino }
-  })
-
-function idOf(path: string): FileId {
+function identityOf(path: string) {
   try {
-    return statSync(path, STAT) ?? NOTHING
-  } catch {
-    // A part of the path is no folder any more, or may not be entered.
-    return NOTHING
+    return statSync(path, STAT)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // A part of the path is no folder any more.
+    if (code === 'ENOTDIR') return undefined
+    throw new AppError(storeErrors.unavailable, { reason: `${basename(path)} cannot be looked at (${code})` })
   }
 }
 
-/** What has happened to the files behind the back of a process that works on them; undefined if nothing has. */
-export function changeOf(path: string, ids: readonly FileId[]): string | undefined {
-  for (const [index, id] of ids.entries()) {
-    const suffix = SUFFIXES[index]
-    const found = idOf(path + suffix)
-    if (found.ino === id.ino && found.dev === id.dev) continue
-    return `${basename(path)}${suffix} was ${found === NOTHING ? 'moved or removed' : 'replaced'}`
-  }
-  return undefined
+/** Two names of one file would have a log each. */
+export function refuseSecondName(path: string): void {
+  const { nlink } = statSync(path)
+  if (nlink > 1) throw new Error(`it has ${nlink} names (hard links), and under each it would have another log`)
 }

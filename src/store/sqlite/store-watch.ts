@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
-import { holdsLock } from './file-locks.ts'
-import { changeOf, type FileId } from './store-file.ts'
+import { lockOfThisProcess } from './file-locks.ts'
+import { changeOf, type WatchedFile } from './store-file.ts'
 
 /** Notices when the files that a process works on are no longer the store. */
 export interface StoreWatch {
@@ -17,9 +17,9 @@ export interface StoreWatch {
 const LOOK_EVERY_MILLISECONDS = 500
 
 /** Where nothing is written, the files are looked at every half second. The writer looks after each commit by itself. */
-export function watchStore(path: string, ids: readonly FileId[]): StoreWatch {
+export function watchStore(files: readonly WatchedFile[], realPath: string): StoreWatch {
   const { promise: gone, resolve } = Promise.withResolvers<string>()
-  const [file] = ids
+  const finding = lockOfThisProcess(realPath)
   let reason: string | undefined
   let sawLock = false
   let closed = false
@@ -37,12 +37,21 @@ export function watchStore(path: string, ids: readonly FileId[]): StoreWatch {
   }
 
   const look = async (): Promise<void> => {
-    const change = changeOf(path, ids)
+    const change = changeNow()
     if (change !== undefined) return report(change)
-    const holds = file && (await holdsLock(file))
+    const holds = await (await finding)()
     // Not every system shows a process its own locks.
     if (holds === true) sawLock = true
-    else if (sawLock && holds === false) report(`this process no longer holds its lock on ${basename(path)}`)
+    else if (sawLock && holds === false) report(`this process no longer holds its lock on ${basename(realPath)}`)
+  }
+
+  /** What cannot be looked at now is looked at again. */
+  const changeNow = (): string | undefined => {
+    try {
+      return changeOf(files)
+    } catch {
+      return undefined
+    }
   }
 
   const timer = setInterval(look, LOOK_EVERY_MILLISECONDS).unref()

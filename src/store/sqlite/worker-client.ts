@@ -43,6 +43,7 @@ export function createWorkerClient<Operations extends Record<string, Operation>>
   const pending = new Map<number, Pending>()
   let worker: Worker | undefined
   let nextId = 0
+  let closed = false
 
   const settle = ({ id, result, error }: Reply): void => {
     const waiting = pending.get(id)
@@ -74,6 +75,7 @@ export function createWorkerClient<Operations extends Record<string, Operation>>
 
   return {
     run(name, args, deadline = monotonicMilliseconds() + patienceMilliseconds) {
+      if (closed) return Promise.reject(new AppError(storeErrors.unavailable, { reason: 'it is closed' }))
       worker ??= start()
       const id = nextId++
       const { promise, resolve, reject } = Promise.withResolvers<never>()
@@ -82,6 +84,7 @@ export function createWorkerClient<Operations extends Record<string, Operation>>
       return promise
     },
     async close() {
+      closed = true
       if (worker === undefined) return
       const closing = worker
       worker = undefined

@@ -35,8 +35,10 @@ export function answerMessages(
   confirm: () => void = () => undefined,
 ): void {
   const byName = new Map<string, unknown>(Object.entries(operations))
+  let gone: AppError | undefined
 
   const perform = ({ name, args, deadline }: Request): unknown => {
+    if (gone !== undefined) throw gone
     if (monotonicMilliseconds() >= deadline) throw new AppError(storeErrors.unavailable, { reason: TOO_LATE })
     database.waitForLockUntil(deadline)
     const operation = byName.get(name) as (...args: readonly unknown[]) => unknown
@@ -53,6 +55,7 @@ export function answerMessages(
         port.close()
       } else port.postMessage({ id, result: perform(request) } satisfies Reply)
     } catch (error) {
+      if (isGone(error)) gone = error
       port.postMessage({ id, error: failureOf(error) } satisfies Reply)
     }
   })
@@ -60,8 +63,9 @@ export function answerMessages(
 
 const TOO_LATE = 'what came before kept it waiting for too long'
 
+const isGone = (error: unknown): error is AppError => error instanceof AppError && error.code === storeErrors.gone.code
+
 function failureOf(error: unknown): Failure {
   if (!(error instanceof AppError)) return { kind: 'defect', message: String((error as Error).stack) }
-  const kind = error.code === storeErrors.gone.code ? 'gone' : 'unavailable'
-  return { kind, message: error.details.reason ?? error.message }
+  return { kind: isGone(error) ? 'gone' : 'unavailable', message: error.details.reason ?? error.message }
 }

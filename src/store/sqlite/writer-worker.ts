@@ -12,7 +12,7 @@ if (parentPort) {
   const database = openDatabase(path)
   // What was written into a file that is no longer the store must not be confirmed.
   answerMessages(parentPort, database, writeOperations(database), () => {
-    const reason = changeOf(path, files)
+    const reason = changeOf(files)
     if (reason !== undefined) throw new AppError(storeErrors.gone, { reason })
   })
 }

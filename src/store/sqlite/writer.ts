@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { FileId } from './store-file.ts'
+import type { WatchedFile } from './store-file.ts'
 import { createWorkerClient, type WorkerClient } from './worker-client.ts'
 import type { Operations } from './write-operations.ts'
 
@@ -9,7 +9,7 @@ export type Writer = WorkerClient<Operations>
 export interface WriterData {
   readonly path: string
   /** Those that the process opened first. */
-  readonly files: readonly FileId[]
+  readonly files: readonly WatchedFile[]
 }
 
 export type SpawnWriter = (workerData: WriterData) => Worker

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
@@ -61,6 +61,35 @@ describe('a server whose store is taken away confirms nothing any more, says why
     expect(performance.now() - faultAt).toBeLessThan(NOTICED_MILLISECONDS)
   })
 
+  it('when the log is removed of a store that is opened by a symbolic link to its file', async () => {
+    const { cwd, key, path } = await newStore()
+    symlinkSync(path, join(cwd, 'link.db'))
+    const server = await serve({ cwd, env: { ...env, DATABASE_URL: `sqlite:${cwd}/link.db` } })
+    const load = deliver({ url: server.url, key })
+    await load.more(50)
+    rmSync(`${path}-wal`)
+    await server.printed(/teslim\.db-wal was moved or removed/)
+    expect(await server.ended).toBe(1)
+    await load.stop()
+  })
+
+  it('when the file is removed that keeps a second server away', async () => {
+    const { cwd, path } = await newStore()
+    const server = await serve({ cwd, env })
+    rmSync(`${path}-server`)
+    await server.printed(/teslim\.db-server was moved or removed/)
+    expect(await server.ended).toBe(1)
+  })
+
+  it('when a signal to stop comes at the same time', async () => {
+    const { cwd } = await newStore()
+    const server = await serve({ cwd, env })
+    renameSync(join(cwd, 'data'), join(cwd, 'elsewhere'))
+    await server.printed(/no longer the one that was opened/)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(1)
+  })
+
   it('when nobody delivers, within a second, and /readyz says why', async () => {
     const { cwd } = await newStore()
     const server = await serve({ cwd, env })
@@ -83,11 +112,18 @@ describe('a server whose store is taken away confirms nothing any more, says why
       process.on('SIGUSR2', () => closeSync(openSync(${JSON.stringify(path)}, 'r')))`
     writeFileSync(closer, code)
     const server = await serve({ cwd, env, node: ['--import', closer] })
-    const load = deliver({ url: server.url, key })
+    let saidAt = Number.POSITIVE_INFINITY
+    let late = 0
+    const onAnswer = (status: number, milliseconds: number): void => {
+      if (status === 200 && performance.now() - milliseconds > saidAt) late++
+    }
+    const load = deliver({ url: server.url, key, onAnswer })
     await load.more(50)
     server.child.kill('SIGUSR2')
     await server.printed(/no longer holds its lock on teslim\.db/)
+    saidAt = performance.now()
     expect(await server.ended).toBe(1)
+    expect(late).toBe(0)
     await load.stop()
     expect(missingFrom(path, load.acknowledged)).toEqual([])
   })
@@ -150,6 +186,21 @@ describe('a second server on the same file', () => {
       env: { ...env, PORT: '0', DATABASE_URL: `sqlite:${link}/teslim.db` },
     })
     expect(second).toMatchObject({ status: 1, stderr: expect.stringMatching(inUse) })
+  })
+
+  it('is refused under another name of the same file', async () => {
+    const { cwd, path } = await newStore()
+    linkSync(path, join(cwd, 'second.db'))
+    const { status, stderr } = await teslim(['serve'], { cwd, env: { ...env, PORT: '0' } })
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/cannot be opened: it has 2 names \(hard links\)/)])
+  })
+
+  it('is not taken for one while somebody only asks who serves', async () => {
+    const { cwd } = await newStore()
+    const asking = Array.from({ length: 4 }, () => teslim(['doctor', '--json'], { cwd, env }))
+    const server = await serve({ cwd, env })
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+    await Promise.all(asking)
   })
 
   it('is refused when many start at once: one serves', async () => {
