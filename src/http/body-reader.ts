@@ -89,7 +89,7 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
         finish(null, body)
       }
     }
-    // Of a client that went away.
+    // The client went away.
     const onError = (error: Error): void => finish(Object.assign(error, { statusCode: 400 }))
 
     if (announced > limit) {

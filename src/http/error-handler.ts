@@ -61,7 +61,7 @@ function answerError(
   request.refusal = reason ?? null
   if (customerId !== undefined) request.customerId = customerId
   for (const listener of listeners) listener(request, error)
-  // Of the others the line of the request says enough, and outage-log.ts that they began.
+  // Other refusals are in the request's own line; outage-log.ts and overload-log.ts say when they begin.
   if (error.kind === 'internal') request.log.error({ requestId: request.id, err: cause ?? thrown }, 'request failed')
   if (status === 503) reply.header('retry-after', '1')
   if (error.challenge !== undefined) reply.header('www-authenticate', error.challenge)

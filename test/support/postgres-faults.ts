@@ -9,7 +9,7 @@ export interface UnderLoad {
   readonly server: ServerProcess
   readonly key: string
   readonly load: Load
-  /** Of all answers so far, in milliseconds. */
+  /** The longest wait for an answer so far, in milliseconds. */
   slowest(): number
 }
 

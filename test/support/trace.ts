@@ -29,7 +29,7 @@ export interface Moment {
 
 export interface Call {
   readonly name: string
-  /** Of the file that it is about, if it is about one. */
+  /** The file's path, for calls that concern a file. */
   readonly path: string
   /** As recorded. */
   readonly args: string

@@ -11,7 +11,7 @@ export interface Connection {
   /** Whether the server itself is at the other end: behind a pooler, each query may reach another one. */
   readonly direct: boolean
   query(sql: string, values?: Values): Promise<QueryResult>
-  /** The same for a query that writes its own messages. */
+  /** Runs a query that writes its own messages. */
   send(text: string, submit: (connection: pg.Connection) => void): Promise<QueryResult>
   /** Whether it is of no use any more. */
   isLost(): boolean

@@ -17,7 +17,7 @@ export interface Database {
   readonly query: Query
   /** For what a delivery needs to know: waits for no reader. */
   readonly lookUp: Query
-  /** The same for what every delivery needs to know, again and again: waits for no other look-up either. */
+  /** Runs a query that every delivery depends on: it waits for no other look-up. */
   readonly glance: Query
   /**
    * On one connection: done in the order of the calls, of which the next need not wait for the answer to the one before.

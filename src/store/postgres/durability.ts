@@ -18,7 +18,7 @@ const SAFE = SETTINGS.map((name) => `current_setting('${name}') <> 'off'`).join(
 export const ifDurable = (expression: string, type: string): string =>
   `CASE WHEN ${SAFE} THEN ${expression}::${type} ELSE ('${MARK} ' || ${DURABILITY})::${type} END`
 
-/** What is wrong with the settings, in an operator's words; undefined if nothing is. */
+/** Names the settings that are wrong, in an operator's words; undefined if none is. */
 export function whyNotDurable(durability: string): string | undefined {
   const off = Array.from(durability.matchAll(/(\w+)=off/g), ([, name]) => name as string)
   if (off.length === 0) return undefined
@@ -26,6 +26,6 @@ export function whyNotDurable(durability: string): string | undefined {
   return `The database has ${off.join(' and ')} off, so it could lose deliveries that were confirmed: turn it on, for the role and the database too (${how} SELECT pg_reload_conf()).`
 }
 
-/** The same of an error that `ifDurable` has raised. */
+/** Names the settings for which `ifDurable` raised an error. */
 export const whyRefused = (error: unknown): string | undefined =>
   error instanceof pg.DatabaseError && error.message.includes(MARK) ? whyNotDurable(error.message) : undefined

@@ -45,7 +45,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   let lock: ServerLock | undefined
   try {
     const known = readMigrations(MIGRATIONS)
-    // What is no store of ours is left as it is.
+    // Another application's file must stay as it is.
     pendingMigrations(known, schemaState(database))
     useWriteAheadLog(database)
     if (toServe) {

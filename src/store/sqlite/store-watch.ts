@@ -6,7 +6,7 @@ import { changeOf, type WatchedFile } from './store-file.ts'
 export interface StoreWatch {
   /** Resolves with what has happened. From then on nothing may be confirmed any more. */
   readonly gone: Promise<string>
-  /** The same, once it is known. */
+  /** What has happened, if anything has. */
   reason(): string | undefined
   /** For what others notice. */
   report(reason: string): void

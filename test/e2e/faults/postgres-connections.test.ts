@@ -58,7 +58,7 @@ async function readers(url: string, password: string) {
   return { answers, stop }
 }
 
-/** Makes every replica look the accounts up anew, again and again. */
+/** Makes every replica look up the accounts again and again. */
 function changeAccounts(admin: string) {
   let changing = true
   const all = (async () => {

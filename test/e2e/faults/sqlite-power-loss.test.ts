@@ -168,7 +168,7 @@ it.runIf(traceable)(
       else if (/^f(data)?sync$/.test(name) && of === 'begin') before.set(call, [...unsynced])
       else for (const each of before.get(call) ?? []) if (dirname(each) === path && result === 0) unsynced.delete(each)
     }
-    // Shared memory is made anew after a power cut.
+    // SQLite creates the shared memory again after a power cut.
     expect([...unsynced].map((path) => path.slice(cwd.length)).filter((path) => !path.endsWith('-shm'))).toEqual([])
   },
 )

@@ -10,7 +10,7 @@ import { tempFolder } from '../../support/temp-folder.ts'
 
 /** What a container limited to 512 MiB has by default: an eighth. */
 const BUDGET = (512 * 1024 * 1024) / 8
-/** Of those 512, with some to spare for the system's own. */
+/** Less than 512 MiB, as the system needs some of them. */
 const MOST_MEGABYTES = 400
 
 // Hundreds of megabytes are sent, on a machine that may be small and busy.
