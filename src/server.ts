@@ -97,13 +97,13 @@ function onFirstSignal(stop: RunningServer['stop'], exit: Exit): void {
   process.on('SIGINT', onSignal)
 }
 
-/** The end of the terminal that the server was started on, else a request to read the certificate anew. */
+/** The end of the terminal that the server was started on, else a request to read the certificate again. */
 function onHangUp(app: App, stop: RunningServer['stop']): void {
   const onTerminal = [0, 1, 2].some(isatty)
   process.on('SIGHUP', () => {
     if (onTerminal) void stop('SIGHUP')
     else if (app.tls) app.tls.reload()
-    else app.log.info('SIGHUP: there is no certificate to read anew, TESLIM_TLS_CERT is not set')
+    else app.log.info('SIGHUP: there is no certificate to read again, TESLIM_TLS_CERT is not set')
   })
 }
 

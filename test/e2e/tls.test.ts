@@ -207,7 +207,7 @@ describe('SIGHUP', () => {
   it('does no harm without a certificate', async () => {
     const server = await serve({ cwd, env: { NODE_ENV: 'production' } })
     server.child.kill('SIGHUP')
-    await server.printed(/SIGHUP: there is no certificate to read anew/)
+    await server.printed(/SIGHUP: there is no certificate to read again/)
     expect((await fetch(`${server.url}/livez`)).status).toBe(200)
   })
 
