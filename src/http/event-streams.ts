@@ -6,8 +6,6 @@ import type { FastifyReply } from 'fastify'
 export interface EventStream {
   /** Resolves to false once the reader has gone, or was cut off because it took nothing for too long. */
   send(events: readonly ServerSentEvent[]): Promise<boolean>
-  /** Bytes that the reader has not taken and the system does not hold. */
-  waiting(): number
   /** Aborted when the reader has gone, whoever ended it. */
   readonly gone: AbortSignal
   end(): void
@@ -93,7 +91,6 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
             return false
           }
         },
-        waiting: () => response.writableLength,
         end: () => end(response),
       }
     },

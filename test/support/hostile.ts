@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { afterEach } from 'vitest'
 import type { ServerProcess } from './process.ts'
 
 export interface Crowd {
@@ -11,7 +12,7 @@ export interface Crowd {
 }
 
 /** Opens connections that send these bytes and then nothing more, and read what they are answered. */
-export async function crowd({ url }: ServerProcess, count: number, ...bytes: (string | Buffer)[]): Promise<Crowd> {
+async function crowd({ url }: ServerProcess, count: number, ...bytes: (string | Buffer)[]): Promise<Crowd> {
   const port = Number(new URL(url).port)
   const answers = Array.from({ length: count }, () => '')
   const sockets = new Set<Socket>()
@@ -44,3 +45,15 @@ export async function crowd({ url }: ServerProcess, count: number, ...bytes: (st
 /** The most resident memory that a process ever had, in megabytes. */
 export const peakMegabytes = ({ child }: ServerProcess): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
+
+const leaving: Crowd[] = []
+afterEach(() => {
+  for (const each of leaving.splice(0)) each.leave()
+})
+
+/** A crowd that leaves when the test is over. */
+export async function hold(...args: Parameters<typeof crowd>): Promise<Crowd> {
+  const one = await crowd(...args)
+  leaving.push(one)
+  return one
+}

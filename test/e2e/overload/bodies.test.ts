@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { failure } from '../../support/failure.ts'
-import { type Crowd, crowd, peakMegabytes } from '../../support/hostile.ts'
+import { type Crowd, hold, peakMegabytes } from '../../support/hostile.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { serve } from '../../support/process.ts'
 import { parseAnswers } from '../../support/raw-http.ts'
@@ -22,16 +22,6 @@ const login = (length: number): string =>
 const delivery = (key: string, length: number): string =>
   `POST /Purchase/update HTTP/1.1\r\nHost: a\r\nApiKey: ${key}\r\nContent-Length: ${length}\r\n\r\n`
 const refusals = ({ answers }: Crowd) => parseAnswers(answers().join(''))
-
-const leaving: Crowd[] = []
-afterEach(() => {
-  for (const each of leaving.splice(0)) each.leave()
-})
-const hold = async (...args: Parameters<typeof crowd>): Promise<Crowd> => {
-  const one = await crowd(...args)
-  leaving.push(one)
-  return one
-}
 
 async function serveSupplier(env: Record<string, string>) {
   const cwd = tempFolder()

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { failure } from '../../support/failure.ts'
-import { type Crowd, crowd, peakMegabytes } from '../../support/hostile.ts'
+import { type Crowd, hold, peakMegabytes } from '../../support/hostile.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { serve } from '../../support/process.ts'
 import { parseAnswers } from '../../support/raw-http.ts'
@@ -13,15 +13,6 @@ vi.setConfig({ testTimeout: 60_000 })
 const NODE_ENV = 'production'
 const ASK = 'GET /Customer/Get HTTP/1.1\r\nHost: a\r\n\r\n'
 
-const leaving: Crowd[] = []
-afterEach(() => {
-  for (const each of leaving.splice(0)) each.leave()
-})
-const hold = async (...args: Parameters<typeof crowd>): Promise<Crowd> => {
-  const one = await crowd(...args)
-  leaving.push(one)
-  return one
-}
 const answersTo = ({ answers }: Crowd) => parseAnswers(answers().join(''))
 
 const refused = {
