@@ -1,4 +1,4 @@
-import { writeJson } from '#src/lib/raw-json.ts'
+import { writeJson } from '#src/lib/json/raw.ts'
 import type { Command } from './command.ts'
 import { purchaseFilters, readPurchaseFilters } from './purchase-filters.ts'
 import { deliveryJson } from './show-delivery.ts'

@@ -1,5 +1,5 @@
 import { withoutMark } from '#src/lib/byte-text.ts'
-import { writeJson } from '#src/lib/raw-json.ts'
+import { writeJson } from '#src/lib/json/raw.ts'
 import { OPERATOR } from '#src/purchase/viewer.ts'
 import type { Command } from './command.ts'
 import { deliveryJson, statusText, timeText } from './show-delivery.ts'

@@ -1,4 +1,4 @@
-import { DEEPEST } from '#src/lib/json-scan.ts'
+import { DEEPEST } from '#src/lib/json/scan.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { createDeliverySearch, type DeliverySearch } from '#src/purchase/delivery-search.ts'

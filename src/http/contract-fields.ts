@@ -1,5 +1,5 @@
 import { asciiLowerCase } from '#src/lib/ascii.ts'
-import { createScanner, DEEPEST } from '#src/lib/json-scan.ts'
+import { createScanner, DEEPEST } from '#src/lib/json/scan.ts'
 import { readJson } from './body-reading.ts'
 import { invalidRequest } from './error-handler.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { writeJson } from '#src/lib/raw-json.ts'
+import { writeJson } from '#src/lib/json/raw.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 

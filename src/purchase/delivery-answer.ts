@@ -1,6 +1,6 @@
 import { withoutMark } from '#src/lib/byte-text.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { type RawJson, rawJson } from '#src/lib/raw-json.ts'
+import { type RawJson, rawJson } from '#src/lib/json/raw.ts'
 import type { DeliverySummary } from '#src/store/store.ts'
 
 /** A delivery as every answer about it says it. */

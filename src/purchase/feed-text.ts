@@ -1,4 +1,4 @@
-import { writeJson } from '#src/lib/raw-json.ts'
+import { writeJson } from '#src/lib/json/raw.ts'
 import type { Scope } from './arrivals.ts'
 import type { Cursors } from './cursors.ts'
 import { itemAnswer, payloadAnswer } from './delivery-answer.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { fromByteText } from '#src/lib/byte-text.ts'
-import { createScanner } from '#src/lib/json-scan.ts'
+import { createScanner } from '#src/lib/json/scan.ts'
 
 const depthOf = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0

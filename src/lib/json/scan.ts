@@ -1,5 +1,5 @@
-import { endOfLiteral, endOfString, lastQuoteIn, NOT_ONE } from './json-tokens.ts'
-import { childOf, type Pointer, type PointerNode, pointerTree } from './pointer-tree.ts'
+import { childOf, type Pointer, type PointerNode, pointerTree } from './pointers.ts'
+import { endOfLiteral, endOfString, lastQuoteIn, NOT_ONE } from './tokens.ts'
 
 /** How many arrays and objects may lie inside one another in what is sent. */
 export const DEEPEST = 64

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { rawJson, writeJson } from '#src/lib/raw-json.ts'
+import { rawJson, writeJson } from '#src/lib/json/raw.ts'
 
 it('writes what JSON.stringify writes', () => {
   fc.assert(

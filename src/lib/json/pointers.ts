@@ -1,5 +1,5 @@
-import { asciiLowerCase } from './ascii.ts'
-import { fromByteText, toByteText } from './byte-text.ts'
+import { asciiLowerCase } from '../ascii.ts'
+import { fromByteText, toByteText } from '../byte-text.ts'
 
 /** A place in JSON that is looked for: a JSON Pointer in which `*` stands for each element of an array. */
 export interface Pointer {
