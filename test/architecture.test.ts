@@ -140,7 +140,7 @@ describe('the house', () => {
       'src/config/env-file.ts',
       'src/config/secret-file.ts',
       'src/docs/docs.plugin.ts',
-      'src/http/certificate.ts',
+      'src/http/tls/certificate.ts',
       'src/store/migrate.ts',
       'src/store/sqlite/file-locks.ts',
       'src/store/sqlite/store-file.ts',

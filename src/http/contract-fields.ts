@@ -1,6 +1,6 @@
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { createScanner, DEEPEST } from '#src/lib/json/scan.ts'
-import { readJson } from './body-reading.ts'
+import { readJson } from './body/parsers.ts'
 import { invalidRequest } from './error-handler.ts'
 
 export type FieldCase = 'any' | 'exact'

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
-import { createOverloadLog } from './overload-log.ts'
+import { createOverloadLog } from './log/overload-log.ts'
 import { commonHeaders } from './response-headers.ts'
 
 /** The one place where the kind of an error becomes a status. */

@@ -4,7 +4,7 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { failures, success, successSchema } from './envelope.ts'
-import { createOutageLog } from './outage-log.ts'
+import { createOutageLog } from './log/outage-log.ts'
 
 const HealthSchema = Type.Object({ status: Type.Literal('ok') })
 

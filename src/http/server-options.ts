@@ -1,12 +1,12 @@
 import type { Server } from 'node:http'
 import { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import { answerBrokenRequest } from './broken-request.ts'
-import type { Certificate } from './certificate.ts'
+import { answerBrokenRequest } from './connections/broken-request.ts'
 import { answerFrameworkError } from './error-handler.ts'
 import { singleLeadingSlash } from './leading-slashes.ts'
 import { requestId } from './request-id.ts'
-import { secureContext } from './tls.ts'
+import type { Certificate } from './tls/certificate.ts'
+import { secureContext } from './tls/tls.ts'
 
 /** Every option of the server, the tests' included. Fastify's defaults coerce, drop fields and wait for ever. */
 export const serverOptions = (config: Config, logger: FastifyBaseLogger, certificate: Certificate | null) => {

@@ -5,10 +5,10 @@ import { AppError } from '#src/lib/app-error.ts'
 import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { DEEPEST, type Scan, type Scanner } from '#src/lib/json/scan.ts'
-import { type BodyBudget, createBodyBudget } from './body-budget.ts'
-import { type BodyReader, createBodyReader } from './body-reader.ts'
+import { httpErrors } from '../http.errors.ts'
+import { type BodyBudget, createBodyBudget } from './budget.ts'
 import { notJson } from './form-data.ts'
-import { httpErrors } from './http.errors.ts'
+import { type BodyReader, createBodyReader } from './reader.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -2,11 +2,11 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
-import { failure, STATUS } from './error-handler.ts'
-import { httpErrors } from './http.errors.ts'
+import { failure, STATUS } from '../error-handler.ts'
+import { httpErrors } from '../http.errors.ts'
+import { requestId } from '../request-id.ts'
+import { commonHeaders } from '../response-headers.ts'
 import { lingerBeforeDestroy } from './lingering.ts'
-import { requestId } from './request-id.ts'
-import { commonHeaders } from './response-headers.ts'
 
 type SocketError = Error & { readonly code?: string }
 

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { httpErrors } from './http.errors.ts'
+import { httpErrors } from '../http.errors.ts'
 
 /** The pair that the settings name, as read and found to belong together. */
 export interface Certificate {

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
-import type { HeldBody } from './body-budget.ts'
-import { noteAnswered } from './broken-request.ts'
-import { clientAddress } from './client-address.ts'
+import type { HeldBody } from '../body/budget.ts'
+import { clientAddress } from '../client-address.ts'
+import { noteAnswered } from '../connections/broken-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { httpErrors } from './http.errors.ts'
+import { httpErrors } from '../http.errors.ts'
 
 /** What `curl -d` and PHP send unless told otherwise: `Status=1&OrderID=...`, or parts between boundaries. */
 const FORM = /^\s*(?:[\w.~%+*[\]-]{1,200}=|--[^\r\n]{1,200}\r?\nContent-Disposition:)/i

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
-import type { BodyPool } from './body-budget.ts'
-import { httpErrors } from './http.errors.ts'
-import { lingerAtEnd } from './lingering.ts'
+import { lingerAtEnd } from '../connections/lingering.ts'
+import { httpErrors } from '../http.errors.ts'
+import type { BodyPool } from './budget.ts'
 
 export type BodyReader = (
   request: FastifyRequest,
