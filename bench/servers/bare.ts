@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import { successSchema } from '#src/http/envelope.ts'
-import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/purchase.schema.ts'
+import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/intake/intake.schema.ts'
 
 /** Fastify with the same body and answer schemas, and nothing else: it stores nothing and asks for no key. */
 const app = Fastify()

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import pg from 'pg'
 import { successSchema } from '#src/http/envelope.ts'
-import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/purchase.schema.ts'
+import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/intake/intake.schema.ts'
 
 /** What one would write first: an INSERT a request through the pool. It keeps no order state and asks for no key. */
 const pool = new pg.Pool({ connectionString: process.argv[2], max: 10 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
 import { successSchema } from '#src/http/envelope.ts'
-import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/purchase.schema.ts'
+import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/intake/intake.schema.ts'
 
 /**
  * What one would write first: one SQLite transaction a request, on the same tables, just as durable. It asks for no key.

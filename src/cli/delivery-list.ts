@@ -1,4 +1,4 @@
-import type { FoundDelivery } from '#src/purchase/delivery-search.ts'
+import type { FoundDelivery } from '#src/purchase/orders/delivery-search.ts'
 import type { Command } from './command.ts'
 import { limitOption, readLimit } from './limit-input.ts'
 import { purchaseFilters, readPurchaseFilters } from './purchase-filters.ts'

@@ -1,4 +1,4 @@
-import type { OrderList } from '#src/purchase/read-back.rule.ts'
+import type { OrderList } from '#src/purchase/orders/orders.rule.ts'
 import { OPERATOR } from '#src/purchase/viewer.ts'
 import type { Order } from '#src/store/store.ts'
 import type { Command } from './command.ts'

@@ -1,4 +1,4 @@
-import type { OrderDetail } from '#src/purchase/read-back.rule.ts'
+import type { OrderDetail } from '#src/purchase/orders/orders.rule.ts'
 import { OPERATOR } from '#src/purchase/viewer.ts'
 import type { Command } from './command.ts'
 import { printable } from './printable.ts'

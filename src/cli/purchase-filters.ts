@@ -1,4 +1,4 @@
-import type { DeliveryQuery } from '#src/purchase/delivery-search.ts'
+import type { DeliveryQuery } from '#src/purchase/orders/delivery-search.ts'
 import { readStatus, STATUS_MEANINGS } from '#src/purchase/status.ts'
 import { type Input, Misuse, type Option } from './command.ts'
 import { readMoment } from './time-input.ts'

@@ -1,8 +1,8 @@
 import { DEEPEST } from '#src/lib/json/scan.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
-import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
-import { createDeliverySearch, type DeliverySearch } from '#src/purchase/delivery-search.ts'
-import { createReadBack, type ReadBack } from '#src/purchase/read-back.rule.ts'
+import { createDeliveryReader } from '#src/purchase/intake/delivery-body.ts'
+import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
+import { createReadBack, type ReadBack } from '#src/purchase/orders/orders.rule.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { CliContext } from './command.ts'
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { STATUS_MEANINGS } from './status.ts'
+import { STATUS_MEANINGS } from '../status.ts'
 
 const meanings = STATUS_MEANINGS.map((meaning, status) => `${status} ${meaning}`).join(', ')
 

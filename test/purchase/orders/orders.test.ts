@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { sqlitePath } from '#src/store/open-store.ts'
-import { failure } from '../support/failure.ts'
-import { type ReadingSupplier, readingSupplier } from '../support/supplier.ts'
-import { addCustomer, testApp, testAppBeside } from '../support/test-app.ts'
+import { failure } from '../../support/failure.ts'
+import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
+import { addCustomer, testApp, testAppBeside } from '../../support/test-app.ts'
 
 const service = await testApp()
 const { app, clock, log } = service

@@ -8,10 +8,10 @@ import type {
   OrderPlace,
   OrderState,
 } from '#src/store/store.ts'
-import type { Cursors } from './cursors.ts'
-import { purchaseErrors } from './purchase.errors.ts'
-import { maySee, ownerOf, type Viewer } from './viewer.ts'
-import { withinBytes } from './within-bytes.ts'
+import type { Cursors } from '../cursors.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
+import { maySee, ownerOf, type Viewer } from '../viewer.ts'
+import { withinBytes } from '../within-bytes.ts'
 
 export interface ReadBackDependencies {
   readonly deliveries: DeliveryStore

@@ -10,10 +10,12 @@ import { isoMilliseconds } from '#src/lib/clock.ts'
 import { DEEPEST } from '#src/lib/json/scan.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { createCursors } from './cursors.ts'
-import { itemAnswer, payloadAnswer } from './delivery-answer.ts'
-import { createDeliveryReader } from './delivery-body.ts'
-import { createReadBack } from './read-back.rule.ts'
+import { createCursors } from '../cursors.ts'
+import { itemAnswer, payloadAnswer } from '../intake/delivery-answer.ts'
+import { createDeliveryReader } from '../intake/delivery-body.ts'
+import { readTime } from '../time.ts'
+import { viewerOf } from '../viewer.ts'
+import { createReadBack } from './orders.rule.ts'
 import {
   DEFAULT_HISTORY_LIMIT,
   DEFAULT_LIST_LIMIT,
@@ -26,9 +28,7 @@ import {
   OrderParamsSchema,
   PayloadSchema,
   ReceiptParamsSchema,
-} from './read-back.schema.ts'
-import { readTime } from './time.ts'
-import { viewerOf } from './viewer.ts'
+} from './orders.schema.ts'
 
 export interface ReadBackOptions {
   readonly config: Config

@@ -2,7 +2,7 @@ import type { Problem } from '#src/lib/app-error.ts'
 import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
 import type { Pointer } from '#src/lib/json/pointers.ts'
 import { createScanner, type Found, type Scan, type Scanner } from '#src/lib/json/scan.ts'
-import { readStatus } from './status.ts'
+import { readStatus } from '../status.ts'
 
 export interface DeliveryPointers {
   readonly orderId: readonly string[]

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { StatusSchema } from './purchase.schema.ts'
+import { StatusSchema } from '../intake/intake.schema.ts'
 
 const RECEIPT = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
 const CURSOR = 'cY3Vyc29yLW9mLWFuLWFuc3dlcg'

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { failure } from '../support/failure.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
+import { failure } from '../../support/failure.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
 
 /** A customer with a key, and a way to deliver under it. */
 async function supplier(service: TestApp, authority = ['*'], lifetime?: number) {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
-import { failure } from '../support/failure.ts'
-import { newDatabase } from '../support/postgres-server.ts'
-import { type ReadingSupplier, readingSupplier } from '../support/supplier.ts'
-import { type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
+import { failure } from '../../support/failure.ts'
+import { newDatabase } from '../../support/postgres-server.ts'
+import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
+import { type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
 
 interface ListedOrder {
   readonly OrderID: string

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { createRateLimit } from '#src/purchase/rate-limit.ts'
-import { failure } from '../support/failure.ts'
-import { addCustomer, TestClock, testApp } from '../support/test-app.ts'
+import { createRateLimit } from '#src/purchase/intake/rate-limit.ts'
+import { failure } from '../../support/failure.ts'
+import { addCustomer, TestClock, testApp } from '../../support/test-app.ts'
 
 async function withKey(settings = {}) {
   const service = await testApp(settings)

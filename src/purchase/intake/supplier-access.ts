@@ -1,7 +1,7 @@
 import type { Account, Accounts } from '#src/customer/accounts.ts'
 import type { KeyUses } from '#src/customer/key-uses.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { purchaseErrors } from './purchase.errors.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 
 /** Who delivers, and what it may. */
 export type Supplier = Account

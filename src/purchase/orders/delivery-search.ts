@@ -1,7 +1,7 @@
 import type { CustomerStore, DeliveryStore, DeliverySummary } from '#src/store/store.ts'
-import type { Cursors } from './cursors.ts'
-import { OPERATOR, ownerOf } from './viewer.ts'
-import { withinBytes } from './within-bytes.ts'
+import type { Cursors } from '../cursors.ts'
+import { OPERATOR, ownerOf } from '../viewer.ts'
+import { withinBytes } from '../within-bytes.ts'
 
 export interface DeliverySearchDependencies {
   readonly deliveries: DeliveryStore

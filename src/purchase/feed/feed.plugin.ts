@@ -10,13 +10,13 @@ import { answerRaw } from '#src/http/raw-answer.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { createArrivals } from './arrivals.ts'
-import { createCursors } from './cursors.ts'
+import { createCursors } from '../cursors.ts'
+import { createArrivals } from '../intake/arrivals.ts'
+import { ownerOf, viewerOf } from '../viewer.ts'
 import { createFeed, type FeedQuery } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
 import { createFeedText } from './feed-text.ts'
 import { followFeed } from './follow-feed.ts'
-import { ownerOf, viewerOf } from './viewer.ts'
 
 export interface FeedOptions {
   readonly store: Store
