@@ -5,7 +5,7 @@ if (Number(process.versions.node.split('.')[0]) >= 26) {
   process.stdout.write = () => true
   await import('../bin/teslim.js')
   await import('../src/app.ts')
-  await import('../src/store/sqlite/writer-worker.ts')
+  await import('../src/store/sqlite/thread/writer-worker.ts')
   await import('../src/login/hash-worker.ts')
   await import('../src/store/postgres/postgres-store.ts')
 }

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { openSqliteStore } from '#src/store/sqlite/sqlite-store.ts'
-import type { WriterData } from '#src/store/sqlite/writer.ts'
+import type { WriterData } from '#src/store/sqlite/thread/writer.ts'
 import type { NewDelivery } from '#src/store/store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = tempFolder()
-const WORKER = new URL('../../src/store/sqlite/writer-worker.ts', import.meta.url)
+const WORKER = new URL('../../src/store/sqlite/thread/writer-worker.ts', import.meta.url)
 
 async function storeWithWorkers(name: string) {
   const workers: Worker[] = []

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { openDatabase } from './database.ts'
+import { openDatabase } from '../database.ts'
 import { readOperations } from './read-operations.ts'
 import { answerMessages } from './worker-messages.ts'
 

@@ -1,5 +1,5 @@
-import type { DeliverySummary, Receipt } from '../store.ts'
-import type { Row } from './database.ts'
+import type { DeliverySummary, Receipt } from '#src/store/store.ts'
+import type { Row } from '../database.ts'
 
 /** From `hex(receipt) AS receipt, order_id, status, received_at` and perhaps `echo_of`. */
 export const receiptFromRow = (row: Row): Receipt => ({

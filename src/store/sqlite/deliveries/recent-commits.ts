@@ -1,4 +1,4 @@
-import type { NewArrivals } from '../store.ts'
+import type { NewArrivals } from '#src/store/store.ts'
 
 /** Positions of a batch, `from` before its first one. */
 export interface Span {

@@ -1,7 +1,7 @@
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { NEWEST } from './signing-key-writes.ts'
-import type { Writer } from './writer.ts'
+import type { Writer } from './thread/writer.ts'
 
 const LIST = `
   SELECT kid, algorithm, private_jwk, created_at, expires_at FROM signing_key ORDER BY created_at DESC, kid`

@@ -1,7 +1,7 @@
 import { auditEventFromRow } from '../audit-row.ts'
 import type { AuditStore } from '../store.ts'
 import type { Database } from './database.ts'
-import type { Writer } from './writer.ts'
+import type { Writer } from './thread/writer.ts'
 
 const LIST = `
   SELECT at, actor, action, customer_id, address, request_id, details FROM audit_event

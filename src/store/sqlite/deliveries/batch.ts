@@ -1,4 +1,4 @@
-import type { NewDelivery, Receipt } from '../store.ts'
+import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Span } from './recent-commits.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { CustomerStore } from '../store.ts'
 import { CUSTOMER_COLUMNS, customerFromRow } from './customer-sql.ts'
 import type { Database } from './database.ts'
-import type { Writer } from './writer.ts'
+import type { Writer } from './thread/writer.ts'
 
 const SELECT = `SELECT ${CUSTOMER_COLUMNS} FROM customer c`
 

@@ -1,6 +1,6 @@
 import type { LoginFailureStore } from '../store.ts'
 import type { Database } from './database.ts'
-import type { Writer } from './writer.ts'
+import type { Writer } from './thread/writer.ts'
 
 const FIND = 'SELECT count, last_at FROM login_failure WHERE name = $1 AND expires_at > $2'
 

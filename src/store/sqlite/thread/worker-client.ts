@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
-import { storeErrors } from '../store.errors.ts'
-import { monotonicMilliseconds } from './monotonic.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
+import { monotonicMilliseconds } from '../monotonic.ts'
 import type { Operation, Reply, Request } from './worker-messages.ts'
 
 /** A worker thread that has a connection of its own to the file, as seen from the request thread. */

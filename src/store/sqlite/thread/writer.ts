@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { WatchedFile } from './store-file.ts'
+import type { WatchedFile } from '../store-file.ts'
 import { createWorkerClient, type WorkerClient } from './worker-client.ts'
 import type { Operations } from './write-operations.ts'
 

@@ -1,7 +1,7 @@
 import type { ApiKey, ApiKeyStore } from '../store.ts'
 import { CUSTOMER_COLUMNS, customerFromRow } from './customer-sql.ts'
 import type { Database, Row } from './database.ts'
-import type { Writer } from './writer.ts'
+import type { Writer } from './thread/writer.ts'
 
 const KEY_COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,

@@ -1,5 +1,5 @@
-import type { Database } from './database.ts'
-import { deliveryReads } from './delivery-reads.ts'
+import type { Database } from '../database.ts'
+import { deliveryReads } from '../deliveries/reads.ts'
 
 /** Everything that can be asked of the reader worker. */
 export const readOperations = (database: Database) => deliveryReads(database)

@@ -1,6 +1,6 @@
-import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } from '../store.ts'
-import type { Database } from './database.ts'
-import { receiptFromRow, summaryFromRow } from './delivery-sql.ts'
+import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } from '#src/store/store.ts'
+import type { Database } from '../database.ts'
+import { receiptFromRow, summaryFromRow } from './columns.ts'
 
 /** CROSS JOIN throughout: SQLite then joins in the order that is written, so that no statistics can turn it round. */
 const HISTORY = `

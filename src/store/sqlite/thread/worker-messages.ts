@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
-import { storeErrors } from '../store.errors.ts'
-import type { Database } from './database.ts'
-import { monotonicMilliseconds } from './monotonic.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
+import type { Database } from '../database.ts'
+import { monotonicMilliseconds } from '../monotonic.ts'
 
 export type Operation = (...args: never[]) => unknown
 

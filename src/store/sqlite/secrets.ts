@@ -1,6 +1,6 @@
 import type { SecretStore } from '../store.ts'
 import type { Database } from './database.ts'
-import type { Writer } from './writer.ts'
+import type { Writer } from './thread/writer.ts'
 
 const FIND = 'SELECT value FROM service_secret WHERE name = $1'
 
