@@ -1,11 +1,11 @@
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import { type Connection, openConnection, type Sessions, type Values } from './connection.ts'
-import { type ConnectionPool, createConnectionPool } from './connection-pool.ts'
-import { createDeliveryLine, type Line } from './delivery-line.ts'
-import { cannotOpen, Full, isFull, isLost, isUnavailable, Unfit, unavailable } from './failures.ts'
-import type { Parameters, Statement } from './message.ts'
-import { atAnyOf, serversOf } from './server-list.ts'
+import { createDeliveryLine, type Line } from './deliveries/delivery-line.ts'
+import { type Connection, openConnection, type Sessions, type Values } from './protocol/connection.ts'
+import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
+import { cannotOpen, Full, isFull, isLost, isUnavailable, Unfit, unavailable } from './protocol/failures.ts'
+import type { Parameters, Statement } from './protocol/message.ts'
+import { atAnyOf, serversOf } from './protocol/server-list.ts'
 
 export type Row = Record<string, unknown>
 

@@ -8,15 +8,15 @@ import {
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
 import type { Store } from '../store.ts'
+import { postgresApiKeys } from './api-keys.ts'
+import { postgresAudit } from './audit.ts'
 import { createCustomerNumbers } from './customer-numbers.ts'
+import { postgresCustomers } from './customers.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
-import { postgresApiKeys } from './postgres-api-keys.ts'
-import { postgresAudit } from './postgres-audit.ts'
-import { postgresCustomers } from './postgres-customers.ts'
-import { postgresDeliveries } from './postgres-deliveries.ts'
-import { postgresLoginFailures } from './postgres-login-failures.ts'
-import { postgresSecrets } from './postgres-secrets.ts'
-import { postgresSigningKeys } from './postgres-signing-keys.ts'
+import { postgresDeliveries } from './deliveries/deliveries.ts'
+import { postgresLoginFailures } from './login-failures.ts'
+import { postgresSecrets } from './secrets.ts'
+import { postgresSigningKeys } from './signing-keys.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 

@@ -1,4 +1,4 @@
-import type { Database, Listening } from './database.ts'
+import type { Database, Listening } from '../database.ts'
 
 /** `deliver_1` notifies only where somebody holds this lock; who asks for it waits for the commit that is under way. */
 const LOCK = `7425, -'last_position'::regclass::oid::integer`

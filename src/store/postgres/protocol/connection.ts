@@ -1,5 +1,5 @@
 import pg, { type ClientConfig, type QueryResult } from 'pg'
-import { DURABILITY, whyNotDurable } from './durability.ts'
+import { DURABILITY, whyNotDurable } from '../deliveries/durability.ts'
 import { Unfit } from './failures.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
 import { nameOf } from './statement-names.ts'

@@ -1,7 +1,7 @@
 import type { ApiKey, ApiKeyStore } from '../store.ts'
 import type { CustomerNumbers } from './customer-numbers.ts'
+import { CUSTOMER_COLUMNS, countVersion, customerFromRow } from './customers.ts'
 import type { Database, Row } from './database.ts'
-import { CUSTOMER_COLUMNS, countVersion, customerFromRow } from './postgres-customers.ts'
 
 const KEY_COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,

@@ -1,6 +1,6 @@
-import type { NewDelivery } from '../store.ts'
+import type { NewDelivery } from '#src/store/store.ts'
+import type { Parameters } from '../protocol/message.ts'
 import { ifDurable } from './durability.ts'
-import type { Parameters } from './message.ts'
 
 /** Where the deliveries of a batch stand to each other, counted from 1 as `deliver_1` does. */
 interface Relations {

@@ -1,6 +1,6 @@
-import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } from '../store.ts'
-import type { Query, Row } from './database.ts'
-import { receiptFromRow, summaryFromRow } from './delivery-sql.ts'
+import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } from '#src/store/store.ts'
+import type { Query, Row } from '../database.ts'
+import { receiptFromRow, summaryFromRow } from './columns.ts'
 
 /** A look-up for each row, whatever the planner may think of how many there are. */
 const BY_POSITION = (position: string): string => `

@@ -1,5 +1,5 @@
-import type { DeliverySummary, Receipt } from '../store.ts'
-import type { Row } from './database.ts'
+import type { DeliverySummary, Receipt } from '#src/store/store.ts'
+import type { Row } from '../database.ts'
 
 export const receiptFromRow = (row: Row): Receipt => ({
   receiptId: row.receipt as string,

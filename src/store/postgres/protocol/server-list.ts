@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import { storeErrors } from '../store.errors.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 
 /**
  * The servers that a URL names: `postgres://user:password@one:5432,two:5433/name?sslmode=verify-full`. Every one of them

@@ -1,8 +1,8 @@
 import { sharedWork } from '#src/lib/shared-work.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from '../protocol/connection.ts'
+import { isFull } from '../protocol/failures.ts'
+import { createLine, type SendBatch } from '../protocol/line.ts'
 import { ifDurable } from './durability.ts'
-import { isFull } from './failures.ts'
-import { createLine, type SendBatch } from './line.ts'
 
 /** The connection that carries deliveries, which is opened before all others and kept. */
 export interface DeliveryLine {
