@@ -1,5 +1,5 @@
-import { cliActor } from '#src/cli/actor.ts'
 import type { CliContext } from '#src/cli/command.ts'
+import { cliActor } from '#src/cli/input/actor.ts'
 import { runCli } from '#src/cli/run-cli.ts'
 import { readEnvFile } from '#src/config/env-file.ts'
 import { loadConfig } from '#src/config/load-config.ts'

@@ -1,8 +1,8 @@
 import type { Command } from './command.ts'
-import { limitOption, readLimit } from './limit-input.ts'
-import { eventCells, eventJson } from './show-event.ts'
-import { tableWithin } from './table.ts'
-import { readMoment } from './time-input.ts'
+import { limitOption, readLimit } from './input/limit.ts'
+import { readMoment } from './input/time.ts'
+import { eventCells, eventJson } from './output/show-event.ts'
+import { tableWithin } from './output/table.ts'
 import { withAccounts } from './with-accounts.ts'
 
 const DEFAULT_LIMIT = 100

@@ -1,6 +1,6 @@
 import { describeConfig } from '#src/config/describe-config.ts'
 import type { Command } from './command.ts'
-import { table } from './table.ts'
+import { table } from './output/table.ts'
 
 export const config: Command = {
   name: 'config',

@@ -1,7 +1,7 @@
 import { maskUrlPassword } from '#src/config/settings.ts'
 import { copyStore } from '#src/store/copy/copy-store.ts'
 import { type Command, Misuse } from './command.ts'
-import { table } from './table.ts'
+import { table } from './output/table.ts'
 
 export const copy: Command = {
   name: 'copy',

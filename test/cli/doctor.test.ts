@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
-import { checkListening, checkNode } from '#src/cli/doctor-checks.ts'
+import { checkListening, checkNode } from '#src/cli/doctor/checks.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { teslim } from '../support/process.ts'

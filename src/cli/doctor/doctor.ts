@@ -1,0 +1,58 @@
+import { ConfigError } from '#src/config/load-config.ts'
+import type { CliContext, Command } from '../command.ts'
+import { table } from '../output/table.ts'
+import { checkListening, checkNode } from './checks.ts'
+import { checkFiles } from './files.ts'
+import { checkStore } from './store.ts'
+
+export interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warning' | 'failed'
+  /** What was found and, unless it is ok, what to do. */
+  readonly message: string
+}
+
+export const doctor: Command = {
+  name: 'doctor',
+  about: 'Check settings, store, files, disk, secret and keys without changing anything; status 1 if something failed',
+  options: {
+    full: { type: 'boolean', about: 'Read the whole file of an embedded store for damage, however large it is' },
+  },
+  async run(input, context) {
+    const checks = await examine(input.flag('full'), context)
+    const worst = (['failed', 'warning'] as const).find((status) => checks.some((check) => check.status === status))
+    if (input.json) context.out(JSON.stringify({ status: worst ?? 'ok', checks }))
+    else
+      context.out(
+        table(
+          ['status', 'check', 'found'],
+          checks.map(({ status, name, message }) => [status, name, message]),
+        ),
+      )
+    return worst === 'failed' ? 1 : 0
+  },
+}
+
+async function examine(full: boolean, context: CliContext): Promise<Check[]> {
+  const node = checkNode(process.versions.node)
+  const loaded = loadSettings(context)
+  if (Array.isArray(loaded)) return [node, ...loaded]
+  const { config, sources } = loaded
+  const count = Object.keys(sources).length
+  return [
+    node,
+    { name: 'settings', status: 'ok', message: `all ${count} are valid: see teslim config` },
+    ...checkListening(config),
+    ...(await checkFiles(loaded)),
+    ...(await checkStore(config, full, context)),
+  ]
+}
+
+function loadSettings({ loadConfig }: CliContext): ReturnType<CliContext['loadConfig']> | Check[] {
+  try {
+    return loadConfig()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map((message) => ({ name: 'settings', status: 'failed', message }))
+  }
+}

@@ -1,0 +1,138 @@
+import { stat } from 'node:fs/promises'
+import type { Config } from '#src/config/load-config.ts'
+import { maskUrlPassword } from '#src/config/settings.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { findServer, type InspectedStore, inspectStore, sqlitePath } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import type { CliContext } from '../command.ts'
+import { signingKeyRules } from '../signing-key/with-signing-keys.ts'
+import { type AccountRules, accountRules } from '../with-accounts.ts'
+import type { Check } from './doctor.ts'
+
+const SOON_MILLISECONDS = 14 * 86_400_000
+const MOST_NAMED = 5
+/** Some seconds of reading. */
+const READ_AT_ONCE_BYTES = 512 * 1024 * 1024
+
+/** What only the store can tell. It is opened as it is, and nothing in it is changed. */
+export async function checkStore(config: Config, full: boolean, context: CliContext): Promise<Check[]> {
+  const url = maskUrlPassword(config.databaseUrl)
+  const secret = checkSecretSet(config)
+  const size = config.databaseUrl.startsWith('sqlite:') ? await sizeOf(sqlitePath(config.databaseUrl)) : 0
+  if (size === undefined) {
+    return [
+      { name: 'store', status: 'warning', message: `${url} is not there yet: the first start makes it` },
+      ...secret,
+    ]
+  }
+  let inspected: InspectedStore
+  try {
+    inspected = await inspectStore(config)
+  } catch (error) {
+    return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...secret]
+  }
+  const { store, pending } = inspected
+  try {
+    const damage = await checkDamage(inspected, size, full)
+    if (pending.length > 0) {
+      const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
+      return [{ name: 'store', status: 'warning', message }, ...damage, ...secret]
+    }
+    return [
+      { name: 'store', status: 'ok', message: `${url} answers and is at the schema of this version` },
+      ...damage,
+      ...checkServer(config),
+      ...secret,
+      await checkSigningKeys(store, config, context),
+      ...(await checkAccounts(accountRules(store, context), context.clock.now())),
+    ]
+  } catch (error) {
+    return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...secret]
+  } finally {
+    await store.close()
+  }
+}
+
+/** Undefined where there is no file; what else may be in the way shows when it is opened. */
+const sizeOf = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    ({ size }) => size,
+    ({ code }: NodeJS.ErrnoException) => (code === 'ENOENT' ? undefined : 0),
+  )
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof AppError)) throw error
+  return error.details.reason ?? error.message
+}
+
+async function checkDamage({ findDamage }: InspectedStore, size: number, full: boolean): Promise<Check[]> {
+  if (size === 0) return []
+  const name = 'integrity'
+  if (size > READ_AT_ONCE_BYTES && !full) {
+    const gibibytes = (size / 1024 ** 3).toFixed(1)
+    return [{ name, status: 'ok', message: `not looked at, since the file has ${gibibytes} GiB: teslim doctor --full` }]
+  }
+  const damage = await findDamage()
+  if (damage === undefined) return [{ name, status: 'ok', message: 'the file is whole' }]
+  // SQLite describes it in several lines.
+  const found = damage.replaceAll('\n', ' ')
+  return [{ name, status: 'failed', message: `the file is damaged, restore a backup: ${found}` }]
+}
+
+function checkServer(config: Config): Check[] {
+  if (!config.databaseUrl.startsWith('sqlite:')) return []
+  const server = findServer(config)
+  return [
+    {
+      name: 'server',
+      status: 'ok',
+      message: server === undefined ? 'none works on the file' : `${server} works on the file`,
+    },
+  ]
+}
+
+function checkSecretSet({ secret }: Config): Check[] {
+  if (secret !== '') return []
+  const message =
+    'TESLIM_SECRET is not set, so signing keys are stored in the clear: set it, start anew, then run teslim signing-key rewrap'
+  return [{ name: 'secret', status: 'warning', message }]
+}
+
+async function checkSigningKeys(store: Store, config: Config, context: CliContext): Promise<Check> {
+  const name = 'signing keys'
+  try {
+    const wrappings = await (await signingKeyRules(store, config, context)).wrappings()
+    const other = wrappings.filter((wrapping) => wrapping !== 'secret').length
+    if (config.secret === '' || other === 0) {
+      const how = config.secret === '' ? 'in the clear' : 'encrypted under TESLIM_SECRET'
+      return { name, status: 'ok', message: `${wrappings.length}, ${how}` }
+    }
+    const message = `${other} of ${wrappings.length} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`
+    return { name, status: 'warning', message }
+  } catch (error) {
+    return { name, status: 'failed', message: messageOf(error) }
+  }
+}
+
+async function checkAccounts({ customers, apiKeys }: AccountRules, now: number): Promise<Check[]> {
+  const enabled = new Map((await customers.list()).filter((one) => one.enabled).map(({ id, email }) => [id, email]))
+  if (enabled.size === 0) {
+    const message = 'none is enabled, so nobody can log in or deliver: see teslim customer add --help'
+    return [{ name: 'customers', status: 'warning', message }]
+  }
+  const ending = (await apiKeys.list())
+    .filter((key) => key.state === 'live' && enabled.has(key.customerId))
+    .flatMap(({ expiresAt, ...key }) => (expiresAt === null ? [] : [{ ...key, expiresAt }]))
+    .filter(({ expiresAt }) => expiresAt - now < SOON_MILLISECONDS)
+    .toSorted((one, other) => one.expiresAt - other.expiresAt)
+  const found: Check = { name: 'customers', status: 'ok', message: `${enabled.size} enabled` }
+  if (ending.length === 0) return [found, { name: 'API keys', status: 'ok', message: 'none expires within 14 days' }]
+  const named = ending
+    .slice(0, MOST_NAMED)
+    .map(({ id, customerId, expiresAt }) => `${id} of ${enabled.get(customerId)} on ${day(expiresAt)}`)
+  const more = ending.length > MOST_NAMED ? `, and ${ending.length - MOST_NAMED} more` : ''
+  const message = `${ending.length} expire within 14 days, issue others: ${named.join(', ')}${more}`
+  return [found, { name: 'API keys', status: 'warning', message }]
+}
+
+const day = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10)

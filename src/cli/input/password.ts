@@ -1,0 +1,70 @@
+import { createInterface } from 'node:readline/promises'
+import { type Readable, Writable } from 'node:stream'
+import { randomText } from '#src/lib/random.ts'
+import { type CliContext, type Input, Misuse, type Option } from '../command.ts'
+
+export const passwordOptions: Record<string, Option> = {
+  'password-stdin': { type: 'boolean', about: 'Read the password from stdin; one newline at its end is dropped' },
+  generate: { type: 'boolean', about: 'Make a random password and print it once' },
+}
+
+const GENERATED_LENGTH = 24
+
+export interface PasswordInput {
+  readonly password: string
+  readonly generated: boolean
+}
+
+/** A password from stdin, from a prompt or made up; never from the command line, where other users could read it. */
+export async function readPassword(input: Input, context: CliContext): Promise<PasswordInput> {
+  const fromStdin = input.flag('password-stdin')
+  if (input.flag('generate')) {
+    if (fromStdin) throw new Misuse('--password-stdin and --generate exclude each other')
+    return { password: randomText(GENERATED_LENGTH, context.random), generated: true }
+  }
+  if (fromStdin) return { password: await readSecretText('password', context), generated: false }
+  if (!context.stdin.isTTY)
+    throw new Misuse('a password is needed: --password-stdin, --generate, or a terminal to ask on')
+  const password = await ask('Password: ', context)
+  if ((await ask('Once more: ', context)) !== password) throw new Misuse('the two passwords differ')
+  return { password, generated: false }
+}
+
+/** Far more than a password may have; whoever pipes in a disk is told so before it is read. */
+const MOST_BYTES = 4096
+
+/** A secret from stdin, without one newline at its end. `what` it is, for errors. */
+export async function readSecretText(what: string, { stdin }: CliContext): Promise<string> {
+  const bytes = await readAll(stdin, what)
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes).replace(/\r?\n$/, '')
+  } catch {
+    throw new Misuse(`the ${what} on stdin is not valid UTF-8`)
+  }
+}
+
+async function readAll(stdin: Readable, what: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stdin) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > MOST_BYTES) throw new Misuse(`the ${what} on stdin is longer than ${MOST_BYTES} bytes`)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Asks without showing what is typed. */
+async function ask(question: string, { stdin, err }: CliContext): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const prompt = createInterface({ input: stdin, output: silent, terminal: true })
+  try {
+    process.stderr.write(question)
+    return await prompt.question('')
+  } catch {
+    throw new Misuse('no password was given')
+  } finally {
+    prompt.close()
+    err('')
+  }
+}

@@ -1,0 +1,26 @@
+import { parseDuration } from '#src/lib/duration.ts'
+import { Misuse } from '../command.ts'
+
+/** How long, in milliseconds; `--expires 90d`. */
+export function readLifetime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const lifetime = parseDuration(text)
+  if (!lifetime) throw new Misuse(`--expires takes a time such as 90d, 24h or 30m, not "${text}"`)
+  return lifetime
+}
+
+const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/i
+
+/** A moment in milliseconds since 1970: a date, a date and time (UTC, unless an offset is named), or so long ago. */
+export function readMoment(option: string, text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined
+  const ago = parseDuration(text)
+  if (ago !== undefined) return now - ago
+  const [, date = '', time = '00:00', offset = 'Z'] = ISO.exec(text) ?? []
+  const moment = Date.parse(`${date}T${time}${offset.toUpperCase()}`)
+  // JavaScript takes the 30th of February for a day in March.
+  if (Number.isNaN(moment) || new Date(`${date}T00:00Z`).toISOString().slice(0, 10) !== date) {
+    throw new Misuse(`${option} takes a time such as 2026-11-21, 2026-11-21T14:30:00Z or 24h (ago), not "${text}"`)
+  }
+  return moment
+}
