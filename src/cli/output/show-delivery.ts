@@ -1,5 +1,5 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { itemAnswer, payloadAnswer } from '#src/purchase/intake/delivery-answer.ts'
+import { itemAnswer, payloadAnswer } from '#src/purchase/delivery-answer.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { DeliverySummary, OrderState } from '#src/store/store.ts'
 import { printable } from './printable.ts'

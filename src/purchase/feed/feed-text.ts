@@ -1,7 +1,7 @@
 import { writeJson } from '#src/lib/json/raw.ts'
 import type { Cursors } from '../cursors.ts'
-import type { Scope } from '../intake/arrivals.ts'
-import { itemAnswer, payloadAnswer } from '../intake/delivery-answer.ts'
+import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
+import type { Scope } from './arrivals.ts'
 import type { FeedItem, FeedPage } from './feed.rule.ts'
 
 export interface FeedEvent {

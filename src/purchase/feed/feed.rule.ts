@@ -1,6 +1,6 @@
 import type { DeliveryStore, DeliverySummary } from '#src/store/store.ts'
-import type { Arrivals, Scope } from '../intake/arrivals.ts'
 import { withinBytes } from '../within-bytes.ts'
+import type { Arrivals, Scope } from './arrivals.ts'
 
 export interface FeedDependencies {
   readonly deliveries: Pick<DeliveryStore, 'after' | 'payloads'>

@@ -1,6 +1,6 @@
 import { afterAll, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
-import { createArrivals } from '#src/purchase/intake/arrivals.ts'
+import { createArrivals } from '#src/purchase/feed/arrivals.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { customer, delivery } from '../../store/store-conformance.ts'
