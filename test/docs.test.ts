@@ -2,28 +2,58 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { commands } from '#src/cli/command-table.ts'
 import { settings } from '#src/config/settings.ts'
-import { readmeTables } from '../tools/readme-tables.ts'
+import { withReferenceTables } from '../tools/reference-tables.ts'
 
 const root = new URL('../', import.meta.url)
-const readme = readFileSync(new URL('README.md', root), 'utf8')
-
-it('the README lists every command and every setting as it is', () => {
-  expect(readme, 'run npm run openapi').toBe(readmeTables(readme))
-})
-
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'deploy/**/*.md', 'examples/*.md'], { cwd: root }).toSorted()
 const read = (page: string): string => readFileSync(new URL(page, root), 'utf8')
-/** As GitHub names the place of a heading. */
-const anchorsOf = (text: string): string[] =>
-  Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+
+it('docs/reference.md lists every command and every setting as the code defines them', () => {
+  const reference = read('docs/reference.md')
+  expect(reference, 'run npm run openapi').toBe(withReferenceTables(reference))
+})
+
+it('the README is a front page, and every figure it gives is in docs/performance.md', () => {
+  const readme = read('README.md')
+  expect(readme.split('\n').length).toBeLessThan(150)
+  const [, measured = ''] = /^## Measured\n([\s\S]*?)^## /m.exec(readme) ?? []
+  const figures = measured.match(/\d+(?:,\d{3})+|\d+\.\d+/g) ?? []
+  expect(figures.length).toBeGreaterThan(5)
+  const source = read('docs/performance.md')
+  expect(figures.filter((figure) => !source.includes(figure))).toEqual([])
+})
+
+it('the picture in the README has a title and a description, and follows the theme', () => {
+  const picture = read('docs/images/how-it-fits.svg')
+  for (const part of ['role="img"', 'aria-labelledby="title desc"', '<title id="title">', '<desc id="desc">'])
+    expect(picture).toContain(part)
+  expect(picture).toContain('@media (prefers-color-scheme: dark)')
+  expect(picture).not.toMatch(/<script|(?<!xmlns=")https?:/)
+})
+
+/** Headings are outside of code; in a block of shell a line that begins with # is a comment. */
+const withoutCode = (text: string): string => text.replaceAll(/^```[\s\S]*?^```$/gm, '')
+
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(text: string): string[] {
+  const slugs = Array.from(withoutCode(text).matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   )
+  return slugs.map((slug, index) => {
+    const earlier = slugs.slice(0, index).filter((other) => other === slug).length
+    return earlier === 0 ? slug : `${slug}-${earlier}`
+  })
+}
 
-it.each(PAGES)('%s links to nothing that is not there', (page) => {
-  const links = Array.from(read(page).matchAll(/\]\((?!https?:|mailto:)([^)]+)/g), ([, link = '']) => link)
+it.each(PAGES)('every relative link in %s leads to a file and heading that exist', (page) => {
+  const text = withoutCode(read(page))
+  const links = [
+    ...Array.from(text.matchAll(/\]\((?!https?:|mailto:)([^)]+)/g), ([, link = '']) => link),
+    ...Array.from(text.matchAll(/\bsrc="([^"]+)"/g), ([, link = '']) => link),
+  ]
   const dead = links.filter((link) => {
     const { pathname, hash } = new URL(link, new URL(page, root))
     if (!existsSync(pathname)) return true
@@ -34,12 +64,12 @@ it.each(PAGES)('%s links to nothing that is not there', (page) => {
 
 const variables = new Set(Object.values(settings).map(({ variable }): string => variable))
 
-it.each(PAGES)('%s names no setting that there is not', (page) => {
+it.each(PAGES)('%s names only settings that exist', (page) => {
   const named = new Set(read(page).match(/\bTESLIM_[A-Z][A-Z_]*[A-Z]\b/g))
   expect([...named].filter((name) => !variables.has(name))).toEqual([])
 })
 
-it.each(PAGES)('%s names no command that there is not', (page) => {
+it.each(PAGES)('%s names only commands that exist', (page) => {
   const known = commands.map(({ name }) => name)
   const named = Array.from(
     read(page).matchAll(/(?:`|npx |bin\/)teslim(?:\.js)? ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/gm),

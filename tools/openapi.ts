@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { contract, toYaml } from './contract.ts'
 import { contractVariants } from './contract-variants.ts'
 import { postmanCollection, postmanEnvironment, toJson } from './postman.ts'
-import { readmeTables } from './readme-tables.ts'
+import { withReferenceTables } from './reference-tables.ts'
 
 const root = new URL('../', import.meta.url)
-const readme = new URL('README.md', root)
+const reference = new URL('docs/reference.md', root)
 const document = await contract()
 const variants = await contractVariants(toYaml(document))
 
@@ -13,4 +13,4 @@ writeFileSync(new URL('openapi.yaml', root), toYaml(document))
 writeFileSync(new URL('src/docs/contract-variants.json', root), toJson(variants))
 writeFileSync(new URL('deploy/postman/teslim.postman_collection.json', root), toJson(postmanCollection(document)))
 writeFileSync(new URL('deploy/postman/teslim.postman_environment.json', root), toJson(postmanEnvironment))
-writeFileSync(readme, readmeTables(readFileSync(readme, 'utf8')))
+writeFileSync(reference, withReferenceTables(readFileSync(reference, 'utf8')))

@@ -17,7 +17,7 @@ const EMAIL = 'shop@example.com'
 
 const EVERYWHERE = ['psql', 'openssl', 'curl', 'sqlite3']
 const isMissing = (program: string): boolean => spawnSync(program, ['--version']).error !== undefined
-/** Needs more than a test may ask for; the `teslim` commands that it would run in a container are run here, on a store of their own. */
+/** Replaces docker and kubectl: runs the `teslim` commands that they would run in a container here, on a store of its own. */
 const STAND_IN = `#!/bin/sh
 while [ $# -gt 0 ]; do
   if [ "$1 $2" = 'node bin/teslim.js' ]; then
@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
 done
 `
 
-/** A folder that looks like a checkout, with a server in it and somebody who has delivered. */
+/** A folder that looks like a checkout, with a running server. */
 async function makeStage() {
   const cwd = tempFolder()
   for (const name of CHECKED_OUT) symlinkSync(join(ROOT, name), join(cwd, name))
@@ -50,7 +50,7 @@ async function makeStage() {
   return { cwd, env, databaseUrl, copyUrl: await newDatabase(inject('postgresUrl')), server }
 }
 
-/** What stands in a page for what only its reader has. */
+/** Placeholders of a page, and the values that its reader would put there. */
 type Known = Record<string, string>
 
 const learn = (printed: string): Known => ({
@@ -61,7 +61,8 @@ const learn = (printed: string): Known => ({
 const found = (name: string, match: RegExpExecArray | null): Known =>
   match?.[1] === undefined ? {} : { [name]: match[1] }
 
-async function fillIn({ cwd, server }: { cwd: string; server: ServerProcess }): Promise<Known> {
+/** Adds a customer with an order, as most pages take for granted. */
+async function withCustomer({ cwd, server }: { cwd: string; server: ServerProcess }): Promise<Known> {
   const cli = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd })).stdout)
   const { password } = await cli('customer', 'add', '--email', EMAIL, '--api', '--allow', '*', '--generate')
   const { id, key } = await cli('key', 'issue', '--customer', EMAIL, '--label', 'erp')
@@ -87,7 +88,7 @@ async function fillIn({ cwd, server }: { cwd: string; server: ServerProcess }): 
   }
 }
 
-/** Every program that is not at hand, and what only installs, is run elsewhere: .ci/run installs and tests. */
+/** Leaves out installing and testing, which .ci/run does. */
 const withoutInstalling = (commands: string): string => commands.replaceAll(/npm (ci|test|run check)\b( && )?/g, '')
 const SERVES = /(?:npm start|serve)\s*$/
 
@@ -117,10 +118,10 @@ async function runBlock(block: Block, stage: Stage, known: Known) {
       ...env,
       PORT: '0',
       ...(block.text.includes('psql') && { DATABASE_URL: databaseUrl }),
-      // The server of the stage is the only one that may work on its file.
+      // Only one server works on a file, and the stage has one.
       ...(SERVES.test(block.text) && { DATABASE_URL: 'sqlite:./data/another.db' }),
     },
-    // A group, so that a server ends together with the shell that started it.
+    // A process group, so that a server ends together with the shell that started it.
     detached: true,
   })
   let printed = ''
@@ -141,20 +142,22 @@ console.info('docker and kubectl are not run; in the pages that name them only t
 for (const program of EVERYWHERE.filter(isMissing))
   console.info(`${program} is not installed: in the pages it is not run`)
 
-it('the pages have commands', () => {
-  expect(pages.map(({ page }) => page)).toEqual(expect.arrayContaining(['README.md', 'docs/operations.md']))
+it('the guides have commands', () => {
+  const guides = ['README.md', 'docs/api-customers.md', 'docs/operations.md', 'docs/suppliers.md']
+  expect(pages.map(({ page }) => page)).toEqual(expect.arrayContaining(guides))
 })
 
 describe.each(pages)('the commands in $page', ({ page, blocks }) => {
   it('work as they are written, in their order, and print what the page says', async () => {
     const stage = await makeStage()
-    // The README makes everything that it needs itself.
-    const known = page === 'README.md' ? {} : await fillIn(stage)
+    // A reader of the README has what the first start printed, and nothing else.
+    const known = page === 'README.md' ? learn(stage.server.output()) : await withCustomer(stage)
     for (const block of blocks) {
       const { status, printed, stderr } = await runBlock(block, stage, known)
       const where = `${block.page}:${block.line}: ${printed}${stderr}`
       expect(status, where).toBe(0)
-      Object.assign(known, learn(printed))
+      // A server that a block starts has another store than the one that the page goes on with.
+      if (!SERVES.test(block.text)) Object.assign(known, learn(printed))
       if (block.output !== undefined) {
         const [real, shown] = [JSON.parse(printed), JSON.parse(block.output)]
         expect(shapeOf(real), where).toEqual(shapeOf(shown))

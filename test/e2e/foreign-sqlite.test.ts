@@ -92,7 +92,7 @@ describe('an acknowledged delivery survives a kill after', () => {
 describe('an acknowledged delivery survives a kill after what docs/operations.md says may stand beside the server:', () => {
   const page = 'docs/operations.md'
   const source = readFileSync(page, 'utf8').split('\n')
-  const start = source.indexOf('## Beside a running server')
+  const start = source.indexOf('## Work on the file beside a running server')
   const end = source.findIndex((line, index) => index > start && line.startsWith('## '))
   const blocks = commandBlocks(page).filter(({ line }) => line > start && line < end)
   const commands = blocks.flatMap(({ text }) => text.trim().split('\n'))

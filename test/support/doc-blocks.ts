@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 
 export interface Block {
   readonly page: string
-  /** Where it begins in the page. */
+  /** The line of the page that it begins in. */
   readonly line: number
   readonly text: string
-  /** What the page says that it prints, where it says so right after it. */
+  /** The JSON block right after it, which is what the page says it prints. */
   readonly output: string | undefined
 }
 
 const root = new URL('../../', import.meta.url)
 
-/** What a page tells its reader to type, in the order of the page. */
+/** The shell blocks of a page, in their order. */
 export function commandBlocks(page: string): Block[] {
   const text = readFileSync(new URL(page, root), 'utf8')
   const fences = Array.from(text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm), (match) => ({
@@ -29,7 +29,7 @@ export function commandBlocks(page: string): Block[] {
   })
 }
 
-/** JSON with every value replaced by what kind it is, so that two answers to the same request are equal. */
+/** Replaces every value by its type, so that two answers to the same request are equal. */
 export const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf)
   if (value === null || typeof value !== 'object') return value === null ? null : typeof value

@@ -2,9 +2,9 @@ import { commands } from '#src/cli/command-table.ts'
 import { allowed } from '#src/config/load-config.ts'
 import { type Setting, settings } from '#src/config/settings.ts'
 
-/** The README with its tables of commands and settings written anew from the code. */
-export const readmeTables = (readme: string): string =>
-  replaceBetween(replaceBetween(readme, 'commands', commandTable()), 'settings', settingsTable())
+/** Replaces the tables of commands and settings in docs/reference.md by those that the code describes. */
+export const withReferenceTables = (page: string): string =>
+  replaceBetween(replaceBetween(page, 'commands', commandTable()), 'settings', settingsTable())
 
 function commandTable(): string {
   const rows = commands.map(({ name, positionals = [], about }) => [`\`${[name, ...positionals].join(' ')}\``, about])

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { settings } from '#src/config/settings.ts'
+import { STATUS } from '#src/http/error-handler.ts'
+import { httpErrors } from '#src/http/http.errors.ts'
+import { STATUS_MEANINGS } from '#src/purchase/status.ts'
+
+const root = new URL('../../', import.meta.url)
+const { paths } = parse(readFileSync(new URL('openapi.yaml', root), 'utf8'))
+
+const pair = (status: number | string, code: string): string => `${status} ${code}`
+
+/** A mistyped address or method belongs to no operation. */
+const WRONG_ADDRESS = [httpErrors.notFound, httpErrors.methodNotAllowed].map(({ kind, code }) =>
+  pair(STATUS[kind], code),
+)
+
+/** Every status and errorCode that openapi.yaml gives to these operations. */
+function refusalsOf(operations: readonly string[]): string[] {
+  const found = operations.flatMap((operation) => {
+    const [method = '', path = ''] = operation.split(' ')
+    return Object.entries(paths[path][method].responses as Record<string, object>).flatMap(([status, response]) => {
+      const [, codes] = /"errorCode":\{"enum":(\[[^\]]*\])/.exec(JSON.stringify(response)) ?? []
+      return (codes === undefined ? [] : (JSON.parse(codes) as string[])).map((code) => pair(status, code))
+    })
+  })
+  return [...new Set([...found, ...WRONG_ADDRESS])].toSorted()
+}
+
+/** Every status and errorCode in the tables below these headings: `| 400 | CODE, CODE | ... |`. */
+function documented(page: string, headings: readonly string[]): string[] {
+  const text = readFileSync(new URL(page, root), 'utf8')
+  const sections = text
+    .split(/^(?=## )/m)
+    .filter((section) => headings.some((name) => section.startsWith(`## ${name}\n`)))
+  expect(sections).toHaveLength(headings.length)
+  const rows = sections.flatMap((section) =>
+    Array.from(section.matchAll(/^\| (\d{3}) \| ([^|]+) \| \S[^|]+ \| \S[^|]+ \|$/gm)),
+  )
+  return rows
+    .flatMap(([, status = '', codes = '']) =>
+      Array.from(codes.matchAll(/`(\w+)`/g), ([, code = '']) => pair(status, code)),
+    )
+    .toSorted()
+}
+
+const reads = Object.keys(paths)
+  .filter((path) => /^\/(Purchase|Customer)\//.test(path) && paths[path].get !== undefined)
+  .map((path) => `get ${path}`)
+
+describe.each([
+  {
+    page: 'docs/suppliers.md',
+    of: 'a delivery',
+    operations: ['post /Purchase/update'],
+    headings: ['What to do on each error code'],
+  },
+  {
+    page: 'docs/api-customers.md',
+    of: 'the login',
+    operations: ['post /Login/Customer/Api/Verify'],
+    headings: ['Errors of the login', 'Errors of any request'],
+  },
+  {
+    page: 'docs/api-customers.md',
+    of: 'reading',
+    operations: reads,
+    headings: ['Errors of reading', 'Errors of any request'],
+  },
+])('$page', ({ page, of, operations, headings }) => {
+  it(`says what to do on every error code of ${of}, and names no other`, () => {
+    expect(operations.length).toBeGreaterThan(0)
+    expect(documented(page, headings)).toEqual(refusalsOf(operations))
+  })
+})
+
+describe('docs/suppliers.md', () => {
+  const page = readFileSync(new URL('docs/suppliers.md', root), 'utf8')
+  const rowOf = (name: string): string[] => {
+    const [, where = ''] = new RegExp(`^\\| ${name} \\| ([^|]+) \\|`, 'm').exec(page) ?? []
+    return Array.from(where.matchAll(/`(\w+)`/g), ([, field = '']) => field)
+  }
+
+  it('names the fields in which an order id and product codes are looked for by default', () => {
+    expect(rowOf('order id').map((field) => `/${field}`)).toEqual(settings.orderIdPointers.schema.default)
+    const fields = settings.productPointers.schema.default.flatMap((pointer: string) => pointer.match(/\w+/g))
+    expect(new Set(rowOf('product codes'))).toEqual(new Set(fields))
+  })
+
+  it('says what each Status means', () => {
+    const said = Array.from(page.matchAll(/^\| ([0-3]) \| (?:has been|is) ([^|]+) \|$/gm), ([, , meaning]) => meaning)
+    expect(said).toEqual(STATUS_MEANINGS)
+  })
+})
