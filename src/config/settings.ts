@@ -3,7 +3,7 @@ import { TRUSTED_PROXIES } from './trusted-proxies.ts'
 
 export interface Setting<Schema extends TSchema = TSchema> {
   readonly variable: string
-  /** Type, limits and default; `description` says what it is for, in the README's words. */
+  /** Type, limits and default; `description` is the text of docs/reference.md. */
   readonly schema: Schema
   /** How a value is shown by `teslim config`, where it can hold a secret. */
   readonly mask?: (value: string) => string
@@ -42,7 +42,7 @@ const secret = (description: string) => text('', '^(?:|[^]{16,})$', 'at least 16
 
 const file = (description: string) => text('', '', 'the path of a file', description)
 
-/** Every setting there is, in the order in which the README lists them. */
+/** Every setting, in the order of docs/reference.md. */
 export const settings = {
   port: setting('PORT', whole(3000, 0, 65535, 'Port to listen on; 0 takes any free one.')),
   host: setting(
