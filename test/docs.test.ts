@@ -62,6 +62,15 @@ it.each(PAGES)('every relative link in %s leads to a file and heading that exist
   expect(dead).toEqual([])
 })
 
+// The changelog tells of files that were there once.
+it.each(PAGES.filter((page) => page !== 'CHANGELOG.md'))('%s names only files of the repository that exist', (page) => {
+  const named = Array.from(
+    withoutCode(read(page)).matchAll(/`((?:bench|bin|deploy|docs|examples|src|test|tools)\/[\w./-]+)`/g),
+    ([, path = '']) => path,
+  )
+  expect(named.filter((path) => !path.includes('NNNN') && !existsSync(new URL(path, root)))).toEqual([])
+})
+
 const variables = new Set(Object.values(settings).map(({ variable }): string => variable))
 
 it.each(PAGES)('%s names only settings that exist', (page) => {
