@@ -38,7 +38,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, { config, audit, cl
     const action = request.routeOptions.config.refusedAs
     // What did not arrive whole was broken off, by the client or by the end of the process, and not refused.
     if (action === undefined || isFault(error) || request.raw.readableAborted) return
-    const { customerId, ip: address, id: requestId } = request
+    const { customerId, address, id: requestId } = request
     refusals.record({ action, errorCode: error.code, reason: reasonOf(error), customerId, address, requestId })
   })
 

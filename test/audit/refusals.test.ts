@@ -303,6 +303,21 @@ describe('retention', () => {
   })
 })
 
+it('a proxy that adds ports makes no new source of each connection', async () => {
+  const service = await testApp({ TESLIM_TRUST_PROXY: 'loopback' })
+  const logInFrom = (forwarded: string) =>
+    service.login({ Email: 'nobody@example.com', Password: 'whatever' }, { headers: { 'x-forwarded-for': forwarded } })
+  for (let port = 4711; port < 4731; port++) await logInFrom(`192.0.2.1:${port}`)
+  await logInFrom('192.0.2.2:4711')
+  const sources = (await refused(service)).map(({ address, details }) => `${address} ${details.errorCode}`)
+  expect(sources).toEqual([
+    ...new Array(5).fill('192.0.2.1 LOGIN_REFUSED'),
+    // Fifteen were throttled; ten of one source are kept in a minute.
+    ...new Array(10).fill('192.0.2.1 LOGIN_THROTTLED'),
+    '192.0.2.2 LOGIN_REFUSED',
+  ])
+})
+
 it('what waits is written when the server closes', async () => {
   const service = await testApp()
   await service.login({ Email: 'nobody@example.com', Password: 'whatever' })
