@@ -25,8 +25,7 @@ const MOST_REMEMBERED = 10_000
 const KEY_BYTES = 32
 
 export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryOptions): PasswordMemory {
-  // Copied, as the pool that random bytes come from is used again.
-  const key = Buffer.from(random(KEY_BYTES))
+  const key = random(KEY_BYTES)
   const remembered = new Map<string, Remembered>()
 
   /** Over the stored hash too: a new password is another hash, and the old one is recognised no more. */

@@ -60,7 +60,7 @@ export function createKeySealing({ secret, formerSecret, random }: SealingOption
     async seal(kid, text) {
       if (secret === '') return text
       const key = await keyFrom(secret)
-      const nonce = Buffer.from(random(NONCE_BYTES))
+      const nonce = random(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(boundTo(kid))
       const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
       return `v1.${nonce.toString('base64url')}.${sealed.toString('base64url')}`

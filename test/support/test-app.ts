@@ -8,6 +8,7 @@ import { afterAll, expect } from 'vitest'
 import { buildApp } from '#src/app.ts'
 import { type Config, loadConfig, type Variables } from '#src/config/load-config.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
+import { withoutMark } from '#src/lib/byte-text.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/password-hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
@@ -91,8 +92,10 @@ function contractObserver({ loginAnswer, loginEmailField }: Config) {
   return fastifyPlugin(async (app: FastifyInstance) => {
     app.addHook('onSend', async ({ method, routeOptions: { url = '' } }, reply, payload) => {
       const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
-      if (typeof payload !== 'string' || !isJson || (spelledOtherwise && url === LOGIN)) return
-      const violation = contractViolation(method, url, reply.statusCode, JSON.parse(payload))
+      const hasText = typeof payload === 'string' || Buffer.isBuffer(payload)
+      if (!hasText || !isJson || (spelledOtherwise && url === LOGIN)) return
+      const body = JSON.parse(withoutMark(Buffer.from(payload)).toString())
+      const violation = contractViolation(method, url, reply.statusCode, body)
       if (violation !== undefined) violations.push(violation)
     })
   })
