@@ -55,7 +55,7 @@ function answerError(
   listeners: readonly RefusalListener[] = [],
 ): FastifyReply {
   const error = thrown instanceof AppError ? thrown : fromFramework(thrown)
-  const { problems, headers, reason, customerId, cause } = error.details
+  const { problems, retryAfterSeconds, reason, customerId, cause } = error.details
   const status = STATUS[error.kind]
   request.errorCode = error.code
   request.refusal = reason ?? null
@@ -63,12 +63,17 @@ function answerError(
   for (const listener of listeners) listener(request, error)
   // Other refusals are in the request's own line; outage-log.ts and overload-log.ts say when they begin.
   if (error.kind === 'internal') request.log.error({ requestId: request.id, err: cause ?? thrown }, 'request failed')
-  if (status === 503) reply.header('retry-after', '1')
-  if (error.challenge !== undefined) reply.header('www-authenticate', error.challenge)
-  return reply
-    .code(status)
-    .headers(headers ?? {})
-    .send(failure(error, request.id, problems))
+  const retryAfter = retryAfterSeconds ?? (status === 503 ? 1 : undefined)
+  if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
+  if (status === 401) reply.header('www-authenticate', challengeOf(error.code))
+  return reply.code(status).send(failure(error, request.id, problems))
+}
+
+/** The `WWW-Authenticate` header (RFC 9110, 11.6.1). A request without a token gets no `error` (RFC 6750, 3). */
+function challengeOf(code: string): string {
+  if (code.startsWith('API_KEY_')) return 'ApiKey realm="teslim"'
+  const bearer = 'Bearer realm="teslim"'
+  return code === httpErrors.tokenMissing.code ? bearer : `${bearer}, error="invalid_token"`
 }
 
 export const failure = (error: { code: string; message: string }, id: string, problems?: readonly Problem[]) => ({

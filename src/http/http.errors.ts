@@ -33,13 +33,11 @@ export const httpErrors = {
     code: 'TOKEN_MISSING',
     kind: 'unauthenticated',
     message: 'A bearer token is needed: log in and send it as Authorization: Bearer.',
-    challenge: 'Bearer realm="teslim"',
   },
   notBearer: {
     code: 'TOKEN_MALFORMED',
     kind: 'unauthenticated',
     message: 'The Authorization header must be Bearer and a token.',
-    challenge: 'Bearer realm="teslim", error="invalid_token"',
   },
   expectation: {
     code: 'EXPECTATION_NOT_MET',

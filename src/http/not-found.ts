@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
 
@@ -15,14 +15,14 @@ export function installNotFound(app: FastifyInstance): void {
     for (const name of [method].flat()) routes.push({ pattern: toPattern(url), method: name })
   })
 
-  const refuse = async (request: FastifyRequest): Promise<never> => {
+  const refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
     const path = pathOf(request.url)
     const allow = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
     if (allow.length === 0) throw new AppError(httpErrors.notFound)
     const methods = [...new Set(allow)].sort().join(', ')
+    reply.header('allow', methods)
     throw new AppError(httpErrors.methodNotAllowed, {
       message: `This address takes ${methods}, not ${request.method}.`,
-      headers: { allow: methods },
     })
   }
   // As a hook too, which the types do not know: else the body would be read first.

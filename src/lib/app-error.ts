@@ -22,8 +22,6 @@ export interface ErrorDefinition {
   readonly code: string
   readonly kind: ErrorKind
   readonly message: string
-  /** The `WWW-Authenticate` header of a 401. */
-  readonly challenge?: string
 }
 
 /** A place in what the caller sent (a JSON Pointer into the body, or `query/limit`), and what is wrong there. */
@@ -38,7 +36,8 @@ export interface ErrorDetails {
   /** Replaces the registry's text where the value at fault has to be named. */
   readonly message?: string
   readonly problems?: readonly Problem[]
-  readonly headers?: Readonly<Record<string, string>>
+  /** When the caller may try again. */
+  readonly retryAfterSeconds?: number
   readonly customerId?: string
   readonly cause?: unknown
 }
@@ -47,7 +46,6 @@ export interface ErrorDetails {
 export class AppError extends Error {
   readonly code: string
   readonly kind: ErrorKind
-  readonly challenge: string | undefined
   readonly details: ErrorDetails
 
   constructor(definition: ErrorDefinition, details: ErrorDetails = {}) {
@@ -55,7 +53,6 @@ export class AppError extends Error {
     this.name = 'AppError'
     this.code = definition.code
     this.kind = definition.kind
-    this.challenge = definition.challenge
     this.details = details
   }
 }

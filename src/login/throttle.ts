@@ -180,9 +180,9 @@ export const visitorOf = (attempt: Attempt, standing: Standing) => ({
 const limitOf = ({ account, known }: Standing): Limit => pairLimit(account, known !== undefined)
 
 function throttled(delay: number): AppError {
-  const seconds = Math.max(1, Math.ceil(delay / 1000))
+  const retryAfterSeconds = Math.max(1, Math.ceil(delay / 1000))
   return new AppError(loginErrors.throttled, {
-    message: `Too many failed logins: try again in ${seconds} second${seconds === 1 ? '' : 's'}.`,
-    headers: { 'retry-after': `${seconds}` },
+    message: `Too many failed logins: try again in ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}.`,
+    retryAfterSeconds,
   })
 }

@@ -1,20 +1,16 @@
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 
-const challenge = 'ApiKey realm="teslim"'
-
 export const purchaseErrors = {
   keyMissing: {
     code: 'API_KEY_MISSING',
     kind: 'unauthenticated',
     message: 'The ApiKey header is missing.',
-    challenge,
   },
-  keyInvalid: { code: 'API_KEY_INVALID', kind: 'unauthenticated', message: 'The ApiKey is not valid.', challenge },
+  keyInvalid: { code: 'API_KEY_INVALID', kind: 'unauthenticated', message: 'The ApiKey is not valid.' },
   tokenForeign: {
     code: 'TOKEN_FOREIGN',
     kind: 'unauthenticated',
     message: 'The token does not belong to the customer of the ApiKey.',
-    challenge: 'Bearer realm="teslim", error="invalid_token"',
   },
   rateLimited: {
     code: 'RATE_LIMITED',

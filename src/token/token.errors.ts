@@ -1,8 +1,6 @@
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 
-const challenge = 'Bearer realm="teslim", error="invalid_token"'
-
-const definitions = {
+export const tokenErrors = {
   malformed: { code: 'TOKEN_MALFORMED', kind: 'unauthenticated', message: 'The token is not one of this service.' },
   algorithm: {
     code: 'TOKEN_ALGORITHM',
@@ -22,9 +20,3 @@ const definitions = {
   expired: { code: 'TOKEN_EXPIRED', kind: 'unauthenticated', message: 'The token has expired: log in again.' },
   revoked: { code: 'TOKEN_REVOKED', kind: 'unauthenticated', message: 'The token has been revoked: log in again.' },
 } as const satisfies Record<string, ErrorDefinition>
-
-type Name = keyof typeof definitions
-
-export const tokenErrors = Object.fromEntries(
-  Object.entries(definitions).map(([name, definition]) => [name, { ...definition, challenge }]),
-) as Record<Name, ErrorDefinition>

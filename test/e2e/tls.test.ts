@@ -263,7 +263,7 @@ describe('what is wrong with the files is one clear line at the start', () => {
 
   it.each([
     ['no such file', { certificate: null }, /TESLIM_TLS_CERT \S+ cannot be read: ENOENT$/],
-    ['a folder', { key: null }, /TESLIM_TLS_KEY \S+ cannot be read: it is no file$/],
+    ['a folder', { key: null }, /TESLIM_TLS_KEY \S+ cannot be read: it is not a plain file$/],
     ['no PEM', { certificate: 'hello' }, /TESLIM_TLS_CERT \S+ holds no certificate in PEM$/],
     ['a key where the certificate belongs', { certificate: makeCertificate().key }, /holds no certificate in PEM$/],
     ['no key', { key: makeCertificate().certificate }, /TESLIM_TLS_KEY \S+ holds no private key in PEM$/],

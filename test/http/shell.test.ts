@@ -1,5 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { httpErrors } from '#src/http/http.errors.ts'
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { loginErrors } from '#src/login/login.errors.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
+import { tokenErrors } from '#src/token/token.errors.ts'
 import { failure } from '../support/failure.ts'
 import { LOGIN, testApp } from '../support/test-app.ts'
 
@@ -133,6 +140,13 @@ describe('when the store fails', () => {
     const answer = await broken.login({ Email: 'a@b.c', Password: 'whatever' })
     expect([answer.statusCode, answer.json()]).toEqual([503, failure('STORE_UNAVAILABLE')])
   })
+})
+
+it('every refusal of credentials has a code that says which of them are meant', () => {
+  const all = [httpErrors, tokenErrors, purchaseErrors, customerErrors, loginErrors, storeErrors]
+  const codes = all.flatMap((registry) => Object.values<ErrorDefinition>(registry))
+  const unauthenticated = codes.filter(({ kind }) => kind === 'unauthenticated').map(({ code }) => code)
+  expect(unauthenticated.filter((code) => !/^(API_KEY|TOKEN)_/.test(code))).toEqual([])
 })
 
 describe('a defect', () => {

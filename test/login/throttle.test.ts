@@ -25,8 +25,8 @@ const fails = async (email: string, address: string): Promise<number> => {
     await throttle.count(attemptOf(email, address))
     return 0
   } catch (error) {
-    const { details } = error as { details: { headers: Record<string, string> } }
-    return Number(details.headers['retry-after'])
+    const { details } = error as { details: { retryAfterSeconds: number } }
+    return details.retryAfterSeconds
   }
 }
 const succeeds = async (email: string, address: string): Promise<void> =>
@@ -78,7 +78,7 @@ describe('the throttle', () => {
             const seconds = Math.ceil((until - clock.time) / 1000)
             await expect(throttle.look(attempt)).rejects.toMatchObject({
               code: 'LOGIN_THROTTLED',
-              details: { headers: { 'retry-after': `${seconds}` } },
+              details: { retryAfterSeconds: seconds },
             })
           } else if (each.kind === 'fail') {
             expect(await fails(email, address)).toBe(0)

@@ -51,13 +51,14 @@ const LARGEST_FILE = 1_048_576
 
 /** Only plain files: reading a pipe would wait, and a server that reloads must not. */
 function readFile(variable: string, path: string): Buffer {
+  const unreadable = (why: string): AppError => unusable(`${variable} ${path} cannot be read: ${why}`)
   try {
-    const { size } = statSync(path)
-    if (!statSync(path).isFile()) throw Object.assign(new Error(), { code: 'it is no file' })
-    if (size > LARGEST_FILE) throw Object.assign(new Error(), { code: 'it is larger than 1 MiB' })
+    const stats = statSync(path)
+    if (!stats.isFile()) throw unreadable('it is not a plain file')
+    if (stats.size > LARGEST_FILE) throw unreadable('it is larger than 1 MiB')
     return readFileSync(path)
   } catch (error) {
-    throw unusable(`${variable} ${path} cannot be read: ${reasonOf(error)}`)
+    throw error instanceof AppError ? error : unreadable(reasonOf(error))
   }
 }
 

@@ -149,7 +149,7 @@ function refusalBy(allowance: Allowance, reply: FastifyReply): AppError | undefi
   if (allowed) return undefined
   return new AppError(purchaseErrors.rateLimited, {
     message: `This ApiKey may make ${limit} deliveries a minute. Nothing was kept; send the request again in ${retrySeconds} s.`,
-    headers: { 'retry-after': String(retrySeconds) },
+    retryAfterSeconds: retrySeconds,
   })
 }
 

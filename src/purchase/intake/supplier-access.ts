@@ -33,10 +33,10 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
   /** A client that always sends both would stop when its token expires, although the ApiKey is good. */
   const explain = (error: unknown): never => {
     if (bearer === 'required' || !(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
-    const { code, kind, challenge, details } = error
+    const { code, kind, details } = error
     const message = `${error.message} The ApiKey is valid and enough: leave the Authorization header out.`
     const reason = 'a token beside a valid ApiKey; TESLIM_PURCHASE_BEARER=ignored would not look at it'
-    throw new AppError({ code, kind, message, ...(challenge && { challenge }) }, { reason, ...details })
+    throw new AppError({ code, kind, message }, { reason, ...details })
   }
 
   const identify = async ({ apiKey, authorization, address }: SupplierCredentials): Promise<Supplier> => {
