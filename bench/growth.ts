@@ -1,7 +1,7 @@
 import { copyFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Load, LoadResult } from './load.ts'
-import type { BenchOptions } from './main.ts'
+import type { BenchOptions } from './options.ts'
 import { median, printTable } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Load } from './load.ts'
-import type { BenchOptions } from './main.ts'
 import { openLoop, percentile } from './open-loop.ts'
+import type { BenchOptions } from './options.ts'
 import { printTable } from './report.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Load, LoadResult } from './load.ts'
-import type { BenchOptions } from './main.ts'
+import type { BenchOptions } from './options.ts'
 import { median, printTable } from './report.ts'
 import { syncDisk } from './server-process.ts'
 import { EMAIL, prepareTeslim, startTeslim } from './teslim-server.ts'

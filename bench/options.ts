@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util'
+
+export interface BenchOptions {
+  readonly folder: string
+  readonly rounds: number
+  readonly seconds: number
+  readonly connections: number
+  readonly most: number
+  readonly postgres: boolean
+}
+
+const HELP = `Usage: npm run bench -- [OPTIONS]
+
+Without one of the first seven options: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
+
+  --read           list, detail and delivery of orders; with --postgres from there
+  --feed           followers of the feed; with --postgres they follow another replica
+  --grow           deliveries while the store grows
+  --postgres       deliveries to replicas on PostgreSQL
+  --login          logins
+  --storm          deliveries during a storm of logins
+  --overload       deliveries beyond capacity
+
+  --rounds N       rounds of each measurement (5)
+  --seconds N      seconds of each round (8)
+  --connections N  connections that send at once (64)
+  --most N         stored deliveries: --grow ends with them (5,000,000), --read starts with them (1,000,000)
+  --help           show this help`
+
+/** Reads the command line; undefined when it asked for help, which is printed then. */
+export function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      postgres: { type: 'boolean', default: false },
+      login: { type: 'boolean', default: false },
+      storm: { type: 'boolean', default: false },
+      grow: { type: 'boolean', default: false },
+      read: { type: 'boolean', default: false },
+      feed: { type: 'boolean', default: false },
+      overload: { type: 'boolean', default: false },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '8' },
+      connections: { type: 'string', default: '64' },
+      most: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (!values.help) return values
+  console.log(HELP)
+  return undefined
+}
