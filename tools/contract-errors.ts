@@ -64,7 +64,14 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
 }
 
 /** Of the store, but for what ends a start or a server. */
-const { cannotOpen: _cannotOpen, newer: _newer, gone: _gone, inUse: _inUse, ...storeAnswers } = storeErrors
+const {
+  cannotOpen: _cannotOpen,
+  newer: _newer,
+  gone: _gone,
+  inUse: _inUse,
+  missing: _missing,
+  ...storeAnswers
+} = storeErrors
 
 const rooms = new Map(
   await Promise.all(

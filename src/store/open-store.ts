@@ -1,9 +1,12 @@
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError } from '#src/lib/app-error.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from './opened-store.ts'
 import { serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { storeErrors } from './store.errors.ts'
-import type { Store } from './store.ts'
+
+export type { InspectedStore, OpenedStore } from './opened-store.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string
@@ -12,37 +15,21 @@ export interface StoreOptions {
   readonly queueBytes: number
   /** No request waits longer for the store. */
   readonly requestTimeoutSeconds: number
-  /** These are for PostgreSQL only. */
+  /** The next two are for PostgreSQL only. */
   readonly databasePool: number
   readonly databaseTimeoutSeconds: number
 }
 
-export interface QueueLimits {
-  readonly maxDeliveries: number
-  readonly maxBytes: number
-  /** How long a delivery may wait until its commit begins. */
-  readonly longestWaitMilliseconds: number
-}
-
-export interface OpenedStore {
-  readonly store: Store
-  /** Names of the migrations that opening it applied. */
-  readonly migrated: readonly string[]
-}
-
-export interface InspectedStore {
-  readonly store: Store
-  /** Names of the migrations that opening it would apply. With any, the store may not answer all that it is asked. */
-  readonly pending: readonly string[]
-  /** What is wrong with the file, if something is. Reads all of it. */
-  findDamage(): Promise<string | undefined>
-}
-
 /**
- * Opens the store that `DATABASE_URL` names, creating it if necessary, with every migration applied. `toServe` it is for one
- * process only, where it is a file: throws STORE_IN_USE when another one serves it.
+ * Opens the store that `DATABASE_URL` names, with every migration applied. Creates it if there is none, or throws STORE_MISSING
+ * unless it may `create`. `toServe` is for one process only, where the store is a file: throws STORE_IN_USE when another serves it.
  */
-export async function openStore(options: StoreOptions, now: number, { toServe = false } = {}): Promise<OpenedStore> {
+export async function openStore(
+  options: StoreOptions,
+  now: number,
+  { toServe = false, create = true } = {},
+): Promise<OpenedStore> {
+  if (!create) await (await openToRead(options)).store.close()
   const limits = limitsOf(options)
   if (isPostgres(options)) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
@@ -51,7 +38,27 @@ export async function openStore(options: StoreOptions, now: number, { toServe = 
   return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe })
 }
 
-/** Opens the store as it is: makes nothing, applies nothing. */
+/** Opens the store as it is, for commands that only read: creates nothing, applies no migration. Throws STORE_MISSING. */
+export async function openToRead(options: StoreOptions): Promise<InspectedStore> {
+  if (!isThere(options)) throw missing(options)
+  const inspected = await inspectStore(options)
+  if (!inspected.empty) return inspected
+  await inspected.store.close()
+  throw missing(options)
+}
+
+/** Whether there is a file to open. An empty one is no store: `touch` made it, or a start that was killed. */
+const isThere = (options: StoreOptions): boolean =>
+  isPostgres(options) || (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) > 0
+
+const missing = (options: StoreOptions): AppError =>
+  new AppError(storeErrors.missing, {
+    message: isPostgres(options)
+      ? 'There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.'
+      : `There is no store at ${sqlitePath(options.databaseUrl)}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.`,
+  })
+
+/** Opens whatever there is as it is, for `doctor`: creates nothing, applies no migration. */
 export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {
   const limits = limitsOf(options)
   if (isPostgres(options)) {

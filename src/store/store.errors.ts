@@ -19,6 +19,7 @@ export const storeErrors = {
     kind: 'unprocessable',
     message: 'This Idempotency-Key came with another body before. Nothing was stored.',
   },
+  missing: { code: 'STORE_MISSING', kind: 'unavailable', message: 'There is no store yet.' },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
   newer: { code: 'STORE_NEWER', kind: 'unavailable', message: 'The store was made by a newer version of teslim.' },
 } as const satisfies Record<string, ErrorDefinition>

@@ -1,5 +1,11 @@
 import type { Config } from '#src/config/load-config.ts'
-import type { Check } from './doctor.ts'
+
+export interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warning' | 'failed'
+  /** What was found and, unless it is ok, what to do. */
+  readonly message: string
+}
 
 /** Older ones lack security fixes of Node itself. */
 const SAFE_NODE = [26, 13] as const

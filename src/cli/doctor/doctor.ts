@@ -1,16 +1,9 @@
 import { ConfigError } from '#src/config/load-config.ts'
 import type { CliContext, Command } from '../command.ts'
 import { table } from '../output/table.ts'
-import { checkListening, checkNode } from './checks.ts'
+import { type Check, checkListening, checkNode } from './checks.ts'
 import { checkFiles } from './files.ts'
 import { checkStore } from './store.ts'
-
-export interface Check {
-  readonly name: string
-  readonly status: 'ok' | 'warning' | 'failed'
-  /** What was found and, unless it is ok, what to do. */
-  readonly message: string
-}
 
 export const doctor: Command = {
   name: 'doctor',

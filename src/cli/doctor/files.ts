@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import { type Setting, type SettingName, settings } from '#src/config/settings.ts'
 import { sqlitePath } from '#src/store/open-store.ts'
-import type { Check } from './doctor.ts'
+import type { Check } from './checks.ts'
 
 const MIB = 1024 * 1024
 /** Below the first the store may soon take nothing more; below the second somebody should know. */

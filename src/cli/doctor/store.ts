@@ -7,7 +7,7 @@ import type { Store } from '#src/store/store.ts'
 import type { CliContext } from '../command.ts'
 import { signingKeyRules } from '../signing-key/with-signing-keys.ts'
 import { type AccountRules, accountRules } from '../with-accounts.ts'
-import type { Check } from './doctor.ts'
+import type { Check } from './checks.ts'
 
 const SOON_MILLISECONDS = 14 * 86_400_000
 const MOST_NAMED = 5

@@ -6,7 +6,7 @@ import {
   readMigrations,
   type SchemaState,
 } from '../migrate.ts'
-import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import type { Store } from '../store.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresAudit } from './audit.ts'
@@ -28,8 +28,9 @@ export interface PostgresOptions extends DatabaseOptions {
 export async function openPostgresStore({ now, limits, ...options }: PostgresOptions): Promise<OpenedStore> {
   const database = await openDatabase(options)
   try {
-    const migrated = await migrate(database, readMigrations(MIGRATIONS), now)
-    return { store: storeOn(database, limits), migrated }
+    const known = readMigrations(MIGRATIONS)
+    const migrated = await migrate(database, known, now)
+    return { store: storeOn(database, limits), migrated, created: migrated.length === known.length }
   } catch (error) {
     await database.close()
     throw error
@@ -40,9 +41,11 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
   const { limits, ...databaseOptions } = options
   const database = await openDatabase(databaseOptions)
   try {
-    const pending = pendingMigrations(readMigrations(MIGRATIONS), await schemaState(database.query))
+    const known = readMigrations(MIGRATIONS)
+    const pending = pendingMigrations(known, await schemaState(database.query)).map(migrationName)
+    const empty = pending.length === known.length
     // The server looks after its files itself.
-    return { store: storeOn(database, limits), pending: pending.map(migrationName), findDamage: async () => undefined }
+    return { store: storeOn(database, limits), pending, empty, findDamage: async () => undefined }
   } catch (error) {
     await database.close()
     throw error

@@ -7,7 +7,7 @@ import {
   readMigrations,
   type SchemaState,
 } from '../migrate.ts'
-import type { InspectedStore, OpenedStore, QueueLimits } from '../open-store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
 import { sqliteApiKeys } from './api-keys.ts'
@@ -46,7 +46,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   try {
     const known = readMigrations(MIGRATIONS)
     // Another application's file must stay as it is.
-    pendingMigrations(known, schemaState(database))
+    const created = pendingMigrations(known, schemaState(database)).length === known.length
     useWriteAheadLog(database)
     if (toServe) {
       opening(path, () => refuseSecondName(path))
@@ -63,7 +63,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
       writer: attend(writer, { path, files }, watch),
       reader: createReader(path, spawnReader),
     }
-    return { store: storeOn(connections, limits, () => lock?.release()), migrated }
+    return { store: storeOn(connections, limits, () => lock?.release()), migrated, created }
   } catch (error) {
     database.close()
     lock?.release()
@@ -74,13 +74,15 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
 export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, 'now'>): Promise<InspectedStore> {
   const database = openDatabase(path, { readOnly: true })
   try {
-    const pending = pendingMigrations(readMigrations(MIGRATIONS), schemaState(database)).map(migrationName)
+    const known = readMigrations(MIGRATIONS)
+    const pending = pendingMigrations(known, schemaState(database)).map(migrationName)
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
     const writer = attend(createWriter({ path, files, onGone: watch.report }), { path, files }, watch)
     return {
       store: storeOn({ database, watch, writer, reader: createReader(path) }, limits),
       pending,
+      empty: pending.length === known.length,
       findDamage: async () => {
         const found = database.all('PRAGMA quick_check(1)').map((row) => String(Object.values(row)[0]))
         return found.find((line) => line !== 'ok')

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import { firstReceiptOf } from '#src/store/first-receipt.ts'
-import type { QueueLimits } from '#src/store/open-store.ts'
+import type { QueueLimits } from '#src/store/opened-store.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
