@@ -1,6 +1,6 @@
 /**
- * Byte text is UTF-8 with one character for each byte, as `toString` of a Buffer gives it as latin1. V8 makes it, walks it and
- * slices it in half the time of decoded text, and what is in it that is ASCII reads the same.
+ * Byte text is UTF-8 with one character for each byte, which is what decoding it as latin1 gives. It is cheaper to make and to
+ * slice than decoded text, and ASCII reads the same in both.
  */
 const NOT_ASCII = /[\x80-\xff]/
 
@@ -9,7 +9,7 @@ export const fromByteText = (text: string): string =>
 
 export const toByteText = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
-/** Without the UTF-8 byte order mark that some senders put before their text. Nothing is copied. */
+/** Skips the UTF-8 byte order mark that some senders put before their text. Copies nothing. */
 export function withoutMark(bytes: Uint8Array): Buffer {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const marked = buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf

@@ -1,13 +1,13 @@
 const RAW = Symbol('raw')
 
-/** JSON text that goes into an answer as the bytes it is: parsed and written again, numbers beyond 2^53 would change. */
+/** JSON text that is copied into an answer unchanged: parsing and rewriting it would change numbers beyond 2^53. */
 export interface RawJson {
   readonly [RAW]: Uint8Array
 }
 
 export const rawJson = (bytes: Uint8Array): RawJson => ({ [RAW]: bytes })
 
-/** As JSON.stringify does it, for plain values; raw ones stand in it byte for byte. */
+/** Does what JSON.stringify does for plain values, and copies raw JSON byte for byte. */
 export function writeJson(value: unknown): Buffer {
   const parts: Uint8Array[] = []
   let text = ''
