@@ -1,4 +1,3 @@
-import { DEEPEST } from '#src/lib/json/scan.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createDeliveryReader } from '#src/purchase/intake/delivery-body.ts'
 import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
@@ -21,10 +20,7 @@ export async function withPurchases<Result>(
   const { config } = loadConfig()
   const { store } = await openStore(config, clock.now())
   const { deliveries, customers, secrets } = store
-  const { products: productsOf } = createDeliveryReader(
-    { orderId: config.orderIdPointers, product: config.productPointers, statusAnyCase: config.fieldCase === 'any' },
-    DEEPEST,
-  )
+  const { products: productsOf } = createDeliveryReader(config)
   const cursors = createCursors(secrets, random)
   const emails = async (): Promise<Map<string, string>> => {
     const all = new Map<string, string>()

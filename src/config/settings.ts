@@ -180,6 +180,13 @@ export const settings = {
       'Where the order id of a delivery is looked for, the first found counts; `*` is each element of an array.',
     ),
   ),
+  orderId: setting(
+    'TESLIM_ORDER_ID',
+    choice(
+      ['optional', 'required'],
+      'Whether a delivery may come without an order id; `required` refuses it with 400.',
+    ),
+  ),
   productPointers: setting(
     'TESLIM_PRODUCT_POINTERS',
     list(

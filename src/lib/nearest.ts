@@ -1,7 +1,11 @@
-/** The candidate a mistyped name was most likely meant to be, or undefined when none is close. */
-export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+/** Returns the candidate that a mistyped name was probably meant to be, if one is at most `furthest` edits away. */
+export function nearest(
+  name: string,
+  candidates: Iterable<string>,
+  furthest = Math.max(2, Math.floor(name.length / 3)),
+): string | undefined {
   let best: string | undefined
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
+  let bestDistance = furthest + 1
   for (const candidate of candidates) {
     const distance = editDistance(name, candidate)
     if (distance < bestDistance) {

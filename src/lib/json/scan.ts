@@ -1,10 +1,10 @@
 import { childOf, type Pointer, type PointerNode, pointerTree } from './pointers.ts'
 import { endOfLiteral, endOfString, lastQuoteIn, NOT_ONE } from './tokens.ts'
 
-/** How many arrays and objects may lie inside one another in what is sent. */
+/** How deep arrays and objects may be nested in a request. */
 export const DEEPEST = 64
 
-/** A value found at a pointer. `end` is exclusive; for an array or object, whose end is not looked for, it is -1. */
+/** A value found at a pointer. `end` is exclusive, and -1 for an array or object. */
 export interface Found {
   readonly pointer: number
   readonly start: number
@@ -14,23 +14,26 @@ export interface Found {
 export interface Scan {
   /** The bytes as byte text. */
   readonly text: string
-  /** Whether the text is JSON, just as JSON.parse has it. Not known, and false, where it is too deep. */
+  /** Whether JSON.parse would accept the text. False where the text is too deep, as the rest is not read then. */
   readonly valid: boolean
-  /** How many arrays and objects lie inside one another at the deepest place, counted no further than one too many. */
+  /** The depth of nesting; counting stops at one too many. */
   readonly depth: number
-  /** In the order of the text, repeated fields too, which JSON.parse would hide. */
+  /** In the order of the text. Contains repeated fields, which JSON.parse would hide. */
   readonly found: readonly Found[]
 }
 
-/** Judges bytes and finds places in them in one pass, without building a value. */
-export type Scanner = (bytes: Buffer) => Scan
+/** Hears of a field that no pointer leads to, in an object that other pointers lead into. */
+export type OnUnknownField = (path: string, nameStart: number, nameEnd: number) => void
+
+/** Validates JSON and finds values in it in one pass, without building a value. */
+export type Scanner = (bytes: Buffer, onUnknownField?: OnUnknownField) => Scan
 
 export function createScanner(pointers: readonly Pointer[], deepest: number): Scanner {
   const root = pointerTree(pointers)
-  return (bytes) => scan(bytes, root, deepest)
+  return (bytes, onUnknownField) => scan(bytes, root, deepest, onUnknownField)
 }
 
-/** What may come next. */
+/** Flags for what may come next. */
 const VALUE = 1
 const NAME = 2
 const COLON = 4
@@ -38,7 +41,7 @@ const COMMA = 8
 const CLOSE = 16
 const NOTHING = 0
 
-function scan(bytes: Buffer, root: PointerNode, limit: number): Scan {
+function scan(bytes: Buffer, root: PointerNode, limit: number, onUnknownField: OnUnknownField | undefined): Scan {
   const text = bytes.toString('latin1')
   const { length } = bytes
   const lastQuote = lastQuoteIn(bytes)
@@ -51,7 +54,7 @@ function scan(bytes: Buffer, root: PointerNode, limit: number): Scan {
   let container: PointerNode | undefined
   let inObject = false
   let expected = VALUE
-  /** Where the next value stands among the pointers. */
+  /** The node for the next value. */
   let place: PointerNode | undefined = root
 
   const capture = (start: number, end: number): void => {
@@ -69,6 +72,7 @@ function scan(bytes: Buffer, root: PointerNode, limit: number): Scan {
       if (end === NOT_ONE) break
       if (expected & NAME) {
         place = container && childOf(container, text, i + 1, end - 1, escaped)
+        if (onUnknownField && container && place === undefined) onUnknownField(container.path, i + 1, end - 1)
         expected = COLON
       } else if (expected & VALUE) {
         capture(i, end)

@@ -1,60 +1,93 @@
+import type { Config } from '#src/config/load-config.ts'
 import type { Problem } from '#src/lib/app-error.ts'
 import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
-import type { Pointer } from '#src/lib/json/pointers.ts'
-import { createScanner, type Found, type Scan, type Scanner } from '#src/lib/json/scan.ts'
+import { type Pointer, pointerPart } from '#src/lib/json/pointers.ts'
+import { createScanner, DEEPEST, type Found, type Scan, type Scanner } from '#src/lib/json/scan.ts'
 import { readStatus } from '../status.ts'
+import { createMeantFor } from './spelling.ts'
 
-export interface DeliveryPointers {
-  readonly orderId: readonly string[]
-  readonly product: readonly string[]
-  /** Whether `Status` may be spelled in any letter case, as the others always may. */
-  readonly statusAnyCase: boolean
+export type DeliverySettings = Pick<Config, 'orderIdPointers' | 'orderId' | 'productPointers' | 'fieldCase'>
+
+export interface DeliveryFacts {
+  readonly status: number
+  readonly orderId: string | null
+  readonly products: readonly string[]
+  /** What the supplier probably did not mean: no order id, misspelled fields. */
+  readonly oddities: readonly Problem[]
 }
-
-/** What a delivery says of itself, or what is wrong with it. */
-export type DeliveryFacts =
-  | { readonly problems: readonly Problem[] }
-  | { readonly status: number; readonly orderId: string | null; readonly products: readonly string[] }
 
 export interface DeliveryReader {
   readonly scan: Scanner
-  /** Of an object. */
-  facts(scan: Scan): DeliveryFacts
-  /** Of a delivery that was taken before, whatever else the settings of today would say of it. */
+  /** Judges a body that is valid JSON. */
+  facts(scan: Scan): DeliveryFacts | { readonly problems: readonly Problem[] }
+  /** Finds the products in the payload of a stored delivery. */
   products(payload: Uint8Array): string[]
 }
 
-/** Longest order id or product code. Longer ones would burst the indexes they go into. */
+/** Longer order ids and product codes would not fit into the indexes of the stores. */
 const LONGEST_ID = 200
+const MOST_ODDITIES = 10
+const MOST_UNKNOWN_FIELDS = 50
+const NONE: readonly Problem[] = []
 
 const STATUS = 0
 
-export function createDeliveryReader(
-  { orderId, product, statusAnyCase }: DeliveryPointers,
-  deepest: number,
-): DeliveryReader {
+export function createDeliveryReader(settings: DeliverySettings): DeliveryReader {
+  const { orderIdPointers, productPointers, fieldCase } = settings
+  const entryPointers = productPointers.filter((pointer) => /\*\/[^*]+$/.test(pointer)).map(entryOf)
   const pointers: Pointer[] = [
-    { pointer: '/Status', anyCase: statusAnyCase },
-    ...[...orderId, ...product].map((pointer) => ({ pointer, anyCase: true })),
+    { pointer: '/Status', anyCase: fieldCase === 'any' },
+    ...[...orderIdPointers, ...productPointers, ...new Set(entryPointers)].map((pointer) => ({
+      pointer,
+      anyCase: true,
+    })),
   ]
-  const firstProduct = 1 + orderId.length
-  const pathOf = ({ pointer }: Found): string => pointers[pointer]?.pointer ?? ''
+  const firstProduct = 1 + orderIdPointers.length
+  const firstEntry = firstProduct + productPointers.length
+  const scan = createScanner(pointers, DEEPEST)
+  const orderMeantBy = createMeantFor(orderIdPointers)
+  const productMeantBy = createMeantFor(productPointers)
+  const noOrder = { path: '', message: `holds no order id at ${orderIdPointers.join(', ')}` }
 
-  const scan = createScanner(pointers, deepest)
+  /** Scans a second time, which only the bodies that lack something pay for. */
+  const findOddities = (text: string, lacksOrder: boolean, lacksProduct: boolean): readonly Problem[] => {
+    const oddities: Problem[] = lacksOrder ? [noOrder] : []
+    const seen = new Set<string>()
+    scan(Buffer.from(text, 'latin1'), (path, start, end) => {
+      if (seen.size === MOST_UNKNOWN_FIELDS || oddities.length === MOST_ODDITIES) return
+      const field = fromByteText(text.slice(start, end))
+      const place = `${path}/${field}`
+      if (seen.has(place) || field.includes('\\')) return
+      seen.add(place)
+      const meant =
+        (lacksOrder ? orderMeantBy(path, field) : undefined) ?? (lacksProduct ? productMeantBy(path, field) : undefined)
+      if (meant === undefined) return
+      const object = meant.slice(0, meant.lastIndexOf('/'))
+      oddities.push({
+        path: `${object}/${pointerPart(field)}`,
+        message: `was ignored: it looks like a misspelled ${meant}`,
+      })
+    })
+    return oddities
+  }
 
   return {
     scan,
     products(payload) {
       const { text, found } = scan(withoutMark(payload))
-      const places = found.filter(({ pointer }) => pointer >= firstProduct)
+      const places = found.filter(({ pointer }) => pointer >= firstProduct && pointer < firstEntry)
       return places.map((place) => readId(text, place)).filter((id) => id !== undefined)
     },
     facts({ text, found }) {
+      if (!isObject(text)) return { problems: [{ path: '', message: 'must be an object' }] }
       const problems: Problem[] = []
       const products: string[] = []
       let order: { readonly pointer: number; readonly id: string } | undefined
       let status: number | undefined
       let statuses = 0
+      /** Whether an entry of a list named no product; the entry that is being read counts once the next begins. */
+      let lacksProduct = false
+      let entryLacksProduct = false
       for (const place of found) {
         const { pointer, start, end } = place
         if (pointer === STATUS) {
@@ -62,24 +95,42 @@ export function createDeliveryReader(
           status = end < 0 ? undefined : readStatus(text.slice(start, end))
           continue
         }
+        if (pointer >= firstEntry) {
+          lacksProduct ||= entryLacksProduct
+          entryLacksProduct = end < 0
+          continue
+        }
         const id = readId(text, place)
         if (id === undefined) continue
         if (id.length > LONGEST_ID)
-          problems.push({ path: pathOf(place), message: `is longer than ${LONGEST_ID} characters` })
-        else if (pointer >= firstProduct) products.push(id)
-        // The first pointer that finds one counts; of a repeated field the last, as JSON.parse has it.
+          problems.push({ path: pointers[pointer]?.pointer ?? '', message: `is longer than ${LONGEST_ID} characters` })
+        if (pointer >= firstProduct) {
+          products.push(id)
+          entryLacksProduct = false
+        }
+        // The first pointer that finds an id wins; of a repeated field the last value, as in JSON.parse.
         else if (order === undefined || pointer <= order.pointer) order = { pointer, id }
       }
       if (statuses > 1) problems.push({ path: '/Status', message: 'is sent more than once' })
       else if (statuses === 0) problems.push({ path: '/Status', message: 'is required' })
       else if (status === undefined) problems.push({ path: '/Status', message: 'must be an integer from 0 to 3' })
+      lacksProduct ||= entryLacksProduct || products.length === 0
+      const lacksOrder = order === undefined
+      const oddities = lacksOrder || lacksProduct ? findOddities(text, lacksOrder, lacksProduct) : NONE
+      if (lacksOrder && settings.orderId === 'required') problems.push(...oddities)
       if (problems.length > 0 || status === undefined) return { problems }
-      return { status, orderId: order?.id ?? null, products }
+      return { status, orderId: order?.id ?? null, products, oddities }
     },
   }
 }
 
-/** A string or a number as the text that was sent; nothing for an empty string or any other value. */
+/** Cuts a pointer off behind its last `*`: the entry of the list that a product stands in. */
+const entryOf = (pointer: string): string => pointer.slice(0, pointer.lastIndexOf('*') + 1)
+
+/** Assumes valid JSON: looks at the first character only. */
+const isObject = (json: string): boolean => json[0] === '{' || /^\s+\{/.test(json)
+
+/** Returns a string or a number as it was written; nothing for an empty string or any other value. */
 function readId(text: string, { start, end }: Found): string | undefined {
   if (end < 0) return undefined
   const first = text.charCodeAt(start)
@@ -90,7 +141,7 @@ function readId(text: string, { start, end }: Found): string | undefined {
   return first === 0x2d || (first >= 0x30 && first <= 0x39) ? text.slice(start, end) : undefined
 }
 
-/** With its escapes where a database could not hold what they stand for: NUL and lone surrogates. */
+/** Keeps the escapes where they stand for what a database cannot hold: NUL and lone surrogates. */
 function unescaped(raw: string): string {
   const id = JSON.parse(`"${raw}"`) as string
   return id.isWellFormed() && !id.includes('\0') ? id : raw

@@ -1,28 +1,33 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { scanJson } from '#src/http/body/parsers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, type Problem } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
-import { DEEPEST } from '#src/lib/json/scan.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { DeliveryStore, Receipt } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createDeliveryReader } from './delivery-body.ts'
 import { createDeliver, type IncomingDelivery } from './intake.rule.ts'
-import { PurchaseBodySchema, PurchaseHeadersSchema, purchaseExamples, ReceiptSchema } from './intake.schema.ts'
+import {
+  IDEMPOTENCY_KEY,
+  PurchaseBodySchema,
+  PurchaseHeadersSchema,
+  purchaseExamples,
+  ReceiptSchema,
+} from './intake.schema.ts'
 import { type Allowance, createRateLimit } from './rate-limit.ts'
 import { createSupplierAccess, type Supplier } from './supplier-access.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    supplier: Supplier | null
-    delivery: IncomingDelivery | null
+    /** Set before the body of a delivery is read. */
+    supplier: Supplier
   }
 }
 
@@ -33,7 +38,7 @@ export interface PurchaseOptions {
   readonly random: Random
 }
 
-/** Which credentials a delivery carries, by `TESLIM_PURCHASE_BEARER`. */
+/** The credentials of a delivery, by `TESLIM_PURCHASE_BEARER`. */
 const CREDENTIALS = {
   optional: [{ ApiKey: [] }, { ApiKey: [], bearer: [] }],
   required: [{ ApiKey: [], bearer: [] }],
@@ -41,30 +46,49 @@ const CREDENTIALS = {
 }
 
 const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config, deliveries, clock, random }) => {
-  const identify = createSupplierAccess({
+  const suppliers = createSupplierAccess({
     accounts: app.accounts,
     uses: app.keyUses,
     bearer: config.purchaseBearer,
     verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
   })
   const takeAllowance = config.rateLimit > 0 ? createRateLimit(config.rateLimit, clock) : undefined
-  const reader = createDeliveryReader(
-    {
-      orderId: config.orderIdPointers,
-      product: config.productPointers,
-      statusAnyCase: config.fieldCase === 'any',
-    },
-    DEEPEST,
-  )
+  const reader = createDeliveryReader(config)
   const deliver = createDeliver({
     deliveries,
     clock,
     newId: (now) => newId(now, random),
     idempotencyDays: config.idempotencyDays,
+    productPointers: config.productPointers,
   })
 
-  app.decorateRequest('supplier', null)
-  app.decorateRequest('delivery', null)
+  app.decorateRequest('supplier')
+
+  const identifySupplier: onRequestHookHandler = (request, reply, done) => {
+    const { address, headers } = request
+    // Fastify refuses a malformed Content-Type, and here any will do: without the header Fastify reads every body.
+    headers['content-type'] = undefined
+    const credentials = { apiKey: headers.apikey as string | undefined, authorization: headers.authorization, address }
+    const proceed = (supplier: Supplier): void => {
+      request.supplier = supplier
+      request.customerId = supplier.customer.id
+      done(takeAllowance && refusalBy(takeAllowance(supplier.key.id), reply))
+    }
+    const known = suppliers.known(credentials)
+    if (known !== undefined) proceed(known)
+    else suppliers.identify(credentials).then(proceed, done)
+  }
+
+  const readDelivery = ({ body, headers }: FastifyRequest): IncomingDelivery => {
+    const facts = reader.facts(scanJson(body, reader.scan))
+    if ('problems' in facts) throw invalidRequest(facts.problems)
+    const idempotencyKey = headers['idempotency-key'] as string | undefined
+    if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
+      const message = 'must be 1 to 255 visible ASCII characters'
+      throw invalidRequest([{ path: 'headers/idempotency-key', message }])
+    }
+    return { ...facts, payload: body as Buffer, idempotencyKey }
+  }
 
   const schema = {
     summary: 'Update purchase order',
@@ -92,57 +116,31 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
   app.post('/Purchase/update', {
     schema,
     config: { refusedAs: 'delivery.refused' },
-    onRequest: (request, reply, done) => {
-      const proceed = (supplier: Supplier): void => {
-        request.supplier = supplier
-        request.customerId = supplier.customer.id
-        // Whatever type is named: the contract names none, so not even a malformed one is a reason to refuse.
-        request.raw.headers['content-type'] = 'application/octet-stream'
-        done(takeAllowance && refusalBy(takeAllowance(supplier.key.id), reply))
-      }
-      const { apikey, authorization } = request.headers
-      const supplier = identify({
-        apiKey: apikey as string | undefined,
-        authorization,
-        address: request.address,
-      })
-      if (supplier instanceof Promise) supplier.then(proceed, done)
-      else proceed(supplier)
-    },
-    preValidation: (request, _reply, done) => {
-      try {
-        const payload = request.body as unknown as Buffer
-        const scan = scanJson(payload, reader.scan)
-        if (isObject(scan.text)) {
-          const facts = reader.facts(scan)
-          if ('problems' in facts) throw invalidRequest(facts.problems)
-          const idempotencyKey = request.headers['idempotency-key'] as string | undefined
-          request.delivery = { ...facts, payload, idempotencyKey }
-          request.body = { Status: facts.status }
-        } else request.body = null as never
-        done()
-      } catch (error) {
-        done(error as Error)
-      }
-    },
-    handler: ({ supplier, delivery }) => {
-      if (supplier === null || delivery === null) throw new Error('a hook of this route has not run')
-      return deliver(supplier, delivery).then(answerOf)
+    // The schema is the contract; readDelivery judges by it, without building a value.
+    validatorCompiler: () => () => true,
+    onRequest: identifySupplier,
+    handler: async (request) => {
+      const delivery = readDelivery(request as FastifyRequest)
+      const receipt = await deliver(request.supplier, delivery)
+      return answer(receipt, delivery)
     },
   })
 }
 
-function answerOf({ receiptId, status, orderId, duplicate, receivedAt }: Receipt) {
+function answer({ receiptId, status, orderId, duplicate, receivedAt }: Receipt, { oddities }: IncomingDelivery) {
   return success({
     ReceiptID: receiptId,
     Status: status,
     ...(orderId !== null && { OrderID: orderId }),
     Duplicate: duplicate,
     ReceivedAt: isoMilliseconds(receivedAt),
+    ...(oddities.length > 0 && { Warnings: oddities.map(inWords) }),
   })
 }
 
-/** Tells the allowance in the headers of the answer; an error if it is used up. */
+const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${message}.`
+
+/** Puts the allowance into the headers of the answer; returns an error if it is used up. */
 function refusalBy(allowance: Allowance, reply: FastifyReply): AppError | undefined {
   const { allowed, limit, remaining, resetSeconds, retrySeconds } = allowance
   reply.headers({ 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': resetSeconds })
@@ -152,9 +150,6 @@ function refusalBy(allowance: Allowance, reply: FastifyReply): AppError | undefi
     retryAfterSeconds: retrySeconds,
   })
 }
-
-/** Of JSON, whose first character tells. */
-const isObject = (json: string): boolean => json[0] === '{' || /^\s+\{/.test(json)
 
 export const purchasePlugin = fastifyPlugin(plugin, {
   name: 'purchase',

@@ -3,18 +3,18 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { DeliveryStore, Receipt } from '#src/store/store.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
+import type { DeliveryFacts } from './delivery-body.ts'
 
 export interface DeliverDependencies {
   readonly deliveries: DeliveryStore
   readonly clock: Clock
   readonly newId: (nowMilliseconds: number) => string
   readonly idempotencyDays: number
+  /** Named to suppliers whose deliveries name no product. */
+  readonly productPointers: readonly string[]
 }
 
-export interface IncomingDelivery {
-  readonly status: number
-  readonly orderId: string | null
-  readonly products: readonly string[]
+export interface IncomingDelivery extends DeliveryFacts {
   readonly payload: Uint8Array
   readonly idempotencyKey: string | undefined
 }
@@ -23,9 +23,11 @@ export type Deliver = (account: Account, delivery: IncomingDelivery) => Promise<
 
 const DAY_MILLISECONDS = 86_400_000
 
-export function createDeliver({ deliveries, clock, newId, idempotencyDays }: DeliverDependencies): Deliver {
-  return (account, { status, orderId, products, payload, idempotencyKey: key }) => {
-    checkAuthority(account, products)
+export function createDeliver(dependencies: DeliverDependencies): Deliver {
+  const { deliveries, clock, newId, idempotencyDays, productPointers } = dependencies
+  return (account, delivery) => {
+    checkAuthority(account, delivery, productPointers)
+    const { status, orderId, payload, idempotencyKey: key } = delivery
     const receivedAt = clock.now()
     return deliveries.deliver({
       receiptId: newId(receivedAt),
@@ -39,13 +41,17 @@ export function createDeliver({ deliveries, clock, newId, idempotencyDays }: Del
   }
 }
 
-/** Denied by default: every product that is named must be covered, and a body that names none needs `*`. */
-function checkAuthority({ authority }: Account, products: readonly string[]): void {
+/** Denies by default: a rule must cover every product that is named, and a body that names none needs the rule `*`. */
+function checkAuthority({ authority }: Account, delivery: DeliveryFacts, productPointers: readonly string[]): void {
+  const { products, oddities } = delivery
   if (authority.everything) return
   if (products.length === 0) {
+    const misspelled = oddities.filter(({ path }) => path !== '')
+    const places = productPointers.join(', ')
     throw new AppError(purchaseErrors.notAuthorized, {
-      message: 'The delivery names no product, which only a key with authority over all products may do.',
+      message: `The delivery names no product at ${places}; only an ApiKey with authority over all products may omit it.`,
       reason: 'names no product',
+      ...(misspelled.length > 0 && { problems: misspelled }),
     })
   }
   if (products.every(authority.covers)) return

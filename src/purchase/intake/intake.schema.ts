@@ -10,12 +10,14 @@ export const StatusSchema = Type.Integer({
   examples: [2],
 })
 
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
 export const PurchaseHeadersSchema = Type.Object({
   ApiKey: Type.String({ description: 'The key that teslim key issue printed' }),
   'Idempotency-Key': Type.Optional(
     Type.String({
-      pattern: '^[\\x21-\\x7e]{1,255}$',
-      description: 'Names this delivery: sent again with the same bytes, it is answered with the first receipt',
+      pattern: IDEMPOTENCY_KEY.source,
+      description: 'Identifies this delivery: a retry with the same key and the same bytes gets the first receipt',
       examples: ['PO-1001-processing'],
     }),
   ),
@@ -29,7 +31,7 @@ export const PurchaseBodySchema = Type.Object(
   },
 )
 
-/** A delivery for each Status, for the contract. */
+/** Examples for the contract: one delivery for each Status. */
 export const purchaseExamples = Object.fromEntries(
   STATUS_MEANINGS.map((meaning, status) => [
     `status${status}`,
@@ -43,18 +45,23 @@ export const purchaseExamples = Object.fromEntries(
 export const ReceiptSchema = Type.Object({
   ReceiptID: Type.String({
     format: 'uuid',
-    description: 'Names the delivery, and sorts by the time it came',
+    description: 'Identifies the delivery; sorts by time of arrival',
     examples: ['01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'],
   }),
   Status: StatusSchema,
-  OrderID: Type.Optional(Type.String({ description: 'The id of the order, where one was found', examples: ['PO-1'] })),
+  OrderID: Type.Optional(Type.String({ description: 'The id of the order, if one was found', examples: ['PO-1'] })),
   Duplicate: Type.Boolean({
-    description: 'Whether it repeats an earlier one, whose receipt this is',
+    description: 'Whether this delivery repeats an earlier one; the receipt is then that of the first',
     examples: [false],
   }),
   ReceivedAt: Type.String({
     format: 'date-time',
-    description: 'When it came, in UTC',
+    description: 'Time of arrival in UTC',
     examples: ['2026-11-21T08:37:25.959Z'],
   }),
+  Warnings: Type.Optional(
+    Type.Array(Type.String({ examples: ['/OrderNo was ignored: it looks like a misspelled /OrderID.'] }), {
+      description: 'What was probably not meant: no order id, misspelled fields. Absent if there is nothing.',
+    }),
+  ),
 })

@@ -1,27 +1,27 @@
 import type { Clock } from '#src/lib/clock.ts'
 
-/** What a key may still do, in whole numbers as headers tell it. */
+/** What an API key may still do, in whole numbers for headers. */
 export interface Allowance {
   readonly allowed: boolean
   readonly limit: number
   readonly remaining: number
-  /** Until the whole limit is there again. */
+  /** Until the key may use its whole limit again. */
   readonly resetSeconds: number
-  /** Until one more is allowed; 0 if one is. */
+  /** Until one more delivery is allowed; 0 if one is allowed now. */
   readonly retrySeconds: number
 }
 
 interface Bucket {
   tokens: number
-  /** When they were counted. */
+  /** When the tokens were counted, on the monotonic clock. */
   at: number
 }
 
 const MINUTE_MILLISECONDS = 60_000
 
 /**
- * A bucket of tokens for each key, which fills up within a minute: so many deliveries at once, and so many a minute from
- * then on. One that was left alone for a minute is full and is forgotten, so there are never more than keys in use.
+ * Keeps a token bucket for each API key: `perMinute` deliveries at once, and `perMinute` a minute from then on. A bucket that
+ * was not used for a minute is full and is forgotten, so only keys in use take memory.
  */
 export function createRateLimit(perMinute: number, clock: Clock): (keyId: string) => Allowance {
   let recent = new Map<string, Bucket>()

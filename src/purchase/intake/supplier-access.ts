@@ -3,13 +3,13 @@ import type { KeyUses } from '#src/customer/key-uses.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
-/** Who delivers, and what it may. */
+/** The customer that delivers, with its key and its authority. */
 export type Supplier = Account
 
 export interface SupplierAccessDependencies {
   readonly accounts: Accounts
   readonly uses: KeyUses
-  /** The customer id that a bearer token stands for; throws for a token that does not verify. */
+  /** Returns the customer id of a bearer token; throws for a token that does not verify. */
   readonly verifyBearer: (authorization: string | undefined) => Promise<string>
   readonly bearer: 'optional' | 'required' | 'ignored'
 }
@@ -20,7 +20,7 @@ export interface SupplierCredentials {
   readonly address: string
 }
 
-/** Who delivers: the holder of the ApiKey and, if a token comes with it, of the token too. */
+/** Identifies suppliers by their API key. A bearer token that is sent as well must belong to the same customer. */
 export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: SupplierAccessDependencies) {
   const needsBearer = (authorization: string | undefined): boolean =>
     bearer === 'required' || (bearer === 'optional' && authorization !== undefined)
@@ -30,7 +30,7 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
     throw new AppError(purchaseErrors.tokenForeign, { customerId })
   }
 
-  /** A client that always sends both would stop when its token expires, although the ApiKey is good. */
+  /** Explains the refusal to a client that always sends both, and would stop when its token expires. */
   const explain = (error: unknown): never => {
     if (bearer === 'required' || !(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
     const { code, kind, details } = error
@@ -39,26 +39,29 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
     throw new AppError({ code, kind, message }, { reason, ...details })
   }
 
-  const identify = async ({ apiKey, authorization, address }: SupplierCredentials): Promise<Supplier> => {
-    if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
-    const account = await accounts.byApiKey(apiKey)
-    if ('obstacle' in account) {
-      const { obstacle: reason, ...whose } = account
-      throw new AppError(purchaseErrors.keyInvalid, { reason, ...whose })
-    }
-    const customerId = account.customer.id
-    if (needsBearer(authorization)) await checkBearer(authorization, customerId).catch(explain)
-    uses.record(account.key.id, address)
-    return account
-  }
+  return {
+    /**
+     * Returns the supplier of a cached key at once, undefined if there is more to check: waiting for a promise before the body
+     * is read would cost the request thread several percent.
+     */
+    known({ apiKey, authorization, address }: SupplierCredentials): Supplier | undefined {
+      if (apiKey === undefined || needsBearer(authorization)) return undefined
+      const account = accounts.cachedByApiKey(apiKey)
+      if (account !== undefined) uses.record(account.key.id, address)
+      return account
+    },
 
-  /** A promise only where one is needed: a request that waits for one before its body is read costs a tenth more. */
-  return (credentials: SupplierCredentials): Supplier | Promise<Supplier> => {
-    const { apiKey, authorization, address } = credentials
-    if (apiKey === undefined || needsBearer(authorization)) return identify(credentials)
-    const account = accounts.cachedByApiKey(apiKey)
-    if (account === undefined) return identify(credentials)
-    uses.record(account.key.id, address)
-    return account
+    async identify({ apiKey, authorization, address }: SupplierCredentials): Promise<Supplier> {
+      if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
+      const account = await accounts.byApiKey(apiKey)
+      if ('obstacle' in account) {
+        const { obstacle: reason, ...customer } = account
+        throw new AppError(purchaseErrors.keyInvalid, { reason, ...customer })
+      }
+      const customerId = account.customer.id
+      if (needsBearer(authorization)) await checkBearer(authorization, customerId).catch(explain)
+      uses.record(account.key.id, address)
+      return account
+    },
   }
 }

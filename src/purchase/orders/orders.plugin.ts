@@ -7,7 +7,6 @@ import { invalidRequest } from '#src/http/error-handler.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { DEEPEST } from '#src/lib/json/scan.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { createCursors } from '../cursors.ts'
@@ -37,15 +36,11 @@ export interface ReadBackOptions {
 }
 
 const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config, store, random }) => {
-  const reader = createDeliveryReader(
-    { orderId: config.orderIdPointers, product: config.productPointers, statusAnyCase: config.fieldCase === 'any' },
-    DEEPEST,
-  )
   const readBack = createReadBack({
     deliveries: store.deliveries,
     customers: store.customers,
     cursors: createCursors(store.secrets, random),
-    productsOf: reader.products,
+    productsOf: createDeliveryReader(config).products,
   })
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -160,8 +160,8 @@ describe('what is not an object with a Status', () => {
     ['{"OrderID":"x"}', [{ path: '/Status', message: 'is required' }]],
     ['{"Status":1,"status":1}', [{ path: '/Status', message: 'is sent more than once' }]],
     ['{"Status":1,"Status":1}', [{ path: '/Status', message: 'is sent more than once' }]],
-    ['[{"Status":1}]', [{ path: '', message: 'must be object' }]],
-    ['1', [{ path: '', message: 'must be object' }]],
+    ['[{"Status":1}]', [{ path: '', message: 'must be an object' }]],
+    ['1', [{ path: '', message: 'must be an object' }]],
     [`{"Status":1,"OrderID":"${'x'.repeat(201)}"}`, [{ path: '/OrderID', message: 'is longer than 200 characters' }]],
   ])('%j is a 400', async (body, errors) => {
     expect((await deliver(body)).json()).toEqual(failure('INVALID_REQUEST', { errors }))
@@ -216,6 +216,49 @@ describe('the order id', () => {
     const other = await supplier(await testApp({ TESLIM_ORDER_ID_POINTERS: '/Header/Lines/*/No, /X' }))
     const { data } = (await other.deliver('{"Status":1,"OrderID":"a","X":"x","header":{"lines":[{},{"no":7}]}}')).json()
     expect(data.OrderID).toBe('7')
+  })
+
+  it('is asked for by TESLIM_ORDER_ID=required: without one nothing is stored', async () => {
+    const strict = await testApp({ TESLIM_ORDER_ID: 'required' })
+    const one = await supplier(strict)
+    const answer = await one.deliver({ OrderNo: 'S9', Status: 1 })
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      failure('INVALID_REQUEST', {
+        message: `The request is not valid: the body ${NO_ORDER}; /OrderNo ${MISSPELLED}.`,
+        errors: [
+          { path: '', message: NO_ORDER },
+          { path: '/OrderNo', message: MISSPELLED },
+        ],
+      }),
+    ])
+    const { data } = (await one.deliver({ OrderID: 'S9', Status: 1 })).json()
+    expect((await strict.store.deliveries.findByReceipt(data.ReceiptID))?.position).toBe(1)
+  })
+})
+
+const NO_ORDER = 'holds no order id at /PurchaseOrderID, /PurchaseID, /OrderNumber, /OrderID'
+const MISSPELLED = 'was ignored: it looks like a misspelled /OrderID'
+
+describe('a receipt', () => {
+  const warningsOf = async (body: object, headers = {}) => (await deliver(body, headers)).json().data.Warnings
+
+  it('warns of an order id that was not found, and of the field that was probably meant', async () => {
+    expect(await warningsOf({ Status: 1 })).toEqual([`The body ${NO_ORDER}.`])
+    expect(await warningsOf({ OrderNo: 'S9', Status: 1 })).toEqual([`The body ${NO_ORDER}.`, `/OrderNo ${MISSPELLED}.`])
+  })
+
+  it('warns again when it is given for a retry', async () => {
+    const body = { OrderNo: 'S9', Status: 1 }
+    const headers = { 'Idempotency-Key': 'warned' }
+    const first = (await deliver(body, headers)).json().data
+    expect((await deliver(body, headers)).json().data).toEqual({ ...first, Duplicate: true })
+    expect(first.Warnings).toHaveLength(2)
+  })
+
+  it('does not warn where everything was found', async () => {
+    const body = { OrderID: 'all', Status: 1, Products: [{ Sku: 'A', Quantity: 1 }], Currency: 'TRY' }
+    expect((await deliver(body)).json().data).not.toHaveProperty('Warnings')
   })
 })
 
@@ -332,6 +375,8 @@ describe('an Idempotency-Key', () => {
 })
 
 describe('authority', () => {
+  const NO_PRODUCT =
+    'The delivery names no product at /ProductID, /ProductCode, /Products/*/ProductID, /Products/*/ProductCode, /Products/*/Sku; only an ApiKey with authority over all products may omit it.'
   const products = (...skus: unknown[]) => ({ Status: 1, Products: skus.map((Sku) => ({ Sku })) })
 
   it.each([
@@ -367,12 +412,23 @@ describe('authority', () => {
   })
 
   it.each([[{ Status: 1 }], [{ Status: 1, Products: [] }], [products('')], [products(null, {})]])(
-    'of less than * does not cover %j, which names no product',
+    'of less than * does not cover %j, which names no product: the 403 says where teslim looked',
     async (body) => {
       const one = await supplier(service, ['SKU-*'])
-      expect((await one.deliver(body)).json()).toMatchObject({ errorCode: 'PRODUCT_NOT_AUTHORIZED' })
+      const answer = await one.deliver(body)
+      expect([answer.statusCode, answer.json()]).toEqual([
+        403,
+        failure('PRODUCT_NOT_AUTHORIZED', { message: NO_PRODUCT }),
+      ])
     },
   )
+
+  it('of less than * does not cover a body that misspells its product: the 403 names the field', async () => {
+    const one = await supplier(service, ['SKU-*'])
+    const answer = await one.deliver({ Status: 1, Prodcts: [{ Sku: 'SKU-1' }] })
+    const errors = [{ path: '/Prodcts', message: 'was ignored: it looks like a misspelled /Products' }]
+    expect(answer.json()).toEqual(failure('PRODUCT_NOT_AUTHORIZED', { message: NO_PRODUCT, errors }))
+  })
 
   it('that is refused leaves no history', async () => {
     const one = await supplier(service, ['A'])
