@@ -9,8 +9,8 @@ import { COPY_TABLES } from '#src/store/copy/copy-tables.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { teslim } from '../support/process.ts'
+import { apiKey, customer, delivery, key } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { apiKey, customer, delivery, key } from './store-conformance.ts'
 
 const DELIVERIES = 2500
 

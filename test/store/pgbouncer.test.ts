@@ -5,7 +5,8 @@ import { openStore } from '#src/store/open-store.ts'
 import type { Receipt, Store } from '#src/store/store.ts'
 import { type Pooler, pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { customer, delivery, describeStore } from './store-conformance.ts'
+import { customer, delivery } from '../support/store-rows.ts'
+import { describeStore } from './store-conformance.ts'
 
 const open = async (url: string, settings: Variables = {}) =>
   (await openStore(loadConfig({ DATABASE_URL: url, TESLIM_DATABASE_POOL: '4', ...settings }).config, 0)).store

@@ -10,20 +10,17 @@ import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/postgres/database.ts'
 import type { NewDelivery, Store } from '#src/store/store.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
+import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { customer, delivery, describeStore } from './store-conformance.ts'
 
 const at = (databaseUrl: string) => loadConfig({ DATABASE_URL: databaseUrl, TESLIM_DATABASE_TIMEOUT: '10' }).config
 const freshDatabase = () => newDatabase(inject('postgresUrl'))
-const url = await freshDatabase()
 
 async function open(databaseUrl: string): Promise<Store> {
   const { store } = await openStore(at(databaseUrl), 0)
   afterAll(() => store.close())
   return store
 }
-
-describeStore('postgres', async () => (await openStore(at(url), 0)).store)
 
 it('both stores answer alike, whatever comes in one batch', async () => {
   const sqlite = await open(`sqlite:${join(tempFolder(), 'a.db')}`)

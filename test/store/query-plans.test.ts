@@ -9,8 +9,8 @@ import { openDatabase } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
 import type { Bounds, Filter, OrderPlace } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { customer } from './store-conformance.ts'
 
 const bounds: Bounds = { most: 50, look: 1000 }
 const customers = Array.from({ length: 50 }, () => customer())

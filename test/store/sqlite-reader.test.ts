@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { openSqliteStore } from '#src/store/sqlite/sqlite-store.ts'
+import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { customer, delivery } from './store-conformance.ts'
 
 const folder = tempFolder()
 const WORKER = new URL('../../src/store/sqlite/thread/reader-worker.ts', import.meta.url)

@@ -11,13 +11,11 @@ import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { type Database, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
 import { createStoreFile } from '#src/store/sqlite/store-file.ts'
+import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { customer, delivery, describeStore } from './store-conformance.ts'
 
 const folder = tempFolder()
 const at = (name: string) => loadConfig({ DATABASE_URL: `sqlite:${join(folder, name)}` }).config
-
-describeStore('sqlite', async () => (await openStore(at('conformance.db'), 0)).store)
 
 it('makes its folder and file for their owner only', async () => {
   const { store } = await openStore(at('deep/er/teslim.db'), 0)

@@ -3,8 +3,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
-import { delivery } from '../../store/store-conformance.ts'
 import { newDatabase, runSql } from '../../support/postgres-server.ts'
+import { delivery } from '../../support/store-rows.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
 
 interface Item {

@@ -1,0 +1,131 @@
+import { describe, expect } from 'vitest'
+import type { ApiKey, Store } from '#src/store/store.ts'
+import { apiKey, auditEvent, customer, delivery } from '../../support/store-rows.ts'
+import { bytes, changesAccountVersion, type Open, promises } from './promises.ts'
+
+export function describeApiKeys(name: string, open: Open): void {
+  const { promise, withCustomers } = promises(open)
+
+  describe(`${name}: API keys`, () => {
+    withCustomers('a key is found by its hash, with its customer', async ({ apiKeys }, one) => {
+      const key = apiKey(one.id, { expiresAt: 99, revokedAt: null })
+      await apiKeys.insert(key)
+      const found = await apiKeys.findByHash(key.hash)
+      expect({ ...found?.key, hash: bytes(found?.key.hash) }).toEqual(key)
+      expect(found?.customer).toEqual(one)
+      expect(await apiKeys.findByHash(Buffer.alloc(32, 255))).toBeUndefined()
+    })
+
+    withCustomers('keys are listed by age, of one customer or all, with their last use', async ({ apiKeys }, one) => {
+      const [first, second] = [apiKey(one.id), apiKey(one.id)]
+      await apiKeys.insert(second)
+      await apiKeys.insert(first)
+      const use = { keyId: first.id, usedAt: 20, address: '::1' }
+      await apiKeys.recordUses([use])
+      await apiKeys.recordUses([{ ...use, usedAt: 10, address: 'earlier' }])
+      const listed = await apiKeys.list(one.id)
+      expect(listed.map(({ id, lastUse }) => [id, lastUse])).toEqual([
+        [first.id, use],
+        [second.id, null],
+      ])
+      expect((await apiKeys.list()).map(({ id }) => id)).toEqual(expect.arrayContaining([first.id, second.id]))
+      expect(await apiKeys.list('nobody')).toEqual([])
+    })
+
+    withCustomers('the first revocation stands', async ({ apiKeys }, one) => {
+      const key = apiKey(one.id)
+      await apiKeys.insert(key)
+      expect(await apiKeys.revoke(key.id, 7)).toBe(true)
+      expect(await apiKeys.revoke(key.id, 9)).toBe(true)
+      expect((await apiKeys.findByHash(key.hash))?.key.revokedAt).toBe(7)
+      expect(await apiKeys.revoke('none', 7)).toBe(false)
+    })
+
+    const expiryOf = async ({ apiKeys }: Store, { hash }: ApiKey) => (await apiKeys.findByHash(hash))?.key.expiresAt
+    const times = { now: 10, endsAt: 50 }
+
+    withCustomers('a rotated key ends, and its successor is there', async (store, one) => {
+      const [old, successor] = [apiKey(one.id), apiKey(one.id, { expiresAt: 99, label: 'new' })]
+      await store.apiKeys.insert(old)
+      expect(await store.apiKeys.rotate(old.id, successor, times)).toBe(true)
+      const listed = await store.apiKeys.list(one.id)
+      expect(listed.map(({ lastUse: _, hash, ...key }) => ({ ...key, hash: bytes(hash) }))).toEqual([
+        { ...old, expiresAt: 50, successorId: successor.id },
+        successor,
+      ])
+      expect((await store.apiKeys.findByHash(successor.hash))?.customer).toEqual(one)
+    })
+
+    withCustomers('a rotated key never outlives its own expiry', async (store, one) => {
+      const [early, late] = [apiKey(one.id, { expiresAt: 49 }), apiKey(one.id, { expiresAt: 51 })]
+      for (const old of [early, late]) {
+        await store.apiKeys.insert(old)
+        expect(await store.apiKeys.rotate(old.id, apiKey(one.id), times)).toBe(true)
+      }
+      expect([await expiryOf(store, early), await expiryOf(store, late)]).toEqual([49, 50])
+    })
+
+    withCustomers('a key that is not live, or was rotated, is not rotated', async (store, one) => {
+      const { apiKeys } = store
+      const [expired, revoked, rotated] = [
+        apiKey(one.id, { expiresAt: 10 }),
+        apiKey(one.id, { revokedAt: 5 }),
+        apiKey(one.id),
+      ]
+      for (const key of [expired, revoked, rotated]) await apiKeys.insert(key)
+      expect(await apiKeys.rotate(rotated.id, apiKey(one.id), times)).toBe(true)
+      for (const id of [expired.id, revoked.id, rotated.id, 'none']) {
+        const successor = apiKey(one.id)
+        expect(await apiKeys.rotate(id, successor, { now: 10, endsAt: 20 })).toBe(false)
+        expect(await apiKeys.findByHash(successor.hash)).toBeUndefined()
+      }
+      expect(await expiryOf(store, rotated)).toBe(50)
+    })
+
+    withCustomers('of many rotations of a key at once one is done', async ({ apiKeys }, one) => {
+      const old = apiKey(one.id)
+      await apiKeys.insert(old)
+      const successors = [1, 2, 3, 4].map(() => apiKey(one.id))
+      const done = await Promise.all(successors.map((successor) => apiKeys.rotate(old.id, successor, times)))
+      expect(done.filter(Boolean)).toHaveLength(1)
+      const winner = successors[done.indexOf(true)]
+      expect((await apiKeys.list(one.id)).map(({ id }) => id)).toEqual([old.id, winner?.id])
+      expect((await apiKeys.findByHash(old.hash))?.key.successorId).toBe(winner?.id)
+    })
+
+    withCustomers('a rotation whose successor cannot be inserted changes nothing', async ({ apiKeys }, one) => {
+      const old = apiKey(one.id)
+      await apiKeys.insert(old)
+      await expect(apiKeys.rotate(old.id, apiKey(one.id, { hash: old.hash }), times)).rejects.toThrow()
+      const found = await apiKeys.findByHash(old.hash)
+      expect({ ...found?.key, hash: bytes(found?.key.hash) }).toEqual(old)
+    })
+
+    promise('a key of nobody is an error', async ({ apiKeys }) => {
+      await expect(apiKeys.insert(apiKey('nobody'))).rejects.toThrow()
+    })
+
+    withCustomers(
+      'the account version changes with every account change, and with nothing else',
+      async (store, one) => {
+        const key = apiKey(one.id)
+        const changesVersion = (work: () => Promise<unknown>) => changesAccountVersion(store, work)
+        expect(await changesVersion(() => store.apiKeys.insert(key))).toBe(true)
+        const successor = apiKey(one.id)
+        expect(await changesVersion(() => store.apiKeys.rotate(key.id, successor, { now: 0, endsAt: 9 }))).toBe(true)
+        expect(await changesVersion(() => store.apiKeys.revoke(key.id, 1))).toBe(true)
+        expect(await changesVersion(() => store.audit.append([auditEvent()]))).toBe(false)
+        expect(await changesVersion(() => store.customers.insert(customer()))).toBe(true)
+        expect(await changesVersion(() => store.customers.setPassword(one.id, 'x', 0))).toBe(true)
+        expect(await changesVersion(() => store.customers.disable(one.id, 0))).toBe(true)
+        expect(await changesVersion(() => store.customers.enable(one.id))).toBe(true)
+        expect(await changesVersion(() => store.customers.revokeTokens(one.id, 0))).toBe(true)
+        expect(await changesVersion(() => store.customers.addAuthority(one.id, ['x']))).toBe(true)
+        expect(await changesVersion(() => store.customers.removeAuthority(one.id, ['x']))).toBe(true)
+        const use = { keyId: key.id, usedAt: 1, address: '' }
+        expect(await changesVersion(() => store.apiKeys.recordUses([use]))).toBe(false)
+        expect(await changesVersion(() => store.deliveries.deliver(delivery(one.id)))).toBe(false)
+      },
+    )
+  })
+}

@@ -1,0 +1,59 @@
+import { describe, expect } from 'vitest'
+import type { Store } from '#src/store/store.ts'
+import { customer, delivery } from '../../support/store-rows.ts'
+import { type Open, promises } from './promises.ts'
+
+export function describeArrivals(name: string, open: Open): void {
+  const { promise } = promises(open)
+
+  describe(`${name}: arrivals`, () => {
+    const lastPosition = async ({ deliveries }: Store): Promise<number> => {
+      for (let position = 0; ; ) {
+        const next = await deliveries.arrivals(position)
+        position = next.position
+        if (!next.more) return position
+      }
+    }
+
+    promise('who got deliveries after a position is told, each once', async (store) => {
+      const [one, other] = [customer(), customer()]
+      for (const each of [one, other]) await store.customers.insert(each)
+      const start = await lastPosition(store)
+      expect(await store.deliveries.arrivals(start)).toEqual({ position: start, customerIds: [], more: false })
+      for (const { id } of [one, other, one]) await store.deliveries.deliver(delivery(id))
+      const all = await store.deliveries.arrivals(start)
+      expect({ ...all, customerIds: all.customerIds.toSorted() }).toEqual({
+        position: start + 3,
+        customerIds: [one.id, other.id].sort(),
+        more: false,
+      })
+      expect(await store.deliveries.arrivals(start + 2)).toMatchObject({ customerIds: [one.id] })
+    })
+
+    promise('more than fit into one answer are said to be more', async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      const start = await lastPosition(store)
+      await Promise.all(Array.from({ length: 1001 }, () => store.deliveries.deliver(delivery(one.id))))
+      const first = await store.deliveries.arrivals(start)
+      expect(first).toEqual({ position: start + 1000, customerIds: [one.id], more: true })
+      expect(await store.deliveries.arrivals(first.position)).toMatchObject({ position: start + 1001, more: false })
+    })
+
+    promise('a commit is told to who watches, and no longer to who has stopped', async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      let told = Promise.withResolvers<void>()
+      let tooOften = 0
+      store.deliveries.watch(() => tooOften++)()
+      const stop = store.deliveries.watch(() => told.resolve())
+      for (let number = 0; number < 3; number++) {
+        await store.deliveries.deliver(delivery(one.id))
+        await told.promise
+        told = Promise.withResolvers()
+      }
+      stop()
+      expect(tooOften).toBe(0)
+    })
+  })
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { customer } from '../../support/store-rows.ts'
+import { type Open, promises } from './promises.ts'
+
+export function describeCustomers(name: string, open: Open): void {
+  const { promise, withStore } = promises(open)
+
+  describe(`${name}: customers`, () => {
+    promise('a customer is found by id and by e-mail as it was inserted', async ({ customers }) => {
+      const one = customer({ isApi: false, operator: true, enabled: false, tokensValidFrom: 1_763_726_401 })
+      expect(await customers.insert(one)).toBe('inserted')
+      expect(await customers.findById(one.id)).toEqual(one)
+      expect(await customers.findByEmail(one.email)).toEqual(one)
+    })
+
+    it('a customer is still there when the store is opened again', async () => {
+      const one = customer({ regions: [], authority: [] })
+      await withStore(async ({ customers }) => void (await customers.insert(one)))
+      await withStore(async ({ customers }) => expect(await customers.findById(one.id)).toEqual(one))
+    })
+
+    promise('an e-mail address that is taken leaves nothing behind', async ({ customers }) => {
+      const first = customer()
+      const second = customer({ email: first.email, authority: ['other'] })
+      await customers.insert(first)
+      expect(await customers.insert(second)).toBe('email-taken')
+      expect(await customers.findById(second.id)).toBeUndefined()
+      expect(await customers.findByEmail(first.email)).toEqual(first)
+    })
+
+    promise('two inserts of one e-mail address at once leave one', async ({ customers }) => {
+      const email = customer().email
+      const outcomes = await Promise.all([1, 2, 3].map(() => customers.insert(customer({ email }))))
+      expect(outcomes.toSorted()).toEqual(['email-taken', 'email-taken', 'inserted'])
+    })
+
+    promise('an unknown customer is undefined', async ({ customers }) => {
+      expect(await customers.findById('nobody')).toBeUndefined()
+      expect(await customers.findByEmail("' OR 1=1 --")).toBeUndefined()
+    })
+
+    promise('the list goes by id, a page at a time', async ({ customers }) => {
+      const [a, b, c] = [customer(), customer(), customer()]
+      for (const one of [c, a, b]) await customers.insert(one)
+      const before = `${a.id.slice(0, -1)}${Number(a.id.slice(-1)) - 1}`
+      const page = await customers.list({ afterId: before, limit: 2 })
+      expect(page).toEqual([a, b])
+      expect(await customers.list({ afterId: b.id, limit: 2 })).toEqual([c])
+      expect(await customers.list({ limit: 1 })).toHaveLength(1)
+    })
+
+    promise('a new password takes the place of the old and never moves tokensValidFrom back', async ({ customers }) => {
+      const one = customer({ tokensValidFrom: 500 })
+      await customers.insert(one)
+      expect(await customers.setPassword(one.id, 'new', 400)).toBe(true)
+      expect(await customers.findById(one.id)).toEqual({ ...one, passwordHash: 'new' })
+      await customers.setPassword(one.id, 'newer', 600)
+      expect(await customers.findById(one.id)).toEqual({ ...one, passwordHash: 'newer', tokensValidFrom: 600 })
+    })
+
+    promise('a hash is replaced only while it is the one that was read', async ({ customers }) => {
+      const one = customer()
+      await customers.insert(one)
+      expect(await customers.replacePasswordHash(one.id, 'another', 'stale')).toBe(false)
+      expect(await customers.replacePasswordHash(one.id, one.passwordHash, 'fresh')).toBe(true)
+      expect(await customers.findById(one.id)).toEqual({ ...one, passwordHash: 'fresh' })
+    })
+
+    promise('disabling moves tokensValidFrom, enabling leaves it', async ({ customers }) => {
+      const one = customer()
+      await customers.insert(one)
+      expect(await customers.disable(one.id, 700)).toBe(true)
+      expect(await customers.findById(one.id)).toEqual({ ...one, enabled: false, tokensValidFrom: 700 })
+      expect(await customers.enable(one.id)).toBe(true)
+      expect(await customers.findById(one.id)).toEqual({ ...one, tokensValidFrom: 700 })
+    })
+
+    promise('revoking tokens moves tokensValidFrom and nothing else, and never back', async ({ customers }) => {
+      const one = customer({ tokensValidFrom: 500 })
+      await customers.insert(one)
+      expect(await customers.revokeTokens(one.id, 400)).toBe(true)
+      expect(await customers.findById(one.id)).toEqual(one)
+      expect(await customers.revokeTokens(one.id, 800)).toBe(true)
+      expect(await customers.findById(one.id)).toEqual({ ...one, tokensValidFrom: 800 })
+    })
+
+    promise('authority rules are a set', async ({ customers }) => {
+      const one = customer({ authority: ['b'] })
+      await customers.insert(one)
+      expect(await customers.addAuthority(one.id, ['a', 'b', 'a'])).toBe(true)
+      expect((await customers.findById(one.id))?.authority).toEqual(['a', 'b'])
+      expect(await customers.removeAuthority(one.id, ['b', 'none'])).toBe(true)
+      expect((await customers.findById(one.id))?.authority).toEqual(['a'])
+    })
+
+    promise('a change to nobody changes nothing and says so', async ({ customers }) => {
+      expect(await customers.setPassword('nobody', 'x', 1)).toBe(false)
+      expect(await customers.enable('nobody')).toBe(false)
+      expect(await customers.disable('nobody', 1)).toBe(false)
+      expect(await customers.revokeTokens('nobody', 1)).toBe(false)
+      expect(await customers.addAuthority('nobody', ['a'])).toBe(false)
+      expect(await customers.removeAuthority('nobody', ['a'])).toBe(false)
+    })
+
+    promise('text comes back to the code unit', async ({ customers }) => {
+      const one = customer({ authority: ['ı\u212a\u017f', '漢字 \u{1f9fe}', 'quote\'"\\'] })
+      await customers.insert(one)
+      expect((await customers.findById(one.id))?.authority.toSorted()).toEqual(one.authority.toSorted())
+    })
+  })
+}

@@ -1,0 +1,74 @@
+import type { ApiKey, AuditEvent, Customer, NewDelivery, SigningKey } from '#src/store/store.ts'
+
+let counter = 0
+
+/** A number that no other row of this process has. */
+export const nextNumber = (): number => ++counter
+
+export const customer = (more: Partial<Customer> = {}): Customer => {
+  const id = `c-${String(nextNumber()).padStart(6, '0')}`
+  return {
+    id,
+    email: `${id}@example.com`,
+    passwordHash: `hash of ${id}`,
+    isApi: true,
+    operator: false,
+    enabled: true,
+    regions: ['DE', 'TR'],
+    authority: ['A-*', 'b'],
+    tokensValidFrom: 0,
+    createdAt: 1_763_726_400_123,
+    ...more,
+  }
+}
+
+export const key = (more: Partial<SigningKey> = {}): SigningKey => ({
+  kid: `k-${nextNumber()}`,
+  algorithm: `alg-${nextNumber()}`,
+  privateJwk: '{"d":"x"}',
+  createdAt: 1_763_726_400_123,
+  expiresAt: null,
+  ...more,
+})
+
+export const apiKey = (customerId: string, more: Partial<ApiKey> = {}): ApiKey => {
+  const number = nextNumber()
+  const hash = Buffer.alloc(32, number)
+  hash.writeUInt32BE(number)
+  return {
+    id: `a-${String(number).padStart(6, '0')}`,
+    customerId,
+    hash,
+    label: 'ERP ü',
+    createdAt: 5,
+    expiresAt: null,
+    revokedAt: null,
+    successorId: null,
+    ...more,
+  }
+}
+
+export const delivery = (customerId: string, more: Partial<NewDelivery> = {}): NewDelivery => {
+  const number = nextNumber()
+  return {
+    receiptId: `01a1fd40-d173-7140-8bbb-${number.toString(16).padStart(12, '0')}`,
+    customerId,
+    orderId: `order-${number}`,
+    status: 1,
+    receivedAt: 1_763_726_400_123,
+    payload: Buffer.from(`{"Status":1,"number":${number}}`),
+    idempotency: null,
+    ...more,
+  }
+}
+
+export const auditEvent = (more: Partial<AuditEvent> = {}): AuditEvent => ({
+  at: 1_763_726_400_123,
+  actor: 'cli:ü',
+  action: 'key.issue',
+  customerId: `who-${nextNumber()}`,
+  address: null,
+  requestId: null,
+  details: {},
+  ...more,
+})
