@@ -8,7 +8,7 @@ import { eventCells } from '#src/cli/output/show-event.ts'
 import { tableWithin } from '#src/cli/output/table.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { teslim } from '../support/process.ts'
+import { runCommand } from '../support/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const PASSWORD = 'correct horse battery staple'
@@ -20,7 +20,7 @@ beforeEach(() => {
   mkdirSync(cwd)
 })
 
-const run = (args: string[], stdin = '', env = {}) => teslim(args, { cwd, stdin, env })
+const run = (args: string[], stdin = '', env = {}) => runCommand(args, { cwd, stdin, env })
 const json = async (args: string[], stdin = '') => {
   const { status, stdout, stderr } = await run([...args, '--json'], stdin)
   expect([status, stderr]).toEqual([0, ''])

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verify } from '@node-rs/argon2'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { runCommand } from '../support/command.ts'
 import { teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -14,7 +15,8 @@ beforeEach(() => {
   mkdirSync(cwd)
 })
 
-const run = (args: string[], stdin: string | Buffer = '', env = {}) => teslim(args, { cwd, stdin, env })
+const run = (args: string[], stdin: string | Buffer = '', env = {}) => runCommand(args, { cwd, stdin, env })
+const runProcess = (args: string[], stdin: string | Buffer = '') => teslim(args, { cwd, stdin })
 const json = async (args: string[], stdin = '') => {
   const { status, stdout, stderr } = await run([...args, '--json'], stdin)
   expect([status, stderr]).toEqual([0, ''])
@@ -230,7 +232,7 @@ describe('a password on stdin', () => {
     ['one newline goes\r\n', 'one newline goes'],
     ['only one goes\n\n', 'only one goes\n'],
   ])('%j is stored as %j', async (stdin, password) => {
-    await run([...add, '--password-stdin'], stdin)
+    await runProcess([...add, '--password-stdin'], stdin)
     expect(await login(password)).toBe(true)
     await run(['customer', 'set-password', 'a@b.co', '--password-stdin'], `new ${stdin}`)
     expect(await login(`new ${password}`)).toBe(true)
@@ -243,7 +245,7 @@ describe('a password on stdin', () => {
   })
 
   it('is not read without end', async () => {
-    const { status, stderr } = await run([...add, '--password-stdin'], Buffer.alloc(10_000_000, 'x'))
+    const { status, stderr } = await runProcess([...add, '--password-stdin'], Buffer.alloc(10_000_000, 'x'))
     expect([status, stderr]).toEqual([2, expect.stringContaining('longer than 4096 bytes')])
   })
 })
@@ -280,7 +282,7 @@ describe('help', () => {
   })
 
   it('is what a bare teslim prints, with status 2', async () => {
-    const { status, stdout, stderr } = await run([])
+    const { status, stdout, stderr } = await runProcess([])
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toContain('Usage: teslim COMMAND')
   })

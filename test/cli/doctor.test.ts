@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { checkListening, checkNode } from '#src/cli/doctor/checks.ts'
 import { loadConfig } from '#src/config/load-config.ts'
+import { runCommand } from '../support/command.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret of enough characters'
@@ -17,7 +17,7 @@ beforeEach(() => {
   mkdirSync(cwd)
 })
 
-const run = (args: string[], env = {}) => teslim(args, { cwd, env })
+const run = (args: string[], env = {}) => runCommand(args, { cwd, env })
 const doctor = async (env = {}) => {
   const { status, stdout, stderr } = await run(['doctor', '--json'], env)
   expect(stderr).toBe('')

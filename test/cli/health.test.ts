@@ -3,12 +3,13 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeCertificate, storeCertificate } from '../support/certificate.ts'
+import { runCommand } from '../support/command.ts'
 import { freePort } from '../support/postgres-server.ts'
-import { serve, teslim } from '../support/process.ts'
+import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
-const health = (args: string[] = [], env = {}) => teslim(['health', ...args], { cwd, env })
+const health = (args: string[] = [], env = {}) => runCommand(['health', ...args], { cwd, env })
 
 async function portOf(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')

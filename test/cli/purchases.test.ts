@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { teslim } from '../support/process.ts'
+import { runCommand } from '../support/command.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
-const run = (...args: string[]) => teslim(args, { cwd })
+const run = (...args: string[]) => runCommand(args, { cwd })
 const json = async (...args: string[]) => {
   const { status, stdout, stderr } = await run(...args, '--json')
   expect([status, stderr]).toEqual([0, ''])

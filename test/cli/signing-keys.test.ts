@@ -2,8 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { runCommand } from '../support/command.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { serve, teslim } from '../support/process.ts'
+import { type Outcome, serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const PASSWORD = 'correct horse battery staple'
@@ -17,9 +18,11 @@ beforeEach(() => {
   mkdirSync(cwd)
 })
 
-const run = (args: string[], env = {}, stdin = '') => teslim(args, { cwd, env, stdin })
-const json = async (args: string[], env = {}, stdin = '') => {
-  const { status, stdout, stderr } = await run([...args, '--json'], env, stdin)
+const run = (args: string[], env = {}, stdin = '') => runCommand(args, { cwd, env, stdin })
+const runProcess = (args: string[], env = {}) => teslim(args, { cwd, env })
+const json = async (args: string[], env = {}, stdin = '') => parse(await run([...args, '--json'], env, stdin))
+const jsonOfProcess = async (args: string[], env = {}) => parse(await runProcess([...args, '--json'], env))
+const parse = ({ status, stdout, stderr }: Outcome) => {
   expect([status, stderr]).toEqual([0, ''])
   return JSON.parse(stdout)
 }
@@ -79,7 +82,7 @@ describe('signing keys on the command line', () => {
 
   it('rotated by several at once are rotated once for each that says so', async () => {
     await json(['signing-key', 'rotate'])
-    const all = await Promise.all([1, 2, 3, 4].map(() => json(['signing-key', 'rotate'])))
+    const all = await Promise.all([1, 2, 3, 4].map(() => jsonOfProcess(['signing-key', 'rotate'])))
     const made = all.filter((one) => one.made).map(({ kid }) => kid)
     expect(made.length).toBeGreaterThan(0)
     expect(rows()).toHaveLength(1 + made.length)
@@ -137,7 +140,7 @@ describe('signing-key rewrap', () => {
   it('done by several at once encrypts each key once, on PostgreSQL too', async () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')), TESLIM_SECRET: SECRET }
     await json(['signing-key', 'rotate'], { DATABASE_URL: env.DATABASE_URL })
-    const all = await Promise.all([1, 2, 3].map(() => json(['signing-key', 'rewrap'], env)))
+    const all = await Promise.all([1, 2, 3].map(() => jsonOfProcess(['signing-key', 'rewrap'], env)))
     expect(all.map(({ rewrapped }) => rewrapped).toSorted()).toEqual([0, 0, 1])
     const [row] = await runSql(env.DATABASE_URL, 'SELECT private_jwk FROM signing_key')
     expect(row?.private_jwk).toMatch(/^v1\./)
@@ -206,7 +209,7 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
       [OTHER, /TESLIM_SECRET .* is not the secret/],
       ['', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE/],
     ] as const) {
-      const { status, stderr } = await run(['serve'], { ...env, TESLIM_SECRET: secret, PORT: '0' })
+      const { status, stderr } = await runProcess(['serve'], { ...env, TESLIM_SECRET: secret, PORT: '0' })
       expect([status, stderr.trimEnd().split('\n')]).toEqual([1, [expect.stringMatching(line)]])
     }
   })
