@@ -1,20 +1,16 @@
 import type { KeyObject } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
+import { answerRequests } from '#src/lib/worker-client.ts'
 import { signatureOf } from './signature.ts'
 
 export interface SignRequest {
-  readonly id: number
   readonly algorithm: string
   readonly privateKey: KeyObject
   readonly texts: readonly string[]
 }
 
-export interface SignReply {
-  readonly id: number
-  readonly signatures: readonly string[]
+if (parentPort) {
+  answerRequests(parentPort, ({ algorithm, privateKey, texts }: SignRequest) =>
+    texts.map((text) => signatureOf(text, algorithm, privateKey)),
+  )
 }
-
-parentPort?.on('message', ({ id, algorithm, privateKey, texts }: SignRequest) => {
-  const signatures = texts.map((text) => signatureOf(text, algorithm, privateKey))
-  parentPort?.postMessage({ id, signatures } satisfies SignReply)
-})

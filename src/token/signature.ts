@@ -1,6 +1,6 @@
 import { type KeyObject, sign } from 'node:crypto'
 
-/** Of a JWS (RFC 7515), in base64url. */
+/** Returns the signature part of a JWS (RFC 7515), in base64url. */
 export function signatureOf(text: string, algorithm: string, key: KeyObject): string {
   const isEcdsa = algorithm === 'ES256'
   const options = isEcdsa ? ({ key, dsaEncoding: 'ieee-p1363' } as const) : key

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import type { SignReply, SignRequest } from './sign-worker.ts'
+import { createWorkerClient } from '#src/lib/worker-client.ts'
+import type { SignRequest } from './sign-worker.ts'
 import { signatureOf } from './signature.ts'
 import type { UsableKey } from './usable-key.ts'
 
@@ -14,53 +15,38 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-interface Batch {
-  readonly key: UsableKey
-  readonly waiting: readonly Waiting[]
-}
-
-/** So that the thread has work while the others of the turn still come in. */
+/** Sends this many texts at once, so that the thread has work while the others of the turn still come in. */
 const MOST_TOGETHER = 8
 
 /**
- * Signs in a thread, for those who ask in one turn of the event loop together: to wake a thread for each of them takes as long
- * as to sign. One alone is signed for at once, and so is everybody whose thread died.
+ * Signs all texts of one turn of the event loop together in a thread, because waking a thread takes as long as one signature.
+ * Signs on the calling thread what is alone in its turn, and what the thread could not sign.
  */
 export function createSigner(spawn = () => new Worker(new URL('./sign-worker.ts', import.meta.url))): Signer {
   const asked = new Map<UsableKey, Waiting[]>()
-  const underWay = new Map<number, Batch>()
-  let worker: Worker | undefined
-  let nextId = 0
+  const thread = createWorkerClient<SignRequest, string>({
+    name: 'the signing thread',
+    spawn,
+    onDeath: (cause) => cause,
+    onFailure: (message) => new Error(message),
+  })
 
-  const start = (): Worker => {
-    const started = spawn()
-    started.on('message', ({ id, signatures }: SignReply) => {
-      const batch = underWay.get(id)
-      underWay.delete(id)
-      batch?.waiting.forEach(({ resolve }, index) => void resolve(signatures[index] as string))
-    })
-    started.on('error', () => bury(started))
-    started.on('exit', () => bury(started))
-    return started
-  }
-
-  const bury = (dead: Worker): void => {
-    if (worker !== dead) return
-    worker = undefined
-    for (const batch of underWay.values()) signHere(batch)
-    underWay.clear()
-  }
-
-  const signThere = ({ key, waiting }: Batch): void => {
-    const id = nextId++
+  const signThere = async (key: UsableKey, waiting: readonly Waiting[]): Promise<void> => {
     const { algorithm, privateKey } = key
-    underWay.set(id, { key, waiting })
-    worker ??= start()
-    worker.postMessage({ id, algorithm, privateKey, texts: waiting.map(({ text }) => text) } satisfies SignRequest)
+    try {
+      const request = { algorithm, privateKey, texts: waiting.map(({ text }) => text) }
+      const signatures = await thread.ask<string[]>(request)
+      for (const [index, { resolve }] of waiting.entries()) resolve(signatures[index] as string)
+    } catch {
+      signHere(key, waiting)
+    }
   }
 
   const signAll = (): void => {
-    for (const [key, waiting] of asked) waiting.length === 1 ? signHere({ key, waiting }) : signThere({ key, waiting })
+    for (const [key, waiting] of asked) {
+      if (waiting.length === 1) signHere(key, waiting)
+      else void signThere(key, waiting)
+    }
     asked.clear()
   }
 
@@ -73,21 +59,15 @@ export function createSigner(spawn = () => new Worker(new URL('./sign-worker.ts'
       asked.set(key, waiting)
       if (waiting.length === MOST_TOGETHER) {
         asked.delete(key)
-        signThere({ key, waiting })
+        void signThere(key, waiting)
       }
       return promise
     },
-    async close() {
-      const closing = worker
-      worker = undefined
-      await closing?.terminate()
-      for (const batch of underWay.values()) signHere(batch)
-      underWay.clear()
-    },
+    close: () => thread.terminate(),
   }
 }
 
-function signHere({ key: { algorithm, privateKey }, waiting }: Batch): void {
+function signHere({ algorithm, privateKey }: UsableKey, waiting: readonly Waiting[]): void {
   for (const { text, resolve, reject } of waiting) {
     try {
       resolve(signatureOf(text, algorithm, privateKey))

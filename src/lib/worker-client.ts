@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import type { MessagePort, Worker } from 'node:worker_threads'
+
+/** Asks a worker thread that answers with `answerRequests`. The thread starts with the first request. */
+export interface WorkerClient<Request> {
+  ask<Result>(request: Request): Promise<Result>
+  /** Returns how many requests have no answer yet. */
+  underWay(): number
+  /** Ends the thread after its last answer. Requests from now on are rejected, as `onDeath` says. */
+  close(): Promise<void>
+  /** Ends the thread at once: requests without an answer are rejected too. */
+  terminate(): Promise<void>
+}
+
+export interface WorkerClientOptions<Failure> {
+  /** Begins error messages. */
+  readonly name: string
+  readonly spawn: () => Worker
+  /** Makes the error of requests that the thread did not answer before it ended. The next request starts another thread. */
+  readonly onDeath: (cause: Error) => Error
+  /** Makes the error of a request that failed. */
+  readonly onFailure: (failure: Failure) => Error
+}
+
+interface Question<Request> {
+  readonly id: number
+  readonly request: Request
+}
+
+interface Answer<Failure> {
+  readonly id: number
+  readonly result?: unknown
+  readonly failure?: Failure
+}
+
+interface Thread {
+  readonly worker: Worker
+  readonly waiting: Map<number, { resolve(result: unknown): void; reject(error: Error): void }>
+}
+
+export function createWorkerClient<Request, Failure>(options: WorkerClientOptions<Failure>): WorkerClient<Request> {
+  const { name, spawn, onDeath, onFailure } = options
+  let thread: Thread | undefined
+  let nextId = 0
+  let closed = false
+
+  const closedError = (): Error => onDeath(new Error(`${name} is closed`))
+
+  const start = (): Thread => {
+    const started: Thread = { worker: spawn(), waiting: new Map() }
+    const bury = (cause: string): void => {
+      if (thread === started) thread = undefined
+      const error = closed ? closedError() : onDeath(new Error(`${name} died: ${cause}`))
+      for (const { reject } of started.waiting.values()) reject(error)
+      started.waiting.clear()
+    }
+    started.worker.on('message', ({ id, result, failure }: Answer<Failure>) => {
+      const asked = started.waiting.get(id)
+      started.waiting.delete(id)
+      if (failure === undefined) asked?.resolve(result)
+      else asked?.reject(onFailure(failure))
+    })
+    started.worker.on('error', (error: Error) => bury(error.message))
+    started.worker.on('exit', (code) => bury(`it ended with ${code}`))
+    return started
+  }
+
+  return {
+    ask: <Result>(request: Request) =>
+      new Promise<Result>((resolve, reject) => {
+        if (closed) {
+          reject(closedError())
+          return
+        }
+        thread ??= start()
+        const id = nextId++
+        thread.worker.postMessage({ id, request } satisfies Question<Request>)
+        thread.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
+      }),
+    underWay: () => thread?.waiting.size ?? 0,
+    async close() {
+      closed = true
+      if (thread === undefined) return
+      const ended = once(thread.worker, 'exit')
+      thread.worker.postMessage(null)
+      await ended
+    },
+    async terminate() {
+      closed = true
+      await thread?.worker.terminate()
+    },
+  }
+}
+
+/** Runs in the worker thread: answers each request with what `work` returns or, if it throws, with the failure. */
+export function answerRequests<Request>(
+  port: MessagePort,
+  work: (request: Request) => unknown,
+  failureOf: (error: unknown) => NonNullable<unknown> = String,
+  onClose: () => void = () => undefined,
+): void {
+  port.on('message', (question: Question<Request> | null) => {
+    if (question === null) {
+      onClose()
+      port.close()
+      return
+    }
+    const { id, request } = question
+    try {
+      port.postMessage({ id, result: work(request) } satisfies Answer<never>)
+    } catch (error) {
+      port.postMessage({ id, failure: failureOf(error) } satisfies Answer<unknown>)
+    }
+  })
+}

@@ -1,0 +1,85 @@
+import { Worker } from 'node:worker_threads'
+import { expect, it, onTestFinished } from 'vitest'
+import { createWorkerClient } from '#src/lib/worker-client.ts'
+
+/** What the thread does with a text. */
+const THREAD = `
+  import { parentPort } from 'node:worker_threads'
+  import { answerRequests } from ${JSON.stringify(new URL('../../src/lib/worker-client.ts', import.meta.url).href)}
+  answerRequests(parentPort, (text) => {
+    if (text === 'fail') throw new Error('on purpose')
+    if (text === 'function') return () => text
+    if (text === 'die') process.exit(3)
+    if (text === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    return text + '!'
+  })`
+
+function startClient() {
+  const workers: Worker[] = []
+  const client = createWorkerClient<unknown, string>({
+    name: 'the thread',
+    spawn() {
+      const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(THREAD)}`))
+      workers.push(worker)
+      return worker
+    },
+    onDeath: (cause) => new Error(`lost: ${cause.message}`),
+    onFailure: (failure) => new Error(`failed: ${failure}`),
+  })
+  onTestFinished(() => client.terminate())
+  return { client, workers }
+}
+
+const outcomesOf = async (asked: Promise<unknown>[]) =>
+  (await Promise.allSettled(asked)).map((outcome) =>
+    outcome.status === 'fulfilled' ? outcome.value : (outcome.reason as Error).message,
+  )
+
+it('gives every request its own answer, and fails alone what the thread cannot do or cannot send back', async () => {
+  const { client, workers } = startClient()
+  const asked = ['a', 'fail', 'b', 'function', 'c'].map((text) => client.ask(text))
+  expect(client.underWay()).toBe(5)
+  const [a, failed, b, notSent, c] = await outcomesOf(asked)
+  expect([a, b, c]).toEqual(['a!', 'b!', 'c!'])
+  expect(failed).toBe('failed: Error: on purpose')
+  expect(notSent).toContain('could not be cloned')
+  expect(client.underWay()).toBe(0)
+  expect(workers).toHaveLength(1)
+})
+
+it('rejects what cannot be sent, and goes on', async () => {
+  const { client } = startClient()
+  const [notSent, sent] = await outcomesOf([client.ask(() => undefined), client.ask('a')])
+  expect(notSent).toContain('could not be cloned')
+  expect(sent).toBe('a!')
+  expect(client.underWay()).toBe(0)
+})
+
+it('rejects what a thread that dies did not answer, and starts another for the next request', async () => {
+  const { client, workers } = startClient()
+  const asked = ['a', 'die', 'b'].map((text) => client.ask(text))
+  const lost = 'lost: the thread died: it ended with 3'
+  expect(await outcomesOf(asked)).toEqual(['a!', lost, lost])
+  expect(await client.ask('c')).toBe('c!')
+  expect(workers).toHaveLength(2)
+})
+
+it('answers what was asked before it is closed, and nothing afterwards', async () => {
+  const { client, workers } = startClient()
+  const asked = ['a', 'b'].map((text) => client.ask(text))
+  const closing = client.close()
+  const late = client.ask('c')
+  expect(await outcomesOf([...asked, late])).toEqual(['a!', 'b!', 'lost: the thread is closed'])
+  await closing
+  expect(workers).toHaveLength(1)
+})
+
+it('rejects what it was asked when it is terminated', async () => {
+  const { client } = startClient()
+  await client.ask('a')
+  const outcomes = outcomesOf([client.ask('wait'), client.ask('b')])
+  await client.terminate()
+  const lost = 'lost: the thread is closed'
+  expect(await outcomes).toEqual([lost, lost])
+  expect(client.underWay()).toBe(0)
+})
