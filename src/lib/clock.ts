@@ -8,6 +8,12 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
 
+/** Reads a clock that never jumps and that all threads share. `performance.now()` starts at zero in each thread. */
+export function monotonicMilliseconds(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1000 + nanoseconds / 1e6
+}
+
 export const toSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000)
 
 let lastMilliseconds = Number.NaN

@@ -7,6 +7,7 @@ import { openDatabase as openPostgres, type Query } from '#src/store/postgres/da
 import { deliveryReads as postgresReads } from '#src/store/postgres/deliveries/reads.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
+import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
 import type { Bounds, Filter, OrderPlace } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer } from '../support/store-rows.ts'
@@ -18,7 +19,9 @@ const customerId = customers[7]?.id
 const place: OrderPlace = { customerId: customerId ?? '', orderId: 'order-20000' }
 
 /** Every way of walking, as the rules use them. */
-async function walkEveryWay(reads: ReturnType<typeof sqliteReads> | ReturnType<typeof postgresReads>): Promise<void> {
+async function walkEveryWay(
+  reads: ReturnType<typeof bindOperations<typeof sqliteReads>> | ReturnType<typeof postgresReads>,
+): Promise<void> {
   // Of the status 9 statistics say that there is none.
   const filters: Filter[] = [{}, { status: 1 }, { status: 9 }, { from: 1, to: 2 }]
   for (const filter of filters) {
@@ -33,7 +36,8 @@ async function walkEveryWay(reads: ReturnType<typeof sqliteReads> | ReturnType<t
   }
   await reads.history(place.customerId, place.orderId, { most: 101 })
   await reads.history(place.customerId, place.orderId, { from: 90_000, most: 101 })
-  await reads.payloads(Array.from({ length: 250 }, (_, number) => 1 + number * 400))
+  const positions = Array.from({ length: 250 }, (_, number) => 1 + number * 400)
+  await reads.payloads(positions, undefined)
   await reads.payloads([1], 'text')
 }
 
@@ -84,7 +88,7 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
         return query(sql, ...values)
       }
     const explained = { ...database, all: explaining(database.all), get: explaining(database.get) }
-    await walkEveryWay(sqliteReads(explained))
+    await walkEveryWay(bindOperations(sqliteReads, explained))
     database.close()
     expect(plans.size).toBe(9)
     const steps = [...plans.values()].flat()

@@ -1,7 +1,7 @@
-import type { ApiKey, ApiKeyStore } from '../store.ts'
-import type { CustomerNumbers } from './customer-numbers.ts'
-import { CUSTOMER_COLUMNS, countVersion, customerFromRow } from './customers.ts'
-import type { Database, Row } from './database.ts'
+import { apiKeyFromRow, listedKeyFromRow } from '../rows.ts'
+import type { ApiKeyStore } from '../store.ts'
+import { CUSTOMER_COLUMNS, type CustomerNumbers, countVersion, customerFromRow } from './customers.ts'
+import type { Database } from './database.ts'
 
 const KEY_COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
@@ -59,17 +59,9 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
       const [row] = (await lookUp(BY_HASH, Buffer.from(hash))).rows
       if (row === undefined) return undefined
       numbers.learn(row)
-      return { key: keyFromRow(row), customer: customerFromRow(row) }
+      return { key: apiKeyFromRow(row), customer: customerFromRow(row) }
     },
-    async list(customerId) {
-      const { rows } = await query(LIST, customerId ?? null)
-      return rows.map((row) => {
-        const key = keyFromRow(row)
-        const used = typeof row.used_at === 'number'
-        const lastUse = used ? { keyId: key.id, usedAt: row.used_at as number, address: row.address as string } : null
-        return { ...key, lastUse }
-      })
-    },
+    list: async (customerId) => (await query(LIST, customerId ?? null)).rows.map(listedKeyFromRow),
     revoke: async (id, revokedAt) => (await query(REVOKE, revokedAt, id)).count > 0,
     async rotate(id, successor, { now, endsAt }) {
       const { hash, label, createdAt, expiresAt } = successor
@@ -86,14 +78,3 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
     },
   }
 }
-
-const keyFromRow = (row: Row): ApiKey => ({
-  id: row.key_id as string,
-  customerId: row.customer_id as string,
-  hash: row.hash as Uint8Array,
-  label: row.label as string,
-  createdAt: row.key_created_at as number,
-  expiresAt: row.expires_at as number | null,
-  revokedAt: row.revoked_at as number | null,
-  successorId: row.successor as string | null,
-})

@@ -1,4 +1,4 @@
-import { auditEventFromRow } from '../audit-row.ts'
+import { auditEventFromRow } from '../rows.ts'
 import type { AuditStore } from '../store.ts'
 import type { Database } from './database.ts'
 

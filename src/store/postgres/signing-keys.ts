@@ -1,5 +1,6 @@
+import { signingKeyFromRow } from '../rows.ts'
 import type { SigningKey, SigningKeyStore } from '../store.ts'
-import type { Database, Query, Row } from './database.ts'
+import type { Database, Query } from './database.ts'
 
 const COLUMNS = 'kid, algorithm, private_jwk, created_at, expires_at'
 
@@ -45,7 +46,7 @@ export function postgresSigningKeys({ query, lookUp, transaction }: Database): S
         await countVersion(query)
         return candidate
       }),
-    list: async () => (await lookUp(LIST)).rows.map(fromRow),
+    list: async () => (await lookUp(LIST)).rows.map(signingKeyFromRow),
     rotate: (candidate, replaced, othersExpireAt) =>
       alone(async (query) => {
         if ((await newestOf(query, candidate.algorithm))?.kid !== replaced) return false
@@ -67,18 +68,10 @@ export function postgresSigningKeys({ query, lookUp, transaction }: Database): S
 
 const newestOf = async (query: Query, algorithm: string): Promise<SigningKey | undefined> => {
   const { rows } = await query(NEWEST, algorithm)
-  return rows[0] && fromRow(rows[0])
+  return rows[0] && signingKeyFromRow(rows[0])
 }
 
 const insert = (query: Query, { kid, algorithm, privateJwk, createdAt, expiresAt }: SigningKey) =>
   query(INSERT, kid, algorithm, privateJwk, createdAt, expiresAt)
 
 const countVersion = (query: Query) => query('UPDATE account_version SET number = number + 1')
-
-const fromRow = (row: Row): SigningKey => ({
-  kid: row.kid as string,
-  algorithm: row.algorithm as string,
-  privateJwk: row.private_jwk as string,
-  createdAt: row.created_at as number,
-  expiresAt: row.expires_at as number | null,
-})

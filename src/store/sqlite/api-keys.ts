@@ -1,7 +1,8 @@
+import { apiKeyFromRow, listedKeyFromRow } from '../rows.ts'
 import type { ApiKey, ApiKeyStore } from '../store.ts'
-import { CUSTOMER_COLUMNS, customerFromRow } from './customer-sql.ts'
-import type { Database, Row } from './database.ts'
-import type { Writer } from './thread/writer.ts'
+import { accountChange, CUSTOMER_COLUMNS, changeAccount, customerFromRow } from './customers.ts'
+import type { Database } from './database.ts'
+import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
 const KEY_COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
@@ -16,33 +17,49 @@ const LIST = `
    WHERE $1 IS NULL OR c.id = $1
    ORDER BY k.id`
 
-export function sqliteApiKeys(database: Database, writer: Writer): ApiKeyStore {
-  return {
-    insert: (key) => writer.run('insertApiKey', [key]),
-    findByHash: async (hash) => {
-      const row = database.get(BY_HASH, hash)
-      return row && { key: keyFromRow(row), customer: customerFromRow(row) }
-    },
-    list: async (customerId) =>
-      database.all(LIST, customerId ?? null).map((row) => {
-        const key = keyFromRow(row)
-        const used = typeof row.used_at === 'number'
-        const lastUse = used ? { keyId: key.id, usedAt: row.used_at as number, address: row.address as string } : null
-        return { ...key, lastUse }
-      }),
-    revoke: (id, revokedAt) => writer.run('revokeApiKey', [id, revokedAt]),
-    rotate: (id, successor, { now, endsAt }) => writer.run('rotateApiKey', [id, successor, now, endsAt]),
-    recordUses: (uses) => writer.run('recordUses', [uses]),
-  }
+const INSERT = `
+  INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at)
+  SELECT $1, number, $2, $3, $4, $5, $6 FROM customer WHERE id = $7`
+
+const END = `
+  UPDATE api_key SET expires_at = min(coalesce(expires_at, $1), $1), successor = $2
+   WHERE id = $3 AND successor IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4)`
+
+const REVOKE = `
+  UPDATE api_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2`
+
+const RECORD_USE = `
+  INSERT INTO api_key_use (key_id, used_at, address) VALUES ($1, $2, $3)
+  ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
+   WHERE excluded.used_at > used_at`
+
+const insert = (database: Database, key: ApiKey): void => {
+  const { id, customerId, hash, label, createdAt, expiresAt, revokedAt } = key
+  const inserted = database.run(INSERT, id, hash, label, createdAt, expiresAt, revokedAt, customerId)
+  if (inserted === 0) throw new Error(`no customer ${customerId} for key ${id}`)
 }
 
-const keyFromRow = (row: Row): ApiKey => ({
-  id: row.key_id as string,
-  customerId: row.customer_id as string,
-  hash: row.hash as Uint8Array,
-  label: row.label as string,
-  createdAt: row.key_created_at as number,
-  expiresAt: row.expires_at as number | null,
-  revokedAt: row.revoked_at as number | null,
-  successorId: row.successor as string | null,
+/** Run by the writer thread. */
+export const apiKeyWrites = {
+  insert: (database, key) => accountChange(database, () => insert(database, key)),
+  revoke: (database, id, revokedAt) => changeAccount(database, REVOKE, revokedAt, id),
+  rotate: (database, id, successor, { now, endsAt }) =>
+    accountChange(database, () => {
+      const ended = database.run(END, endsAt, successor.id, id, now) > 0
+      if (ended) insert(database, successor)
+      return ended
+    }),
+  recordUses: (database, uses) =>
+    database.transaction(() => {
+      for (const { keyId, usedAt, address } of uses) database.run(RECORD_USE, keyId, usedAt, address)
+    }),
+} satisfies Operations<ApiKeyStore>
+
+export const sqliteApiKeys = (database: Database, writer: StoreThread): ApiKeyStore => ({
+  ...sendOperations(apiKeyWrites, writer, 'apiKeys'),
+  findByHash: async (hash) => {
+    const row = database.get(BY_HASH, hash)
+    return row && { key: apiKeyFromRow(row), customer: customerFromRow(row) }
+  },
+  list: async (customerId) => database.all(LIST, customerId ?? null).map(listedKeyFromRow),
 })

@@ -1,28 +1,109 @@
-import type { CustomerStore } from '../store.ts'
-import { CUSTOMER_COLUMNS, customerFromRow } from './customer-sql.ts'
-import type { Database } from './database.ts'
-import type { Writer } from './thread/writer.ts'
+import type { Customer, CustomerStore } from '../store.ts'
+import type { Database, Row } from './database.ts'
+import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
+
+/** The columns of a customer `c`. */
+export const CUSTOMER_COLUMNS = `
+  c.id, c.email, c.password_hash, c.is_api, c.operator, c.enabled, c.tokens_valid_from, c.created_at,
+  (SELECT json_group_array(region ORDER BY region) FROM customer_region WHERE customer = c.number) AS regions,
+  (SELECT json_group_array(rule ORDER BY rule) FROM authority_rule WHERE customer = c.number) AS authority`
 
 const SELECT = `SELECT ${CUSTOMER_COLUMNS} FROM customer c`
 
-export function sqliteCustomers(database: Database, writer: Writer): CustomerStore {
+const INSERT = `
+  INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  ON CONFLICT (email) DO NOTHING`
+
+const INSERT_REGION = `
+  INSERT INTO customer_region (customer, region) SELECT number, $2 FROM customer WHERE id = $1`
+
+const INSERT_RULE = `
+  INSERT INTO authority_rule (customer, rule) SELECT number, $2 FROM customer WHERE id = $1
+  ON CONFLICT DO NOTHING`
+
+const DELETE_RULE = `
+  DELETE FROM authority_rule WHERE customer = (SELECT number FROM customer WHERE id = $1) AND rule = $2`
+
+const SET_PASSWORD = `
+  UPDATE customer SET password_hash = $1, tokens_valid_from = max(tokens_valid_from, $2) WHERE id = $3`
+
+const REPLACE_HASH = `
+  UPDATE customer SET password_hash = $1 WHERE id = $2 AND password_hash = $3`
+
+const DISABLE = `
+  UPDATE customer SET enabled = 0, tokens_valid_from = max(tokens_valid_from, $1) WHERE id = $2`
+
+const REVOKE_TOKENS = `
+  UPDATE customer SET tokens_valid_from = max(tokens_valid_from, $1) WHERE id = $2`
+
+/** To be called in the transaction of every change of a customer or a key, so that every cache reads it again. */
+export const countVersion = (database: Database): void =>
+  void database.run('UPDATE account_version SET number = number + 1')
+
+export const accountChange = <Result>(database: Database, work: () => Result): Result =>
+  database.transaction(() => {
+    const result = work()
+    countVersion(database)
+    return result
+  })
+
+/** Changes one row and tells whether there is such a row. */
+export const changeAccount = (database: Database, sql: string, ...values: (string | number)[]): boolean =>
+  accountChange(database, () => database.run(sql, ...values) > 0)
+
+const forEachRule = (database: Database, sql: string, id: string, rules: readonly string[]): boolean =>
+  accountChange(database, () => {
+    for (const rule of rules) database.run(sql, id, rule)
+    return database.get('SELECT 1 FROM customer WHERE id = $1', id) !== undefined
+  })
+
+/** Run by the writer thread. */
+export const customerWrites = {
+  insert: (database, customer) =>
+    accountChange(database, () => {
+      const { id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt } = customer
+      const flags = [Number(isApi), Number(operator), Number(enabled)] as const
+      const inserted = database.run(INSERT, id, email, passwordHash, ...flags, tokensValidFrom, createdAt)
+      if (inserted === 0) return 'email-taken'
+      for (const region of customer.regions) database.run(INSERT_REGION, id, region)
+      for (const rule of customer.authority) database.run(INSERT_RULE, id, rule)
+      return 'inserted'
+    }),
+  setPassword: (database, id, hash, tokensValidFrom) =>
+    changeAccount(database, SET_PASSWORD, hash, tokensValidFrom, id),
+  replacePasswordHash: (database, id, from, to) => changeAccount(database, REPLACE_HASH, to, id, from),
+  enable: (database, id) => changeAccount(database, 'UPDATE customer SET enabled = 1 WHERE id = $1', id),
+  disable: (database, id, tokensValidFrom) => changeAccount(database, DISABLE, tokensValidFrom, id),
+  revokeTokens: (database, id, tokensValidFrom) => changeAccount(database, REVOKE_TOKENS, tokensValidFrom, id),
+  addAuthority: (database, id, rules) => forEachRule(database, INSERT_RULE, id, rules),
+  removeAuthority: (database, id, rules) => forEachRule(database, DELETE_RULE, id, rules),
+} satisfies Operations<CustomerStore>
+
+export function sqliteCustomers(database: Database, writer: StoreThread): CustomerStore {
   const find = (where: string, value: string) => {
     const row = database.get(`${SELECT} WHERE ${where}`, value)
     return row && customerFromRow(row)
   }
 
   return {
-    insert: (customer) => writer.run('insertCustomer', [customer]),
+    ...sendOperations(customerWrites, writer, 'customers'),
     findById: async (id) => find('c.id = $1', id),
     findByEmail: async (email) => find('c.email = $1', email),
     list: async ({ afterId = '', limit }) =>
       database.all(`${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`, afterId, limit).map(customerFromRow),
-    setPassword: (id, hash, tokensValidFrom) => writer.run('setPassword', [id, hash, tokensValidFrom]),
-    replacePasswordHash: (id, from, to) => writer.run('replacePasswordHash', [id, from, to]),
-    enable: (id) => writer.run('enable', [id]),
-    disable: (id, tokensValidFrom) => writer.run('disable', [id, tokensValidFrom]),
-    revokeTokens: (id, tokensValidFrom) => writer.run('revokeTokens', [id, tokensValidFrom]),
-    addAuthority: (id, rules) => writer.run('addAuthority', [id, rules]),
-    removeAuthority: (id, rules) => writer.run('removeAuthority', [id, rules]),
   }
 }
+
+export const customerFromRow = (row: Row): Customer => ({
+  id: row.id as string,
+  email: row.email as string,
+  passwordHash: row.password_hash as string,
+  isApi: row.is_api === 1,
+  operator: row.operator === 1,
+  enabled: row.enabled === 1,
+  regions: JSON.parse(row.regions as string),
+  authority: JSON.parse(row.authority as string),
+  tokensValidFrom: row.tokens_valid_from as number,
+  createdAt: row.created_at as number,
+})

@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
+import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { storeErrors } from '../store.errors.ts'
-import { monotonicMilliseconds } from './monotonic.ts'
 import { existingFile } from './store-file.ts'
 
 export type Row = Record<string, unknown>

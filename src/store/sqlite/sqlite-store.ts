@@ -21,9 +21,9 @@ import { lockForServer, lockPath, type ServerLock } from './server-lock.ts'
 import { sqliteSigningKeys } from './signing-keys.ts'
 import { createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
-import { type AttendedWriter, attend } from './thread/attended-writer.ts'
-import { createReader, type Reader, type SpawnWorker } from './thread/reader.ts'
-import { createWriter, type SpawnWriter } from './thread/writer.ts'
+import type { StoreThread } from './thread/operations.ts'
+import { createReader, type SpawnReader } from './thread/reader.ts'
+import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
@@ -35,7 +35,7 @@ export interface SqliteOptions {
   readonly toServe?: boolean
   /** These are for tests that kill the workers. */
   readonly spawn?: SpawnWriter
-  readonly spawnReader?: SpawnWorker
+  readonly spawnReader?: SpawnReader
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
@@ -55,15 +55,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const migrated = migrate(database, known, now)
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
-    const patience = toServe ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds) : undefined
-    const writer = createWriter({ path, files, spawn, onGone: watch.report, patience })
-    const connections = {
-      database,
-      watch,
-      writer: attend(writer, { path, files }, watch),
-      reader: createReader(path, spawnReader),
-    }
-    return { store: storeOn(connections, limits, () => lock?.release()), migrated, created }
+    const patienceMilliseconds = toServe
+      ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds)
+      : undefined
+    const writer = createWriter({ path, files, watch, spawn, patienceMilliseconds })
+    const reader = createReader(path, spawnReader)
+    return { store: storeOn({ database, watch, writer, reader }, limits, () => lock?.release()), migrated, created }
   } catch (error) {
     database.close()
     lock?.release()
@@ -78,7 +75,7 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
     const pending = pendingMigrations(known, schemaState(database)).map(migrationName)
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
-    const writer = attend(createWriter({ path, files, onGone: watch.report }), { path, files }, watch)
+    const writer = createWriter({ path, files, watch })
     return {
       store: storeOn({ database, watch, writer, reader: createReader(path) }, limits),
       pending,
@@ -100,9 +97,8 @@ const SERVING_PATIENCE_MILLISECONDS = 2000
 interface Connections {
   /** On the calling thread, for point look-ups. */
   readonly database: Database
-  readonly writer: AttendedWriter
-  /** For whatever walks through many rows. */
-  readonly reader: Reader
+  readonly writer: Writer
+  readonly reader: StoreThread
   readonly watch: StoreWatch
 }
 

@@ -1,8 +1,12 @@
-import type { NewDelivery } from '#src/store/store.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { receiptFromRow } from '#src/store/rows.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
+import type { NewDelivery, Receipt } from '#src/store/store.ts'
+import type { Row } from '../database.ts'
+import { ifDurable } from '../protocol/durability.ts'
 import type { Parameters } from '../protocol/message.ts'
-import { ifDurable } from './durability.ts'
 
-/** Where the deliveries of a batch stand to each other, counted from 1 as `deliver_1` does. */
+/** The parameters of `deliver_1` of these names: places in the batch, counted from 1. */
 interface Relations {
   readonly befores: (number | null)[]
   readonly firsts: number[]
@@ -52,6 +56,10 @@ export function addBatch(batch: Batch, customers: readonly number[], parameters:
   parameters.bytes(deliveries.map(({ payload }) => payload))
 }
 
+/**
+ * Finds the echoes within a batch. `deliver_1` finds those of deliveries stored before, and `outcomesOf` gives every echo the
+ * receipt that it repeats.
+ */
 export function relate(deliveries: readonly NewDelivery[]): Batch {
   const befores: (number | null)[] = []
   const firsts: number[] = []
@@ -71,9 +79,30 @@ export function relate(deliveries: readonly NewDelivery[]): Batch {
   return { deliveries, relations: { befores, firsts, finals } }
 }
 
+/** Returns an outcome for each delivery. `rows` holds those that `deliver_1` found to be duplicates or refused. */
+export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
+  const outcomes: (Receipt | Error)[] = deliveries.map(({ receiptId, orderId, status, receivedAt }) => ({
+    receiptId,
+    orderId,
+    status,
+    receivedAt,
+    duplicate: false,
+  }))
+  for (const row of rows) {
+    outcomes[(row.place as number) - 1] =
+      row.outcome === 'duplicate'
+        ? { ...receiptFromRow(row), duplicate: true }
+        : new AppError(storeErrors.idempotencyKeyReused)
+  }
+  for (const [index, first] of relations.firsts.entries()) {
+    if (first !== index + 1) outcomes[index] = { ...(outcomes[first - 1] as Receipt), duplicate: true }
+  }
+  return outcomes
+}
+
 /**
- * The places of a batch, in rounds to be stored one after the other: one with an idempotency key shares neither key nor
- * order with another one of its round, and comes after those before it that it shares them with.
+ * Divides a batch into rounds of places, to be stored one after the other. A delivery with an idempotency key shares neither
+ * key nor order with another delivery of its round, and stands in a later round than earlier deliveries that share either.
  */
 export function inRounds(deliveries: readonly NewDelivery[]): number[][] {
   if (deliveries.every(({ idempotency }) => idempotency === null)) return [[...deliveries.keys()]]

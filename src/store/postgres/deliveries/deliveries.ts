@@ -1,13 +1,12 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
-import { firstReceiptOf } from '#src/store/first-receipt.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
+import { deliveryFromRow, firstReceiptOf, receiptFromRow } from '#src/store/rows.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
-import type { CustomerNumbers } from '../customer-numbers.ts'
+import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
+import type { CustomerNumbers } from '../customers.ts'
 import type { Database, Row } from '../database.ts'
-import { addBatch, type Batch, DELIVER, inRounds, relate } from './batch.ts'
-import { receiptFromRow } from './columns.ts'
+import { addBatch, DELIVER, inRounds, outcomesOf, relate } from './batch.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { deliveryReads } from './reads.ts'
 
@@ -130,31 +129,3 @@ export function postgresDeliveries(
     },
   }
 }
-
-/** Each under its own receipt, but for those that repeat one of the batch or, as `rows` tell, one that was there before. */
-function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
-  const outcomes: (Receipt | Error)[] = deliveries.map(({ receiptId, orderId, status, receivedAt }) => ({
-    receiptId,
-    orderId,
-    status,
-    receivedAt,
-    duplicate: false,
-  }))
-  for (const row of rows) outcomes[(row.place as number) - 1] = otherOutcome(row)
-  for (const [index, first] of relations.firsts.entries()) {
-    if (first !== index + 1) outcomes[index] = { ...(outcomes[first - 1] as Receipt), duplicate: true }
-  }
-  return outcomes
-}
-
-const otherOutcome = (row: Row): Receipt | Error =>
-  row.outcome === 'duplicate'
-    ? { ...receiptFromRow(row), duplicate: true }
-    : new AppError(storeErrors.idempotencyKeyReused)
-
-const deliveryFromRow = (row: Row): Delivery => ({
-  ...receiptFromRow(row),
-  position: row.position as number,
-  customerId: row.customer_id as string,
-  payload: row.payload as Uint8Array,
-})

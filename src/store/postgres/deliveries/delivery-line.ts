@@ -1,8 +1,10 @@
+import type pg from 'pg'
+import type { QueryResult } from 'pg'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Connection } from '../protocol/connection.ts'
+import { ifDurable } from '../protocol/durability.ts'
 import { isFull } from '../protocol/failures.ts'
-import { createLine, type SendBatch } from '../protocol/line.ts'
-import { ifDurable } from './durability.ts'
+import { createMessage, type Message, type Parameters, type Preparation, type Statement } from '../protocol/message.ts'
 
 /** The connection that carries deliveries, which is opened before all others and kept. */
 export interface DeliveryLine {
@@ -17,6 +19,9 @@ export interface DeliveryLine {
   prove(): Promise<void>
   close(): void
 }
+
+/** Sends batches over one connection, where they are done in the order in which they are sent. */
+type SendBatch = (statement: Statement, addParameters: (parameters: Parameters) => void) => Promise<QueryResult>
 
 export interface Line {
   readonly connection: Connection
@@ -113,4 +118,28 @@ export function createDeliveryLine({ open, onOpened, onMissing }: DeliveryLineOp
       line?.connection.close()
     },
   }
+}
+
+/** A message that holds more memory is not kept. */
+const KEPT_SIZE = 1024 * 1024
+
+/** A statement is prepared once per connection, unless a pooler gives each to another server. */
+function createLine({ direct, send }: Pick<Connection, 'direct' | 'send'>): SendBatch {
+  const prepared = new Set<string>()
+  const free: Message[] = []
+
+  const preparationOf = ({ name }: Statement): Preparation => {
+    if (!direct) return 'once'
+    if (prepared.has(name)) return 'prepared'
+    prepared.add(name)
+    return 'prepare'
+  }
+
+  return (statement, addParameters) =>
+    send(statement.text, ({ stream }: pg.Connection) => {
+      const message = free.pop() ?? createMessage()
+      stream.write(message.write(statement, preparationOf(statement), addParameters), () => {
+        if (message.size() <= KEPT_SIZE) free.push(message)
+      })
+    })
 }

@@ -1,6 +1,7 @@
+import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
 import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } from '#src/store/store.ts'
+import { deliveryPage, endOfWalk, filterValues, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
 import type { Query, Row } from '../database.ts'
-import { receiptFromRow, summaryFromRow } from './columns.ts'
 
 /** A look-up for each row, whatever the planner may think of how many there are. */
 const BY_POSITION = (position: string): string => `
@@ -75,43 +76,33 @@ const PAYLOADS = `
 
 const NUMBER = 'SELECT number FROM customer WHERE id = $1'
 
-/** Beyond every customer's number. */
-const NOBODY = Number.MAX_SAFE_INTEGER
-const END_OF_TIME = Number.MAX_SAFE_INTEGER
-
 /** Everything that walks through deliveries or orders. */
 export function deliveryReads(query: Query) {
-  const numberOf = async (customerId: string): Promise<number> =>
-    ((await query(NUMBER, customerId)).rows[0]?.number as number | undefined) ?? NOBODY
-
-  /** Beyond the first place and up to the second one. No order id is empty. */
-  const range = async (after: OrderPlace | null, { customerId, orderId }: Filter) => {
-    const only = customerId === undefined ? undefined : await numberOf(customerId)
-    const last = after === null ? undefined : await numberOf(after.customerId)
-    if (orderId !== undefined) return [last ?? (only ?? 1) - 1, '', only ?? NOBODY, orderId] as const
-    return [last ?? only ?? 0, after?.orderId ?? '', only === undefined ? NOBODY : only + 1, ''] as const
+  const numberOf = async (customerId: string | undefined): Promise<number | undefined> => {
+    if (customerId === undefined) return undefined
+    const [row] = (await query(NUMBER, customerId)).rows
+    return row === undefined ? NOBODY : (row.number as number)
   }
 
   return {
     async history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]> {
-      const { rows } = await query(HISTORY, page?.from ?? null, customerId, orderId, page?.most ?? NOBODY)
+      const { rows } = await query(HISTORY, page?.from ?? null, customerId, orderId, page?.most ?? NO_LIMIT)
       return rows.map(summaryFromRow)
     },
 
-    async orders(after: OrderPlace | null, filter: Filter, bounds: Bounds) {
-      const { orderId, status = null, from = 0, to = END_OF_TIME } = filter
+    async orders(place: OrderPlace | null, filter: Filter, bounds: Bounds) {
+      const { orderId, status = null, from = 0, to = NO_LIMIT } = filter
       const sql = orderId === undefined ? ORDERS : NAMED_ORDERS
-      const places = await range(after, filter)
-      const { rows } = await query(sql, ...places, bounds.look + 1, status, from, to, bounds.most + 2)
+      const customers = { after: await numberOf(place?.customerId), only: await numberOf(filter.customerId) }
+      const range = orderRange(customers, place, filter)
+      const { rows } = await query(sql, ...range, bounds.look + 1, status, from, to, bounds.most + 2)
       return orderPage(rows.map(lookedAtFromRow), filter, bounds)
     },
 
-    async after(position: number, filter: Filter, { most, look }: Bounds) {
-      const end = Math.max(position, Number((await query(AFTER_END, position, look - 1)).rows[0]?.position ?? 0))
-      const { customerId = null, orderId = null, status = null, from = null, to = null } = filter
-      const { rows } = await query(AFTER, position, end, customerId, orderId, status, from, to, most)
-      const deliveries = rows.map(summaryFromRow)
-      return { deliveries, position: rows.length === most ? (deliveries.at(-1)?.position ?? end) : end }
+    async after(position: number, filter: Filter, bounds: Bounds) {
+      const end = endOfWalk(position, (await query(AFTER_END, position, bounds.look - 1)).rows[0])
+      const { rows } = await query(AFTER, position, end, ...filterValues(filter), bounds.most)
+      return deliveryPage(rows.map(summaryFromRow), end, bounds)
     },
 
     async payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array>> {
@@ -121,7 +112,7 @@ export function deliveryReads(query: Query) {
   }
 }
 
-/** What a walk through orders came by, with the order where one stands at that place. */
+/** A place that a walk through orders came to, and the order if there is one. */
 interface LookedAt {
   /** From 1. */
   readonly count: number
@@ -129,16 +120,14 @@ interface LookedAt {
   readonly order: Order | undefined
 }
 
-const lookedAtFromRow = (row: Row): LookedAt => {
-  const place = { customerId: row.customer_id as string, orderId: row.order_id as string }
-  const { receiptId, status, receivedAt } = receiptFromRow(row)
-  const [position, payloadBytes] = [row.position as number, row.payload_bytes as number]
-  const order = { ...place, status, receiptId, receivedAt, position, payloadBytes }
-  return { count: row.count as number, place, order: row.receipt === null ? undefined : order }
-}
+const lookedAtFromRow = (row: Row): LookedAt => ({
+  count: row.count as number,
+  place: { customerId: row.customer_id as string, orderId: row.order_id as string },
+  order: row.receipt === null ? undefined : orderFromRow(row),
+})
 
-/** The last order that was looked at, and the one after it, are there whether or not they fit. */
-function orderPage(walk: readonly LookedAt[], { status, from = 0, to = END_OF_TIME }: Filter, { most, look }: Bounds) {
+/** `walk` includes the last order looked at and the one after it, whether or not the filter lets them through. */
+function orderPage(walk: readonly LookedAt[], { status, from = 0, to = NO_LIMIT }: Filter, { most, look }: Bounds) {
   const fitting = walk.filter(
     ({ count, order }) =>
       count <= look &&

@@ -1,8 +1,7 @@
 import pg, { type ClientConfig, type QueryResult } from 'pg'
-import { DURABILITY, whyNotDurable } from '../deliveries/durability.ts'
+import { DURABILITY, whyNotDurable } from './durability.ts'
 import { Unfit } from './failures.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
-import { nameOf } from './statement-names.ts'
 
 export type Values = readonly unknown[]
 
@@ -236,3 +235,12 @@ const SMALLER_THAN_NUMBERS_END = (text: string): number => Number(text)
 /** Our bigints are times and counts, which stay far below 2^53. */
 const typeParser = (type: number, format: 'text' | 'binary') =>
   type === BIGINT && format !== 'binary' ? SMALLER_THAN_NUMBERS_END : pg.types.getTypeParser(type, format as never)
+
+const names = new Map<string, string>()
+
+/** One name for each text, by which a connection knows whether it has prepared it. */
+function nameOf(sql: string): string {
+  const name = names.get(sql) ?? `statement_${names.size}`
+  names.set(sql, name)
+  return name
+}

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { whyRefused } from '../deliveries/durability.ts'
+import { whyRefused } from './durability.ts'
 
 /** A server that is there and must not be used; the message is for operators. */
 export class Unfit extends Error {}

@@ -1,15 +1,14 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
-import { firstReceiptOf } from '#src/store/first-receipt.ts'
+import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
+import { deliveryFromRow, firstReceiptOf, receiptFromRow } from '#src/store/rows.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import type { Delivery, DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
-import type { Database, Row } from '../database.ts'
-import { monotonicMilliseconds } from '../monotonic.ts'
-import type { Reader } from '../thread/reader.ts'
-import type { Writer } from '../thread/writer.ts'
-import { createPacker, type RowOutcome } from './batch.ts'
-import { receiptFromRow } from './columns.ts'
+import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
+import type { Database } from '../database.ts'
+import { type StoreThread, sendOperations } from '../thread/operations.ts'
+import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
+import { deliveryReads } from './reads.ts'
 import { createRecentCommits } from './recent-commits.ts'
 
 const COLUMNS = `
@@ -41,8 +40,8 @@ export interface SqliteDeliveries extends DeliveryStore {
 
 export function sqliteDeliveries(
   database: Database,
-  writer: Writer,
-  reader: Reader,
+  writer: StoreThread,
+  reader: StoreThread,
   limits: QueueLimits,
 ): SqliteDeliveries {
   const pack = createPacker(2)
@@ -59,7 +58,8 @@ export function sqliteDeliveries(
     longestWaitMilliseconds: limits.longestWaitMilliseconds,
     monotonic: monotonicMilliseconds,
     async commit(deliveries, deadline) {
-      const { outcomes, span } = await writer.run('deliverBatch', [pack(deliveries)], deadline + grace)
+      const args = [pack(deliveries)]
+      const { outcomes, span } = await writer.run<BatchOutcome>('deliveries', 'deliverBatch', args, deadline + grace)
       if (watchers.size > 0) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
       else recent.seen(undefined)
       for (const onCommit of watchers) onCommit()
@@ -79,11 +79,8 @@ export function sqliteDeliveries(
       const { receiptId, status, receivedAt } = receiptFromRow(row)
       return { orderId, status, receiptId, receivedAt }
     },
-    history: (customerId, orderId, page) => reader.run('history', [customerId, orderId, page]),
-    orders: (after, filter, bounds) => reader.run('orders', [after, filter, bounds]),
-    after: (position, filter, bounds) => reader.run('after', [position, filter, bounds]),
+    ...sendOperations(deliveryReads, reader, 'deliveries'),
     positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),
-    payloads: (positions, holding) => reader.run('payloads', [positions, holding]),
     watch(onCommit) {
       watchers.add(onCommit)
       return () => void watchers.delete(onCommit)
@@ -109,10 +106,3 @@ function outcomeOf(delivery: NewDelivery, outcome: RowOutcome): Receipt | Error 
   if (outcome === 'key-reused') return new AppError(storeErrors.idempotencyKeyReused)
   return 'fault' in outcome ? new Error(outcome.fault) : outcome
 }
-
-const deliveryFromRow = (row: Row): Delivery => ({
-  ...receiptFromRow(row),
-  position: row.position as number,
-  customerId: row.customer_id as string,
-  payload: row.payload as Uint8Array,
-})

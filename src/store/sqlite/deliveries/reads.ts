@@ -1,6 +1,8 @@
-import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } from '#src/store/store.ts'
-import type { Database } from '../database.ts'
-import { receiptFromRow, summaryFromRow } from './columns.ts'
+import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
+import type { DeliveryStore, OrderPlace } from '#src/store/store.ts'
+import { deliveryPage, endOfWalk, filterValues, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
+import type { Database, Row } from '../database.ts'
+import type { Operations } from '../thread/operations.ts'
 
 /** CROSS JOIN throughout: SQLite then joins in the order that is written, so that no statistics can turn it round. */
 const HISTORY = `
@@ -79,75 +81,44 @@ const PAYLOADS = `
   SELECT position, payload FROM json_each($1) CROSS JOIN delivery ON position = json_each.value
    WHERE $2 IS NULL OR instr(payload, $2) > 0 OR instr(payload, x'5c') > 0`
 
-/** Beyond every customer's number. */
-const NOBODY = Number.MAX_SAFE_INTEGER
+/** Everything that walks through deliveries or orders. Run by the reader thread. */
+export const deliveryReads = {
+  history: (database, customerId, orderId, page) =>
+    database.all(HISTORY, page?.from ?? null, customerId, orderId, page?.most ?? NO_LIMIT).map(summaryFromRow),
 
-/** Everything that walks through deliveries or orders. Runs in the reader worker. */
-export function deliveryReads(database: Database) {
-  const numberOf = (customerId: string): number =>
-    (database.get('SELECT number FROM customer WHERE id = $1', customerId)?.number as number | undefined) ?? NOBODY
+  orders(database, place, filter, { most, look }) {
+    const [all, end] = filter.orderId === undefined ? [ORDERS, ORDERS_END] : [NAMED_ORDERS, NAMED_ORDERS_END]
+    const customers = { after: numberOf(database, place?.customerId), only: numberOf(database, filter.customerId) }
+    const [fromCustomer, fromOrder, toCustomer, toOrder] = orderRange(customers, place, filter)
+    const [last, more] = database.all(end, fromCustomer, fromOrder, toCustomer, toOrder, look - 1)
+    const [endCustomer, endOrder] = more ? [last?.customer as number, last?.order_id as string] : [toCustomer, toOrder]
+    const { status = null, from = null, to = null } = filter
+    const rows = database.all(all, fromCustomer, fromOrder, endCustomer, endOrder, status, from, to, most + 1)
+    const shown = rows.length > most ? rows[most - 1] : undefined
+    const next = shown ?? (more && last)
+    return { orders: rows.slice(0, most).map(orderFromRow), next: next ? placeFromRow(next) : null }
+  },
 
-  /** Beyond the first place and up to the second one. No order id is empty. */
-  const range = (after: OrderPlace | null, { customerId, orderId }: Filter): [number, string, number, string] => {
-    const only = customerId === undefined ? undefined : numberOf(customerId)
-    if (orderId !== undefined) {
-      const first = after !== null ? numberOf(after.customerId) : only === undefined ? 0 : only - 1
-      return [first, '', only ?? NOBODY, orderId]
-    }
-    const last = only === undefined ? NOBODY : only + 1
-    return after === null ? [only ?? 0, '', last, ''] : [numberOf(after.customerId), after.orderId, last, '']
-  }
+  after(database, position, filter, bounds) {
+    const end = endOfWalk(position, database.get(AFTER_END, position, bounds.look - 1))
+    const rows = database.all(AFTER, position, end, ...filterValues(filter), bounds.most)
+    return deliveryPage(rows.map(summaryFromRow), end, bounds)
+  },
 
-  return {
-    history(customerId: string, orderId: string, page?: HistoryPage): DeliverySummary[] {
-      const rows = database.all(HISTORY, page?.from ?? null, customerId, orderId, page?.most ?? NOBODY)
-      return rows.map(summaryFromRow)
-    },
+  payloads(database, positions, holding) {
+    const bytes = holding === undefined ? null : Buffer.from(holding)
+    const rows = database.all(PAYLOADS, JSON.stringify(positions), bytes)
+    return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
+  },
+} satisfies Operations<DeliveryStore>
 
-    orders(
-      after: OrderPlace | null,
-      filter: Filter,
-      { most, look }: Bounds,
-    ): { orders: Order[]; next: OrderPlace | null } {
-      const [all, end] = filter.orderId === undefined ? [ORDERS, ORDERS_END] : [NAMED_ORDERS, NAMED_ORDERS_END]
-      const [fromCustomer, fromOrder, toCustomer, toOrder] = range(after, filter)
-      const [last, more] = database.all(end, fromCustomer, fromOrder, toCustomer, toOrder, look - 1)
-      const [endCustomer, endOrder] = more
-        ? [last?.customer as number, last?.order_id as string]
-        : [toCustomer, toOrder]
-      const { status = null, from = null, to = null } = filter
-      const rows = database.all(all, fromCustomer, fromOrder, endCustomer, endOrder, status, from, to, most + 1)
-      const orders = rows.slice(0, most).map((row): Order => {
-        const { receiptId, status, receivedAt } = receiptFromRow(row)
-        const { orderId, customerId } = placeFromRow(row)
-        const [position, payloadBytes] = [row.position as number, row.payload_bytes as number]
-        return { orderId, status, receiptId, receivedAt, customerId, position, payloadBytes }
-      })
-      const shown = rows.length > most ? rows[most - 1] : undefined
-      return { orders, next: shown ? placeFromRow(shown) : more && last ? placeFromRow(last) : null }
-    },
-
-    after(
-      position: number,
-      filter: Filter,
-      { most, look }: Bounds,
-    ): { deliveries: DeliverySummary[]; position: number } {
-      const end = Math.max(position, Number(database.get(AFTER_END, position, look - 1)?.position ?? 0))
-      const { customerId = null, orderId = null, status = null, from = null, to = null } = filter
-      const rows = database.all(AFTER, position, end, customerId, orderId, status, from, to, most)
-      const deliveries = rows.map(summaryFromRow)
-      return { deliveries, position: rows.length === most ? (deliveries.at(-1)?.position ?? end) : end }
-    },
-
-    payloads(positions: readonly number[], holding?: string): Map<number, Uint8Array> {
-      const bytes = holding === undefined ? null : Buffer.from(holding)
-      const rows = database.all(PAYLOADS, JSON.stringify(positions), bytes)
-      return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
-    },
-  }
+function numberOf(database: Database, customerId: string | undefined): number | undefined {
+  if (customerId === undefined) return undefined
+  const row = database.get('SELECT number FROM customer WHERE id = $1', customerId)
+  return row === undefined ? NOBODY : (row.number as number)
 }
 
-const placeFromRow = (row: { readonly [name: string]: unknown }): OrderPlace => ({
+const placeFromRow = (row: Row): OrderPlace => ({
   customerId: row.customer_id as string,
   orderId: row.order_id as string,
 })

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
+import { receiptFromRow } from '#src/store/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } from './batch.ts'
-import { receiptFromRow } from './columns.ts'
 
 const FIND_STATE = `
   SELECT state_position, latest_position, digest = $1 AS repeated FROM order_state WHERE customer = $2 AND order_id = $3`

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openDatabase } from '../database.ts'
-import { readOperations } from './read-operations.ts'
-import { answerMessages } from './worker-messages.ts'
+import { deliveryReads } from '../deliveries/reads.ts'
+import { answerOperations, bindOperations } from './operations.ts'
 
 if (parentPort) {
   const database = openDatabase(workerData.path, { readOnly: true })
-  answerMessages(parentPort, database, readOperations(database))
+  answerOperations(parentPort, database, { deliveries: bindOperations(deliveryReads, database) })
 }

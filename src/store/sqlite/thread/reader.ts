@@ -1,14 +1,11 @@
 import { Worker } from 'node:worker_threads'
-import type { ReadOperations } from './read-operations.ts'
-import { createWorkerClient, type WorkerClient } from './worker-client.ts'
+import { createStoreThread, type StoreThread } from './operations.ts'
 
-/** The thread for whatever walks through many rows, so that the request thread never waits for it. */
-export type Reader = WorkerClient<ReadOperations>
+export type SpawnReader = (path: string) => Worker
 
-export type SpawnWorker = (path: string) => Worker
-
-const spawnWorker: SpawnWorker = (path) =>
+const spawnWorker: SpawnReader = (path) =>
   new Worker(new URL('./reader-worker.ts', import.meta.url), { workerData: { path } })
 
-export const createReader = (path: string, spawn: SpawnWorker = spawnWorker): Reader =>
-  createWorkerClient({ name: 'reader', spawn: () => spawn(path), patienceMilliseconds: Number.POSITIVE_INFINITY })
+/** The thread for whatever walks through many rows, so that the request thread never waits for it. */
+export const createReader = (path: string, spawn: SpawnReader = spawnWorker): StoreThread =>
+  createStoreThread({ name: 'reader', spawn: () => spawn(path), patienceMilliseconds: Number.POSITIVE_INFINITY })

@@ -1,17 +1,35 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { openDatabase } from '../database.ts'
+import { apiKeyWrites } from '../api-keys.ts'
+import { auditWrites } from '../audit.ts'
+import { customerWrites } from '../customers.ts'
+import { type Database, openDatabase } from '../database.ts'
+import { deliveryWrites } from '../deliveries/writes.ts'
+import { loginFailureWrites } from '../login-failures.ts'
+import { secretWrites } from '../secrets.ts'
+import { signingKeyWrites } from '../signing-keys.ts'
 import { changeOf } from '../store-file.ts'
-import { answerMessages } from './worker-messages.ts'
-import { writeOperations } from './write-operations.ts'
+import { answerOperations, bindOperations } from './operations.ts'
 import type { WriterData } from './writer.ts'
+
+const operationsOn = (database: Database) => ({
+  customers: bindOperations(customerWrites, database),
+  apiKeys: bindOperations(apiKeyWrites, database),
+  deliveries: deliveryWrites(database),
+  signingKeys: bindOperations(signingKeyWrites, database),
+  secrets: bindOperations(secretWrites, database),
+  audit: bindOperations(auditWrites, database),
+  loginFailures: bindOperations(loginFailureWrites, database),
+  /** Writes a page and changes nothing, to see that it can be done. */
+  ping: { probe: () => database.transaction(() => void database.run('UPDATE account_version SET number = number')) },
+})
 
 if (parentPort) {
   const { path, files } = workerData as WriterData
   const database = openDatabase(path)
   // What was written into a file that is no longer the store must not be confirmed.
-  answerMessages(parentPort, database, writeOperations(database), () => {
+  answerOperations(parentPort, database, operationsOn(database), () => {
     const reason = changeOf(files)
     if (reason !== undefined) throw new AppError(storeErrors.gone, { reason })
   })

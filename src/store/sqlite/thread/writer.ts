@@ -1,14 +1,25 @@
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { AppError } from '#src/lib/app-error.ts'
+import { monotonicMilliseconds } from '#src/lib/clock.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
+import { FULL_REASON, LOCK_REASON } from '../database.ts'
+import { otherWriters } from '../file-locks.ts'
 import type { WatchedFile } from '../store-file.ts'
-import { createWorkerClient, type WorkerClient } from './worker-client.ts'
-import type { Operations } from './write-operations.ts'
+import type { StoreWatch } from '../store-watch.ts'
+import { createStoreThread, type StoreThread } from './operations.ts'
 
-/** The one thread that writes to the file. What is asked of it is answered once it is committed. */
-export type Writer = WorkerClient<Operations>
+/** The one thread that writes to the file. It answers an operation once that is committed. */
+export interface Writer extends StoreThread {
+  /** Resolves if something was written a short while ago or can be now; rejects with the reason. */
+  prove(): Promise<void>
+}
 
 export interface WriterData {
   readonly path: string
-  /** Those that the process opened first. */
+  /** The files that this process opened first. */
   readonly files: readonly WatchedFile[]
 }
 
@@ -18,19 +29,77 @@ const spawnWorker: SpawnWriter = (workerData) =>
   new Worker(new URL('./writer-worker.ts', import.meta.url), { workerData })
 
 export interface WriterOptions extends WriterData {
+  readonly watch: StoreWatch
   readonly spawn?: SpawnWriter | undefined
-  /** Told when what is written no longer reaches the store. */
-  readonly onGone?: (reason: string) => void
-  /** In milliseconds. */
-  readonly patience?: number | undefined
+  readonly patienceMilliseconds?: number | undefined
 }
 
 const PATIENCE_MILLISECONDS = 10_000
 
-export const createWriter = ({ path, files, spawn = spawnWorker, onGone, patience }: WriterOptions): Writer =>
-  createWorkerClient({
+/** What was written this recently proves that more can be. */
+const PROOF_MILLISECONDS = 10_000
+
+const LEAST_ROOM_BYTES = 1024 * 1024
+
+export function createWriter(options: WriterOptions): Writer {
+  const { path, files, watch, spawn = spawnWorker, patienceMilliseconds = PATIENCE_MILLISECONDS } = options
+  const thread = createStoreThread({
     name: 'writer',
     spawn: () => spawn({ path, files }),
-    patienceMilliseconds: patience ?? PATIENCE_MILLISECONDS,
-    onGone,
+    patienceMilliseconds,
+    onGone: watch.report,
   })
+  let wroteAt = Number.NEGATIVE_INFINITY
+  let lastReason: string | undefined
+
+  /** Called before something is written, and before it is confirmed. */
+  const refuseIfGone = (): void => {
+    const reason = watch.reason()
+    if (reason !== undefined) throw new AppError(storeErrors.unavailable, { reason })
+  }
+
+  /** Adds who holds the lock that an operation waited for. */
+  const explained = async (error: unknown): Promise<unknown> => {
+    const reason = error instanceof AppError ? error.details.reason : undefined
+    if (reason === undefined || !reason.startsWith(LOCK_REASON)) return error
+    const holders = await otherWriters(files)
+    if (holders.length === 0) return error
+    return new AppError(storeErrors.unavailable, { reason: `${reason}: ${holders.join(', ')}`, cause: error })
+  }
+
+  const run: Writer['run'] = async <Result>(...operation: Parameters<Writer['run']>): Promise<Result> => {
+    try {
+      refuseIfGone()
+      const result = await thread.run<Result>(...operation)
+      refuseIfGone()
+      wroteAt = monotonicMilliseconds()
+      lastReason = undefined
+      return result
+    } catch (error) {
+      if (error instanceof AppError) {
+        wroteAt = Number.NEGATIVE_INFINITY
+        lastReason = error.details.reason
+      }
+      throw await explained(error)
+    }
+  }
+
+  const probe = sharedWork(async () => {
+    if (lastReason?.startsWith(FULL_REASON)) await refuseWithoutRoom(path)
+    await run('ping', 'probe', [])
+  })
+
+  return {
+    run,
+    close: thread.close,
+    async prove() {
+      if (monotonicMilliseconds() - wroteAt > PROOF_MILLISECONDS) await probe()
+    },
+  }
+}
+
+/** After a full disk: a single page may still fit into the log where no delivery does. */
+async function refuseWithoutRoom(path: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(path))
+  if (bavail * bsize < LEAST_ROOM_BYTES) throw new AppError(storeErrors.unavailable, { reason: FULL_REASON })
+}

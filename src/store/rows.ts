@@ -1,0 +1,89 @@
+import type { ApiKey, ApiKeyUse, AuditEvent, Delivery, DeliverySummary, Order, Receipt, SigningKey } from './store.ts'
+
+/** A row of either database. The functions below read what both give under the same names and as the same types. */
+type Row = Readonly<Record<string, unknown>>
+
+export const apiKeyFromRow = (row: Row): ApiKey => ({
+  id: row.key_id as string,
+  customerId: row.customer_id as string,
+  hash: row.hash as Uint8Array,
+  label: row.label as string,
+  createdAt: row.key_created_at as number,
+  expiresAt: row.expires_at as number | null,
+  revokedAt: row.revoked_at as number | null,
+  successorId: row.successor as string | null,
+})
+
+export function listedKeyFromRow(row: Row): ApiKey & { readonly lastUse: ApiKeyUse | null } {
+  const key = apiKeyFromRow(row)
+  const used = typeof row.used_at === 'number'
+  return {
+    ...key,
+    lastUse: used ? { keyId: key.id, usedAt: row.used_at as number, address: row.address as string } : null,
+  }
+}
+
+export const signingKeyFromRow = (row: Row): SigningKey => ({
+  kid: row.kid as string,
+  algorithm: row.algorithm as string,
+  privateJwk: row.private_jwk as string,
+  createdAt: row.created_at as number,
+  expiresAt: row.expires_at as number | null,
+})
+
+export const auditEventFromRow = (row: Row): AuditEvent => ({
+  at: row.at as number,
+  actor: row.actor as string,
+  action: row.action as string,
+  customerId: row.customer_id as string | null,
+  address: row.address as string | null,
+  requestId: row.request_id as string | null,
+  details: JSON.parse(row.details as string),
+})
+
+export const receiptFromRow = (row: Row): Receipt => ({
+  receiptId: uuidFrom(row.receipt as string),
+  orderId: row.order_id as string | null,
+  status: row.status as number,
+  receivedAt: row.received_at as number,
+  duplicate: typeof row.echo_of === 'number',
+})
+
+export const deliveryFromRow = (row: Row): Delivery => ({
+  ...receiptFromRow(row),
+  position: row.position as number,
+  customerId: row.customer_id as string,
+  payload: row.payload as Uint8Array,
+})
+
+export const summaryFromRow = (row: Row): DeliverySummary => ({
+  ...receiptFromRow(row),
+  position: row.position as number,
+  customerId: row.customer_id as string,
+  payloadBytes: row.payload_bytes as number,
+})
+
+export const orderFromRow = (row: Row): Order => ({
+  orderId: row.order_id as string,
+  status: row.status as number,
+  receiptId: uuidFrom(row.receipt as string),
+  receivedAt: row.received_at as number,
+  customerId: row.customer_id as string,
+  position: row.position as number,
+  payloadBytes: row.payload_bytes as number,
+})
+
+/** PostgreSQL gives the usual form, SQLite 32 hexadecimal digits. */
+function uuidFrom(text: string): string {
+  if (text.length !== 32) return text
+  const digits = text.toLowerCase()
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)]
+  return parts.join('-')
+}
+
+/** Returns the smallest receipt of a time, as 32 hexadecimal digits: a version 7 UUID begins with its milliseconds. */
+export const firstReceiptOf = (time: number): string =>
+  Math.min(Math.max(time, 0), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, '0')
+    .padEnd(32, '0')

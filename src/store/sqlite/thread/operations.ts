@@ -1,0 +1,127 @@
+import type { MessagePort, Worker } from 'node:worker_threads'
+import { AppError } from '#src/lib/app-error.ts'
+import { monotonicMilliseconds } from '#src/lib/clock.ts'
+import { answerRequests, createWorkerClient } from '#src/lib/worker-client.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
+import type { Store } from '#src/store/store.ts'
+import type { Database } from '../database.ts'
+
+/** Methods of a port as functions on a database. A thread with its own connection runs them. */
+export type Operations<Port> = {
+  readonly [Name in keyof Port]?: Port[Name] extends (...args: infer Args) => Promise<infer Result>
+    ? (database: Database, ...args: Args) => Result
+    : never
+}
+
+type Bound<Work> = {
+  readonly [Name in keyof Work]: Work[Name] extends (database: Database, ...args: infer Args) => infer Result
+    ? (...args: Args) => Result
+    : never
+}
+
+type Sent<Work> = {
+  readonly [Name in keyof Work]: Work[Name] extends (database: Database, ...args: infer Args) => infer Result
+    ? (...args: Args) => Promise<Result>
+    : never
+}
+
+type Operation = (...args: readonly unknown[]) => unknown
+
+const mapOperations = <Result>(work: object, change: (operation: Operation, name: string) => Operation): Result =>
+  Object.fromEntries(Object.entries(work).map(([name, operation]) => [name, change(operation, name)])) as Result
+
+/** Returns the operations as methods that run them here, on this database. */
+export const bindOperations = <Work extends object>(work: Work, database: Database): Bound<Work> =>
+  mapOperations(
+    work,
+    (operation) =>
+      (...args) =>
+        operation(database, ...args),
+  )
+
+/** Returns the operations as methods that let a thread run them, which has them under this noun. */
+export const sendOperations = <Work extends object>(work: Work, { run }: StoreThread, noun: Noun): Sent<Work> =>
+  mapOperations(
+    work,
+    (_, name) =>
+      (...args) =>
+        run(noun, name, args),
+  )
+
+type Noun = keyof Store
+
+/** A thread that has a connection of its own to the file. */
+export interface StoreThread {
+  /** `deadline`, by `monotonicMilliseconds`, limits the wait for its turn and for the lock of another process. */
+  run<Result>(noun: Noun, name: string, args: readonly unknown[], deadline?: number): Promise<Result>
+  close(): Promise<void>
+}
+
+interface Request {
+  readonly noun: Noun
+  readonly name: string
+  readonly args: readonly unknown[]
+  readonly deadline: number
+}
+
+interface Failure {
+  /** `unavailable`: the disk, a lock, a permission. `gone`: nothing that this process does with the store counts any more. */
+  readonly kind: 'unavailable' | 'gone' | 'defect'
+  readonly message: string
+}
+
+export interface StoreThreadOptions {
+  /** For the log. */
+  readonly name: string
+  readonly spawn: () => Worker
+  /** Sets the deadline of operations that come without one. */
+  readonly patienceMilliseconds: number
+  readonly onGone?: (reason: string) => void
+}
+
+export function createStoreThread({ name, spawn, patienceMilliseconds, onGone }: StoreThreadOptions): StoreThread {
+  const client = createWorkerClient<Request, Failure>({
+    name: `the ${name}`,
+    spawn,
+    onDeath: (cause) => new AppError(storeErrors.unavailable, { reason: cause.message, cause }),
+    onFailure({ kind, message }) {
+      if (kind === 'defect') return new Error(`the ${name} failed: ${message}`)
+      if (kind === 'gone') onGone?.(message)
+      return new AppError(storeErrors.unavailable, { reason: message })
+    },
+  })
+  return {
+    run: (noun, name, args, deadline = monotonicMilliseconds() + patienceMilliseconds) =>
+      client.ask({ noun, name, args, deadline }),
+    close: client.close,
+  }
+}
+
+/** Runs in the thread: answers each operation when it is done and `confirm` has not thrown. */
+export function answerOperations(
+  port: MessagePort,
+  database: Database,
+  operations: { readonly [Name in Noun]?: object },
+  confirm: () => void = () => undefined,
+): void {
+  let gone: AppError | undefined
+
+  const perform = ({ noun, name, args, deadline }: Request): unknown => {
+    if (gone !== undefined) throw gone
+    if (monotonicMilliseconds() >= deadline) throw new AppError(storeErrors.unavailable, { reason: TOO_LATE })
+    database.waitForLockUntil(deadline)
+    const result = (operations[noun] as Record<string, Operation>)[name]?.(...args)
+    confirm()
+    return result
+  }
+
+  const failureOf = (error: unknown): Failure => {
+    if (!(error instanceof AppError)) return { kind: 'defect', message: String((error as Error).stack) }
+    if (error.code === storeErrors.gone.code) gone = error
+    return { kind: error === gone ? 'gone' : 'unavailable', message: error.details.reason ?? error.message }
+  }
+
+  answerRequests(port, perform, failureOf, () => database.close())
+}
+
+const TOO_LATE = 'earlier operations took too long'
