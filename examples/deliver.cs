@@ -1,63 +1,98 @@
-// Logs in and delivers a purchase order, trying again until it is confirmed: dotnet run deliver.cs [FILE]
-// Needs .NET 10 (or 8 as the Program.cs of a project) and nothing else. README.md in this folder says what it reads from
-// the environment.
+// Delivers a purchase order, retrying until it is confirmed: dotnet run deliver.cs [ORDER [VERSION [FILE]]]
+// A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs .NET 10 (or 8 as the Program.cs of
+// a project) and nothing else. README.md in this folder explains the environment variables and the exit statuses.
 using System;
 using System.Collections.Generic;
 using System.IO;
+using System.Linq;
 using System.Net.Http;
+using System.Security.Authentication;
+using System.Security.Cryptography;
+using System.Text;
 using System.Text.Json;
 using System.Text.Json.Nodes;
 using System.Text.RegularExpressions;
 using System.Threading.Tasks;
 
-const int Attempts = 6;
+const int Attempts = 4;
 const int LongestRetryAfterSeconds = 60;
-const string Example = """{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}""";
-int[] retried = [429, 502, 503, 504];
 
-// One for the life of the program. It checks certificates by itself, and must never hand the key to another address.
+// One for the life of the program. It checks certificates, and follows no redirect: the key goes to no other address.
 using var http = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false }) { Timeout = TimeSpan.FromSeconds(20) };
 
 try
 {
     var baseUrl = Setting("SUPPLIER_BASE_URL").TrimEnd('/');
     if (!Regex.IsMatch(baseUrl, @"\A(https://|http://(127\.0\.0\.1|localhost)(:[0-9]+)?\z)"))
-        throw new Failure("SUPPLIER_BASE_URL must begin with https://, or a password would cross the network in the clear");
-    var login = new JsonObject { ["Email"] = Setting("SUPPLIER_EMAIL"), ["Password"] = Setting("SUPPLIER_PASSWORD") };
+        throw new NotSent("SUPPLIER_BASE_URL must begin with https://, or the key would cross the network unencrypted");
     var apiKey = Setting("SUPPLIER_API_KEY");
     if (!Regex.IsMatch(apiKey, @"\A[\x21-\x7e]+\z"))
-        throw new Failure("SUPPLIER_API_KEY has characters that no key has");
-    var order = args.Length > 0 ? await File.ReadAllBytesAsync(args[0]) : System.Text.Encoding.UTF8.GetBytes(Example);
+        throw new NotSent("SUPPLIER_API_KEY has characters that no key has");
+    var spool = Environment.GetEnvironmentVariable("SUPPLIER_SPOOL") is { Length: > 0 } folder ? folder : "spool";
+    var refused = Directory.CreateDirectory(Path.Combine(spool, "refused")).FullName;
 
-    var session = await Send(
-        $"{baseUrl}/Login/Customer/Api/Verify",
-        new() { ["h-region-code"] = "TR" },
-        System.Text.Encoding.UTF8.GetBytes(login.ToJsonString()));
-    var receipt = await Send(
-        $"{baseUrl}/Purchase/update",
-        new()
+    var order = args.Length > 0 ? args[0] : "PO-" + Convert.ToHexString(RandomNumberGenerator.GetBytes(4)).ToLowerInvariant();
+    var example = new JsonObject
+    {
+        ["OrderID"] = order,
+        ["Status"] = 2,
+        ["Products"] = new JsonArray(new JsonObject { ["Sku"] = "SKU-1", ["Quantity"] = 3 }),
+    };
+    Put(spool, order, args.Length > 1 ? args[1] : "1",
+        args.Length > 2 ? File.ReadAllBytes(args[2]) : Encoding.UTF8.GetBytes(example.ToJsonString()));
+    var status = 0;
+    foreach (var path in Waiting(spool))
+    {
+        try
         {
-            ["ApiKey"] = apiKey,
-            ["Authorization"] = $"Bearer {session["Token"]}",
-            // Made once for a delivery, not for each attempt: by it the server knows a delivery that it has already. Keep it
-            // with your order if your program may be restarted before the answer comes.
-            ["Idempotency-Key"] = Guid.NewGuid().ToString(),
-        },
-        order);
-    Console.WriteLine(receipt.ToJsonString());
-    return 0;
+            var key = Path.GetFileNameWithoutExtension(path)[9..];
+            Console.WriteLine((await Deliver($"{baseUrl}/Purchase/update", apiKey, key, File.ReadAllBytes(path))).ToJsonString());
+            File.Delete(path);
+        }
+        catch (Refused refusal)
+        {
+            // Set aside, or it would hold up every delivery behind it.
+            Console.Error.WriteLine($"{refusal.Message}; set aside in {Path.Combine(spool, "refused")}");
+            var aside = Path.Combine(refused, Path.GetFileName(path));
+            File.WriteAllText($"{aside}.reason.txt", $"{refusal.Message}\n");
+            File.Move(path, aside, overwrite: true);
+            status = 1;
+        }
+        catch (NotSent problem)
+        {
+            Console.Error.WriteLine($"{Waiting(spool).Length} waiting in {spool}, to be sent first by the next run");
+            throw new NotSent(problem.Message, status != 0 ? status : problem.Status);
+        }
+    }
+    return status;
 }
-catch (Exception error) when (error is Failure or IOException or UnauthorizedAccessException)
+catch (Exception error) when (error is NotSent or IOException or UnauthorizedAccessException)
 {
     Console.Error.WriteLine(error.Message);
-    return 1;
+    return error is NotSent { Status: var status } ? status : 1;
 }
 
 static string Setting(string name) =>
-    Environment.GetEnvironmentVariable(name) is { Length: > 0 } value ? value : throw new Failure($"{name} is not set");
+    Environment.GetEnvironmentVariable(name) is { Length: > 0 } value ? value : throw new NotSent($"{name} is not set");
 
-// The `data` of the answer.
-async Task<JsonNode> Send(string url, Dictionary<string, string> headers, byte[] body)
+// Stores a delivery behind those that wait. Its Idempotency-Key is a hash of order and version, so it is the same in every
+// attempt, after a crash and on any machine, and the service counts the delivery once. A change of the order needs a new version.
+static void Put(string spool, string order, string version, byte[] body)
+{
+    var key = Convert.ToHexString(SHA256.HashData(Encoding.UTF8.GetBytes($"{order}\n{version}"))).ToLowerInvariant();
+    var number = Waiting(spool) is [.., var last] ? int.Parse(Path.GetFileName(last)[..8]) + 1 : 1;
+    var path = Path.Combine(spool, $"{number:D8}-{key}.json");
+    // A rename happens completely or not at all: no run ever sees half a delivery.
+    File.WriteAllBytes($"{path}.new", body);
+    File.Move($"{path}.new", path, overwrite: true);
+}
+
+// Returns the files in the spool folder, oldest first: NUMBER-KEY.json
+static string[] Waiting(string spool) =>
+    Directory.GetFiles(spool, "*.json").OrderBy(path => path, StringComparer.Ordinal).ToArray();
+
+// Returns the receipt.
+async Task<JsonNode> Deliver(string url, string apiKey, string idempotencyKey, byte[] body)
 {
     for (var attempt = 1; ; attempt++)
     {
@@ -67,26 +102,34 @@ async Task<JsonNode> Send(string url, Dictionary<string, string> headers, byte[]
         {
             using var request = new HttpRequestMessage(HttpMethod.Post, url) { Content = new ByteArrayContent(body) };
             request.Content.Headers.ContentType = new("application/json");
-            foreach (var (name, value) in headers) request.Headers.TryAddWithoutValidation(name, value);
+            request.Headers.TryAddWithoutValidation("ApiKey", apiKey);
+            request.Headers.TryAddWithoutValidation("Idempotency-Key", idempotencyKey);
             using var response = await http.SendAsync(request);
             var text = await response.Content.ReadAsStringAsync();
             if (response.IsSuccessStatusCode)
                 return JsonNode.Parse(text)?["data"] ?? throw new JsonException("an answer without data");
             var status = (int)response.StatusCode;
             problem = Describe(status, text);
-            if (Array.IndexOf(retried, status) < 0) throw new Failure(problem);
+            // A redirect, 401 and 404 mean a wrong key or address, which every delivery would meet.
+            if (status is < 400 or 401 or 404) throw new NotSent(problem);
+            if (status is < 500 and not (408 or 425 or 429)) throw new Refused(problem);
             retryAfter = Math.Max(0, (response.Headers.RetryAfter?.Delta
                 ?? response.Headers.RetryAfter?.Date - DateTimeOffset.UtcNow
                 ?? TimeSpan.Zero).TotalSeconds);
         }
+        // A wrong certificate stays wrong: retrying does not help.
+        catch (HttpRequestException error) when (error.InnerException is AuthenticationException)
+        {
+            throw new NotSent($"no trusted certificate: {error.InnerException.Message}");
+        }
         // A timeout is a TaskCanceledException.
         catch (Exception error) when (error is HttpRequestException or TaskCanceledException or JsonException)
         {
-            problem = $"no answer ({(error as HttpRequestException)?.HttpRequestError.ToString() ?? error.GetType().Name})";
+            problem = $"no answer: {error.Message}";
         }
         if (attempt == Attempts || retryAfter > LongestRetryAfterSeconds)
-            throw new Failure($"not confirmed after {attempt} attempts: {problem}");
-        // A random part, so that all who failed together do not come back together.
+            throw new NotSent($"not confirmed after {attempt} attempts: {problem}", 75);
+        // A random part, so that clients that failed together do not come back together.
         var wait = retryAfter + Random.Shared.NextDouble() * Math.Pow(2, attempt - 1);
         Console.Error.WriteLine(FormattableString.Invariant($"{problem}; trying again in {wait:F1} s"));
         await Task.Delay(TimeSpan.FromSeconds(wait));
@@ -104,8 +147,15 @@ static string Describe(int status, string text)
     }
     catch (Exception error) when (error is JsonException or KeyNotFoundException or InvalidOperationException)
     {
-        return $"{status}, and not in the service's own words";
+        return $"{status}, and the answer is not from the service";
     }
 }
 
-sealed class Failure(string message) : Exception(message);
+// The delivery stays in the spool folder. `Status` is the exit status: 75 if another run may succeed without any change.
+sealed class NotSent(string message, int status = 1) : Exception(message)
+{
+    public int Status => status;
+}
+
+// The service refused this delivery, and would refuse it again.
+sealed class Refused(string message) : Exception(message);

@@ -1,101 +1,132 @@
-// Logs in and delivers a purchase order, trying again until it is confirmed: node deliver.mjs [FILE]
-// Needs Node 18.17 or later and nothing else. README.md in this folder says what it reads from the environment.
-import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+// Delivers a purchase order, retrying until it is confirmed: node deliver.mjs [ORDER [VERSION [FILE]]]
+// A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs Node 18.17 or later and nothing
+// else. README.md in this folder explains the environment variables and the exit statuses.
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const ATTEMPTS = 6
+const ATTEMPTS = 4
 const TIMEOUT_SECONDS = 20
 const LONGEST_RETRY_AFTER_SECONDS = 60
-const RETRIED = [429, 502, 503, 504]
-const EXAMPLE = '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 
-class Failure extends Error {}
-
-function setting(name) {
-  const value = process.env[name]
-  if (!value) throw new Failure(`${name} is not set`)
-  return value
+/** The delivery stays in the spool folder. `retryLater` says whether another run may succeed without any change. */
+class NotSent extends Error {
+  constructor(message, retryLater = false) {
+    super(message)
+    this.retryLater = retryLater
+  }
 }
+/** The service refused this delivery, and would refuse it again. */
+class Refused extends Error {}
 
 async function main() {
   const baseUrl = setting('SUPPLIER_BASE_URL').replace(/\/+$/, '')
   if (!/^(https:\/\/|http:\/\/(127\.0\.0\.1|localhost)(:\d+)?$)/.test(baseUrl))
-    throw new Failure('SUPPLIER_BASE_URL must begin with https://, or a password would cross the network in the clear')
-  const login = { Email: setting('SUPPLIER_EMAIL'), Password: setting('SUPPLIER_PASSWORD') }
+    throw new NotSent('SUPPLIER_BASE_URL must begin with https://, or the key would cross the network unencrypted')
   const apiKey = setting('SUPPLIER_API_KEY')
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new Failure('SUPPLIER_API_KEY has characters that no key has')
-  const file = process.argv[2]
-  const order = file ? await readFile(file) : EXAMPLE
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new NotSent('SUPPLIER_API_KEY has characters that no key has')
+  const spool = process.env.SUPPLIER_SPOOL || 'spool'
+  mkdirSync(join(spool, 'refused'), { recursive: true, mode: 0o700 })
 
-  const { Token } = await send(
-    `${baseUrl}/Login/Customer/Api/Verify`,
-    { 'Content-Type': 'application/json', 'h-region-code': 'TR' },
-    JSON.stringify(login),
-  )
-  // Made once for a delivery, not for each attempt: by it the server knows a delivery that it has already. Keep it with your
-  // order if your program may be restarted before the answer comes.
-  const idempotencyKey = randomUUID()
-  const receipt = await send(
-    `${baseUrl}/Purchase/update`,
-    {
-      'Content-Type': 'application/json',
-      ApiKey: apiKey,
-      Authorization: `Bearer ${Token}`,
-      'Idempotency-Key': idempotencyKey,
-    },
-    order,
-  )
-  console.log(JSON.stringify(receipt))
+  const [order = `PO-${randomBytes(4).toString('hex')}`, version = '1', file] = process.argv.slice(2)
+  const example = { OrderID: order, Status: 2, Products: [{ Sku: 'SKU-1', Quantity: 3 }] }
+  put(spool, order, version, file ? readFileSync(file) : JSON.stringify(example))
+  for (const name of waiting(spool)) {
+    const path = join(spool, name)
+    try {
+      console.log(JSON.stringify(await deliver(`${baseUrl}/Purchase/update`, apiKey, keyOf(name), readFileSync(path))))
+      rmSync(path, { force: true })
+    } catch (error) {
+      if (!(error instanceof Refused)) {
+        console.error(`${waiting(spool).length} waiting in ${spool}, to be sent first by the next run`)
+        throw error
+      }
+      // Set aside, or it would hold up every delivery behind it.
+      console.error(`${error.message}; set aside in ${join(spool, 'refused')}`)
+      writeFileSync(join(spool, 'refused', `${name}.reason.txt`), `${error.message}\n`)
+      renameSync(path, join(spool, 'refused', name))
+      process.exitCode = 1
+    }
+  }
 }
 
-/** The `data` of the answer. */
-async function send(url, headers, body) {
+function setting(name) {
+  const value = process.env[name]
+  if (!value) throw new NotSent(`${name} is not set`)
+  return value
+}
+
+/**
+ * Stores a delivery behind those that wait. Its Idempotency-Key is a hash of order and version, so it is the same in every
+ * attempt, after a crash and on any machine, and the service counts the delivery once. A change of the order needs a new version.
+ */
+function put(spool, order, version, body) {
+  const key = createHash('sha256').update(`${order}\n${version}`).digest('hex')
+  const number = Number.parseInt(waiting(spool).at(-1) ?? '0', 10) + 1
+  const path = join(spool, `${String(number).padStart(8, '0')}-${key}.json`)
+  // A rename happens completely or not at all: no run ever sees half a delivery.
+  writeFileSync(`${path}.new`, body)
+  renameSync(`${path}.new`, path)
+}
+
+/** The names in the spool folder, oldest first: NUMBER-KEY.json */
+const waiting = (spool) =>
+  readdirSync(spool)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+const keyOf = (name) => name.slice(9, -5)
+
+/** Returns the receipt. */
+async function deliver(url, apiKey, idempotencyKey, body) {
+  const headers = { 'Content-Type': 'application/json', ApiKey: apiKey, 'Idempotency-Key': idempotencyKey }
   for (let attempt = 1; ; attempt++) {
     let retryAfter = 0
     let problem
     try {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers,
-        body,
-        redirect: 'manual', // never hand the key to another address
-        signal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000),
-      })
+      const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000)
+      // A redirect is not followed: the key goes to no other address.
+      const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
       const text = await response.text()
       if (response.ok) return JSON.parse(text).data
       problem = describe(response.status, text)
-      if (!RETRIED.includes(response.status)) throw new Failure(problem)
       retryAfter = secondsOf(response.headers.get('retry-after'))
+      if (response.status < 500 && ![408, 425, 429].includes(response.status)) throw failure(response.status, problem)
     } catch (error) {
-      if (error instanceof Failure) throw error
-      problem = `no answer (${error.cause?.code ?? error.name})`
+      if (error instanceof NotSent || error instanceof Refused) throw error
+      const { code, message } = error.cause ?? error
+      // A wrong certificate stays wrong: retrying does not help.
+      if (/CERT|UNABLE_TO_/.test(code)) throw new NotSent(`no trusted certificate: ${message} (${code})`)
+      problem = `no answer: ${message || code}`
     }
     if (attempt === ATTEMPTS || retryAfter > LONGEST_RETRY_AFTER_SECONDS)
-      throw new Failure(`not confirmed after ${attempt} attempts: ${problem}`)
-    // A random part, so that all who failed together do not come back together.
+      throw new NotSent(`not confirmed after ${attempt} attempts: ${problem}`, true)
+    // A random part, so that clients that failed together do not come back together.
     const wait = retryAfter + Math.random() * 2 ** (attempt - 1)
     console.error(`${problem}; trying again in ${wait.toFixed(1)} s`)
     await sleep(wait * 1000)
   }
 }
 
+/** A redirect, 401 and 404 mean a wrong key or address, which every delivery would meet. Other answers concern this one. */
+const failure = (status, problem) =>
+  status < 400 || status === 401 || status === 404 ? new NotSent(problem) : new Refused(problem)
+
 function describe(status, text) {
   try {
     const { errorCode, message, requestId } = JSON.parse(text)
-    return `${status} ${errorCode}: ${message} (request ${requestId})`
-  } catch {
-    return `${status}, and not in the service's own words`
-  }
+    if (errorCode) return `${status} ${errorCode}: ${message} (request ${requestId})`
+  } catch {}
+  return `${status}, and the answer is not from the service`
 }
 
-/** Of a Retry-After header, which is a number of seconds or a date. */
+/** Reads Retry-After, which is a number of seconds or a date. */
 function secondsOf(retryAfter) {
   const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000
   return Math.max(0, seconds || 0)
 }
 
 main().catch((error) => {
-  console.error(error instanceof Failure || error.code === 'ENOENT' ? error.message : error.name)
-  process.exitCode = 1
+  console.error(error.message)
+  process.exitCode ||= error.retryLater ? 75 : 1
 })

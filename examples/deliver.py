@@ -1,34 +1,44 @@
 #!/usr/bin/env python3
-"""Logs in and delivers a purchase order, trying again until it is confirmed: python3 deliver.py [FILE]
+"""Delivers a purchase order, retrying until it is confirmed: python3 deliver.py [ORDER [VERSION [FILE]]]
 
-Needs Python 3.8 or later and nothing else. README.md in this folder says what it reads from the environment.
+A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs Python 3.8 or later and nothing
+else. README.md in this folder explains the environment variables and the exit statuses.
 """
 
 import email.utils
+import hashlib
 import http.client
 import json
 import os
 import random
 import re
+import secrets
+import ssl
 import sys
 import time
 import urllib.error
 import urllib.request
-import uuid
+from pathlib import Path
 
-ATTEMPTS = 6
+ATTEMPTS = 4
 TIMEOUT_SECONDS = 20
 LONGEST_RETRY_AFTER_SECONDS = 60
-RETRIED = (429, 502, 503, 504)
-EXAMPLE = b'{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 
 
-class Failure(Exception):
-    pass
+class NotSent(Exception):
+    """The delivery stays in the spool folder. `status` is the exit status: 75 if another run may succeed without any change."""
+
+    def __init__(self, message, status=1):
+        super().__init__(message)
+        self.status = status
+
+
+class Refused(Exception):
+    """The service refused this delivery, and would refuse it again."""
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Never hand the key to another address."""
+    """Follows no redirect: the key goes to no other address."""
 
     def redirect_request(self, *_arguments):
         return None
@@ -37,48 +47,68 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 opener = urllib.request.build_opener(NoRedirect)
 
 
+def main(order=None, version="1", file=None):
+    base_url = setting("SUPPLIER_BASE_URL").rstrip("/")
+    if not re.match(r"https://|http://(127\.0\.0\.1|localhost)(:\d+)?$", base_url):
+        raise NotSent("SUPPLIER_BASE_URL must begin with https://, or the key would cross the network unencrypted")
+    api_key = setting("SUPPLIER_API_KEY")
+    if not re.fullmatch(r"[\x21-\x7e]+", api_key):
+        raise NotSent("SUPPLIER_API_KEY has characters that no key has")
+    spool = Path(os.environ.get("SUPPLIER_SPOOL") or "spool")
+    spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+    refused = spool / "refused"
+    refused.mkdir(exist_ok=True)
+
+    order = order or f"PO-{secrets.token_hex(4)}"
+    example = {"OrderID": order, "Status": 2, "Products": [{"Sku": "SKU-1", "Quantity": 3}]}
+    put(spool, order, version, Path(file).read_bytes() if file else json.dumps(example).encode())
+    status = 0
+    for path in waiting(spool):
+        try:
+            print(json.dumps(deliver(f"{base_url}/Purchase/update", api_key, path.stem[9:], path.read_bytes())))
+            path.unlink()
+        except Refused as refusal:
+            # Set aside, or it would hold up every delivery behind it.
+            print(f"{refusal}; set aside in {refused}", file=sys.stderr)
+            (refused / f"{path.name}.reason.txt").write_text(f"{refusal}\n", encoding="utf-8")
+            path.replace(refused / path.name)
+            status = 1
+        except NotSent as problem:
+            print(f"{len(waiting(spool))} waiting in {spool}, to be sent first by the next run", file=sys.stderr)
+            raise NotSent(problem, status or problem.status) from None
+    return status
+
+
 def setting(name):
     value = os.environ.get(name)
     if not value:
-        raise Failure(f"{name} is not set")
+        raise NotSent(f"{name} is not set")
     return value
 
 
-def main():
-    base_url = setting("SUPPLIER_BASE_URL").rstrip("/")
-    if not re.match(r"https://|http://(127\.0\.0\.1|localhost)(:\d+)?$", base_url):
-        raise Failure("SUPPLIER_BASE_URL must begin with https://, or a password would cross the network in the clear")
-    login = {"Email": setting("SUPPLIER_EMAIL"), "Password": setting("SUPPLIER_PASSWORD")}
-    api_key = setting("SUPPLIER_API_KEY")
-    if not re.fullmatch(r"[\x21-\x7e]+", api_key):
-        raise Failure("SUPPLIER_API_KEY has characters that no key has")
-    order = EXAMPLE
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "rb") as file:
-            order = file.read()
+def put(spool, order, version, body):
+    """Stores a delivery behind those that wait.
 
-    token = send(
-        f"{base_url}/Login/Customer/Api/Verify",
-        {"Content-Type": "application/json", "h-region-code": "TR"},
-        json.dumps(login).encode(),
-    )["Token"]
-    receipt = send(
-        f"{base_url}/Purchase/update",
-        {
-            "Content-Type": "application/json",
-            "ApiKey": api_key,
-            "Authorization": f"Bearer {token}",
-            # Made once for a delivery, not for each attempt: by it the server knows a delivery that it has already.
-            # Keep it with your order if your program may be restarted before the answer comes.
-            "Idempotency-Key": str(uuid.uuid4()),
-        },
-        order,
-    )
-    print(json.dumps(receipt))
+    Its Idempotency-Key is a hash of order and version, so it is the same in every attempt, after a crash and on any machine,
+    and the service counts the delivery once. A change of the order needs a new version.
+    """
+    key = hashlib.sha256(f"{order}\n{version}".encode()).hexdigest()
+    number = int(waiting(spool)[-1].name[:8]) + 1 if waiting(spool) else 1
+    path = spool / f"{number:08}-{key}.json"
+    # A rename happens completely or not at all: no run ever sees half a delivery.
+    new = path.with_suffix(".new")
+    new.write_bytes(body)
+    new.replace(path)
 
 
-def send(url, headers, body):
-    """Returns the `data` of the answer."""
+def waiting(spool):
+    """Returns the files in the spool folder, oldest first: NUMBER-KEY.json"""
+    return sorted(spool.glob("*.json"))
+
+
+def deliver(url, api_key, idempotency_key, body):
+    """Returns the receipt."""
+    headers = {"Content-Type": "application/json", "ApiKey": api_key, "Idempotency-Key": idempotency_key}
     for attempt in range(1, ATTEMPTS + 1):
         retry_after = 0
         try:
@@ -87,14 +117,19 @@ def send(url, headers, body):
                 return json.load(response)["data"]
         except urllib.error.HTTPError as error:
             problem = describe(error)
-            if error.code not in RETRIED:
-                raise Failure(problem) from None
+            if error.code < 500 and error.code not in (408, 425, 429):
+                # A redirect, 401 and 404 mean a wrong key or address, which every delivery would meet.
+                raise (NotSent if error.code < 400 or error.code in (401, 404) else Refused)(problem) from None
             retry_after = seconds_of(error.headers.get("Retry-After"))
         except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-            problem = f"no answer ({getattr(error, 'reason', None) or type(error).__name__})"
+            reason = getattr(error, "reason", error)
+            # A wrong certificate stays wrong: retrying does not help.
+            if isinstance(reason, ssl.SSLCertVerificationError):
+                raise NotSent(f"no trusted certificate: {reason.verify_message}") from None
+            problem = f"no answer: {reason or type(reason).__name__}"
         if attempt == ATTEMPTS or retry_after > LONGEST_RETRY_AFTER_SECONDS:
-            raise Failure(f"not confirmed after {attempt} attempts: {problem}")
-        # A random part, so that all who failed together do not come back together.
+            raise NotSent(f"not confirmed after {attempt} attempts: {problem}", status=75)
+        # A random part, so that clients that failed together do not come back together.
         wait = retry_after + random.random() * 2 ** (attempt - 1)
         print(f"{problem}; trying again in {wait:.1f} s", file=sys.stderr)
         time.sleep(wait)
@@ -105,11 +140,11 @@ def describe(error):
         answer = json.load(error)
         return f"{error.code} {answer['errorCode']}: {answer['message']} (request {answer['requestId']})"
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
-        return f"{error.code}, and not in the service's own words"
+        return f"{error.code}, and the answer is not from the service"
 
 
 def seconds_of(retry_after):
-    """Of a Retry-After header, which is a number of seconds or a date."""
+    """Reads Retry-After, which is a number of seconds or a date."""
     try:
         if retry_after.isdecimal():
             return int(retry_after)
@@ -120,6 +155,7 @@ def seconds_of(retry_after):
 
 if __name__ == "__main__":
     try:
-        main()
-    except (Failure, OSError) as failure:
-        sys.exit(str(failure))
+        sys.exit(main(*sys.argv[1:4]))
+    except (NotSent, OSError) as problem:
+        print(problem, file=sys.stderr)
+        sys.exit(getattr(problem, "status", 1))

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Logs in and delivers a purchase order, trying again until it is confirmed: sh deliver.sh [FILE]
-# Needs curl 7.55 or later and nothing else. README.md in this folder says what it reads from the environment.
+# Delivers a purchase order, retrying until it is confirmed: sh deliver.sh [ORDER [VERSION [FILE]]]
+# A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs curl 7.55 or later, and sha256sum
+# or shasum. README.md in this folder explains the environment variables and the exit statuses.
 set -eu
 umask 077
 
-attempts=6
+attempts=4
 timeout_seconds=20
 longest_retry_after_seconds=60
 
@@ -13,10 +14,9 @@ fail() {
   exit 1
 }
 
-for name in SUPPLIER_BASE_URL SUPPLIER_EMAIL SUPPLIER_PASSWORD SUPPLIER_API_KEY; do
+for name in SUPPLIER_BASE_URL SUPPLIER_API_KEY; do
   eval "value=\${$name:-}"
   [ -n "$value" ] || fail "$name is not set"
-  case $value in *[[:cntrl:]]*) fail "$name has a line break or another control character" ;; esac
 done
 case $SUPPLIER_API_KEY in *[![:graph:]]*) fail 'SUPPLIER_API_KEY has characters that no key has' ;; esac
 base_url=${SUPPLIER_BASE_URL%/}
@@ -24,38 +24,66 @@ case $base_url in
   https://*) ;;
   *@*) fail 'SUPPLIER_BASE_URL must begin with https://' ;;
   http://127.0.0.1 | http://127.0.0.1:* | http://localhost | http://localhost:*) ;;
-  *) fail 'SUPPLIER_BASE_URL must begin with https://, or a password would cross the network in the clear' ;;
+  *) fail 'SUPPLIER_BASE_URL must begin with https://, or the key would cross the network unencrypted' ;;
 esac
+spool=${SUPPLIER_SPOOL:-spool}
+mkdir -p "$spool/refused"
 
-# Secrets go to curl through files that only you can read: everybody sees the arguments of a process.
+# The key goes to curl through a file that only you can read: everybody sees the arguments of a process.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# send PATH: posts $work/body with the headers in $work/headers, and leaves the answer in $work/answer.
-send() {
+# Sets $last to the name of the newest delivery in the spool folder, and $count to their number: NUMBER-KEY.json
+look() {
+  last=0
+  count=0
+  for file in "$spool"/*.json; do
+    [ -e "$file" ] || continue
+    last=${file##*/}
+    count=$((count + 1))
+  done
+}
+
+# stop MESSAGE STATUS: leaves what is not confirmed in the spool folder.
+stop() {
+  look
+  echo "$count waiting in $spool, to be sent first by the next run" >&2
+  echo "$1" >&2
+  [ "$exit_status" -ne 0 ] || exit_status=$2
+  exit "$exit_status"
+}
+
+# deliver FILE: leaves the answer in $work/answer. Fails if the service refused the delivery; $problem is the reason then.
+deliver() {
+  key=${1##*-}
+  printf 'Content-Type: application/json\nApiKey: %s\nIdempotency-Key: %s\n' "$SUPPLIER_API_KEY" "${key%.json}" > "$work/headers"
   attempt=1
   ceiling=1
   while :; do
-    : > "$work/answer-headers"
-    status=$(curl --silent --show-error --max-time "$timeout_seconds" --header "@$work/headers" \
-      --data-binary "@$work/body" --dump-header "$work/answer-headers" --output "$work/answer" \
-      --write-out '%{http_code}' "$base_url$1") || status=000
-    retry_after=0
-    case $status in
-      200) return ;;
-      000) problem='no answer' ;;
-      429 | 502 | 503 | 504)
-        problem="$status $(cat "$work/answer")"
-        # In seconds; a date, which is allowed too, counts as none.
-        retry_after=$(tr -d '\r' < "$work/answer-headers" |
-          awk -F ': *' 'tolower($1) == "retry-after" && $2 ~ /^[0-9]+$/ { found = $2 } END { print found + 0 }') ;;
-      *) fail "$status $(cat "$work/answer")" ;;
+    : > "$work/answer" && : > "$work/answer-headers"
+    curl_status=0
+    status=$(curl --silent --show-error --max-time "$timeout_seconds" --header "@$work/headers" --data-binary "@$1" \
+      --dump-header "$work/answer-headers" --output "$work/answer" --write-out '%{http_code}' \
+      "$base_url/Purchase/update" 2> "$work/error") || curl_status=$?
+    problem="$status $(cat "$work/answer")"
+    [ "$curl_status" -eq 0 ] || problem="no answer: $(cat "$work/error")"
+    case $curl_status,$status in
+      0,200) return 0 ;;
+      # A wrong certificate stays wrong: retrying does not help.
+      51,* | 60,* | 77,* | 83,* | 90,* | 91,*) stop "no trusted certificate: $(cat "$work/error")" 1 ;;
+      0,408 | 0,425 | 0,429 | 0,5?? | [1-9]*) ;;
+      # A wrong key or address, which every delivery would meet.
+      0,3?? | 0,401 | 0,404) stop "$problem" 1 ;;
+      *) return 1 ;;
     esac
+    # In seconds; a date, which is allowed too, counts as none.
+    retry_after=$(tr -d '\r' < "$work/answer-headers" |
+      awk -F ': *' 'tolower($1) == "retry-after" && $2 ~ /^[0-9]+$/ { found = $2 } END { print found + 0 }')
     if [ "$attempt" -eq "$attempts" ] || [ "$retry_after" -gt "$longest_retry_after_seconds" ]; then
-      fail "not confirmed after $attempt attempts: $problem"
+      stop "not confirmed after $attempt attempts: $problem" 75
     fi
-    # A random part, so that all who failed together do not come back together.
+    # A random part, so that clients that failed together do not come back together.
     random=$(od -An -N4 -tu4 /dev/urandom)
     wait=$(awk "BEGIN { printf \"%.1f\", $retry_after + $random / 4294967296 * $ceiling }")
     echo "$problem; trying again in $wait s" >&2
@@ -65,28 +93,35 @@ send() {
   done
 }
 
-json_string() {
-  printf %s "$1" | sed 's/[\\"]/\\&/g'
-}
-
-printf 'Content-Type: application/json\nh-region-code: TR\n' > "$work/headers"
-printf '{"Email":"%s","Password":"%s"}' "$(json_string "$SUPPLIER_EMAIL")" "$(json_string "$SUPPLIER_PASSWORD")" > "$work/body"
-send /Login/Customer/Api/Verify
-token=$(sed -n 's/.*"Token":"\([^"]*\)".*/\1/p' "$work/answer")
-
-if [ $# -gt 0 ]; then
-  cat "$1" > "$work/body"
+order=${1:-PO-$(od -An -N4 -tx1 /dev/urandom | tr -d ' \n')}
+if [ $# -gt 2 ]; then
+  cat "$3" > "$work/new"
 else
-  printf '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}' > "$work/body"
+  case $order in *[[:cntrl:]]*) fail 'the order has a line break or another control character' ;; esac
+  printf '{"OrderID":"%s","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}' \
+    "$(printf %s "$order" | sed 's/[\\"]/\\&/g')" > "$work/new"
 fi
-# The Idempotency-Key is made once for a delivery, not for each attempt: by it the server knows a delivery that it has
-# already. Keep it with your order if your program may be restarted before the answer comes.
-cat > "$work/headers" << END
-Content-Type: application/json
-ApiKey: $SUPPLIER_API_KEY
-Authorization: Bearer $token
-Idempotency-Key: $(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-END
-send /Purchase/update
-sed 's/^{"data":\(.*\),"success":true.*$/\1/' "$work/answer"
-echo
+
+# The Idempotency-Key is a hash of order and version, so it is the same in every attempt, after a crash and on any machine, and
+# the service counts the delivery once. A change of the order needs a new version.
+key=$(printf '%s\n%s' "$order" "${2:-1}" | { sha256sum 2> /dev/null || shasum -a 256; } | cut -c 1-64)
+look
+name=$(printf '%08d' "$(expr "${last%%-*}" + 1)")-$key.json
+cp "$work/new" "$spool/$name.new"
+# A rename happens completely or not at all: no run ever sees half a delivery.
+mv "$spool/$name.new" "$spool/$name"
+
+exit_status=0
+for file in "$spool"/*.json; do
+  if deliver "$file"; then
+    printf '%s\n' "$(sed 's/^{"data":\(.*\),"success":true.*$/\1/' "$work/answer")"
+    rm -f "$file"
+  else
+    # Set aside, or it would hold up every delivery behind it.
+    echo "$problem; set aside in $spool/refused" >&2
+    echo "$problem" > "$spool/refused/${file##*/}.reason.txt"
+    mv "$file" "$spool/refused/"
+    exit_status=1
+  fi
+done
+exit "$exit_status"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# The same as follower.js with curl: each answer becomes a line of a file, and the cursor is read from its last line.
+# Follows the feed as follower.js does, with curl: each answer becomes a line of a file, whose last line has the cursor.
 #   TESLIM_URL=http://127.0.0.1:3000 TESLIM_EMAIL=office@example.com TESLIM_PASSWORD=... sh examples/follow.sh pages.ndjson
 pages=${1:-pages.ndjson} && touch "$pages"
-[ -z "$(tail -c 1 "$pages")" ] || { sed '$d' "$pages" > "$pages.new" && mv "$pages.new" "$pages"; } # it was killed in the middle of a line
+# Removes the last line where an earlier run was killed while it wrote it.
+[ -z "$(tail -c 1 "$pages")" ] || { sed '$d' "$pages" > "$pages.new" && mv "$pages.new" "$pages"; }
 text() { printf %s "$1" | sed 's/[\\"]/\\&/g'; }
 until false; do
   token=$(printf '{"Email":"%s","Password":"%s"}' "$(text "$TESLIM_EMAIL")" "$(text "$TESLIM_PASSWORD")" |

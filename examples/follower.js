@@ -1,5 +1,5 @@
-// A back office in one file: follows the feed of teslim into a table of its own. The cursor is kept in the same
-// transaction as the rows, so that it can be killed at any moment and goes on without loss or repeats. Node 26 or later:
+// Follows the feed of teslim into a table of a back office. The cursor is stored in the same transaction as the rows, so the
+// program can be killed at any moment and continues without loss or repeats. Needs Node 26 or later:
 //
 //   TESLIM_URL=http://127.0.0.1:3000 TESLIM_EMAIL=office@example.com TESLIM_PASSWORD=... node examples/follower.js orders.db
 import { DatabaseSync } from 'node:sqlite'
@@ -15,7 +15,7 @@ database.exec(`
   );
   CREATE TABLE IF NOT EXISTS cursor (value TEXT);
   INSERT INTO cursor SELECT NULL WHERE NOT EXISTS (SELECT 1 FROM cursor)`)
-// Not INSERT OR IGNORE: a delivery that came twice would be a defect, and must be seen.
+// Not INSERT OR IGNORE: a delivery that comes twice is a defect that must be seen.
 const insert = database.prepare('INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?)')
 const readCursor = database.prepare('SELECT value FROM cursor')
 const writeCursor = database.prepare('UPDATE cursor SET value = ?')
@@ -66,7 +66,7 @@ async function call(path, options) {
   return body
 }
 
-/** Numbers that JavaScript would round are kept as the text that came. */
+/** Keeps the exact text of numbers that JavaScript would round. */
 function keepNumbers(_name, value, { source }) {
   return typeof value === 'number' && String(value) !== source ? JSON.rawJSON(source) : value
 }

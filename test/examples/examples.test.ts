@@ -1,7 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type ServerResponse, request as send } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,27 +12,37 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { sqlitePath } from '#src/store/open-store.ts'
+import { makeCertificate } from '../support/certificate.ts'
+import { freePort } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { addCustomer, LOGIN, testApp } from '../support/test-app.ts'
+import { addCustomer, testApp } from '../support/test-app.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
-/** With what breaks JSON, shells and format strings that are put together without care. */
-const PASSWORD = `quote " back \\ slash $HOME \`id\` %s ' & ü`
 const folder = tempFolder()
 
 const service = await testApp()
 const { app, store, customers, clock, config } = service
-const customer = await addCustomer(service, { authority: ['SKU-*'], password: PASSWORD })
+const customer = await addCustomer(service, { authority: ['SKU-*'] })
 const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(customer.id, '', undefined)
 await app.listen({ port: 0, host: '127.0.0.1' })
 const database = new DatabaseSync(sqlitePath(config.databaseUrl), { readOnly: true })
 afterAll(() => database.close())
-const deliveries = () =>
-  database.prepare('SELECT lower(hex(receipt)) AS receipt, CAST(payload AS TEXT) AS payload FROM delivery').all()
+const payloads = () =>
+  database
+    .prepare('SELECT CAST(payload AS TEXT) AS payload FROM delivery ORDER BY position')
+    .all()
+    .slice(before)
+    .map(({ payload }) => payload)
 
-/** What becomes of a delivery on its way: it is passed on if nothing else is planned. */
+/** What happens to a delivery on its way. Without one it is passed on. */
 type Fate = (pass: () => Promise<Buffer>, response: ServerResponse) => void
-const refuse: Fate = (_pass, response) => void response.writeHead(503, { 'retry-after': '1' }).end('{}')
+const answer =
+  (status: number, headers = {}): Fate =>
+  (_pass, response) =>
+    void response.writeHead(status, headers).end('{}')
+const unavailable = answer(503, { 'retry-after': '1' })
+/** Too long for any example to wait. */
+const busyForAnHour = answer(429, { 'retry-after': '3600' })
 const loseAnswer: Fate = async (pass, response) => {
   await pass()
   response.destroy()
@@ -46,10 +57,13 @@ interface Arrival {
 let arrivals: Arrival[] = []
 let fates: Fate[] = []
 let before = 0
+let spool = ''
 beforeEach(() => {
   arrivals = []
   fates = []
-  before = deliveries().length
+  before = 0
+  before = payloads().length
+  spool = join(tempFolder(), 'a spool')
 })
 
 /** The bad network between a supplier and the server. */
@@ -60,12 +74,12 @@ const network = createServer(async (request, response) => {
   const pass = async (): Promise<Buffer> => {
     const { port } = app.server.address() as AddressInfo
     const onward = send({ port, host: '127.0.0.1', method, path: url, headers }).end(body)
-    const [answer] = await once(onward, 'response')
-    const payload = await buffer(answer)
-    if (!response.destroyed) response.statusCode = answer.statusCode
+    const [received] = await once(onward, 'response')
+    const payload = await buffer(received)
+    if (!response.destroyed) response.statusCode = received.statusCode
     return payload
   }
-  const fate = url === LOGIN ? undefined : fates.shift()
+  const fate = fates.shift()
   if (fate) fate(pass, response)
   else response.end(await pass())
 })
@@ -73,7 +87,14 @@ await once(network.listen(0, '127.0.0.1'), 'listening')
 afterAll(() => void network.close())
 const baseUrl = `http://127.0.0.1:${(network.address() as AddressInfo).port}`
 
-/** Hands curl on and writes down its arguments, which everybody on a machine can read. */
+let handshakes = 0
+const { certificate, key: certificateKey } = makeCertificate()
+const untrusted = createTlsServer({ cert: certificate, key: certificateKey }, () => expect.unreachable())
+untrusted.on('connection', () => void handshakes++)
+await once(untrusted.listen(0, '127.0.0.1'), 'listening')
+afterAll(() => void untrusted.close())
+
+/** Passes calls on to curl and writes down their arguments, which everybody on a machine can read. */
 const seen = join(folder, 'arguments')
 mkdirSync(join(folder, 'bin'))
 writeFileSync(
@@ -83,91 +104,165 @@ writeFileSync(
 chmodSync(join(folder, 'bin/curl'), 0o755)
 writeFileSync(seen, '')
 
+const works = (program: string, ...words: string[]) => spawnSync(program, words).status === 0
 const languages = [
-  ['deliver.php', ['php'], spawnSync('php', ['--version']).status === 0],
-  ['deliver.cs', ['dotnet', 'run'], Number.parseInt(spawnSync('dotnet', ['--version']).stdout?.toString(), 10) >= 10],
-  ['deliver.py', ['python3'], spawnSync('python3', ['--version']).status === 0],
-  ['deliver.mjs', [process.execPath], true],
-  ['deliver.sh', ['sh'], spawnSync('curl', ['--version']).status === 0],
+  [
+    'deliver.php',
+    ['php'],
+    works('php', '-r', 'exit(extension_loaded("curl") ? 0 : 1);'),
+    'php with its curl extension',
+  ],
+  [
+    'deliver.cs',
+    ['dotnet', 'run'],
+    Number.parseInt(spawnSync('dotnet', ['--version']).stdout?.toString(), 10) >= 10,
+    'dotnet 10 or later',
+  ],
+  ['deliver.py', ['python3'], works('python3', '--version'), 'python3'],
+  ['deliver.mjs', [process.execPath], true, 'node'],
+  ['deliver.sh', ['sh'], works('curl', '--version'), 'curl'],
 ] as const
-for (const [file, [program], installed] of languages)
-  if (!installed) console.info(`examples/${file} is not run: ${program} is not installed, or too old`)
+for (const [file, , installed, needed] of languages)
+  if (!installed) console.info(`examples/${file} is not run: ${needed} is not installed`)
 
-async function run(
-  file: string,
-  command: readonly string[],
-  more: Record<string, string | undefined> = {},
-  rest: string[] = [],
-) {
+interface Run {
+  readonly env?: Record<string, string | undefined>
+  readonly words?: readonly string[]
+}
+
+async function run(file: string, command: readonly string[], { env: more = {}, words = [] }: Run = {}) {
   const env = {
     PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}`,
     HOME: process.env.HOME,
     SUPPLIER_BASE_URL: baseUrl,
-    SUPPLIER_EMAIL: customer.email,
-    SUPPLIER_PASSWORD: PASSWORD,
     SUPPLIER_API_KEY: key,
+    SUPPLIER_SPOOL: spool,
     ...more,
   }
-  const [program = '', ...words] = command
-  const child = spawn(program, [...words, join(examples, file), ...rest], { env, cwd: folder })
+  const [program = '', ...options] = command
+  const child = spawn(program, [...options, join(examples, file), ...words], { env, cwd: folder })
   const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  for (const secret of [PASSWORD, key, env.SUPPLIER_API_KEY, 'Bearer ', 'eyJ'].filter(Boolean))
+  for (const secret of [key, env.SUPPLIER_API_KEY].filter(Boolean))
     for (const shown of [stdout, stderr, readFileSync(seen, 'utf8')]) expect(shown).not.toContain(secret)
-  return { status, stdout, stderr }
+  const receipts = stdout.split('\n').slice(0, -1)
+  return { status, stderr, receipts: receipts.map((line) => JSON.parse(line)) }
 }
 
-const delivered = () => arrivals.filter(({ url }) => url === '/Purchase/update')
+const orderFile = (content: string): string => {
+  const path = join(tempFolder(), 'order.json')
+  writeFileSync(path, content)
+  return path
+}
+const waiting = () => readdirSync(spool).filter((name) => name !== 'refused')
+const aside = () => readdirSync(join(spool, 'refused'))
+const keys = () => arrivals.map(({ headers }) => headers['idempotency-key'])
 
-describe.each(languages)('examples/%s', (file, command, installed) => {
+describe.each(languages)('examples/%s', { timeout: 60_000 }, (file, command, installed) => {
   const promise = it.runIf(installed)
+  const deliver = (options?: Run) => run(file, command, options)
 
-  promise('delivers once through a 503 and a lost answer, and gets the first receipt', async () => {
-    fates = [refuse, loseAnswer]
+  promise('delivers once through a 503 and a lost answer, and shows the first receipt', async () => {
+    fates = [unavailable, loseAnswer]
     const order = `{"OrderID":"${file}","Status":2,"ProductID":"SKU-1","Note":"ü \\u0041  "}\n`
-    writeFileSync(join(folder, 'order.json'), order)
-    const { status, stdout, stderr } = await run(file, command, {}, [join(folder, 'order.json')])
+    const { status, stderr, receipts } = await deliver({ words: [file, '1', orderFile(order)] })
     expect([status, stderr.match(/trying again in \d+\.\d s$/gm)?.length]).toEqual([0, 2])
-    const stored = deliveries().slice(before)
-    expect(stored).toEqual([{ receipt: expect.any(String), payload: order }])
-    const receipt = JSON.parse(stdout)
-    expect(receipt).toMatchObject({ Status: 2, OrderID: file, Duplicate: true })
-    expect(receipt.ReceiptID.replaceAll('-', '')).toBe(stored[0]?.receipt)
-    const attempts = delivered()
-    expect(attempts).toHaveLength(3)
-    expect(new Set(attempts.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
-    expect((attempts[1]?.at ?? 0) - (attempts[0]?.at ?? 0)).toBeGreaterThanOrEqual(1000)
+    expect(payloads()).toEqual([order])
+    expect(receipts).toMatchObject([{ Status: 2, OrderID: file, Duplicate: true }])
+    expect(arrivals).toHaveLength(3)
+    expect(new Set(keys()).size).toBe(1)
+    expect((arrivals[1]?.at ?? 0) - (arrivals[0]?.at ?? 0)).toBeGreaterThanOrEqual(1000)
+    expect(waiting()).toEqual([])
   })
 
-  promise('gives two deliveries two keys', async () => {
-    const outcomes = [await run(file, command), await run(file, command)]
+  promise('needs the ApiKey only', async () => {
+    expect((await deliver()).status).toBe(0)
+    expect(arrivals).toMatchObject([{ url: '/Purchase/update', headers: { apikey: key } }])
+    expect(arrivals[0]?.headers).not.toHaveProperty('authorization')
+  })
+
+  promise('makes two orders when it is run twice as pasted', async () => {
+    const outcomes = [await deliver(), await deliver()]
     expect(outcomes.map(({ status, stderr }) => [status, stderr])).toEqual([
       [0, ''],
       [0, ''],
     ])
-    expect(new Set(delivered().map(({ headers }) => headers['idempotency-key'])).size).toBe(2)
+    const [first, second] = outcomes.map(({ receipts }) => receipts[0])
+    expect([first.Duplicate, second.Duplicate]).toEqual([false, false])
+    expect(first.OrderID).not.toBe(second.OrderID)
   })
 
-  promise('does not try again what was refused, and says why', async () => {
-    const refused = await run(file, command, { SUPPLIER_API_KEY: `tsl_${'x'.repeat(40)}` })
-    expect(refused).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(/^401 .*API_KEY/) })
-    expect(delivered()).toHaveLength(1)
-    const wrong = await run(file, command, { SUPPLIER_PASSWORD: 'wrong-password' })
-    expect(wrong).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(/^400 .*LOGIN/) })
-    expect(arrivals).toHaveLength(3)
-    expect(deliveries()).toHaveLength(before)
+  promise('delivers an order and its version once, however often it is run, and the next version again', async () => {
+    const order = `${file} "quoted" \\ $HOME \`id\` %s ' & ü`
+    const runs = [[order], [order, '1'], [order, '2']]
+    const receipts = []
+    for (const words of runs) receipts.push(...(await deliver({ words })).receipts)
+    expect(receipts.map(({ OrderID }) => OrderID)).toEqual([order, order, order])
+    expect(receipts[1]).toMatchObject({ Duplicate: true, ReceiptID: receipts[0].ReceiptID })
+    expect(new Set(keys()).size).toBe(2)
+  })
+
+  promise('keeps what it cannot send, and sends it first in the next run, in order and once', async () => {
+    const [one, two, three] = ['first', 'second', 'third'].map((name) => `${file} ${name}`) as [string, string, string]
+    const away = { SUPPLIER_BASE_URL: `http://127.0.0.1:${await freePort()}` }
+    const first = await deliver({ env: away, words: [one] })
+    expect(first).toMatchObject({ status: 75, receipts: [] })
+    expect(first.stderr.match(/^no answer: .*(refused|connect to).*; trying again/gim)).toHaveLength(3)
+    expect(first.stderr).toMatch(
+      /^1 waiting in .*\nnot confirmed after 4 attempts: no answer: .*(refused|connect to)/im,
+    )
+    // This one is stored, but its answer gets lost, and then the service is busy.
+    fates = [loseAnswer, busyForAnHour]
+    expect(await deliver({ words: [two] })).toMatchObject({ status: 75, receipts: [] })
+    expect(waiting()).toHaveLength(2)
+
+    const { status, receipts } = await deliver({ words: [three] })
+    expect(status).toBe(0)
+    expect(receipts).toMatchObject([
+      { OrderID: one, Duplicate: true },
+      { OrderID: two, Duplicate: false },
+      { OrderID: three, Duplicate: false },
+    ])
+    expect(payloads().map((payload) => JSON.parse(String(payload)).OrderID)).toEqual([one, two, three])
+    expect([waiting(), aside()]).toEqual([[], []])
+  })
+
+  promise('sets aside what is refused, with the reason, and sends what stands behind it', async () => {
+    fates = [busyForAnHour]
+    const order = '{"OrderID":"refused","Status":2,"ProductID":"OTHER"}'
+    expect((await deliver({ words: [`${file} refused`, '1', orderFile(order)] })).status).toBe(75)
+    const { status, stderr, receipts } = await deliver({ words: [`${file} accepted`] })
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/403 .*OTHER.*; set aside in/)])
+    expect(receipts).toMatchObject([{ OrderID: `${file} accepted` }])
+    expect(waiting()).toEqual([])
+    const [body = '', reason = ''] = aside()
+    expect(readFileSync(join(spool, 'refused', body), 'utf8')).toBe(order)
+    expect(readFileSync(join(spool, 'refused', reason), 'utf8')).toMatch(/^403 .*OTHER/)
+    expect((await deliver()).status).toBe(0)
+  })
+
+  promise('keeps everything where the key is wrong, does not retry, and says so', async () => {
+    const env = { SUPPLIER_API_KEY: `tsl_${'x'.repeat(40)}` }
+    const refused = await deliver({ env, words: [`${file} kept`] })
+    expect(refused).toMatchObject({ status: 1, receipts: [], stderr: expect.stringMatching(/^401 .*API_KEY/m) })
+    expect(arrivals).toHaveLength(1)
+    expect([waiting().length, aside()]).toEqual([1, []])
+    expect(await deliver()).toMatchObject({ status: 0, receipts: [{ OrderID: `${file} kept` }, {}] })
+  })
+
+  promise('does not retry a certificate that cannot be trusted, and shows the real reason', async () => {
+    handshakes = 0
+    const env = { SUPPLIER_BASE_URL: `https://127.0.0.1:${(untrusted.address() as AddressInfo).port}` }
+    const { status, stderr } = await deliver({ env })
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^no trusted certificate: .*self.?signed certificate/m)])
+    expect(stderr).not.toContain('trying again')
+    expect(handshakes).toBe(1)
+    expect(waiting()).toHaveLength(1)
   })
 
   promise('follows no redirect', async () => {
-    fates = [(_pass, response) => void response.writeHead(307, { location: `${baseUrl}/elsewhere` }).end()]
-    expect(await run(file, command)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(/^307/) })
-    expect(arrivals.map(({ url }) => url)).toEqual([LOGIN, '/Purchase/update'])
-  })
-
-  promise('ends when it is told to wait for an hour', async () => {
-    fates = [(_pass, response) => void response.writeHead(429, { 'retry-after': '3600' }).end('{}')]
-    const { status, stderr } = await run(file, command)
-    expect([status, stderr]).toEqual([1, expect.stringMatching(/^not confirmed after 1 attempts: 429/)])
-    expect(delivered()).toHaveLength(1)
+    fates = [answer(307, { location: `${baseUrl}/elsewhere` })]
+    expect(await deliver()).toMatchObject({ status: 1, receipts: [], stderr: expect.stringMatching(/^307/m) })
+    expect(arrivals.map(({ url }) => url)).toEqual(['/Purchase/update'])
   })
 
   promise.each([
@@ -176,8 +271,8 @@ describe.each(languages)('examples/%s', (file, command, installed) => {
     [{ SUPPLIER_BASE_URL: 'http://example.com' }, 'SUPPLIER_BASE_URL must begin with https://'],
     [{ SUPPLIER_BASE_URL: 'http://localhost:1@example.com' }, 'SUPPLIER_BASE_URL must begin with https://'],
     [{ SUPPLIER_API_KEY: 'tsl_secret\nX: y' }, 'SUPPLIER_API_KEY has '],
-  ])('refuses what cannot work before it calls anybody: %j, %s', async (env, message) => {
-    expect(await run(file, command, env)).toEqual({ status: 1, stdout: '', stderr: expect.stringContaining(message) })
-    expect(arrivals).toEqual([])
+  ])('refuses what cannot work before it calls or stores anything: %j, %s', async (env, message) => {
+    expect(await deliver({ env })).toEqual({ status: 1, receipts: [], stderr: expect.stringContaining(message) })
+    expect([arrivals, existsSync(spool)]).toEqual([[], false])
   })
 })
