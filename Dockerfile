@@ -1,5 +1,5 @@
 # One stage: there is nothing to build, and what npm needs to install is in the image anyway.
-FROM node:26-slim
+FROM node:26.13-slim
 
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
@@ -15,11 +15,11 @@ COPY src src
 COPY tools/warm-cache.js tools/
 COPY openapi.yaml LICENSE ./
 
-# The code stays root's; the service owns its data, which nobody else may read, and its compile cache until that is filled. 1000
-# is the image's node: a number, because Kubernetes cannot tell from a name that it is not root.
+# The code belongs to root. The service owns its data, which nobody else may read, and its compile cache until that is filled.
+# 1000 is the image's user `node`: a number, because Kubernetes cannot tell from a name that it is not root.
 RUN mkdir -p /data node_modules/.cache/teslim && chmod 0700 /data && chown 1000:1000 /data node_modules/.cache/teslim
 USER 1000:1000
-# Under the user that serves: Node keeps a cache for each. From here on nothing in /app is written.
+# Runs as the user that serves, because Node keeps a cache for each user. Nothing in /app is written after this.
 RUN node tools/warm-cache.js
 
 VOLUME /data
@@ -34,4 +34,4 @@ LABEL org.opencontainers.image.title="teslim" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.licenses="MIT" \
-      org.opencontainers.image.base.name="docker.io/library/node:26-slim"
+      org.opencontainers.image.base.name="docker.io/library/node:26.13-slim"

@@ -1,15 +1,18 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfig } from '#src/config/load-config.ts'
 import { settingProblems } from '../support/setting-problems.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = new URL('../../deploy/', import.meta.url)
 const text = readFileSync(new URL('compose.yaml', folder), 'utf8')
 const { services, networks, volumes, secrets } = parse(text, { merge: true })
 const { teslim, replica, balancer, postgres } = services
 const readme = readFileSync(new URL('README.md', folder), 'utf8')
+const { version } = JSON.parse(readFileSync(new URL('../package.json', folder), 'utf8'))
 
 describe('compose.yaml', () => {
   it('starts one service by itself and the replicas in a profile of their own', () => {
@@ -23,16 +26,30 @@ describe('compose.yaml', () => {
     expect(replica.deploy.replicas).toBe(3)
   })
 
-  it.each(Object.keys(services))('disarms and restarts %s', (name) => {
+  it.each(Object.keys(services))('disarms, limits and restarts %s', (name) => {
     expect(services[name]).toMatchObject({
       restart: 'unless-stopped',
       read_only: true,
       tmpfs: expect.arrayContaining(['/tmp']),
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
+      cpus: expect.any(Number),
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      pids_limit: expect.any(Number),
     })
     expect(services[name]).not.toHaveProperty('cap_add')
     expect(services[name]).not.toHaveProperty('privileged')
+  })
+
+  it('pins images to a minor version, and ours to the version of this repository', () => {
+    const images = [teslim, replica, balancer, postgres].map(({ image }) => image)
+    expect(images.slice(0, 2)).toEqual([`teslim:${version}`, `teslim:${version}`])
+    for (const image of images) expect(image).toMatch(/:\d+\.\d+/)
+    const dockerfile = readFileSync(new URL('../Dockerfile', folder), 'utf8')
+    const [, base] = /^FROM (node:\d+\.\d+-slim)$/m.exec(dockerfile) ?? []
+    expect(dockerfile).toContain(`base.name="docker.io/library/${base}"`)
+    expect(dockerfile).toContain(`image.version="${version}"`)
+    expect(dockerfile).toContain('NODE_ENV=production')
   })
 
   it('runs the containers of others as somebody other than root, and asks whether they are well', () => {
@@ -51,8 +68,17 @@ describe('compose.yaml', () => {
   })
 
   it('names settings that there are, with values that are allowed', () => {
-    expect(settingProblems(replica.environment)).toEqual([])
-    expect(settingProblems(teslim.environment ?? {})).toEqual([])
+    const secret = join(tempFolder(), 'secret')
+    for (const { environment } of [teslim, replica]) {
+      expect(environment.TESLIM_SECRET_FILE).toBe('/run/secrets/teslim-secret')
+      const problems = () => settingProblems({ ...environment, TESLIM_SECRET_FILE: secret })
+      writeFileSync(secret, '')
+      expect(problems()).toEqual([
+        expect.stringMatching(/^TESLIM_SECRET_FILE: .*a file that holds at least 16 characters$/),
+      ])
+      writeFileSync(secret, 'bm90IGEgc2VjcmV0IGF0IGFsbA==\n')
+      expect(problems()).toEqual([])
+    }
     for (const service of [teslim, replica])
       expect(Number.parseInt(service.stop_grace_period, 10)).toBeGreaterThan(loadConfig({}).config.shutdownSeconds)
   })
@@ -70,15 +96,19 @@ describe('compose.yaml', () => {
   it('has no secret in it: they come from files, and the one of the replicas names the store', () => {
     expect(text).not.toMatch(/postgres:\/\/|PASSWORD: /)
     expect(secrets).toEqual({
+      'teslim-secret': { file: './secrets/teslim-secret' },
       'teslim.env': { file: './secrets/teslim.env' },
       'postgres-password': { file: './secrets/postgres-password' },
     })
-    expect(replica.secrets).toEqual([{ source: 'teslim.env', target: '/app/.env' }])
+    expect(teslim.secrets).toEqual(['teslim-secret'])
+    expect(replica.secrets).toEqual(['teslim-secret', { source: 'teslim.env', target: '/app/.env' }])
+    for (const name of Object.keys(secrets)) expect(readme, name).toContain(`> secrets/${name}`)
     expect(postgres.environment.POSTGRES_PASSWORD_FILE).toBe('/run/secrets/postgres-password')
     const ignored = readFileSync(new URL('../.gitignore', folder), 'utf8').split('\n')
     expect(ignored).toContain('deploy/secrets/')
     const [, line = ''] = /printf '(DATABASE_URL=.*)\\n'/.exec(readme) ?? []
-    const { config, sources } = loadConfig(replica.environment.DATABASE_URL, parseEnv(line.replace('%s', 'x')))
+    const environment = { DATABASE_URL: replica.environment.DATABASE_URL }
+    const { config, sources } = loadConfig(environment, parseEnv(line.replace('%s', 'x')))
     expect([config.databaseUrl, sources.databaseUrl]).toEqual(['postgres://teslim:x@postgres/teslim', '.env'])
   })
 

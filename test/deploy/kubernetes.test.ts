@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -19,6 +19,13 @@ const deployment = manifest('deployment.yaml')
 const service = manifest('service.yaml')
 const budget = manifest('pod-disruption-budget.yaml')
 const secret = manifest('secret.example.yaml')
+const policy = manifest('network-policy.yaml')
+const ingress = manifest('ingress.example.yaml')
+const autoscaler = manifest('horizontal-pod-autoscaler.example.yaml')
+const [sqliteService, sqlite] = parseAllDocuments(read('sqlite.yaml')).map((document): Manifest => document.toJS())
+const sqlitePod = sqlite.spec.template.spec
+const [sqliteServer] = sqlitePod.containers
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', folder), 'utf8'))
 const { template } = deployment.spec
 const pod = template.spec
 const [server] = pod.containers
@@ -26,16 +33,93 @@ const settings = parseEnv(read('settings.env'))
 
 describe('the Kubernetes manifests', () => {
   it('name settings that there are, with values that are allowed', () => {
-    expect(settingProblems({ ...settings, ...secret.stringData })).toEqual([])
+    const { TESLIM_SECRET: placeholder, ...others } = secret.stringData
+    expect(settingProblems({ ...settings, ...others })).toEqual([])
+    expect(settings.NODE_ENV).toBe('production')
     expect(Object.keys(settings)).not.toContain('DATABASE_URL')
+    // Applied as it is, the example gives nobody a secret that everybody knows.
+    expect(settingProblems({ TESLIM_SECRET: placeholder })).toEqual([
+      'TESLIM_SECRET: its value is not allowed, it must be at least 16 characters',
+    ])
     expect(secret.stringData.DATABASE_URL).toMatch(/^postgres:\/\/teslim:PASSWORD@.*sslmode=verify-full$/)
   })
 
-  it('are all in the kustomization but for the Secret, which is an example', () => {
-    expect(kustomization.resources).toEqual(['deployment.yaml', 'service.yaml', 'pod-disruption-budget.yaml'])
+  it('are all in the kustomization, except the examples and the StatefulSet that stands for itself', () => {
+    const names = globSync('*.yaml', { cwd: folder }).filter((name) => !/example|kustomization|sqlite/.test(name))
+    expect(kustomization.resources.toSorted()).toEqual(names.toSorted())
     expect(kustomization.configMapGenerator).toEqual([{ name: 'teslim', envs: ['settings.env'] }])
     for (const { envFrom } of [...pod.initContainers, ...pod.containers])
       expect(envFrom).toEqual([{ configMapRef: { name: 'teslim' } }, { secretRef: { name: secret.metadata.name } }])
+  })
+
+  it('start no pod without the secrets', () => {
+    const required = (key: string) => ({
+      name: key,
+      valueFrom: { secretKeyRef: { name: secret.metadata.name, key } },
+    })
+    for (const { env } of [...pod.initContainers, ...pod.containers])
+      expect(env).toEqual(Object.keys(secret.stringData).map(required))
+    expect(sqliteServer.env).toContainEqual(required('TESLIM_SECRET'))
+  })
+
+  it('keep replicas on nodes of their own, also through a roll-out and while a node is drained', () => {
+    const [byNode, byZone] = pod.topologySpreadConstraints
+    expect(byNode).toMatchObject({ maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' })
+    expect(byZone).toMatchObject({ maxSkew: 1, whenUnsatisfiable: 'ScheduleAnyway' })
+    for (const constraint of [byNode, byZone])
+      expect(constraint).toMatchObject({ matchLabelKeys: ['pod-template-hash'], nodeTaintsPolicy: 'Honor' })
+  })
+
+  it('let only the ingress controller in, and teslim out to DNS and its database', () => {
+    expect(policy.spec).toMatchObject({
+      podSelector: { matchLabels: template.metadata.labels },
+      policyTypes: ['Ingress', 'Egress'],
+    })
+    const [inwards, ...more] = policy.spec.ingress
+    expect([inwards.from, more]).toEqual([[{ namespaceSelector: expect.any(Object) }], []])
+    expect(inwards.ports).toEqual([{ port: server.ports[0].name, protocol: 'TCP' }])
+    const { port } = new URL(secret.stringData.DATABASE_URL)
+    const outwards = policy.spec.egress.map(({ ports }: Manifest) => ports.map((open: Manifest) => open.port))
+    expect(outwards).toEqual([[53, 53], [Number(port || 5432)]])
+  })
+
+  it('have examples of an Ingress and an autoscaler that lead to what there is', () => {
+    const [{ http }] = ingress.spec.rules
+    expect(http.paths[0].backend.service).toEqual({ name: service.metadata.name, port: { name: 'http' } })
+    expect(ingress.spec.tls[0].hosts).toEqual(ingress.spec.rules.map(({ host }: Manifest) => host))
+    const annotations = ingress.metadata.annotations
+    const limit = loadConfig({}).config.bodyLimitBytes
+    const bodies = annotations['nginx.ingress.kubernetes.io/proxy-body-size']
+    expect(Number.parseInt(bodies, 10) * 2 ** 20).toBeGreaterThan(limit)
+    expect(Number(annotations['nginx.ingress.kubernetes.io/proxy-read-timeout'])).toBeGreaterThan(60)
+    const { kind, metadata, spec } = deployment
+    expect(autoscaler.spec.scaleTargetRef).toMatchObject({ kind, name: metadata.name })
+    expect(autoscaler.spec.minReplicas).toBe(spec.replicas)
+  })
+
+  it('run one replica on an SQLite file, and never two', () => {
+    const { replicas, podManagementPolicy, updateStrategy, volumeClaimTemplates, serviceName, selector } = sqlite.spec
+    expect([replicas, podManagementPolicy, updateStrategy]).toEqual([1, 'OrderedReady', { type: 'RollingUpdate' }])
+    expect(volumeClaimTemplates).toMatchObject([
+      { metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOncePod'] } },
+    ])
+    expect(sqliteServer.volumeMounts).toEqual([{ name: 'data', mountPath: '/data' }])
+    expect(sqlitePod.securityContext).toMatchObject({ fsGroup: 1000, fsGroupChangePolicy: 'OnRootMismatch' })
+    expect([serviceName, sqliteService.spec.selector]).toEqual([sqliteService.metadata.name, selector.matchLabels])
+    expect(sqlite.spec.template.metadata.labels).toEqual(selector.matchLabels)
+    // The Deployment's Service, policy and budget must not take it for one of theirs.
+    expect(selector.matchLabels).not.toEqual(template.metadata.labels)
+    const plain = sqliteServer.env.filter(({ value }: Manifest) => value !== undefined)
+    const values = Object.fromEntries(plain.map(({ name, value }: Manifest) => [name, value]))
+    expect(settingProblems(values)).toEqual([])
+    expect(values).toMatchObject({ NODE_ENV: 'production', DATABASE_URL: expect.stringMatching(/^sqlite:\/data\//) })
+    expect(sqlitePod.terminationGracePeriodSeconds).toBeGreaterThan(Number(values.TESLIM_SHUTDOWN_SECONDS))
+    expect(sqlitePod.enableServiceLinks).toBe(false)
+  })
+
+  it('name the version of this repository', () => {
+    expect(kustomization.images).toMatchObject([{ name: server.image, newTag: version }])
+    expect(sqliteServer.image).toBe(`registry.example.com/teslim:${version}`)
   })
 
   it('select the pods that the Deployment makes', () => {
@@ -55,13 +139,16 @@ describe('the Kubernetes manifests', () => {
     const { config } = loadConfig({})
     expect(server.ports).toEqual([{ name: 'http', containerPort: config.port }])
     expect(service.spec.ports).toMatchObject([{ targetPort: 'http' }])
-    const probed = ['startupProbe', 'livenessProbe', 'readinessProbe'].map((probe) => server[probe].httpGet)
-    expect(probed).toEqual([
-      { path: '/livez', port: 'http' },
-      { path: '/livez', port: 'http' },
-      { path: '/readyz', port: 'http' },
-    ])
-    expect(server.readinessProbe.timeoutSeconds).toBeGreaterThan(config.databaseTimeoutSeconds)
+    expect(sqliteServer.ports).toEqual(server.ports)
+    for (const container of [server, sqliteServer]) {
+      const probed = ['startupProbe', 'livenessProbe', 'readinessProbe'].map((probe) => container[probe].httpGet)
+      expect(probed).toEqual([
+        { path: '/livez', port: 'http' },
+        { path: '/livez', port: 'http' },
+        { path: '/readyz', port: 'http' },
+      ])
+      expect(container.readinessProbe.timeoutSeconds).toBeGreaterThan(config.databaseTimeoutSeconds)
+    }
   })
 
   it('limit and disarm every container', () => {
@@ -70,7 +157,9 @@ describe('the Kubernetes manifests', () => {
       securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
     })
     expect(readFileSync(new URL('../../Dockerfile', folder), 'utf8')).toMatch(/^USER 1000:1000$/m)
-    for (const { resources, securityContext } of [...pod.initContainers, ...pod.containers]) {
+    expect(sqlitePod.automountServiceAccountToken).toBe(false)
+    expect(sqlitePod.securityContext).toMatchObject(pod.securityContext)
+    for (const { resources, securityContext } of [...pod.initContainers, ...pod.containers, sqliteServer]) {
       expect(Object.keys(resources.requests)).toEqual(['cpu', 'memory'])
       expect(Object.keys(resources.limits)).toEqual(['cpu', 'memory'])
       expect(securityContext).toEqual({
@@ -105,7 +194,13 @@ describe('the Kubernetes manifests', () => {
   it.runIf(spawnSync('kubectl', ['version', '--client']).status === 0)('are rendered by kubectl', () => {
     const rendered = execFileSync('kubectl', ['kustomize', fileURLToPath(folder)], { encoding: 'utf8' })
     const documents = parseAllDocuments(rendered).map((document) => document.toJS())
-    expect(documents.map(({ kind }) => kind)).toEqual(['ConfigMap', 'Service', 'Deployment', 'PodDisruptionBudget'])
+    expect(documents.map(({ kind }) => kind)).toEqual([
+      'ConfigMap',
+      'Service',
+      'Deployment',
+      'PodDisruptionBudget',
+      'NetworkPolicy',
+    ])
     const [configMap, , { spec }] = documents
     expect(configMap.data).toEqual({ ...settings })
     for (const container of [...spec.template.spec.initContainers, ...spec.template.spec.containers]) {

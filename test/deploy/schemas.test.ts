@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { validate } from 'dockerfile-utils'
 import { describe, expect, it } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -39,9 +39,23 @@ describe('by the published schemas', () => {
   })
 
   it('the Kubernetes manifests are of the kinds and fields of Kubernetes 1.30', { timeout: 120_000 }, () => {
-    const names = globSync('deploy/kubernetes/*.yaml', { cwd: root }).filter((name) => !name.includes('kustomization'))
-    expect(names).toHaveLength(4)
-    const manifests = names.map((name) => parse(read(name), { merge: true }) as Manifest)
+    const names = globSync('deploy/kubernetes/**/*.yaml', { cwd: root }).filter(
+      (name) => !name.includes('kustomization'),
+    )
+    const manifests = names.flatMap((name) =>
+      parseAllDocuments(read(name), { merge: true }).map((document) => document.toJS() as Manifest),
+    )
+    expect(manifests.map(({ kind }) => kind).toSorted()).toEqual([
+      'Deployment',
+      'HorizontalPodAutoscaler',
+      'Ingress',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'Secret',
+      'Service',
+      'Service',
+      'StatefulSet',
+    ])
     expect(typeErrors(manifests)).toBe('')
     const misspelled = JSON.parse(JSON.stringify(manifests).replace('"readinessProbe"', '"readyProbe"')) as Manifest[]
     expect(typeErrors(misspelled)).toContain('readyProbe')

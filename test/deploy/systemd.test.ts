@@ -77,7 +77,7 @@ describe('the systemd unit', () => {
       await expect.poll(table, { timeout: 10_000 }).toMatch(/ total\n$/)
       const made = new Set(Array.from(table().matchAll(/^ *[\d.]+ .* (\w+)$/gm), ([, call = '']) => call))
       // The line of totals, and what SQLite does only as root.
-    for (const name of ['total', 'fchown']) made.delete(name)
+      for (const name of ['total', 'fchown']) made.delete(name)
       expect(made.size).toBeGreaterThan(40)
       const allowed = allowedCalls(linesOf('SystemCallFilter'))
       expect([...made].filter((call) => !allowed.has(call))).toEqual([])
