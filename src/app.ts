@@ -12,6 +12,7 @@ import { lendLogger } from '#src/http/log/logger-loan.ts'
 import { installRequestLog } from '#src/http/log/request-log.ts'
 import { installNotFound } from '#src/http/not-found.ts'
 import { installRequestHooks } from '#src/http/request-hooks.ts'
+import { rootPlugin } from '#src/http/root.plugin.ts'
 import { serverOptions } from '#src/http/server-options.ts'
 import { readCertificate } from '#src/http/tls/certificate.ts'
 import { installTls } from '#src/http/tls/tls.ts'
@@ -59,6 +60,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(auditPlugin, { config, audit: store.audit, clock })
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store, clock })
+  app.register(rootPlugin, { config })
   app.register(docsPlugin, { config })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(loginPlugin, { config, store, clock, random })

@@ -9,6 +9,7 @@ import { systemClock } from '#src/lib/clock.ts'
 import { createLog } from '#src/lib/logger.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
+import { VERSION } from '#src/lib/version.ts'
 import type { Store } from '#src/store/store.ts'
 
 type Exit = (status: number) => void
@@ -16,6 +17,7 @@ type Exit = (status: number) => void
 /** Listens, and stops on a signal. `exit` ends the process at once, whatever is under way. */
 export async function startServer(config: Config, store: Store, exit: Exit): Promise<RunningServer> {
   const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel)
+  logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   process.prependListener('exit', flushNow)
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'unhandled rejection')

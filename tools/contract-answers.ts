@@ -43,7 +43,12 @@ export interface Operation {
 }
 
 export interface OpenApi {
-  readonly info: { readonly title: string; readonly description: string; readonly contact?: { readonly name: string } }
+  readonly info: {
+    readonly title: string
+    readonly version: string
+    readonly description: string
+    readonly contact?: { readonly name: string }
+  }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   components: {

@@ -9,6 +9,7 @@ import { buildApp } from '#src/app.ts'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
+import { VERSION } from '#src/lib/version.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { finishContract, type OpenApi } from './contract-answers.ts'
 import type { RouteSchema } from './contract-errors.ts'
@@ -21,7 +22,7 @@ const options: FastifyDynamicSwaggerOptions = {
     openapi: '3.1.0',
     info: {
       title: 'teslim',
-      version: '1.0.0',
+      version: VERSION,
       description: CONTRACT_TEXT,
       contact: { name: 'The operator of this service' },
       license: { name: 'MIT', identifier: 'MIT' },

@@ -18,7 +18,7 @@ export const serve: Command = {
       void store.gone.then(server.fail)
       const { customers, apiKeys } = accountRules(store, context)
       // Only once the port is ours: a start that fails must not use up a password that is shown once.
-      const production = config.environment.toLowerCase() === 'production'
+      const production = config.environment === 'production'
       if (await customers.isEmpty()) {
         if (production) server.warn(`no customer yet, add one: ${ADD_ONE}`)
         else {

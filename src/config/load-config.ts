@@ -1,5 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { readSecretFiles } from './secret-file.ts'
 import { type Setting, type SettingName, settings } from './settings.ts'
@@ -36,8 +37,9 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
     const written = environment[variable] || file[variable]
     const value = written === undefined || written === '' ? schema.default : read(schema, written)
     if (!Value.Check(schema, value)) {
+      const shown = mask ? 'its value' : JSON.stringify(written)
       problems.push(
-        `${variable}: ${mask ? 'its value' : JSON.stringify(written)} is not allowed, it must be ${allowed(schema)}`,
+        `${variable}: ${shown} is not allowed, it must be ${allowed(schema)}${hint(schema, String(written))}`,
       )
     }
     config[name] = value
@@ -60,6 +62,14 @@ function halfPairs({ tlsCertificateFile, tlsKeyFile }: Record<string, unknown>):
 function read(schema: TSchema, written: string): unknown {
   if (schema.type === 'array') return written.split(',').map((item) => item.trim())
   return schema.type === 'integer' && /^-?\d{1,15}$/.test(written) ? Number(written) : written
+}
+
+/** Suggests the choice that was probably meant: `prod` is short for production. */
+function hint({ anyOf = [] }: TSchema, written: string): string {
+  const choices: string[] = anyOf.map((value: TSchema) => value.const)
+  const lower = asciiLowerCase(written)
+  const meant = choices.find((choice) => choice.startsWith(lower)) ?? nearest(lower, choices)
+  return meant === undefined ? '' : `; did you mean ${meant}?`
 }
 
 export function allowed(schema: TSchema): string {

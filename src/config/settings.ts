@@ -95,7 +95,7 @@ export const settings = {
   ),
   environment: setting(
     'NODE_ENV',
-    text('development', '^[A-Za-z0-9_-]+$', 'a word', '`production` never creates a sandbox customer.'),
+    choice(['development', 'production', 'test'], '`production` never creates a sandbox customer.'),
   ),
   fieldCase: setting(
     'TESLIM_FIELD_CASE',

@@ -2,13 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '#src/lib/clock.ts'
+import { VERSION } from '#src/lib/version.ts'
 import type { Store } from '#src/store/store.ts'
 import { failures, success, successSchema } from './envelope.ts'
 import { createOutageLog } from './log/outage-log.ts'
 
-const HealthSchema = Type.Object({ status: Type.Literal('ok') })
+const HealthSchema = Type.Object({ Status: Type.Literal('ok'), Version: Type.String({ examples: [VERSION] }) })
+const healthy = success({ Status: 'ok' as const, Version: VERSION })
 
-/** A balancer or an orchestrator must not take a server that has many clients for a dead one. */
+/** Health checks are answered beyond the connection limit too: a busy server is not a dead one. */
 const ANSWERED_ALWAYS = { answeredBeyondLimit: true }
 
 export interface HealthOptions {
@@ -24,22 +26,22 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
   const live = {
     summary: 'Is the process alive?',
     operationId: 'live',
-    description: 'Asks nothing but the process itself. Whatever restarts processes should look here.',
+    description: 'Checks the process only, not the store. Use it to decide whether to restart the process.',
     tags: ['Operation'],
-    response: { 200: successSchema(HealthSchema, 'It is'), ...failures(500) },
+    response: { 200: successSchema(HealthSchema, 'The process is alive'), ...failures(500) },
   }
-  app.get('/livez', { schema: live, config: ANSWERED_ALWAYS }, async () => success({ status: 'ok' as const }))
+  app.get('/livez', { schema: live, config: ANSWERED_ALWAYS }, async () => healthy)
 
   const ready = {
-    summary: 'Can the service do its work? Asks whether the store could take a delivery now.',
+    summary: 'Is the service ready? Checks that the store could take a delivery now.',
     operationId: 'ready',
-    description: 'A load balancer should send requests only where this is 200.',
+    description: 'Load balancers should send requests only while this is 200.',
     tags: ['Operation'],
-    response: { 200: successSchema(HealthSchema, 'It can'), ...failures(500, 503) },
+    response: { 200: successSchema(HealthSchema, 'The service is ready'), ...failures(500, 503) },
   }
   app.get('/readyz', { schema: ready, config: ANSWERED_ALWAYS }, async () => {
     await store.ping()
-    return success({ status: 'ok' as const })
+    return healthy
   })
 }
 

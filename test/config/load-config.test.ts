@@ -53,9 +53,25 @@ describe('settings', () => {
     ).toEqual([
       'TESLIM_TOKEN_TLT: there is no such setting (found in the environment), did you mean TESLIM_TOKEN_TTL?',
       'PORT: "70000" is not allowed, it must be a whole number from 0 to 65535',
-      'TESLIM_FIELD_CASE: "Any" is not allowed, it must be one of any, exact',
+      'TESLIM_FIELD_CASE: "Any" is not allowed, it must be one of any, exact; did you mean any?',
       'TESLIM_TOKEN_TTL: "soon" is not allowed, it must be a whole number from 1 to 31536000',
     ])
+  })
+
+  it.each([
+    ['prod', '; did you mean production?'],
+    ['PRODUCTION', '; did you mean production?'],
+    ['dev', '; did you mean development?'],
+    ['producton', '; did you mean production?'],
+    ['staging', ''],
+  ])('take no NODE_ENV=%s, and suggest what it is close to', (value, hint) => {
+    expect(problemsOf({ NODE_ENV: value })).toEqual([
+      `NODE_ENV: "${value}" is not allowed, it must be one of development, production, test${hint}`,
+    ])
+  })
+
+  it('take an empty NODE_ENV as not set', () => {
+    expect(loadConfig({ NODE_ENV: '' }).config.environment).toBe('development')
   })
 
   it('of an unknown name are refused in the .env file too', () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -75,9 +75,14 @@ describe('the first run', () => {
     expect(JSON.parse(stdout)).toEqual([])
   })
 
-  it('makes nothing when production is spelled otherwise', async () => {
-    const server = await serve({ cwd, env: { NODE_ENV: 'Production' } })
-    await server.printed(/no customer yet/)
+  it.each(['prod', 'Production'])('does not start under NODE_ENV=%s, and makes no store', async (NODE_ENV) => {
+    const { status, stdout, stderr } = await teslim(['serve'], { cwd, env: { NODE_ENV } })
+    expect([status, stdout, stderr]).toEqual([
+      2,
+      '',
+      `teslim: NODE_ENV: "${NODE_ENV}" is not allowed, it must be one of development, production, test; did you mean production?\n`,
+    ])
+    expect(readdirSync(cwd)).toEqual([])
   })
 
   it('made by several servers at once on PostgreSQL is made once, and all serve', async () => {

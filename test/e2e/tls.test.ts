@@ -55,7 +55,7 @@ describe('with a certificate', () => {
       })
       expect([socket.getProtocol(), socket.alpnProtocol]).toEqual([version, 'http/1.1'])
       socket.end('GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
-      expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK.*"status":"ok"/s)
+      expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK.*"Status":"ok"/s)
     }
     const refused: ConnectionOptions[] = [
       { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' },

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { VERSION } from '#src/lib/version.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
@@ -35,8 +36,29 @@ describe('every answer', () => {
   })
 })
 
+describe('GET /', () => {
+  it('says what answers here, in which version, and where to go on; each link is answered', async () => {
+    const { statusCode, payload, headers } = await app.inject('/')
+    const Links = { Docs: '/docs', OpenApi: '/openapi.yaml', Ready: '/readyz', PublicKeys: '/.well-known/jwks.json' }
+    const data = { Name: 'teslim', Version: VERSION, Links }
+    expect([statusCode, JSON.parse(payload)]).toEqual([200, { data, success: true, message: 'OK' }])
+    for (const link of Object.values(Links)) expect((await app.inject(link)).statusCode).toBe(200)
+    const head = await app.inject({ method: 'HEAD', url: '/' })
+    expect([head.statusCode, head.payload, head.headers['content-length']]).toEqual([
+      200,
+      '',
+      headers['content-length'],
+    ])
+  })
+
+  it('names no page that is turned off', async () => {
+    const { app } = await testApp({ TESLIM_DOCS: 'off' })
+    expect((await app.inject('/')).json().data.Links).not.toHaveProperty('Docs')
+  })
+})
+
 describe('an address', () => {
-  it.each(['/', '/nowhere', '/Login', `${LOGIN}/more`, '/livez/..', '/%2e%2e/etc/passwd', '/livez;x=1'])(
+  it.each(['/nowhere', '/Login', `${LOGIN}/more`, '/livez/../nowhere', '/%2e%2e/etc/passwd', '/livez;x=1'])(
     '%s that is not there is a 404',
     async (url) => {
       const answer = await app.inject(url)
@@ -76,7 +98,7 @@ describe('an address', () => {
 
   it('may be asked for with a Content-Type on a GET', async () => {
     const answer = await app.inject({ url: '/livez', headers: { 'content-type': 'application/json' } })
-    expect(answer.json()).toEqual({ data: { status: 'ok' }, success: true, message: 'OK' })
+    expect(answer.json()).toEqual({ data: { Status: 'ok', Version: VERSION }, success: true, message: 'OK' })
   })
 })
 

@@ -92,7 +92,7 @@ function contractObserver({ loginAnswer, loginEmailField }: Config) {
   return fastifyPlugin(async (app: FastifyInstance) => {
     app.addHook('onSend', async ({ method, routeOptions: { url = '' } }, reply, payload) => {
       const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
-      const hasText = typeof payload === 'string' || Buffer.isBuffer(payload)
+      const hasText = typeof payload === 'string' || (Buffer.isBuffer(payload) && !reply.hasHeader('content-encoding'))
       if (!hasText || !isJson || (spelledOtherwise && url === LOGIN)) return
       const body = JSON.parse(withoutMark(Buffer.from(payload)).toString())
       const violation = contractViolation(method, url, reply.statusCode, body)

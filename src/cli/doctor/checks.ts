@@ -32,7 +32,7 @@ export function checkListening({ host, environment, tlsCertificateFile }: Config
           ),
         ]
       : [{ name: 'network', status: 'ok', message: `HOST ${host}, with TLS` }]
-  if (environment.toLowerCase() !== 'production') {
+  if (environment !== 'production') {
     found.push(warn('NODE_ENV is not production: on an empty store a sandbox customer would be made; set it'))
   }
   return found

@@ -1,0 +1,35 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { Config } from '#src/config/load-config.ts'
+import { VERSION } from '#src/lib/version.ts'
+import { failures, success, successSchema } from './envelope.ts'
+
+const path = (example: string) => Type.String({ examples: [example] })
+
+const RootSchema = Type.Object({
+  Name: Type.Literal('teslim'),
+  Version: Type.String({ examples: [VERSION] }),
+  Links: Type.Object(
+    {
+      Docs: Type.Optional(path('/docs')),
+      OpenApi: path('/openapi.yaml'),
+      Ready: path('/readyz'),
+      PublicKeys: path('/.well-known/jwks.json'),
+    },
+    { description: 'Docs is absent where the API reference page is turned off' },
+  ),
+})
+
+/** Answers `GET /`, where people look first. */
+export const rootPlugin: FastifyPluginAsyncTypebox<{ readonly config: Config }> = async (app, { config }) => {
+  const schema = {
+    summary: 'Name, version and links',
+    operationId: 'root',
+    description: 'Says what answers at this address and where its documentation is.',
+    tags: ['Operation'],
+    response: { 200: successSchema(RootSchema, 'The service'), ...failures(500) },
+  }
+  const Docs = config.docs === 'on' ? { Docs: '/docs' } : {}
+  const Links = { ...Docs, OpenApi: '/openapi.yaml', Ready: '/readyz', PublicKeys: '/.well-known/jwks.json' }
+  app.get('/', { schema }, async () => success({ Name: 'teslim' as const, Version: VERSION, Links }))
+}
