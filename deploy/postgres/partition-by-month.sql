@@ -1,25 +1,31 @@
--- Makes the deliveries of teslim a table with a partition for each month, so that old months can be dropped. Run once, by
--- the owner of the tables, with teslim running:
+-- Gives the table of deliveries a partition for each month, so that old months can be dropped. The owner of the tables runs it
+-- once, while teslim runs:
 --
 --   psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -f deploy/postgres/partition-by-month.sql
 --
--- What is there already becomes the first partition, up to the end of next month; the 24 months after it are made too.
--- Later ones: SELECT teslim_make_month('2029-01-01'). Without a partition for the day, deliveries are refused.
--- An old month goes with: DROP TABLE delivery_2026_12.
+-- Existing deliveries become the first partition, which ends with next month; it makes the 24 months after that too.
+-- Make later ones with SELECT teslim_make_month('2029-01-01'): without a partition for the day, deliveries are refused.
+-- Drop an old month with DROP TABLE delivery_2026_12.
 
--- The smallest receipt (a version 7 UUID begins with its milliseconds) of a day.
+-- Returns the smallest receipt of a day: a version 7 UUID begins with its milliseconds.
 CREATE OR REPLACE FUNCTION teslim_first_receipt(day date) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
   SELECT (lpad(to_hex((extract(epoch FROM day) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
 $$;
 
 CREATE OR REPLACE FUNCTION teslim_make_month(month date) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  name text := 'delivery_' || to_char(month, 'YYYY_MM');
 BEGIN
-  EXECUTE format('CREATE TABLE delivery_%s PARTITION OF delivery FOR VALUES FROM (%L) TO (%L)',
-    to_char(month, 'YYYY_MM'), teslim_first_receipt(month), teslim_first_receipt((month + interval '1 month')::date));
+  EXECUTE format('CREATE TABLE %I PARTITION OF delivery FOR VALUES FROM (%L) TO (%L)',
+    name, teslim_first_receipt(month), teslim_first_receipt((month + interval '1 month')::date));
+  -- The role of service-role.sql has default privileges on new tables, but may use a month through `delivery` only.
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'teslim_service') THEN
+    EXECUTE format('REVOKE ALL ON %I FROM teslim_service', name);
+  END IF;
 END
 $$;
 
--- Reads all that is there, beside the deliveries that come in: so the step after it need not.
+-- Reads all existing rows while deliveries come in, so that the next step does not have to.
 DO $$
 DECLARE
   until date := date_trunc('month', now() AT TIME ZONE 'UTC') + interval '2 months';
@@ -30,7 +36,7 @@ END
 $$;
 ALTER TABLE delivery VALIDATE CONSTRAINT delivery_until;
 
--- Takes milliseconds, in which deliveries wait.
+-- Takes milliseconds; deliveries wait that long.
 DO $$
 DECLARE
   until date := date_trunc('month', now() AT TIME ZONE 'UTC') + interval '2 months';
@@ -48,5 +54,9 @@ BEGIN
   FOR months IN 0..23 LOOP
     PERFORM teslim_make_month((until + months * interval '1 month')::date);
   END LOOP;
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'teslim_service') THEN
+    REVOKE ALL ON delivery, delivery_before FROM teslim_service;
+    GRANT SELECT, INSERT ON delivery TO teslim_service;
+  END IF;
 END
 $$;

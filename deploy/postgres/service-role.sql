@@ -1,5 +1,5 @@
--- A role for the service that can change no table and no row of the history. Migrations are applied by the owner of the
--- schema, with `teslim migrate`; run this as the owner after each of them, as it covers what is there.
+-- Makes a role for the service that can change no table and no row of the history. The owner of the schema applies migrations,
+-- with `teslim migrate`, and runs this: once, and again after a migration that adds history.
 --
 --   psql "$OWNER_URL" -f service-role.sql
 --   psql "$OWNER_URL" -c '\password teslim_service'
@@ -18,11 +18,16 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO teslim_se
 GRANT SELECT, USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA public TO teslim_service;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO teslim_service;
 
--- History is added to and read.
+-- What a later migration of this owner adds can be used at once.
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO teslim_service;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, USAGE, UPDATE ON SEQUENCES TO teslim_service;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO teslim_service;
+
+-- History can be added to and read only.
 REVOKE UPDATE, DELETE ON delivery FROM teslim_service;
 DO $$
 DECLARE
-  month regclass; -- where partition-by-month.sql has made some
+  month regclass; -- if partition-by-month.sql has made some
 BEGIN
   FOR month IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'delivery'::regclass LOOP
     EXECUTE format('REVOKE ALL ON %s FROM teslim_service', month);

@@ -66,6 +66,38 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
     expect(await runSql(owner, 'SELECT count(*)::integer AS count FROM delivery')).toEqual([{ count: 2 }])
     await runSql(owner, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
   })
+
+  it('can use what a later migration adds, and cannot change the history in partitions that are made later', async () => {
+    const owner = await newDatabase(inject('postgresUrl'))
+    const cwd = tempFolder()
+    await teslim(['migrate'], { cwd, env: { DATABASE_URL: owner } })
+    const role = `service_${randomUUID().replaceAll('-', '')}`
+    const script = (name: string) =>
+      readFileSync(join(root, 'deploy/postgres', name), 'utf8').replaceAll('teslim_service', role)
+    await runSql(owner, script('service-role.sql'))
+    const url = new URL(owner)
+    url.username = role
+
+    await runSql(
+      owner,
+      `CREATE TABLE later (a integer);
+       CREATE SEQUENCE later_position;
+       CREATE FUNCTION later_function() RETURNS integer LANGUAGE sql AS 'SELECT 7';
+       REVOKE EXECUTE ON FUNCTION later_function() FROM PUBLIC`,
+    )
+    await runSql(url.href, 'INSERT INTO later VALUES (1); UPDATE later SET a = 2; DELETE FROM later')
+    expect(await runSql(url.href, `SELECT nextval('later_position')::integer AS a, later_function() AS b`)).toEqual([
+      { a: 1, b: 7 },
+    ])
+
+    await runSql(owner, script('partition-by-month.sql'))
+    await runSql(owner, `SELECT teslim_make_month('2099-01-01')`)
+    await useAll({ cwd, env: { DATABASE_URL: url.href, NODE_ENV: 'production' } })
+    for (const table of ['delivery', 'delivery_before', 'delivery_2099_01'])
+      for (const statement of [`UPDATE ${table} SET status = 3`, `DELETE FROM ${table}`, `TRUNCATE ${table}`])
+        await expect(runSql(url.href, statement), statement).rejects.toThrow(/permission denied/)
+    await runSql(owner, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
+  })
 })
 
 describe("Node's permission model", () => {
