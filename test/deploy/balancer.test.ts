@@ -9,7 +9,7 @@ import { exchange, parseAnswers } from '../support/raw-http.ts'
 
 if (!nginxInstalled) console.info('the balancer is not tested: nginx is not installed')
 
-/** What its two replicas got, and what they do. */
+/** The requests that the two replicas received, and how they answer. */
 let got: { url: string; headers: IncomingHttpHeaders }[] = []
 let behave: RequestListener = (_request, response) => void response.end('{}')
 beforeEach(() => {
@@ -41,7 +41,7 @@ describe.runIf(nginxInstalled)('the balancer', () => {
   const deliver = (body = '{}', headers = {}) =>
     fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: 'k', ...headers }, body })
 
-  /** In the envelope, under an id of the balancer's own, which is returned. */
+  /** Expects a refusal in the envelope with a request id that the balancer made, and returns that id. */
   const expectRefusal = async (answer: Response, errorCode: string): Promise<string | null> => {
     const id = answer.headers.get('x-request-id')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -50,7 +50,7 @@ describe.runIf(nginxInstalled)('the balancer', () => {
     return id
   }
 
-  it('passes requests on as they are, but says itself where they came from', async () => {
+  it('passes requests on unchanged, except for the headers that name the client', async () => {
     const forged = { 'x-forwarded-for': '9.9.9.9', 'x-forwarded-proto': 'https', 'idempotency-key': 'i' }
     expect((await deliver('{"a":1}', forged)).status).toBe(200)
     expect(got).toMatchObject([
@@ -67,7 +67,7 @@ describe.runIf(nginxInstalled)('the balancer', () => {
     ])
   })
 
-  it('lets pass what teslim takes, and refuses more in its shape', async () => {
+  it('passes on bodies up to the limit of teslim, and refuses larger ones in the envelope', async () => {
     const limit = loadConfig({}).config.bodyLimitBytes
     behave = (request, response) => void request.resume().on('end', () => response.end('{}'))
     expect((await deliver('x'.repeat(limit + 1))).status).toBe(200)
@@ -79,7 +79,7 @@ describe.runIf(nginxInstalled)('the balancer', () => {
 
   it.each([
     [
-      'a request that is no HTTP',
+      'a request that is not HTTP',
       'GET /livez HTTP/1.1\r\nHost: a\r\nX A: b\r\nContent-Length: x\r\n\r\n',
       400,
       'BAD_REQUEST',
@@ -90,14 +90,14 @@ describe.runIf(nginxInstalled)('the balancer', () => {
       431,
       'HEADERS_TOO_LARGE',
     ],
-  ])('refuses %s in the same shape', async (_name, bytes, status, errorCode) => {
+  ])('refuses %s in the envelope', async (_name, bytes, status, errorCode) => {
     const [answer] = parseAnswers(await exchange(url, bytes))
     expect(answer).toMatchObject({ status, body: failure(errorCode) })
     expect(answer?.head).toContain(`x-request-id: ${answer?.body.requestId}`)
     expect(answer?.head).toContain('content-type: application/json; charset=utf-8')
   })
 
-  it('keeps the id that a client gives, in what it passes on and in its own refusals', async () => {
+  it('keeps the request id of a client, in requests it passes on and in its own refusals', async () => {
     behave = (request) => void request.socket.destroy()
     const answer = await deliver('{}', { 'x-request-id': 'po-1:[2]' })
     expect([answer.headers.get('x-request-id'), await answer.json()]).toMatchObject([
@@ -115,7 +115,7 @@ describe.runIf(nginxInstalled)('the balancer', () => {
     expect(got).toMatchObject([{ url: '/livez', headers: { host: expect.stringMatching(/^[\w.:-]+$/) } }])
   })
 
-  it('sends a POST that a replica may have got to no other one, and says that it is not confirmed', async () => {
+  it('sends a POST that a replica may have received to no other replica, and answers that it is not confirmed', async () => {
     behave = (request) => void request.socket.destroy()
     const answer = await deliver()
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
@@ -123,7 +123,7 @@ describe.runIf(nginxInstalled)('the balancer', () => {
     expect(got.map(({ headers }) => headers['x-request-id'])).toEqual([id])
   })
 
-  it('passes refusals on as they are', async () => {
+  it('passes refusals on unchanged', async () => {
     behave = (_request, response) => void response.writeHead(503, { 'retry-after': '7' }).end('{"errorCode":"X"}')
     const answer = await deliver()
     expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).toEqual([
@@ -133,7 +133,7 @@ describe.runIf(nginxInstalled)('the balancer', () => {
     ])
   })
 
-  it('takes another replica where one cannot be reached', async () => {
+  it('uses another replica when one cannot be reached', async () => {
     servers[0]?.close().closeAllConnections()
     const answers = await Promise.all(Array.from({ length: 10 }, () => deliver()))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))

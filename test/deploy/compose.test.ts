@@ -15,7 +15,7 @@ const readme = readFileSync(new URL('README.md', folder), 'utf8')
 const { version } = JSON.parse(readFileSync(new URL('../package.json', folder), 'utf8'))
 
 describe('compose.yaml', () => {
-  it('starts one service by itself and the replicas in a profile of their own', () => {
+  it('starts one service by default, and the replicas in a profile of their own', () => {
     const profiles = Object.entries<{ profiles?: string[] }>(services).map(([name, { profiles }]) => [name, profiles])
     expect(Object.fromEntries(profiles)).toEqual({
       teslim: undefined,
@@ -52,22 +52,22 @@ describe('compose.yaml', () => {
     expect(dockerfile).toContain('NODE_ENV=production')
   })
 
-  it('runs the containers of others as somebody other than root, and asks whether they are well', () => {
+  it('runs nginx and PostgreSQL as users other than root, with health checks', () => {
     expect([balancer.user, postgres.user]).toEqual(['nginx', 'postgres'])
     for (const { healthcheck } of [balancer, postgres]) expect(healthcheck.test[0]).toBe('CMD')
-    // Ours has both in the image.
+    // The image of teslim has both.
     for (const service of [teslim, replica]) {
       expect(service).not.toHaveProperty('user')
       expect(service).not.toHaveProperty('healthcheck')
     }
   })
 
-  it('starts each service once what it needs is well', () => {
+  it('starts each service when those it needs are healthy', () => {
     expect(replica.depends_on).toEqual({ postgres: { condition: 'service_healthy' } })
     expect(balancer.depends_on).toEqual({ replica: { condition: 'service_healthy' } })
   })
 
-  it('names settings that there are, with values that are allowed', () => {
+  it('names settings that exist, with values that are allowed, and needs the secret', () => {
     const secret = join(tempFolder(), 'secret')
     for (const { environment } of [teslim, replica]) {
       expect(environment.TESLIM_SECRET_FILE).toBe('/run/secrets/teslim-secret')
@@ -83,7 +83,7 @@ describe('compose.yaml', () => {
       expect(Number.parseInt(service.stop_grace_period, 10)).toBeGreaterThan(loadConfig({}).config.shutdownSeconds)
   })
 
-  it('trusts the balancer alone to say whom a request came from', () => {
+  it('trusts only the balancer to say which client a request came from', () => {
     const { ipv4_address: address } = balancer.networks.front
     expect(replica.environment.TESLIM_TRUST_PROXY).toBe(address)
     const [{ subnet, ip_range: range }] = networks.front.ipam.config
@@ -93,7 +93,7 @@ describe('compose.yaml', () => {
     expect(lastPart).toBeLessThan(128)
   })
 
-  it('has no secret in it: they come from files, and the one of the replicas names the store', () => {
+  it('contains no secret: secrets come from files, and the one of the replicas names the store', () => {
     expect(text).not.toMatch(/postgres:\/\/|PASSWORD: /)
     expect(secrets).toEqual({
       'teslim-secret': { file: './secrets/teslim-secret' },
@@ -112,7 +112,7 @@ describe('compose.yaml', () => {
     expect([config.databaseUrl, sources.databaseUrl]).toEqual(['postgres://teslim:x@postgres/teslim', '.env'])
   })
 
-  it('publishes on this machine only, and lets nothing but the replicas reach the database', () => {
+  it('publishes on this machine only, and lets only the replicas reach the database', () => {
     for (const { ports = [] } of [teslim, replica, balancer, postgres])
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
     expect([replica.ports, postgres.ports]).toEqual([undefined, undefined])
@@ -121,7 +121,7 @@ describe('compose.yaml', () => {
     expect(Object.keys(balancer.networks)).toEqual(['front'])
   })
 
-  it('mounts only volumes that it has and files that there are', () => {
+  it('mounts only volumes that it declares and files that exist', () => {
     expect([teslim.volumes, postgres.volumes]).toEqual([['data:/data'], ['postgres:/var/lib/postgresql']])
     expect(Object.keys(volumes)).toEqual(['data', 'postgres'])
     expect(balancer.volumes).toEqual(['./nginx.conf:/etc/nginx/nginx.conf:ro'])

@@ -14,7 +14,7 @@ const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'u
 
 let container: Container | undefined
 let unreachable = ''
-/** Nothing listens here; each server gets a port of its own. */
+/** The port of the last server; nothing listens on the first value. */
 let port = '1'
 
 beforeAll(() => {
@@ -30,13 +30,13 @@ beforeAll(() => {
 
 afterAll(() => container?.remove())
 
-/** The container, or the end of the test where there can be none. */
+/** Returns the container, or skips the test where it could not be built. */
 function built({ skip }: TestContext): Container {
   if (container === undefined) return skip(unreachable)
   return container
 }
 
-/** Runs a command in the container, to its end. */
+/** Runs a command in the container and waits for its end. */
 async function exec(inside: Container, command: readonly string[], more = {}) {
   const child = start(inside, command, { PORT: port, ...more })
   const [stdout, stderr, [status]] = await Promise.all([
@@ -47,12 +47,12 @@ async function exec(inside: Container, command: readonly string[], more = {}) {
   return { status, stdout, stderr }
 }
 
-/** Serves until `work` is done and the engine says stop; resolves to the exit status. */
+/** Serves until `work` is done, sends SIGTERM as an engine does, and resolves to the exit status. */
 async function serveWhile(inside: Container, more: Record<string, string>, work: () => Promise<void>) {
   port = String(await freePort())
   const settings = { PORT: port, ...more }
   const first = startAsFirst(inside, inside.command, settings)
-  if (first === undefined) console.info('no process 1 of its own: unshare is not there or not allowed')
+  if (first === undefined) console.info('the server is not process 1 here: unshare is not installed or not allowed')
   const child = first ?? start(inside, inside.command, settings)
   const ended = once(child, 'exit')
   let printed = ''
@@ -61,7 +61,7 @@ async function serveWhile(inside: Container, more: Record<string, string>, work:
       printed += chunk
       if (printed.includes('listening on')) break
     }
-    // Unshare itself waits; its one child is the process.
+    // The process is the only child of unshare.
     const children = first && readFileSync(`/proc/${first.pid}/task/${first.pid}/children`, 'utf8').trim()
     const id = Number(children ?? child.pid)
     if (first) expect(readFileSync(`/proc/${id}/status`, 'utf8')).toMatch(/^NSpid:\s+\d+\s+1$/m)
@@ -74,7 +74,7 @@ async function serveWhile(inside: Container, more: Record<string, string>, work:
   }
 }
 
-/** The files outside /data that have come, gone or changed since. */
+/** Returns the files outside /data that were added, removed or changed since. */
 function changesSince(before: ReturnType<typeof filesOf>, { root }: Container): string[] {
   const now = filesOf(root)
   return [...new Set([...before.keys(), ...now.keys()])]
@@ -96,7 +96,7 @@ describe('the container', () => {
       .map(([path]) => path)
     expect(development).toEqual([])
     expect(files.filter(([path]) => path.endsWith('.node'))).toHaveLength(1)
-    // The image brings its own.
+    // Node comes with the image.
     expect(files.filter(([path]) => /\/node(\.exe)?$/.test(path))).toEqual([])
   })
 
@@ -127,7 +127,7 @@ describe('the container', () => {
     expect(ended).toBe(0)
     expect(statSync(join(inside.root, 'data/teslim.db')).uid).toBe(inside.user.uid ?? process.getuid?.())
     expect(changesSince(before, inside)).toEqual([])
-  })
+  }, 60_000)
 
   it('keeps what /data holds from one start to the next', async (context) => {
     const inside = built(context)

@@ -7,7 +7,7 @@ import { parse, parseAllDocuments } from 'yaml'
 import { loadConfig } from '#src/config/load-config.ts'
 import { settingProblems } from '../support/setting-problems.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: what YAML holds is for the test to find out.
+// biome-ignore lint/suspicious/noExplicitAny: the tests check what the YAML contains.
 type Manifest = any
 
 const folder = new URL('../../deploy/kubernetes/', import.meta.url)
@@ -32,19 +32,19 @@ const [server] = pod.containers
 const settings = parseEnv(read('settings.env'))
 
 describe('the Kubernetes manifests', () => {
-  it('name settings that there are, with values that are allowed', () => {
+  it('name settings that exist, with values that are allowed', () => {
     const { TESLIM_SECRET: placeholder, ...others } = secret.stringData
     expect(settingProblems({ ...settings, ...others })).toEqual([])
     expect(settings.NODE_ENV).toBe('production')
     expect(Object.keys(settings)).not.toContain('DATABASE_URL')
-    // Applied as it is, the example gives nobody a secret that everybody knows.
+    // Nobody can run with the public value of the example.
     expect(settingProblems({ TESLIM_SECRET: placeholder })).toEqual([
       'TESLIM_SECRET: its value is not allowed, it must be at least 16 characters',
     ])
     expect(secret.stringData.DATABASE_URL).toMatch(/^postgres:\/\/teslim:PASSWORD@.*sslmode=verify-full$/)
   })
 
-  it('are all in the kustomization, except the examples and the StatefulSet that stands for itself', () => {
+  it('are all in the kustomization, except the examples and the StatefulSet, which is applied by itself', () => {
     const names = globSync('*.yaml', { cwd: folder }).filter((name) => !/example|kustomization|sqlite/.test(name))
     expect(kustomization.resources.toSorted()).toEqual(names.toSorted())
     expect(kustomization.configMapGenerator).toEqual([{ name: 'teslim', envs: ['settings.env'] }])
@@ -83,7 +83,7 @@ describe('the Kubernetes manifests', () => {
     expect(outwards).toEqual([[53, 53], [Number(port || 5432)]])
   })
 
-  it('have examples of an Ingress and an autoscaler that lead to what there is', () => {
+  it('have examples of an Ingress and an autoscaler that refer to the Service and the Deployment', () => {
     const [{ http }] = ingress.spec.rules
     expect(http.paths[0].backend.service).toEqual({ name: service.metadata.name, port: { name: 'http' } })
     expect(ingress.spec.tls[0].hosts).toEqual(ingress.spec.rules.map(({ host }: Manifest) => host))
@@ -170,7 +170,7 @@ describe('the Kubernetes manifests', () => {
     }
   })
 
-  it('migrate before the first new replica serves, and take no old one away until it does', () => {
+  it('migrate before the first new replica serves, and keep the old ones until it does', () => {
     expect(pod.initContainers).toMatchObject([{ name: 'migrate', image: server.image, args: ['migrate'] }])
     expect(deployment.spec).toMatchObject({
       replicas: 3,
@@ -179,13 +179,13 @@ describe('the Kubernetes manifests', () => {
     expect(budget.spec.maxUnavailable).toBe(1)
   })
 
-  it('give a replica the time to be forgotten and to finish before it is killed', () => {
+  it('give a replica the time to lose its new connections and to finish before it is killed', () => {
     const { shutdownSeconds } = loadConfig({ TESLIM_SHUTDOWN_SECONDS: settings.TESLIM_SHUTDOWN_SECONDS }).config
     const pause = server.lifecycle.preStop.sleep.seconds
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(pause + shutdownSeconds)
   })
 
-  it('keep out the variables that Kubernetes sets for a Service, which are no settings', () => {
+  it('keep out the variables that Kubernetes sets for a Service, which are not settings', () => {
     const variable = `${service.metadata.name.toUpperCase()}_SERVICE_HOST`
     expect(settingProblems({ [variable]: '10.0.0.1' })).toEqual([expect.stringContaining('there is no such setting')])
     expect(pod.enableServiceLinks).toBe(false)

@@ -10,7 +10,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 
 if (!nginxInstalled) console.info('the rolling restart is not tested: nginx is not installed')
 
-/** One that no outgoing connection gets while a replica is away. */
+/** Returns a free port below the range of outgoing connections, so that none takes it while a replica restarts. */
 async function steadyPort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000)
@@ -43,7 +43,7 @@ describe.runIf(nginxInstalled)('a rolling restart behind the balancer', () => {
       expect(await old.ended).toBe(0)
       const replica = await start(port)
       replicas[index] = replica
-      // Else the balancer could have no replica left: it keeps from one that it found stopped for two seconds.
+      // The balancer avoids a replica that it found stopped for two seconds: stopping the other one now would leave none.
       await replica.printed(/"route":"\/Purchase\/update","status":200/)
       await load.more(200)
     }

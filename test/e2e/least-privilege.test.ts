@@ -97,7 +97,7 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
       for (const statement of [`UPDATE ${table} SET status = 3`, `DELETE FROM ${table}`, `TRUNCATE ${table}`])
         await expect(runSql(url.href, statement), statement).rejects.toThrow(/permission denied/)
     await runSql(owner, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
-  })
+  }, 60_000)
 })
 
 describe("Node's permission model", () => {

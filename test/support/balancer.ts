@@ -15,7 +15,7 @@ export interface Balancer {
 
 const source = readFileSync(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8')
 
-/** The file as it is, except for the places that only a container has. */
+/** Replaces the addresses and paths that exist only in a container. */
 function localConfiguration(folder: string, port: number, replicas: readonly number[]): string {
   const [shipped = '', options = ''] = /server replica:3000 resolve (.*);/.exec(source) ?? []
   const servers = replicas.map((replica) => `server 127.0.0.1:${replica} ${options};`)
@@ -29,7 +29,7 @@ function localConfiguration(folder: string, port: number, replicas: readonly num
   return changed
 }
 
-/** nginx with the shipped configuration in front of replicas at these ports; resolves once it answers. */
+/** Starts nginx with the shipped configuration in front of replicas at these ports; resolves when it answers. */
 export async function startBalancer(replicas: readonly number[]): Promise<Balancer> {
   const folder = tempFolder()
   const port = await freePort()

@@ -18,10 +18,10 @@ const isRoot = process.getuid?.() === 0
 const NOBODY = 65534
 
 export interface Container {
-  /** Where `/app`, `/data` and the rest of the image's file system lie. */
+  /** The folder that holds `/app`, `/data` and the rest of the image's file system. */
   readonly root: string
   readonly labels: Record<string, string>
-  /** Its ENTRYPOINT and CMD. */
+  /** ENTRYPOINT and CMD. */
   readonly command: readonly string[]
   readonly healthCommand: readonly string[]
   readonly env: Record<string, string>
@@ -31,10 +31,10 @@ export interface Container {
   remove(): void
 }
 
-/** npm could not reach its registry: nothing about the Dockerfile is proved or disproved. */
+/** npm could not reach its registry, so nothing is known about the Dockerfile. */
 export class NoRegistry extends Error {}
 
-/** The steps of the Dockerfile, carried out in a plain folder that stands for the root of the image's file system. */
+/** Runs the steps of the Dockerfile in a plain folder that stands for the root of the image's file system. */
 export function buildContainer(repository: string): Container {
   const root = mkdtempSync(join(tmpdir(), 'teslim-container-'))
   const skipped: string[] = []
@@ -48,10 +48,10 @@ export function buildContainer(repository: string): Container {
   let healthCommand: string[] = []
   for (const name of ['usr/local/bin', 'home', 'tmp']) mkdirSync(join(root, name), { recursive: true })
   chmodSync(root, 0o755)
-  // Where everybody can reach it; node_modules may lie below a folder of root's.
+  // A copy that every user can reach: node_modules may be in a folder that only root can enter.
   copyFileSync(process.execPath, join(root, 'usr/local/bin/node'))
 
-  /** Paths of the image are paths in the folder; its user is nobody, or whoever runs this. */
+  /** Turns paths of the image into paths in the folder, and its user into nobody. */
   const here = (text: string): string =>
     text.replace(/(?<![\w./-])\/(?=app\b|data\b)/g, `${root}/`).replaceAll('1000:1000', `${NOBODY}:${NOBODY}`)
 
@@ -85,15 +85,16 @@ export function buildContainer(repository: string): Container {
       } else if (instruction === 'COPY') copy(text, { repository, to: folder })
       else if (instruction === 'RUN') run(text)
       else if (instruction === 'USER') {
-        if (!/^[1-9]\d*:[1-9]\d*$/.test(text)) throw new Error(`USER ${text} is no number other than root's`)
+        if (!/^[1-9]\d*:[1-9]\d*$/.test(text))
+          throw new Error(`USER ${text} must be the numbers of a user and a group other than root`)
         if (isRoot) user = { uid: NOBODY, gid: NOBODY }
-        else skip(`USER ${text}`, 'only root can become somebody else, and this run is not root')
+        else skip(`USER ${text}`, 'only root can change the user, and this run is not root')
       } else if (instruction === 'VOLUME') mkdirSync(here(text), { recursive: true })
       else if (instruction === 'HEALTHCHECK') healthCommand = words(text)
       else if (instruction === 'ENTRYPOINT') entrypoint = words(text)
       else if (instruction === 'CMD') command = words(text)
       else if (instruction === 'LABEL') labels = assignments(text)
-      else if (instruction !== 'EXPOSE' && instruction !== 'ARG') throw new Error(`what does ${instruction} do?`)
+      else if (instruction !== 'EXPOSE' && instruction !== 'ARG') throw new Error(`${instruction} is not supported`)
     }
     for (const name of ['home', 'tmp']) if (isRoot) chownSync(join(root, name), NOBODY, NOBODY)
     spawnSync('chmod', ['-R', 'a-w', join(root, 'app')])
@@ -114,20 +115,20 @@ export function buildContainer(repository: string): Container {
 const mapValues = (record: Record<string, string>, change: (value: string) => string): Record<string, string> =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
 
-/** Starts a command of the container, in its folder, as its user and with nothing of the environment of this run. */
+/** Starts a command of the container, in its folder, as its user and without the environment of this run. */
 export function start({ root, env, user }: Container, command: readonly string[], more = {}): ChildProcess {
   const [program = '', ...rest] = command
   return spawn(program, rest, { cwd: join(root, 'app'), env: { ...env, ...more }, ...user })
 }
 
-/** As `start`, but as process 1 of its own, as an engine does it; undefined where that is not allowed. */
+/** Starts a command as process 1 of its own, as an engine does; undefined where that is not allowed. */
 export function startAsFirst(container: Container, command: readonly string[], more = {}): ChildProcess | undefined {
   const alone = ['--fork', '--pid', '--kill-child', `--setgid=${NOBODY}`, `--setuid=${NOBODY}`]
   if (!isRoot || spawnSync('unshare', [...alone, 'true']).status !== 0) return undefined
   return start({ ...container, user: {} }, ['unshare', ...alone, ...command], more)
 }
 
-/** Size and time of change of every file below a folder. */
+/** Returns size and modification time of every file below a folder. */
 export const filesOf = (folder: string): Map<string, { readonly size: number; readonly changed: number }> =>
   new Map(
     readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -6,7 +6,7 @@ export interface Step {
   readonly text: string
 }
 
-/** The lines of a Dockerfile, continued ones joined. */
+/** Returns the instructions of a Dockerfile, with continued lines joined. */
 export const parseDockerfile = (text: string): Step[] =>
   text
     .replace(/^#.*\n/gm, '')
@@ -18,7 +18,7 @@ export const parseDockerfile = (text: string): Step[] =>
       return { instruction, text: rest }
     })
 
-/** `A=b C="d e"` of ENV and LABEL. */
+/** Parses `A=b C="d e"`, as ENV and LABEL have it. */
 export const assignments = (text: string): Record<string, string> =>
   Object.fromEntries(
     Array.from(text.matchAll(/(\S+?)=(?:"([^"]*)"|(\S*))/g), ([, name = '', quoted, plain]) => [
@@ -27,10 +27,10 @@ export const assignments = (text: string): Record<string, string> =>
     ]),
   )
 
-/** The argument lists of the JSON forms, the only ones in which a signal reaches the process. */
+/** Parses the JSON form of a command, the only form in which a signal reaches the process. */
 export const words = (text: string): string[] => JSON.parse(text.slice(text.indexOf('['))) as string[]
 
-/** COPY from the repository into a folder, and of that only what .dockerignore lets through. */
+/** Runs COPY from the repository into a folder; refuses what .dockerignore excludes. */
 export function copy(text: string, { repository, to }: { repository: string; to: string }): void {
   const names = text.split(/\s+/)
   const target = names.pop() ?? ''
