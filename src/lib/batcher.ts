@@ -1,48 +1,47 @@
-/** What a batcher is told of its work. */
 export interface BatcherOptions<Item, Outcome> {
   /**
-   * Commits a batch and resolves to an outcome for each item, in their order; an error for one that failed by itself. Should
-   * have given up by `deadline`.
+   * Commits a batch by `deadline` and resolves to an outcome for each item, in their order. An item that failed alone has an
+   * error as its outcome.
    */
   readonly commit: (batch: readonly Item[], deadline: number) => Promise<readonly (Outcome | Error)[]>
   readonly bytesOf: (item: Item) => number
-  /** With two, the second waits where the first one commits, which then never waits for us. They must commit in order. */
+  /** With two, the next batch is ready when a commit ends. `commit` must keep their order. */
   readonly mostUnderWay: 1 | 2
   readonly maxItems: number
   readonly maxBytes: number
-  /** Made when an item finds the queue full, or has waited in it for too long. */
+  /** Makes the error for an item that finds the queue full or has waited too long. */
   readonly whenFull: () => Error
   readonly longestWaitMilliseconds: number
   readonly monotonic: () => number
 }
 
 export interface Batcher<Item, Outcome> {
-  /** Resolves once the batch that the item went into is committed. */
+  /** Resolves once the item is committed. */
   submit(item: Item): Promise<Outcome>
-  /** Resolves once nothing waits and nothing is under way. */
+  /** Resolves once nothing waits and no commit is under way. */
   drained(): Promise<void>
 }
 
 interface Waiting<Item, Outcome> {
   readonly item: Item
-  /** When it stops waiting. */
+  /** The time at which it is turned away. */
   readonly deadline: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
 }
 
-/** A batch this large is worth a commit by itself; a smaller one waits for the turn in which nothing more arrives. */
+/** A batch of this size is committed at once; a smaller one waits for a turn in which nothing arrives. */
 const WORTHWHILE = 24
 
 const EXPIRE_EVERY_MILLISECONDS = 100
 
-/** The share of the queue that one batch may take, so that the next can form while it commits. */
+/** Limits of one batch, so that the next one forms while it is committed. */
 const BATCH_ITEMS = 512
 const BATCH_BYTES = 8 * 1024 * 1024
 
 /**
- * Group commit. What is submitted while a batch commits forms the next one. An idle batcher waits for the end of the event
- * loop's turn, so that what arrives together goes together, and no timer ever runs.
+ * Group commit: items that are submitted during a commit form the next batch. When idle it waits for the end of a turn of the
+ * event loop, without a timer, so that items that arrive together are committed together.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
   const { commit, bytesOf, mostUnderWay, maxItems, maxBytes, whenFull, longestWaitMilliseconds, monotonic } = options
@@ -96,7 +95,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     else if (underWay === 0) idle.resolve()
   }
 
-  /** Turns away what has waited for too long, the first first. Nothing of it was handed over. */
+  /** Turns away what has waited too long, in order of arrival. None of it was passed to `commit`. */
   const turnAwayLate = (): void => {
     const now = monotonic()
     if (queue[0] === undefined || queue[0].deadline > now) return
@@ -110,18 +109,18 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 
   const expire = (): void => {
     expiring = undefined
-    // Where nothing is under way what waits is about to be committed.
+    // With no commit under way, what waits is about to be committed.
     if (underWay > 0) turnAwayLate()
     expireLater()
   }
 
-  /** One timer for all, only while something waits behind a commit. */
+  /** Runs one timer for all items, only while something waits for a commit to end. */
   const expireLater = (): void => {
     if (expiring === undefined && underWay > 0 && queue.length > 0)
       expiring = setTimeout(expire, EXPIRE_EVERY_MILLISECONDS)
   }
 
-  /** Commits at once what is worth it, and the rest after the first turn in which nothing was added. */
+  /** Commits a large batch at once, and a small one after the first turn in which nothing was added. */
   const lookAfter = (seen: number): void => {
     const { length } = queue
     if (underWay === mostUnderWay || (underWay > 0 && length < WORTHWHILE)) return
@@ -138,7 +137,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   return {
     submit(item) {
       const bytes = bytesOf(item)
-      // One item of any size is taken by an empty queue.
+      // An empty queue takes one item of any size.
       const full = queue.length >= maxItems || (queuedBytes > 0 && queuedBytes + bytes > maxBytes)
       if (full) return Promise.reject(whenFull())
       if (queue.length === 0 && underWay === 0) idle = Promise.withResolvers()

@@ -1,8 +1,8 @@
-/** Handed to rules, which never ask the system themselves. */
+/** Passed to rules, which never read the clock of the system. */
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. */
   now(): number
-  /** Milliseconds since some moment in the past; never jumps, so that intervals are measured with it. */
+  /** Milliseconds since an arbitrary moment. It never jumps, so it measures intervals. */
   monotonic(): number
 }
 
@@ -19,7 +19,7 @@ export const toSeconds = (milliseconds: number): number => Math.floor(millisecon
 let lastMilliseconds = Number.NaN
 let lastIso = ''
 
-/** `YYYY-MM-DDTHH:MM:SS.mmmZ`; under load many ask for the same millisecond. */
+/** Formats as `YYYY-MM-DDTHH:MM:SS.mmmZ`. Caches one result, because under load many ask for the same millisecond. */
 export function isoMilliseconds(milliseconds: number): string {
   if (milliseconds !== lastMilliseconds) {
     lastIso = new Date(milliseconds).toISOString()
@@ -28,5 +28,5 @@ export function isoMilliseconds(milliseconds: number): string {
   return lastIso
 }
 
-/** `YYYY-MM-DDTHH:MM:SSZ`, the contract's form of a time of day. */
+/** Formats as `YYYY-MM-DDTHH:MM:SSZ`, the form that the contract uses. */
 export const isoSeconds = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`

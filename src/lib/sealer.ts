@@ -1,16 +1,16 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
-/** Makes texts that only the holder of the secret can read or make. */
+/** Encrypts texts so that only holders of the secret can read or make them. */
 export interface Sealer {
-  /** The same for the same purpose and value, always. */
+  /** Always returns the same text for the same purpose and value. */
   seal(purpose: string, value: string): string
-  /** Undefined for whatever was not sealed for this purpose, to the last bit. */
+  /** Returns undefined unless exactly this text was sealed for this purpose. */
   open(purpose: string, sealed: string): string | undefined
 }
 
 const TAG_BYTES = 16
 
-/** A synthetic IV as in RFC 5297, with HMAC-SHA-256 in place of CMAC: no nonce that could repeat. */
+/** Uses a synthetic IV as in RFC 5297, with HMAC-SHA-256 instead of CMAC, so that no nonce can repeat. */
 export function createSealer(secret: Uint8Array): Sealer {
   const deriveKey = (use: string) => Buffer.from(hkdfSync('sha256', secret, '', use, 32))
   const [tagKey, cipherKey] = [deriveKey('tag'), deriveKey('cipher')]
@@ -27,7 +27,7 @@ export function createSealer(secret: Uint8Array): Sealer {
     },
     open(purpose, sealed) {
       const bytes = Buffer.from(sealed, 'base64url')
-      // Decoding passes over what is no base64url, and over the bits after the last byte.
+      // Decoding ignores characters that are not base64url and unused bits at the end.
       if (bytes.length < TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
       const tag = bytes.subarray(0, TAG_BYTES)
       const value = createDecipheriv('aes-256-ctr', cipherKey, tag).update(bytes.subarray(TAG_BYTES)).toString()

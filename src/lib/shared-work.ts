@@ -1,4 +1,4 @@
-/** Work that is done once for all who ask for it while it is under way. */
+/** Shares one run of the work among all callers that ask while it is under way. */
 export function sharedWork<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let underWay: Promise<Result> | undefined
   return () => {
@@ -9,7 +9,7 @@ export function sharedWork<Result>(work: () => Promise<Result>): () => Promise<R
   }
 }
 
-/** Work that is done once for all who ask within one turn of the event loop. */
+/** Shares one run of the work among all callers that ask within one turn of the event loop. */
 export function sharedByTurn<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let ofThisTurn: Promise<Result> | undefined
   return () => {

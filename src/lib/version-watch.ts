@@ -1,20 +1,20 @@
 import type { Clock } from './clock.ts'
 import { sharedWork } from './shared-work.ts'
 
-/** Tells when what was read elsewhere may have changed, by a number that changes with it. */
+/** Tells when cached data may be outdated, by a version number that changes with the data. */
 export interface VersionWatch {
-  /** Whether the number was asked for less than half a second ago. */
+  /** Whether the version was read less than half a second ago. */
   isFresh(): boolean
   makeFresh(): Promise<void>
-  /** The number as it was last seen. */
+  /** Returns the version as last read. */
   version(): number
   onChange(listener: () => void): void
 }
 
-/** Half of the second within which a change must be seen everywhere. */
+/** Half of the second within which every process must see a change. */
 const FRESH_MILLISECONDS = 500
 
-/** Asks at most twice a second, and only while somebody wants to know. */
+/** Reads the version at most twice a second, and only when it is needed. */
 export function createVersionWatch(ask: () => Promise<number>, clock: Clock): VersionWatch {
   const listeners: (() => void)[] = []
   let version = -1
@@ -31,7 +31,7 @@ export function createVersionWatch(ask: () => Promise<number>, clock: Clock): Ve
 
   return {
     isFresh: () => clock.monotonic() - askedAt < FRESH_MILLISECONDS,
-    // On a database far away many ask meanwhile.
+    // Many requests ask at once while a slow database answers.
     makeFresh: sharedWork(look),
     version: () => version,
     onChange: (listener) => void listeners.push(listener),

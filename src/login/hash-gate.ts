@@ -2,16 +2,17 @@ import { AppError } from '#src/lib/app-error.ts'
 import { loginErrors } from './login.errors.ts'
 
 export interface Visitor {
+  /** Groups visitors that share a limit. */
   readonly lane: string
-  /** How many of its lane may be inside at once. */
+  /** How many visitors of the lane may be inside at once. */
   readonly laneWidth: number
-  /** Let in before those who are not. */
+  /** Whether it is let in before others. */
   readonly preferred: boolean
-  /** Asked when it is let in: a client that went away need not be served. */
+  /** Asked when it is let in. A client that has disconnected is not served. */
   readonly isAwaited: () => boolean
 }
 
-/** Before the hashing: a few are let in at a time, a few may wait, and the others are turned away at once. */
+/** Limits hashing: a few visitors are inside at a time, a few may wait, and the others are refused at once. */
 export interface HashGate {
   /** Throws LOGIN_OVERLOADED when too many wait. */
   run<Result>(visitor: Visitor, work: () => Promise<Result>): Promise<Result>
@@ -19,7 +20,7 @@ export interface HashGate {
 
 export interface HashGateOptions {
   readonly mostInside: number
-  /** For those preferred and for the others, each. */
+  /** For preferred visitors and for others, each. */
   readonly mostWaiting: number
 }
 

@@ -10,12 +10,12 @@ export interface NewDelivery {
   readonly payload: Uint8Array
   readonly idempotency: {
     readonly key: string
-    /** Keys kept before, in milliseconds since 1970, count as never seen. */
+    /** In milliseconds since 1970. Keys stored earlier have expired. */
     readonly notBefore: number
   } | null
 }
 
-/** Of the delivery itself or, when it is a duplicate, of the first one like it. */
+/** The receipt of a delivery or, for a duplicate, of the delivery that it repeats. */
 export interface Receipt {
   readonly receiptId: string
   readonly orderId: string | null
@@ -24,7 +24,7 @@ export interface Receipt {
   readonly duplicate: boolean
 }
 
-/** One delivery in the history. A duplicate is kept too, under a receipt of its own. */
+/** A stored delivery. An echo is stored too, under a receipt of its own. */
 export interface Delivery extends Receipt {
   /** Rises in the order of commits. */
   readonly position: number
@@ -32,12 +32,12 @@ export interface Delivery extends Receipt {
   readonly payload: Uint8Array
 }
 
-/** The same without its payload, whose size it tells. */
+/** A delivery with the size of its payload instead of the payload. */
 export interface DeliverySummary extends Omit<Delivery, 'payload'> {
   readonly payloadBytes: number
 }
 
-/** What the last delivery that was no duplicate says of an order. */
+/** The state of an order, from its latest delivery that is no echo. */
 export interface OrderState {
   readonly orderId: string
   readonly status: number
@@ -45,14 +45,14 @@ export interface OrderState {
   readonly receivedAt: number
 }
 
-/** The same with that delivery's place. */
+/** The state of an order, with the position and size of the delivery that made it. */
 export interface Order extends OrderState {
   readonly customerId: string
   readonly position: number
   readonly payloadBytes: number
 }
 
-/** Where an order stands in the order of all: by customer, in the order in which they were added, then by order id. */
+/** The place of an order in the list of all orders: sorted by customer, oldest customer first, then by order id. */
 export interface OrderPlace {
   readonly customerId: string
   readonly orderId: string
@@ -62,59 +62,58 @@ export interface Filter {
   readonly customerId?: string | undefined
   readonly orderId?: string | undefined
   readonly status?: number | undefined
-  /** Received at this time or later, in milliseconds since 1970. */
+  /** The first time of receipt, inclusive, in milliseconds since 1970. */
   readonly from?: number | undefined
-  /** Received before. */
+  /** The last time of receipt, exclusive. */
   readonly to?: number | undefined
 }
 
-/** What was committed after a position. */
+/** The deliveries committed after a position. */
 export interface NewArrivals {
-  /** Of the last one. */
+  /** The position of the last one. */
   readonly position: number
-  /** Whose they are, each once. */
+  /** Their customers, without repeats. */
   readonly customerIds: readonly string[]
-  /** Whether there are others after it. */
+  /** Whether more deliveries follow. */
   readonly more: boolean
 }
 
-/** No answer has more than `most`, and none is looked for among more than `look`, so that its cost is bounded. */
+/** Bounds the cost of a query: it returns at most `most` rows and looks at no more than `look`. */
 export interface Bounds {
   readonly most: number
   readonly look: number
 }
 
-/** The part of the port that the purchase room lives on. */
+/** The part of the port for the purchase module. */
 export interface DeliveryStore {
   /**
-   * Resolves once the delivery is durable. Bytes equal to those of the order's last delivery are kept as a duplicate and
-   * leave its state alone. Rejects with IDEMPOTENCY_KEY_REUSED when the key came with other bytes before or with
-   * STORE_OVERLOADED, having done nothing, or with STORE_UNAVAILABLE.
+   * Resolves once the delivery is durable. There are two kinds of duplicate:
+   * - a retry comes with an idempotency key and the bytes that came with it before. It is not stored again.
+   * - an echo has the same bytes as its order's latest delivery. It is stored, but does not change the order's state.
+   *
+   * Rejects with IDEMPOTENCY_KEY_REUSED or STORE_OVERLOADED if nothing was stored, or with STORE_UNAVAILABLE.
    */
   deliver(delivery: NewDelivery): Promise<Receipt>
   findByReceipt(receiptId: string): Promise<Delivery | undefined>
   orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
-  /** Deliveries of an order, the newest first: all of them, or `most` beginning with the one at `from`. */
+  /** Returns the deliveries of an order, newest first: all of them, or `most` beginning with the one at `from`. */
   history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]>
-  /** Orders after a place. `next` is where to look on from; null when there is nothing after it. */
+  /** Returns orders after a place. `next` is the place to continue from; null at the end. */
   orders(
     after: OrderPlace | null,
     filter: Filter,
     bounds: Bounds,
   ): Promise<{ orders: Order[]; next: OrderPlace | null }>
-  /** Deliveries after a position, in the order of commits; every one up to `position` has been looked at. */
+  /** Returns deliveries after a position, in the order of commits. `position` is where to continue from. */
   after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
-  /** Of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 if there is none. */
+  /** Returns the position of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 for none. */
   positionAt(time: number): Promise<number>
   /**
-   * By position. Those that are no longer there are left out, and so are those that cannot hold a text that is looked for: it
-   * does not stand in them, nor does a backslash, without which JSON can spell it in no other way.
+   * Returns payloads by position, without those that are no longer stored. With `holding` it also leaves out those that cannot
+   * hold that text as JSON: they contain neither the text nor a backslash, which any other spelling of it needs.
    */
   payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array>>
-  /**
-   * Calls back soon after deliveries were committed, by whatever process, and perhaps when there were none. The
-   * function that it returns ends it.
-   */
+  /** Calls back soon after any process committed deliveries, and sometimes without new ones. Returns a function that stops it. */
   watch(onCommit: () => void): () => void
   arrivals(afterPosition: number): Promise<NewArrivals>
 }

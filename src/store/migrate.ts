@@ -6,14 +6,15 @@ export interface Migration {
   readonly number: number
   readonly name: string
   readonly sql: string
-  /** A program that knows the migrations up to this one still works with the schema that this one makes. */
+  /** The oldest migration that a program must know to work with a store that has this one. */
   readonly oldest: number
 }
 
-/** How far a store has been brought. */
+/** The migrations that a store has. */
 export interface SchemaState {
+  /** The number of the last one. */
   readonly applied: number
-  /** The greatest `oldest` of the migrations applied. */
+  /** The greatest `oldest` of these migrations. */
   readonly oldest: number
 }
 
@@ -23,8 +24,8 @@ const RUNS_WITH = /^-- Runs with programs from (\d{4}) on/m
 const FILE = /^(\d{4})-([a-z0-9-]+)\.sql$/
 
 /**
- * The numbered files of a folder, in order, counting from 1 without a gap. A line `-- Runs with programs from 0003 on`
- * in one says that programs which know those up to 0003 still work with what it makes.
+ * Reads the numbered files of a folder, which count from 1 without a gap. A line `-- Runs with programs from 0003 on` says that
+ * programs which know the migrations up to 0003 still work after this one.
  */
 export function readMigrations(folder: URL): Migration[] {
   const files = readdirSync(folder).sort()
@@ -38,7 +39,7 @@ export function readMigrations(folder: URL): Migration[] {
   })
 }
 
-/** What is still to be applied. During a rollout the store may be ahead of a program that can work with it all the same. */
+/** Returns the migrations still to apply. During a rollout the store may have newer ones that an older program works with. */
 export function pendingMigrations(migrations: readonly Migration[], { applied, oldest }: SchemaState): Migration[] {
   if (oldest > migrations.length) {
     throw new AppError(storeErrors.newer, {

@@ -10,10 +10,10 @@ export type { InspectedStore, OpenedStore } from './opened-store.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string
-  /** Deliveries, and bytes of them, that may wait to be stored. */
+  /** Limits the deliveries, and their bytes, that wait to be stored. */
   readonly queueDeliveries: number
   readonly queueBytes: number
-  /** No request waits longer for the store. */
+  /** Limits how long a request waits for the store. */
   readonly requestTimeoutSeconds: number
   /** The next two are for PostgreSQL only. */
   readonly databasePool: number
@@ -70,11 +70,11 @@ export async function inspectStore(options: StoreOptions): Promise<InspectedStor
 
 const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(databaseUrl)
 
-/** Which server works on an embedded store; undefined for none, and for PostgreSQL, which many may use. */
+/** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */
 export const findServer = (options: StoreOptions): string | undefined =>
   isPostgres(options) ? undefined : serverOn(sqlitePath(options.databaseUrl))
 
-/** What remains of a request's time goes to the commit, which may stand behind others. */
+/** The part of a request's time that is kept for its commit, which may have to wait for others. */
 const COMMIT_MILLISECONDS = 2000
 
 const limitsOf = ({ queueDeliveries, queueBytes, requestTimeoutSeconds }: StoreOptions): QueueLimits => {
@@ -92,7 +92,7 @@ const databaseOf = ({ databaseUrl, databasePool, databaseTimeoutSeconds }: Store
   timeoutSeconds: databaseTimeoutSeconds,
 })
 
-/** `sqlite:./a.db`, `sqlite:/srv/a.db` and `sqlite:///srv/a.db`; not what SQLite itself would read as something else. */
+/** Accepts `sqlite:./a.db`, `sqlite:/srv/a.db` and `sqlite:///srv/a.db`, but nothing that SQLite would read as a URI. */
 export function sqlitePath(url: string): string {
   const path = url.replace(/^sqlite:(\/\/(?=\/))?/, '')
   if (/^(:|file:|\/\/)|[?\0]/.test(path)) {
@@ -100,6 +100,6 @@ export function sqlitePath(url: string): string {
       message: `DATABASE_URL ${url} does not name a file: write sqlite:./data/teslim.db or sqlite:///srv/teslim.db.`,
     })
   }
-  // Absolute, because SQLite reads a relative path that begins with file: as an address.
+  // Absolute, because SQLite reads a relative path that begins with file: as a URI.
   return resolve(path)
 }

@@ -6,7 +6,7 @@ export const storeErrors = {
     kind: 'unavailable',
     message: 'The service cannot reach its storage right now, so the request is not confirmed: send it again.',
   },
-  /** Never answered to callers: the process ends. */
+  /** Not sent to callers: the process ends. */
   gone: { code: 'STORE_GONE', kind: 'unavailable', message: 'The store is no longer the one that was opened.' },
   inUse: { code: 'STORE_IN_USE', kind: 'unavailable', message: 'Another server works on this store.' },
   overloaded: {

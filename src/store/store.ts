@@ -3,8 +3,8 @@ import type { DeliveryStore } from './delivery-store.ts'
 export type * from './delivery-store.ts'
 
 /**
- * What teslim asks of a database, in no database's words. Two adapters implement it in this order, and one conformance
- * suite (test/store/store-conformance.ts) holds both to it.
+ * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests
+ * both.
  */
 export interface Store {
   readonly customers: CustomerStore
@@ -14,25 +14,25 @@ export interface Store {
   readonly secrets: SecretStore
   readonly audit: AuditStore
   readonly loginFailures: LoginFailureStore
-  /** Another number than before whenever a customer, an API key or a signing key may have changed, by whatever process. */
+  /** Changes whenever any process may have changed a customer, an API key or a signing key. */
   accountVersion(): Promise<number>
   /**
-   * Resolves when a delivery could be stored now; rejects with STORE_UNAVAILABLE, and a message for operators, when it could
-   * not. Writes at most once in ten seconds while all is well.
+   * Resolves if a delivery could be stored now; else rejects with STORE_UNAVAILABLE and a message for operators. Writes at
+   * most once in ten seconds while the store works.
    */
   ping(): Promise<void>
   /**
-   * Resolves, with the reason, once this process must not go on with the store, since what it writes no longer counts. Nothing
-   * is confirmed from then on; another process may open what is there.
+   * Resolves with the reason when the store is lost to this process, which must then end. Nothing is confirmed from then on.
+   * Another process may open the store.
    */
   readonly gone: Promise<string>
-  /** Finishes what was submitted, then closes. */
+  /** Stores what was submitted, then closes. */
   close(): Promise<void>
 }
 
 export interface Customer {
   readonly id: string
-  /** Canonical: trimmed, ASCII letters in lower case. Unique. */
+  /** Trimmed, with ASCII letters in lower case. Unique. */
   readonly email: string
   /** PHC string. */
   readonly passwordHash: string
@@ -43,7 +43,7 @@ export interface Customer {
   readonly regions: readonly string[]
   /** Exact product codes, prefixes (`ABC-*`) or `*`, sorted. */
   readonly authority: readonly string[]
-  /** Seconds since 1970. A token issued before is refused. */
+  /** In seconds since 1970. Tokens issued earlier are refused. */
   readonly tokensValidFrom: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
@@ -53,11 +53,11 @@ export interface CustomerStore {
   insert(customer: Customer): Promise<'inserted' | 'email-taken'>
   findById(id: string): Promise<Customer | undefined>
   findByEmail(email: string): Promise<Customer | undefined>
-  /** By id, beginning after `afterId`. */
+  /** Lists by id, beginning after `afterId`. */
   list(page: { readonly afterId?: string; readonly limit: number }): Promise<Customer[]>
-  /** The methods below resolve to false when there is no such customer. `tokensValidFrom` never moves back. */
+  /** This method and those below resolve to false if there is no such customer. `tokensValidFrom` never decreases. */
   setPassword(id: string, passwordHash: string, tokensValidFrom: number): Promise<boolean>
-  /** Changes nothing, and resolves to false, when the hash is no longer `from`. */
+  /** Changes nothing and resolves to false if the hash is no longer `from`. */
   replacePasswordHash(id: string, from: string, to: string): Promise<boolean>
   enable(id: string): Promise<boolean>
   disable(id: string, tokensValidFrom: number): Promise<boolean>
@@ -69,14 +69,14 @@ export interface CustomerStore {
 export interface ApiKey {
   readonly id: string
   readonly customerId: string
-  /** SHA-256 of the key; the key itself is nowhere. */
+  /** SHA-256 of the key. The key itself is not stored. */
   readonly hash: Uint8Array
   readonly label: string
-  /** These are milliseconds since 1970. */
+  /** This time and those below are milliseconds since 1970. */
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
-  /** The key that took its place when it was rotated. */
+  /** The key that replaced this one when it was rotated. */
   readonly successorId: string | null
 }
 
@@ -89,13 +89,13 @@ export interface ApiKeyUse {
 export interface ApiKeyStore {
   insert(key: ApiKey): Promise<void>
   findByHash(hash: Uint8Array): Promise<{ readonly key: ApiKey; readonly customer: Customer } | undefined>
-  /** The oldest first, with their last use if there was one. */
+  /** Lists the oldest first. `lastUse` is null for a key that was never used. */
   list(customerId?: string): Promise<(ApiKey & { readonly lastUse: ApiKeyUse | null })[]>
-  /** Resolves to false when there is no such key. The first revocation stands. */
+  /** Resolves to false if there is no such key. A second revocation does not change the time of the first. */
   revoke(id: string, revokedAt: number): Promise<boolean>
   /**
-   * Inserts `successor`, of the same customer, and lets the key end at `endsAt` if not earlier: both or neither. Resolves
-   * to false, having done nothing, when there is no such key, when it opens nothing at `now`, or has a successor already.
+   * Inserts `successor`, which belongs to the same customer, and makes the key expire at `endsAt` at the latest. Changes
+   * nothing and resolves to false if there is no such key, if it is not valid at `now`, or has a successor already.
    */
   rotate(id: string, successor: ApiKey, times: { readonly now: number; readonly endsAt: number }): Promise<boolean>
   recordUses(uses: readonly ApiKeyUse[]): Promise<void>
@@ -105,27 +105,27 @@ export interface SigningKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string
   readonly algorithm: string
-  /** The private JWK as JSON text, or that text encrypted: the store does not know which. */
+  /** The private JWK as JSON, in plain text or encrypted. */
   readonly privateJwk: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** Then it verifies nothing any more. Null until a newer key takes its place: only such a key signs. */
+  /** From then on it verifies no token. Only a key with null signs: it has not been replaced yet. */
   readonly expiresAt: number | null
 }
 
 export interface SigningKeyStore {
-  /** Keeps `candidate` unless a key of its algorithm that may sign is there already; resolves to the newest such key. */
+  /** Inserts `candidate` unless there is a key of its algorithm that may sign. Resolves to the newest such key. */
   insertFirst(candidate: SigningKey): Promise<SigningKey>
-  /** Newest first, by `createdAt`, then `kid`. */
+  /** Lists the newest first, by `createdAt`, then `kid`. */
   list(): Promise<SigningKey[]>
   /**
-   * Puts `candidate` in the place of all keys, which expire at `othersExpireAt` at the latest. Changes nothing, and
-   * resolves to false, when the newest key of its algorithm that may sign is no longer `replaced`.
+   * Inserts `candidate` and makes all other keys expire at `othersExpireAt` at the latest. Changes nothing and resolves to
+   * false if the newest key of its algorithm that may sign is no longer `replaced`.
    */
   rotate(candidate: SigningKey, replaced: string, othersExpireAt: number): Promise<boolean>
-  /** Deletes the keys that have expired by then, and resolves to their number. */
+  /** Deletes the keys that have expired by `now`. Resolves to their number. */
   removeExpired(now: number): Promise<number>
-  /** All changes or none: none, and false, when one of the keys is gone or its text is no longer `from`. */
+  /** Makes all changes or none. Resolves to false if a key is missing or its text is no longer `from`. */
   rewrap(changes: readonly SigningKeyRewrap[]): Promise<boolean>
 }
 
@@ -135,46 +135,47 @@ export interface SigningKeyRewrap {
   readonly to: string
 }
 
-/** What all processes on one store know and nobody else. */
+/** Secrets that all processes on one store share. */
 export interface SecretStore {
-  /** Keeps `candidate` unless there is one of that name already; resolves to the one there is. */
+  /** Inserts `candidate` unless there is a secret of that name. Resolves to the secret that is stored. */
   findOrInsert(name: string, candidate: Uint8Array): Promise<Uint8Array>
 }
 
 export interface AuditEvent {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** `cli:` and the name of who typed, or `api`. */
+  /** `cli:` and the name of the user, or `api`. */
   readonly actor: string
-  /** `customer.add`, `login.refused`. */
+  /** For example `customer.add` or `login.refused`. */
   readonly action: string
   readonly customerId: string | null
   readonly address: string | null
   readonly requestId: string | null
-  /** More about it; never a secret. */
+  /** Never contains a secret. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
 export interface AuditFilter {
   readonly customerId?: string | undefined
-  /** How the action begins. */
+  /** The prefix of the action. */
   readonly action?: string | undefined
-  /** From then on, and until before then, in milliseconds since 1970. */
+  /** Inclusive, in milliseconds since 1970. */
   readonly from?: number | undefined
+  /** Exclusive. */
   readonly to?: number | undefined
   readonly limit: number
 }
 
 export interface AuditStore {
-  /** All of them or none. */
+  /** Appends all events or none. */
   append(events: readonly AuditEvent[]): Promise<void>
-  /** The newest that the filter lets through, the newest last. */
+  /** Returns the newest `limit` matches, the newest last. */
   list(filter: AuditFilter): Promise<AuditEvent[]>
-  /** Deletes the oldest that came before then, so many at most; resolves to their number. */
+  /** Deletes the oldest events from before a time, at most `limit`. Resolves to their number. */
   deleteBefore(before: number, limit: number): Promise<number>
 }
 
-/** What is counted under a name, which is a digest: the store does not know of whom or what. */
+/** A count under a name. The name is a digest, so the store does not show whose failures they are. */
 export interface LoginFailures {
   readonly count: number
   /** Milliseconds since 1970. */
@@ -183,21 +184,22 @@ export interface LoginFailures {
 
 export interface Countdown {
   readonly name: Uint8Array
-  /** When it was counted, as which, and the last failure before: it becomes the last again, unless others came meanwhile. */
+  /** The time and the count that `count` gave the failure that is to be taken back. */
   readonly countedAt: number
   readonly countedAs: number
+  /** The time of the failure before it, which becomes the last one again unless others came meanwhile. */
   readonly lastAt: number
 }
 
 export interface LoginFailureStore {
-  /** What there is under each name, in their order; nothing under one that has expired by `now`. */
+  /** Finds the count under each name, in their order; undefined if there is none or it has expired by `now`. */
   find(names: readonly Uint8Array[], now: number): Promise<(LoginFailures | undefined)[]>
   /**
-   * Counts one more under each name and resolves to the counts, in their order; what has expired counts as nothing. Also
-   * removes some of what has expired, at most twice as many rows as it may add.
+   * Adds one to the count under each name and resolves to the counts, in their order. Expired counts start at 0. Also deletes
+   * expired rows, at most twice as many as it may add.
    */
   count(failures: readonly { readonly name: Uint8Array; readonly expiresAt: number }[], now: number): Promise<number[]>
-  /** Forgets what is under `forget`, counts down by one, and keeps `remember` under a count of none, all or nothing. */
+  /** Deletes the names in `forget`, subtracts one under those in `countDown`, and adds `remember` with a count of 0: all or nothing. */
   settle(
     change: {
       readonly forget: readonly Uint8Array[]

@@ -42,7 +42,7 @@ const ROTATE = `
   )
   SELECT FROM inserted`
 
-/** In one order, so that two replicas that write the same keys down do not wait for each other. */
+/** ORDER BY key_id, so that two replicas that record uses of the same keys cannot deadlock. */
 const RECORD_USES = `
   INSERT INTO api_key_use AS kept (key_id, used_at, address)
   SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) AS used (key_id, used_at, address) ORDER BY key_id

@@ -11,7 +11,7 @@ const LIST = `
    WHERE ($1::text IS NULL OR customer_id = $1) AND starts_with(action, $2) AND at >= $3 AND at < $4
    ORDER BY at DESC, number DESC LIMIT $5`
 
-/** Replicas that delete at the same time take different ones. */
+/** SKIP LOCKED: replicas that delete at the same time delete different rows. */
 const DELETE_BEFORE = `
   DELETE FROM audit_event
    WHERE number IN (SELECT number FROM audit_event WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)`

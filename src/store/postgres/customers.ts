@@ -1,7 +1,7 @@
 import type { Customer, CustomerStore } from '../store.ts'
 import type { Database, Query, Row } from './database.ts'
 
-/** The columns of a customer `c`. */
+/** Columns of a customer under the alias `c`. */
 export const CUSTOMER_COLUMNS = `
   c.id, c.email, c.password_hash, c.is_api, c.operator, c.enabled, c.tokens_valid_from, c.created_at,
   ARRAY(SELECT region FROM customer_region WHERE customer = c.number ORDER BY region) AS regions,
@@ -9,7 +9,7 @@ export const CUSTOMER_COLUMNS = `
 
 const SELECT = `SELECT ${CUSTOMER_COLUMNS} FROM customer c`
 
-/** Every change of an account counts the version up in the same statement, so that no cache keeps what is no longer so. */
+/** Part of every statement that changes an account: increments the version, so that all caches read the account again. */
 export const countVersion = 'version AS (UPDATE account_version SET number = number + 1)'
 
 const INSERT = `
@@ -114,9 +114,9 @@ export const customerFromRow = (row: Row): Customer => ({
 
 const FIND_NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
 
-/** The numbers by which deliveries name their customers. They never change. */
+/** Caches the numbers by which deliveries name their customers. They never change. */
 export interface CustomerNumbers {
-  /** Takes note of a row with `customer_id` and `number`, so that the customer's first delivery need not look it up. */
+  /** Caches the number from a row with `customer_id` and `number`, so that the customer's first delivery does not look it up. */
   learn(row: Row): void
   of(customerIds: readonly string[]): Promise<number[]>
 }

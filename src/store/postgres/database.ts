@@ -1,6 +1,6 @@
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import { createDeliveryLine, type Line } from './deliveries/delivery-line.ts'
+import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { type Connection, openConnection, type Sessions, type Values } from './protocol/connection.ts'
 import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
 import { cannotOpen, Full, isFull, isLost, isUnavailable, Unfit, unavailable } from './protocol/failures.ts'
@@ -9,22 +9,23 @@ import { atAnyOf, serversOf } from './protocol/server-list.ts'
 
 export type Row = Record<string, unknown>
 
-/** Resolves to the rows, and to the number of them that were returned or changed. */
+/** `count` is the number of rows that were returned or changed. */
 export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: Row[]; readonly count: number }>
 
-/** A thin coat over pg against its traps: one dead connection fails one query, and no driver error gets out. */
+/** A thin layer over pg against its traps: one dead connection fails one query, and callers never see a driver error. */
 export interface Database {
   readonly query: Query
-  /** For what a delivery needs to know: waits for no reader. */
+  /** Runs a query that a delivery depends on. It does not wait behind readers. */
   readonly lookUp: Query
-  /** Runs a query that every delivery depends on: it waits for no other look-up. */
-  readonly glance: Query
-  /**
-   * On one connection: done in the order of the calls, of which the next need not wait for the answer to the one before.
-   */
+  /** Runs a query that every delivery depends on. It does not even wait behind other look-ups. */
+  readonly lookUpFirst: Query
+  /** Runs statements on one connection, in the order of the calls. A call need not wait for the answer to the one before. */
   ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
-  /** `sql` begins it, on a connection of its own. Rejects behind a pooler, and where there is none to spare. */
+  /**
+   * Listens for notices on a connection of its own, on which `sql` is run first. Rejects behind a pooler, and when no
+   * connection can be spared.
+   */
   listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
   /** Resolves when a delivery could be stored. */
   prove(): Promise<void>
@@ -32,7 +33,7 @@ export interface Database {
 }
 
 export interface Listening {
-  /** On that connection. */
+  /** Runs a statement on the connection that listens. */
   run(sql: string): Promise<void>
   leave(): void
 }
@@ -40,13 +41,13 @@ export interface Listening {
 export interface DatabaseOptions {
   readonly url: string
   readonly connections: number
-  /** How long a query may take. */
+  /** Limits each query. */
   readonly timeoutSeconds: number
-  /** Whether to open the connections of deliveries now and keep them, instead of when the first one comes. */
+  /** Whether to open the connections for deliveries now and keep them, instead of opening them for the first delivery. */
   readonly toServe?: boolean | undefined
 }
 
-/** For deliveries two, for all else one. */
+/** Two connections for deliveries and one for everything else. */
 const FEWEST = 3
 const CLOSE_MILLISECONDS = 2000
 const UPKEEP_MILLISECONDS = 1000
@@ -61,7 +62,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     answers: 0,
     onGone() {
       readers.wake()
-      desk.wake()
+      lookUps.wake()
       if (closed && sessions.all.size === 0) none.resolve()
     },
   }
@@ -73,29 +74,29 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const hasRoom = () => sessions.all.size < most
   const queued = {
     open: () => openAnywhere(false),
-    admit: () => (line.isMissing() ? line.get() : undefined),
-    mustYield: () => line.isMissing(),
+    admit: () => (deliveries.isMissing() ? deliveries.get() : undefined),
+    mustYield: () => deliveries.isMissing(),
     whenBusy: () => new Full('all connections are in use, and none became free'),
   }
   const readers = createConnectionPool({
     ...queued,
-    // They leave room for the line and the desk.
-    hasRoom: () => sessions.all.size + (line.isOpen() ? 0 : 1) + (desk.count() > 0 ? 0 : 1) < most,
+    // Readers leave room for the connections of deliveries and look-ups.
+    hasRoom: () => sessions.all.size + (deliveries.isOpen() ? 0 : 1) + (lookUps.count() > 0 ? 0 : 1) < most,
   })
-  /** One connection, where deliveries look up whose they are. */
-  const desk = createConnectionPool({ ...queued, hasRoom: () => desk.count() === 0 && hasRoom() })
-  const line = createDeliveryLine({
+  /** A pool of one connection, on which deliveries look up their API keys and customers. */
+  const lookUps = createConnectionPool({ ...queued, hasRoom: () => lookUps.count() === 0 && hasRoom() })
+  const deliveries = createDeliveryConnection({
     async open() {
       if (!hasRoom()) throw new Full('all connections are in use')
       return openAnywhere(true)
     },
     onOpened() {
       readers.wake()
-      keepDesk()
-      upkeep ??= setInterval(keepDesk, UPKEEP_MILLISECONDS).unref()
+      keepLookUps()
+      upkeep ??= setInterval(keepLookUps, UPKEEP_MILLISECONDS).unref()
     },
     onMissing(full) {
-      for (const pool of [readers, desk]) {
+      for (const pool of [readers, lookUps]) {
         if (full) pool.closeIdle()
         pool.wake()
       }
@@ -103,12 +104,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   })
   let upkeep: NodeJS.Timeout | undefined
 
-  /** After a reader: where there is no room for the desk, the line can do its work. */
-  const keepDesk = (): void => {
-    if (desk.count() === 0) {
+  /** Opens a reader first: without room for a connection for look-ups, the delivery connection runs them. */
+  const keepLookUps = (): void => {
+    if (lookUps.count() === 0) {
       readers
         .openFirst()
-        .then(desk.openFirst)
+        .then(lookUps.openFirst)
         .catch(() => undefined)
     }
   }
@@ -132,26 +133,26 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
   const query: Query = (sql, ...values) => within(readers, (query) => query(sql, ...values))
 
-  const onLine: Query = async (sql, ...values) => {
-    const { connection } = await theLine()
+  const onDeliveryConnection: Query = async (sql, ...values) => {
+    const { connection } = await batchSender()
     return answerOf(connection.query(sql, values), connection)
   }
 
-  const theLine = async (): Promise<Line> => {
+  const batchSender = async (): Promise<BatchSender> => {
     try {
-      return await line.get()
+      return await deliveries.get()
     } catch (error) {
       throw unavailable(error)
     }
   }
 
   const lookUp: Query = async (sql, ...values) => {
-    if (desk.isWithout()) return onLine(sql, ...values)
-    const pool = !line.isWanted() || (readers.hasIdle() && !desk.hasIdle()) ? readers : desk
+    if (lookUps.isWithout()) return onDeliveryConnection(sql, ...values)
+    const pool = !deliveries.isWanted() || (readers.hasIdle() && !lookUps.hasIdle()) ? readers : lookUps
     try {
       return await within(pool, (query) => query(sql, ...values))
     } catch (error) {
-      if (pool === desk && desk.isWithout()) return onLine(sql, ...values)
+      if (pool === lookUps && lookUps.isWithout()) return onDeliveryConnection(sql, ...values)
       throw error
     }
   }
@@ -159,9 +160,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const database: Database = {
     query,
     lookUp,
-    glance: (sql, ...values) => (line.isWanted() && !desk.hasIdle() ? onLine : lookUp)(sql, ...values),
+    lookUpFirst: (sql, ...values) =>
+      (deliveries.isWanted() && !lookUps.hasIdle() ? onDeliveryConnection : lookUp)(sql, ...values),
     async ordered(statement, addParameters) {
-      const { connection, send } = await theLine()
+      const { connection, send } = await batchSender()
       return answerOf(send(statement, addParameters), connection)
     },
     transaction: (work) =>
@@ -177,7 +179,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
         }
       }),
     async listen(sql, onNotice, onLost) {
-      // The only reader that there may be is not to be kept by one who listens.
+      // With a single reader, listening would leave none for queries.
       if (most === FEWEST) throw unavailable(new Full('no connection to spare for notices'))
       const connection = await take(readers)
       let left = false
@@ -204,7 +206,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     },
     async prove() {
       try {
-        await line.prove()
+        await deliveries.prove()
       } catch (error) {
         throw unavailable(error)
       }
@@ -212,9 +214,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     async close() {
       closed = true
       clearInterval(upkeep)
-      line.close()
+      deliveries.close()
       readers.close()
-      desk.close()
+      lookUps.close()
       if (sessions.all.size === 0) return
       const deadline = setTimeout(() => {
         for (const connection of sessions.all) connection.destroy()
@@ -224,7 +226,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     },
   }
   try {
-    if (toServe) await line.get()
+    if (toServe) await deliveries.get()
     else await readers.openFirst()
   } catch (error) {
     await database.close()

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 
 const FIND = `SELECT name, count, last_at FROM login_failure WHERE name = ANY ($1::bytea[]) AND expires_at > $2`
 
-/** In one order, here and below, so that two replicas that count under the same names do not wait for each other. */
+/** ORDER BY name, here and below, so that two replicas that change the same names cannot deadlock. */
 const COUNT = `
   INSERT INTO login_failure AS kept (name, count, last_at, expires_at)
   SELECT name, 1, $3, expires_at FROM unnest($1::bytea[], $2::bigint[]) AS failure (name, expires_at) ORDER BY name
@@ -12,7 +12,7 @@ const COUNT = `
          last_at = excluded.last_at, expires_at = excluded.expires_at
   RETURNING name, count`
 
-/** Waits for nobody: what another replica holds is left to it. */
+/** Skips rows that another replica has locked, instead of waiting. */
 const PURGE = `
   DELETE FROM login_failure WHERE name IN (
     SELECT name FROM login_failure WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -73,7 +73,7 @@ export function postgresLoginFailures({ query }: Database): LoginFailureStore {
   }
 }
 
-/** The driver takes a plain Uint8Array in a list for a list of numbers. */
+/** Inside an array the driver would send a plain Uint8Array as an array of numbers. */
 const bytes = (name: Uint8Array): Buffer => Buffer.from(name)
 
 const hex = (name: unknown): string => Buffer.from(name as Uint8Array).toString('hex')

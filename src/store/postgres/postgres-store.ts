@@ -52,7 +52,7 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
 }
 
 function storeOn(database: Database, limits: QueueLimits): Store {
-  const { glance, lookUp } = database
+  const { lookUpFirst, lookUp } = database
   const numbers = createCustomerNumbers(lookUp)
   const deliveries = postgresDeliveries(database, numbers, limits)
   return {
@@ -63,9 +63,9 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     secrets: postgresSecrets(database),
     audit: postgresAudit(database),
     loginFailures: postgresLoginFailures(database),
-    accountVersion: async () => Number((await glance('SELECT number FROM account_version')).rows[0]?.number),
+    accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,
-    // Another server takes its place; none is gone for good.
+    // Never settles: a lost database server may come back or be replaced.
     gone: new Promise(() => undefined),
     close: async () => {
       await deliveries.drained()
@@ -74,7 +74,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
   }
 }
 
-/** Of many replicas that start at once the first applies them, and the others wait for it. */
+/** When many replicas start at once, the first one applies the migrations while the others wait. */
 async function migrate({ query, transaction }: Database, migrations: readonly Migration[], now: number) {
   if (pendingMigrations(migrations, await schemaState(query)).length === 0) return []
   return transaction(async (query) => {

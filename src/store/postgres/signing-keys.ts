@@ -4,7 +4,7 @@ import type { Database, Query } from './database.ts'
 
 const COLUMNS = 'kid, algorithm, private_jwk, created_at, expires_at'
 
-/** Of those that may sign. */
+/** The newest key that may sign. */
 const NEWEST = `
   SELECT ${COLUMNS} FROM signing_key WHERE algorithm = $1 AND expires_at IS NULL
    ORDER BY created_at DESC, kid LIMIT 1`
@@ -30,8 +30,8 @@ const REWRAP = `
         WHERE NOT EXISTS (SELECT FROM signing_key k WHERE k.kid = expected.kid AND k.private_jwk = expected.was))`
 
 export function postgresSigningKeys({ query, lookUp, transaction }: Database): SigningKeyStore {
-  /** Nobody else changes a key meanwhile: two replicas that start at once would each find none. */
-  const alone = <Result>(work: (query: Query) => Promise<Result>): Promise<Result> =>
+  /** Locks the table, because two replicas that start at once would each find no key and insert one. */
+  const locked = <Result>(work: (query: Query) => Promise<Result>): Promise<Result> =>
     transaction(async (query) => {
       await query('LOCK TABLE signing_key IN SHARE ROW EXCLUSIVE MODE')
       return work(query)
@@ -39,7 +39,7 @@ export function postgresSigningKeys({ query, lookUp, transaction }: Database): S
 
   return {
     insertFirst: (candidate) =>
-      alone(async (query) => {
+      locked(async (query) => {
         const newest = await newestOf(query, candidate.algorithm)
         if (newest !== undefined) return newest
         await insert(query, candidate)
@@ -48,7 +48,7 @@ export function postgresSigningKeys({ query, lookUp, transaction }: Database): S
       }),
     list: async () => (await lookUp(LIST)).rows.map(signingKeyFromRow),
     rotate: (candidate, replaced, othersExpireAt) =>
-      alone(async (query) => {
+      locked(async (query) => {
         if ((await newestOf(query, candidate.algorithm))?.kid !== replaced) return false
         await insert(query, candidate)
         await query(EXPIRE_OTHERS, othersExpireAt, candidate.kid)
@@ -57,7 +57,7 @@ export function postgresSigningKeys({ query, lookUp, transaction }: Database): S
       }),
     removeExpired: async (now) => (await query(REMOVE_EXPIRED, now)).count,
     rewrap: (changes) =>
-      alone(async (query) => {
+      locked(async (query) => {
         const columns = [changes.map(({ kid }) => kid), changes.map(({ from }) => from), changes.map(({ to }) => to)]
         if ((await query(REWRAP, ...columns)).count !== changes.length) return false
         await countVersion(query)

@@ -2,7 +2,7 @@ import type { Customer, CustomerStore } from '../store.ts'
 import type { Database, Row } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
-/** The columns of a customer `c`. */
+/** Columns of a customer under the alias `c`. */
 export const CUSTOMER_COLUMNS = `
   c.id, c.email, c.password_hash, c.is_api, c.operator, c.enabled, c.tokens_valid_from, c.created_at,
   (SELECT json_group_array(region ORDER BY region) FROM customer_region WHERE customer = c.number) AS regions,
@@ -37,7 +37,7 @@ const DISABLE = `
 const REVOKE_TOKENS = `
   UPDATE customer SET tokens_valid_from = max(tokens_valid_from, $1) WHERE id = $2`
 
-/** To be called in the transaction of every change of a customer or a key, so that every cache reads it again. */
+/** Part of every transaction that changes a customer or a key: makes all caches read the accounts again. */
 export const countVersion = (database: Database): void =>
   void database.run('UPDATE account_version SET number = number + 1')
 
@@ -48,7 +48,7 @@ export const accountChange = <Result>(database: Database, work: () => Result): R
     return result
   })
 
-/** Changes one row and tells whether there is such a row. */
+/** Changes one row. Returns whether there is such a row. */
 export const changeAccount = (database: Database, sql: string, ...values: (string | number)[]): boolean =>
   accountChange(database, () => database.run(sql, ...values) > 0)
 

@@ -9,47 +9,47 @@ export type Row = Record<string, unknown>
 type Values = readonly (string | number | bigint | Uint8Array | null)[]
 
 /**
- * A thin coat over node:sqlite against its traps: statements are prepared once, a wrong number of parameters is an
- * error (SQLite would bind NULL), writes run inside BEGIN IMMEDIATE, and no driver error gets out.
+ * A thin layer over node:sqlite against its traps: statements are prepared once, a wrong number of parameters is an error
+ * (SQLite would bind NULL), transactions are BEGIN IMMEDIATE, and callers never see a driver error.
  */
 export interface Database {
   readonly path: string
   get(sql: string, ...values: Values): Row | undefined
   all(sql: string, ...values: Values): Row[]
-  /** The number of rows changed. */
+  /** Returns the number of rows changed. */
   run(sql: string, ...values: Values): number
-  /** The rowid of the row inserted. */
+  /** Returns the rowid of the row inserted. */
   insert(sql: string, ...values: Values): number
-  /** Several statements without parameters, for migrations. */
+  /** Runs several statements without parameters. */
   script(sql: string): void
   transaction<Result>(work: () => Result): Result
-  /** Until when, by `monotonicMilliseconds`, a transaction waits for another process to let go of its lock. */
+  /** Sets how long, by `monotonicMilliseconds`, transactions wait for the lock of another process. */
   waitForLockUntil(deadline: number): void
-  /** Part of a transaction that can fail by itself. */
+  /** Runs a part of a transaction that can fail alone. */
   savepoint<Result>(work: () => Result): Result
   close(): void
 }
 
 /**
- * Pages of 4 KiB that the write-ahead log takes before they are written to the file itself. With SQLite's own 1,000 a server
- * under load does that ten times a second, and gets a tenth less done; with many more, whoever has to wait for it waits long.
+ * Pages of 4 KiB that the write-ahead log takes before a checkpoint. SQLite's own 1,000 cause too many checkpoints under load;
+ * with many more, each checkpoint takes too long.
  */
 const PAGES_OF_LOG = 4000
 
-/** How long another process may keep us waiting for its lock, unless a deadline says otherwise. */
+/** How long to wait for the lock of another process, unless a deadline is set. */
 const PATIENCE_MILLISECONDS = 5000
-/** A thread that SQLite lets wait can do nothing else, so it waits in parts. */
+/** SQLite blocks the thread while it waits, so it waits in short parts. */
 const SHORT_WAIT_MILLISECONDS = 100
 
 interface Prepared {
   readonly statement: StatementSync
   readonly parameters: number
-  /** `$1`, `$2`, ... stand in order, once each: bound by place, which takes a third of the time of binding by name. */
+  /** Whether `$1`, `$2`, ... stand in order, once each. Such a statement is bound by position, which is faster than by name. */
   readonly inOrder: boolean
 }
 
 export interface OpenOptions {
-  /** Then nothing is made and nothing can be changed. */
+  /** Creates nothing and allows no changes. */
   readonly readOnly?: boolean
 }
 
@@ -61,7 +61,7 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
   const prepare = (sql: string, values: Values): Prepared => {
     let prepared = statements.get(sql)
     if (prepared === undefined) {
-      prepared = guard(() => prepareAnew(connection, sql))
+      prepared = guard(() => prepareStatement(connection, sql))
       statements.set(sql, prepared)
     }
     if (prepared.parameters !== values.length) {
@@ -80,7 +80,6 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
     }
   }
 
-  /** SQLite itself waits a little each time. */
   const beginImmediate = (): void => {
     const deadline = lockDeadline ?? monotonicMilliseconds() + PATIENCE_MILLISECONDS
     for (;;) {
@@ -88,6 +87,7 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
         connection.exec('BEGIN IMMEDIATE')
         return
       } catch (error) {
+        // Each try has waited already, for SHORT_WAIT_MILLISECONDS.
         if (!isBusy(error) || monotonicMilliseconds() >= deadline) throw translated(error)
       }
     }
@@ -100,7 +100,7 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
       guard(() => connection.exec(commit))
       return result
     } catch (error) {
-      // A full disk has rolled back already; a second ROLLBACK would hide the first error.
+      // After a full disk SQLite has rolled back already, and a second ROLLBACK would hide the first error.
       if (connection.isTransaction) connection.exec(rollback)
       throw error
     }
@@ -131,7 +131,7 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
 function connect(path: string, readOnly: boolean): DatabaseSync {
   return opening(path, () => {
     if (readOnly) return connectReadOnly(path)
-    // SQLite would open a file that may only be read, and refuse the first write.
+    // SQLite would open a file without write permission and fail at the first write.
     accessSync(path, constants.R_OK | constants.W_OK)
     const connection = new DatabaseSync(existingFile(path))
     connection.exec(`PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
@@ -142,7 +142,7 @@ function connect(path: string, readOnly: boolean): DatabaseSync {
   })
 }
 
-/** Changes the file, for good. It may have to wait for another process that does the same. */
+/** Changes the file permanently. May have to wait for another process that does the same. */
 export function useWriteAheadLog(database: Database): void {
   database.script(`
     PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS};
@@ -150,7 +150,7 @@ export function useWriteAheadLog(database: Database): void {
     PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
 }
 
-/** Gives whatever goes wrong while a store is opened the words of an operator. */
+/** Turns any error of opening a store into a message for operators. */
 export function opening<Result>(path: string, work: () => Result): Result {
   try {
     return work()
@@ -166,19 +166,19 @@ export function opening<Result>(path: string, work: () => Result): Result {
 function connectReadOnly(path: string): DatabaseSync {
   const connection = new DatabaseSync(path, { readOnly: true })
   connection.exec(`PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS}`)
-  // Opening alone does not look at the file.
+  // Opening alone does not read the file.
   connection.exec('SELECT 1 FROM sqlite_schema')
   return connection
 }
 
-function prepareAnew(connection: DatabaseSync, sql: string): Prepared {
+function prepareStatement(connection: DatabaseSync, sql: string): Prepared {
   const numbers = Array.from(sql.matchAll(/\$(\d+)/g), ([, number]) => Number(number))
   const inOrder = numbers.every((number, index) => number === index + 1)
   const statement = connection.prepare(inOrder ? sql.replace(/\$\d+/g, '?') : sql)
   return { statement, parameters: Math.max(0, ...numbers), inOrder }
 }
 
-/** Statements are written with `$1`, `$2`, ..., as PostgreSQL wants them; SQLite can bind those by name. */
+/** Binds `$1`, `$2`, ..., which both databases understand, by name. */
 const named = (values: Values): Record<string, SQLInputValue> =>
   Object.fromEntries(values.map((value, index) => [index + 1, value]))
 
@@ -186,7 +186,7 @@ const BUSY = 5
 export const LOCK_REASON = 'another process holds its lock'
 export const FULL_REASON = 'its disk is full'
 
-/** SQLite's result codes for "not now" and "not here", as an operator would say it: extended ones first, else primary ones. */
+/** Explains SQLite's result codes to operators. An extended code without an entry is looked up by its primary code. */
 const REASONS: Readonly<Record<number, string>> = {
   [BUSY]: LOCK_REASON,
   6: 'another connection holds its lock',
@@ -204,8 +204,8 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 /**
- * SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. Linux reports such a failure once and then takes the pages for written, so what
- * this process reads is no longer what the disk holds.
+ * SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. Linux reports a failed fsync once and then considers the pages written, so this
+ * process may read what the disk does not hold.
  */
 const FAILED_SYNCS = new Set([1034, 1290])
 

@@ -1,12 +1,12 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import type { WatchedFile } from './store-file.ts'
 
-/** Tells whether this process holds a lock on a file; undefined where that cannot be known. Linux tells. */
+/** Resolves to whether this process holds a lock on a file; undefined where the system does not show that (all but Linux). */
 export type HoldsLock = () => Promise<boolean | undefined>
 
 /**
- * By one of the descriptors that SQLite has open for as long as the store is. The list of all locks of the machine would not do:
- * the kernel makes it in pieces, and may leave one out that stands in it before and afterwards.
+ * Asks by a descriptor that SQLite keeps open as long as the store. The list of all locks (/proc/locks) is not reliable: the
+ * kernel writes it in pieces and may miss a lock that is there all the time.
  */
 export async function lockOfThisProcess(realPath: string): Promise<HoldsLock> {
   const descriptors = await readdir('/proc/self/fd').catch(() => [])
@@ -23,7 +23,7 @@ export async function lockOfThisProcess(realPath: string): Promise<HoldsLock> {
 /** A line such as `1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120`. */
 const WRITE_LOCK = /^\d+: POSIX +\S+ +WRITE (\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /
 
-/** The other processes that hold a lock to write, named where they can be: `sqlite3 (process 4711)`. */
+/** Returns the other processes that hold a write lock, with their names if possible: `sqlite3 (process 4711)`. */
 export async function otherWriters(files: readonly WatchedFile[]): Promise<string[]> {
   const inodes = new Set(files.map(({ ino }) => `${ino}`))
   const lines = (await readFile('/proc/locks', 'utf8').catch(() => '')).split('\n')

@@ -4,21 +4,21 @@ import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
 import { createStoreFile, existingFile, realPath } from './store-file.ts'
 
-/** What keeps a second server off a store for as long as this process lives, however it ends. */
+/** Keeps other servers off a store until this process ends, however it ends. */
 export interface ServerLock {
   release(): void
 }
 
 /**
- * A small database beside the store, on which a server holds SQLite's own lock: the system drops it with the process, on Linux,
- * macOS and Windows alike. The file stays and means nothing by itself; its row says who holds the lock.
+ * The path of a small database beside the store. A server holds SQLite's write lock on it; Linux, macOS and Windows drop the
+ * lock with the process. The file remains and means nothing without the lock; its row says who holds the lock.
  */
 export const lockPath = (path: string): string => `${realPath(path)}-server`
 
-/** Whoever only asks who serves holds the lock for a moment. */
+/** `serverOn` takes the lock for a moment too, so a server that starts meanwhile waits this long. */
 const LOOK_MILLISECONDS = 500
 
-/** Throws STORE_IN_USE, with who serves the store, when somebody does. */
+/** Throws STORE_IN_USE, naming the server, when another one serves the store. */
 export function lockForServer(path: string, now: number): ServerLock {
   const file = lockPath(path)
   createStoreFile(file)
@@ -42,7 +42,7 @@ export function lockForServer(path: string, now: number): ServerLock {
   }
 }
 
-/** Who serves a store; undefined when nobody does, or when that cannot be found out. */
+/** Returns which server works on a store; undefined for none, or if that cannot be found out. */
 export function serverOn(path: string): string | undefined {
   let lock: DatabaseSync | undefined
   try {
@@ -56,12 +56,12 @@ export function serverOn(path: string): string | undefined {
   }
 }
 
-/** Others may still read. */
+/** Takes the write lock. Others may still read. */
 const take = (lock: DatabaseSync): void => lock.exec('BEGIN IMMEDIATE')
 
 const isLocked = (error: unknown): boolean => (error as { errcode?: number }).errcode === 5
 
-/** One that is just about to write its name. */
+/** A process that has the lock but has not written its name yet. */
 const ANOTHER = 'another process'
 
 function holderIn(lock: DatabaseSync): string {

@@ -31,9 +31,9 @@ export interface SqliteOptions {
   readonly path: string
   readonly now: number
   readonly limits: QueueLimits
-  /** Whether it is for the one server that may work on the file. */
+  /** Whether the store is for the one server that may work on the file. */
   readonly toServe?: boolean
-  /** These are for tests that kill the workers. */
+  /** These are for tests that kill the threads. */
   readonly spawn?: SpawnWriter
   readonly spawnReader?: SpawnReader
 }
@@ -91,11 +91,11 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
   }
 }
 
-/** Other work must not keep deliveries waiting when another process holds the lock. */
+/** How long other work may wait for the lock of another process while it keeps deliveries waiting. */
 const SERVING_PATIENCE_MILLISECONDS = 2000
 
 interface Connections {
-  /** On the calling thread, for point look-ups. */
+  /** For look-ups of single rows, on the calling thread. */
   readonly database: Database
   readonly writer: Writer
   readonly reader: StoreThread
@@ -148,7 +148,7 @@ function reasonOf(error: unknown): string {
 }
 
 function migrate(database: Database, migrations: readonly Migration[], now: number): string[] {
-  // Looked at without the write lock first, so that a start with nothing to apply waits for no writer.
+  // Checked without the write lock first, so that a start with nothing to apply waits for no writer.
   if (pendingMigrations(migrations, schemaState(database)).length === 0) return []
   return database.transaction(() => {
     const pending = pendingMigrations(migrations, schemaState(database))
@@ -173,7 +173,7 @@ function schemaState(database: Database): SchemaState {
   return { applied: Number(state?.applied), oldest: Number(state?.oldest) }
 }
 
-/** A file with tables, none of which is ours, belongs to another application. */
+/** A file without our table of migrations but with other tables belongs to another application. */
 function refuseForeign(database: Database): void {
   const names = database.all(`SELECT name FROM sqlite_schema WHERE type = 'table' LIMIT 3`).map(({ name }) => name)
   if (names.length === 0) return

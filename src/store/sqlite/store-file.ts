@@ -5,11 +5,11 @@ import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
 
 /**
- * Makes an empty file for a new store. An existing one is not opened: POSIX drops all locks of a process on a file as soon as
- * the process closes any descriptor of it, and another SQLite would then delete the live log on leaving.
+ * Creates an empty file for a new store. Never opens an existing file: POSIX drops all locks of a process on a file when the
+ * process closes any descriptor of it, and another SQLite that closes the store would then delete the live log.
  */
 export function createStoreFile(path: string): void {
-  // The file holds password hashes and private keys, so only its owner may read it; -wal and -shm get the same mode.
+  // It holds password hashes and private keys, so only its owner may read it. SQLite gives -wal and -shm the same mode.
   const firstMade = mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
     closeSync(openSync(path, 'ax', 0o600))
@@ -24,39 +24,39 @@ export function createStoreFile(path: string): void {
   }
 }
 
-/** A new name survives a power cut only once its folder is synced, too. */
+/** A new file survives a power cut only after its folder is synced, too. */
 function syncFolder(folder: string): void {
-  // Windows opens no folders, and keeps names by itself.
+  // Windows cannot open folders, and needs no sync for names.
   if (process.platform === 'win32') return
   const descriptor = openSync(folder, 'r')
   try {
     fsyncSync(descriptor)
   } catch (error) {
-    // Node's permission model knows no fsync. SQLite then syncs the folder with the first commit.
+    // Node's permission model forbids fsync. SQLite then syncs the folder with the first commit.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw error
   } finally {
     closeSync(descriptor)
   }
 }
 
-/** The file as SQLite opens it to read and write, without making one that is missing. */
+/** Returns the URL with which SQLite opens the file to read and write, but does not create it. */
 export function existingFile(path: string): URL {
   const url = pathToFileURL(path)
   url.searchParams.set('mode', 'rw')
   return url
 }
 
-/** A file as a process found it, by device and inode. */
+/** A file with the device and inode that it had when the store was opened. */
 export interface WatchedFile {
   readonly path: string
   readonly dev: bigint
   readonly ino: bigint
 }
 
-/** Where the name leads: SQLite puts its log and the memory that connections share beside the file itself. */
+/** Resolves symbolic links, as SQLite does before it puts its log and shared memory beside the file. */
 export const realPath = (path: string): string => realpathSync.native(path)
 
-/** The files that a process works on. To be asked while a connection is open that has read. */
+/** Returns the files of a store. A connection that has read must be open, so that all of them exist. */
 export const watchedFiles = (path: string): WatchedFile[] =>
   [path, `${realPath(path)}-wal`, `${realPath(path)}-shm`].map(watchedFile)
 
@@ -64,7 +64,7 @@ export const watchedFile = (path: string): WatchedFile => ({ path, ...(identityO
 
 const NOTHING = { dev: -1n, ino: -1n }
 
-/** What has happened to the files behind the back of a process that works on them; undefined if nothing has. */
+/** Tells which file was moved, removed or replaced while the store is open; undefined if none was. */
 export function changeOf(files: readonly WatchedFile[]): string | undefined {
   for (const { path, dev, ino } of files) {
     const found = identityOf(path)
@@ -81,13 +81,13 @@ function identityOf(path: string) {
     return statSync(path, STAT)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // A part of the path is no folder any more.
+    // A part of the path is no longer a folder.
     if (code === 'ENOTDIR') return undefined
     throw new AppError(storeErrors.unavailable, { reason: `${basename(path)} cannot be looked at (${code})` })
   }
 }
 
-/** Two names of one file would have a log each. */
+/** Refuses hard links, because each name of the file would have a log of its own. */
 export function refuseSecondName(path: string): void {
   const { nlink } = statSync(path)
   if (nlink > 1) throw new Error(`it has ${nlink} names (hard links), and under each it would have another log`)

@@ -2,21 +2,21 @@ import { basename } from 'node:path'
 import { lockOfThisProcess } from './file-locks.ts'
 import { changeOf, type WatchedFile } from './store-file.ts'
 
-/** Notices when the files that a process works on are no longer the store. */
+/** Notices when the files that this process works on are no longer the store. */
 export interface StoreWatch {
-  /** Resolves with what has happened. From then on nothing may be confirmed any more. */
+  /** Resolves with the reason. From then on nothing may be confirmed. */
   readonly gone: Promise<string>
-  /** What has happened, if anything has. */
+  /** Returns the reason once the store is gone. */
   reason(): string | undefined
-  /** For what others notice. */
+  /** Called when others notice that the store is gone. */
   report(reason: string): void
   close(): void
 }
 
-/** Half of the second within which it must be noticed. */
+/** Half of the second within which a lost store must be noticed. */
 const LOOK_EVERY_MILLISECONDS = 500
 
-/** Where nothing is written, the files are looked at every half second. The writer looks after each commit by itself. */
+/** Checks the files every half second. The writer checks them after each commit, too. */
 export function watchStore(files: readonly WatchedFile[], realPath: string): StoreWatch {
   const { promise: gone, resolve } = Promise.withResolvers<string>()
   const finding = lockOfThisProcess(realPath)
@@ -40,12 +40,12 @@ export function watchStore(files: readonly WatchedFile[], realPath: string): Sto
     const change = changeNow()
     if (change !== undefined) return report(change)
     const holds = await (await finding)()
-    // Not every system shows a process its own locks.
+    // Only a lock that was seen can be missed: not every system shows a process its own locks.
     if (holds === true) sawLock = true
     else if (sawLock && holds === false) report(`this process no longer holds its lock on ${basename(realPath)}`)
   }
 
-  /** What cannot be looked at now is looked at again. */
+  /** A check that fails is repeated with the next one. */
   const changeNow = (): string | undefined => {
     try {
       return changeOf(files)

@@ -1,13 +1,13 @@
 import type { Database, Listening } from '../database.ts'
 
-/** `deliver_1` notifies only where somebody holds this lock; who asks for it waits for the commit that is under way. */
+/** `deliver_1` notifies only while somebody holds this lock. Asking for it waits for the commit that is under way. */
 const LOCK = `7425, -'last_position'::regclass::oid::integer`
 const WANT_NOTICES = `SELECT pg_advisory_lock_shared(${LOCK})`
 const WANT_NONE = `SELECT pg_advisory_unlock_shared(${LOCK})`
 const LISTEN = `LISTEN teslim_delivery; ${WANT_NOTICES}`
-/** After a notice, as each costs a commit some time: what is committed meanwhile is looked at together. */
+/** Notices slow commits down, so none are wanted for this long after one. What is committed meanwhile is read together. */
 const REST_MILLISECONDS = 10
-/** Where notices do not reach us: behind a pooler, or until a lost connection is back. */
+/** Used while no notices arrive: behind a pooler, or until a lost connection is replaced. */
 const LOOK_EVERY_MILLISECONDS = 200
 const LISTEN_AGAIN_AFTER_LOOKS = 10
 
@@ -16,7 +16,7 @@ export interface CommitWatch {
   close(): void
 }
 
-/** Tells of deliveries that any replica committed, and once too often rather than once too seldom. */
+/** Calls back after commits of any replica, rather once too often than once too seldom. */
 export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitWatch {
   const watchers = new Set<() => void>()
   let started = false
@@ -53,7 +53,7 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
       await run(WANT_NOTICES).catch(giveUp)
       if (isOver()) return
       resting = undefined
-      // For what was committed while we wanted none.
+      // Covers commits of the rest period.
       tellAll()
     }, REST_MILLISECONDS)
   }
@@ -81,7 +81,7 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
       listening = opened
       clearInterval(timer)
       timer = undefined
-      // For what was committed while nobody listened.
+      // Covers commits from before it listened.
       tellAll()
     } catch {
       lookMeanwhile()

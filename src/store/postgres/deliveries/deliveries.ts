@@ -61,7 +61,7 @@ export function postgresDeliveries(
     await alone
     const rounds = inRounds(deliveries)
     if (rounds.length === 1) return store(deliveries)
-    // The next batch must not come between the rounds of this one.
+    // The next batch waits for all rounds of this one.
     const stored = storeRounds(deliveries, rounds)
     alone = stored
       .catch(() => undefined)
@@ -83,14 +83,14 @@ export function postgresDeliveries(
   async function store(deliveries: readonly NewDelivery[]): Promise<(Receipt | Error)[]> {
     try {
       const batch = relate(deliveries)
-      // A batch must not be overtaken by the next one while its customers are looked up.
+      // Looking up in turn keeps the next batch from overtaking this one.
       const looked = lookedUp.then(() => numbers.of(deliveries.map(({ customerId }) => customerId)))
       lookedUp = looked.catch(() => undefined)
       const known = await looked
       const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
       return outcomesOf(batch, rows)
     } catch (error) {
-      // What is not the database's state is the fault of a row: alone, it fails alone.
+      // Any other error is caused by one of the deliveries: stored one by one, only that one fails.
       if (error instanceof AppError) throw error
       if (deliveries.length === 1) return [error as Error]
       const outcomes = []

@@ -3,7 +3,7 @@ import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } 
 import { deliveryPage, endOfWalk, filterValues, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
 import type { Query, Row } from '../database.ts'
 
-/** A look-up for each row, whatever the planner may think of how many there are. */
+/** LATERAL with LIMIT forces a look-up by index for each row, whatever the planner estimates. */
 const BY_POSITION = (position: string): string => `
   LATERAL (
     SELECT position, previous, customer, order_id, receipt, status, received_at, echo_of, octet_length(payload) AS payload_bytes
@@ -22,8 +22,8 @@ const HISTORY = `
   SELECT d.*, c.id AS customer_id FROM chain d JOIN customer c ON c.number = d.customer ORDER BY d.place`
 
 /**
- * Looks at `$5 - 1` orders and one more, and answers with those that fit and the last two. The LIMIT within keeps the planner
- * from looking anywhere else for what it believes to be rare.
+ * Walks through `$5` orders and returns those that the filter lets through, and always the last two. The inner LIMIT keeps the
+ * planner from using another index for values that it believes to be rare.
  */
 const ORDERS_AMONG = (walk: string): string => `
   SELECT looked.count, c.id AS customer_id, looked.order_id, looked.status, looked.state_position AS position, d.receipt, d.received_at,
@@ -42,7 +42,7 @@ const ORDERS = ORDERS_AMONG(`
    WHERE (customer, order_id) > ($1::bigint, $2::text) AND (customer, order_id) <= ($3::bigint, $4::text)
    ORDER BY customer, order_id`)
 
-/** One order id of many customers: walks through the customers. */
+/** Finds one order id of many customers by walking through the customers. */
 const NAMED_ORDERS = ORDERS_AMONG(`
   SELECT c.number AS customer, $4::text AS order_id, o.status, o.state_position
     FROM customer c

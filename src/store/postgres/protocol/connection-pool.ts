@@ -1,38 +1,38 @@
 import type { Connection } from './connection.ts'
 import { isFull } from './failures.ts'
 
-/** Connections for one query at a time, each. */
+/** Lends connections, each for one piece of work at a time. */
 export interface ConnectionPool {
   take(): Promise<Connection>
   release(connection: Connection): void
-  /** Makes sure that there is one connection. The last one is not closed for being idle. */
+  /** Makes sure that there is a connection. The last connection is not closed for being idle. */
   openFirst(): Promise<void>
-  /** How many there are, those that are being opened included. */
+  /** Returns the number of connections, including those that are being opened. */
   count(): number
-  /** Whether one is free. */
+  /** Whether a connection is free. */
   hasIdle(): boolean
-  /** Whether there is none, as the server had none to give a moment ago. */
+  /** Whether there is no connection, because the server refused one a moment ago. */
   isWithout(): boolean
   closeIdle(): void
-  /** Lets those who wait look again: there is more room, or none to wait for. */
+  /** Makes waiting callers check again whether they can have a connection, or have to give up. */
   wake(): void
   close(): void
 }
 
 export interface ConnectionPoolOptions {
-  /** Whether there may be one more. */
+  /** Whether one more connection may be opened. */
   hasRoom(): boolean
   open(): Promise<Connection>
-  /** Throws, or waits, where deliveries have to get their connection first. */
+  /** Waits for the connection of deliveries where that comes first; rejects if it cannot be opened. */
   admit(): Promise<unknown> | undefined
-  /** Whether a connection that is released is wanted for deliveries. */
+  /** Whether deliveries need a released connection. */
   mustYield(): boolean
   whenBusy(): Error
 }
 
 const IDLE_MILLISECONDS = 60_000
 const WAIT_MILLISECONDS = 2000
-/** After the server said that it has no connection left, for so long the ones that there are must do. */
+/** No new connection is tried for this long after the server said that it has none left. */
 const FULL_MILLISECONDS = 500
 
 export function createConnectionPool({
@@ -43,7 +43,7 @@ export function createConnectionPool({
   whenBusy,
 }: ConnectionPoolOptions): ConnectionPool {
   const idle: { readonly connection: Connection; readonly expiry: NodeJS.Timeout }[] = []
-  /** The one that has waited longest comes first. */
+  /** In the order of arrival. */
   const waiting = new Set<(connection?: Connection) => void>()
   let count = 0
   let fullUntil = 0
@@ -52,7 +52,6 @@ export function createConnectionPool({
   const discard = (connection: Connection): void => {
     count--
     connection.close()
-    // There is room for one more.
     for (const settle of waiting) settle()
   }
 
@@ -78,7 +77,7 @@ export function createConnectionPool({
 
   const mayOpen = (): boolean => hasRoom() && (count === 0 || performance.now() > fullUntil)
 
-  /** Resolves to nothing where the server has no connection left and we have others to wait for. */
+  /** Resolves to undefined when the server has no connection left but this pool has others to wait for. */
   const openOne = async (): Promise<Connection | undefined> => {
     count++
     try {
@@ -92,7 +91,7 @@ export function createConnectionPool({
     }
   }
 
-  /** Resolves to a connection that was released, or to nothing where it is worth to look again. */
+  /** Resolves to a released connection, or to undefined when the caller should check again. */
   const waitUntil = (deadline: number): Promise<Connection | undefined> =>
     new Promise((resolve, reject) => {
       const settle = (connection?: Connection): void => {
@@ -126,7 +125,7 @@ export function createConnectionPool({
       else {
         connection.keepAlive(false)
         const expiry = setTimeout(() => {
-          // The first in the list has been there for longest.
+          // This expiry belongs to the first in the list, which has been idle longest.
           if (count > 1) closeIdle(idle.length - 1)
         }, IDLE_MILLISECONDS)
         idle.push({ connection, expiry: expiry.unref() })

@@ -5,43 +5,43 @@ import { CONNECT_SECONDS } from './server-list.ts'
 
 export type Values = readonly unknown[]
 
-/** One session at the server, which is never left there unnoticed. */
+/** One session at the server. It is counted until the server has ended it. */
 export interface Connection {
-  /** Whether the server itself is at the other end: behind a pooler, each query may reach another one. */
+  /** False behind a pooler, which may send each query to another session. */
   readonly direct: boolean
   query(sql: string, values?: Values): Promise<QueryResult>
-  /** Runs a query that writes its own messages. */
+  /** Runs a query whose `submit` writes its own protocol messages. */
   send(text: string, submit: (connection: pg.Connection) => void): Promise<QueryResult>
-  /** Whether it is of no use any more. */
+  /** Whether the connection must be discarded. */
   isLost(): boolean
   onLost(listener: () => void): void
   onNotice(listener: () => void): void
-  /** Fails what is under way, and ends the session once the server has answered it. */
+  /** Rejects pending queries, and ends the session once the server has answered them. */
   close(): void
-  /** Ends it at once. */
+  /** Closes the socket at once. */
   destroy(): void
-  /** Whether it keeps the process from ending. */
+  /** Sets whether the connection keeps the process from ending. */
   keepAlive(keep: boolean): void
 }
 
-/** All there are at the servers of one URL, from the first word to them until they have let go. */
+/** All sessions at the servers of one URL, from the first message until the server has ended them. */
 export interface Sessions {
   readonly all: Set<Connection>
-  /** How many answers have come. */
+  /** The number of answers received. */
   answers: number
   onGone(): void
 }
 
-/** The server ends a query by itself; one whose end it has not told after this much more is given up. */
+/** The server cancels a query that takes too long. Without an answer after this much longer the connection is given up. */
 const GRACE_MILLISECONDS = 1000
-/** For so long a session that we end counts if the server says nothing more: longer if it answers others meanwhile. */
+/** How long an ended session counts if the server sends nothing: longer if it answers other sessions meanwhile. */
 const SILENT_MILLISECONDS = 10_000
 const LONGEST_MILLISECONDS = 60_000
 
 /**
- * With `pipelined` a query is sent without waiting for the answers to those before, in whose order they are done: not
- * behind a pooler, which may give each to another server, and PgBouncer even a half of one where a second comes before
- * the answer.
+ * With `pipelined`, queries are sent without waiting for the answers to earlier ones, and run in their order. Behind a pooler
+ * each query waits for the answer to the one before: the pooler may send them to different servers, and PgBouncer may even
+ * split a query that arrives before that answer.
  */
 export async function openConnection(
   server: ClientConfig,
@@ -52,7 +52,7 @@ export async function openConnection(
     ...server,
     fallback_application_name: 'teslim',
     keepAlive: true,
-    // A server that is cut off without a word is found out in 15 seconds, as here, when nothing is asked of it.
+    // Detects a silent loss of the network within 15 seconds, even while no query is pending.
     keepAliveInitialDelayMillis: 5000,
     types: { getTypeParser: typeParser as never },
     pipeline: pipelined,
@@ -70,7 +70,7 @@ export async function openConnection(
   const endWhenIdle = (): void => {
     if (underWay === 0) client.end().catch(() => undefined)
   }
-  /** A session counts until the server is through with it, as a new one would come on top of it. */
+  /** Keeps counting the session until the server has ended it: a new one would come on top of it. */
   const lose = (error: Error): void => {
     if (lost) return
     lost = true
@@ -90,12 +90,12 @@ export async function openConnection(
   }
   const giveUp = (): void => {
     if (lost) return
-    // Not a commit of deliveries that waits for a standby: it would be made without one.
+    // A cancelled commit of deliveries that waits for a standby would be committed without the standby.
     if (!(pipelined && direct)) requestCancel(settings, client)
     lose(new Error(`no answer from the database within ${Math.round(limit / 1000)} s`))
   }
 
-  // Without a listener, a connection that breaks while nothing is asked of it ends the process.
+  // Without a listener, a connection that breaks while it is idle ends the process.
   client.on('error', lose)
   client.once('end', () => {
     lose(new Error('the connection to the database has ended'))
@@ -103,7 +103,7 @@ export async function openConnection(
     sessions.onGone()
   })
   client.on('notice', ({ routine }) => {
-    // Told to stop waiting for a standby, the server commits here, and says that it has committed.
+    // The server was told to stop waiting for a standby: it commits without it and reports success.
     if (routine === 'SyncRepWaitForLSN') lose(new Error('a commit was cut short before a standby had it'))
   })
 
@@ -138,9 +138,9 @@ export async function openConnection(
   }
 
   /**
-   * PostgreSQL parses a prepared statement once per connection, which is half of what the usual query costs it. Not so
-   * behind a pooler, and not what has no parameters, which may be several statements. While the first answer is still to
-   * come nobody knows whether there will be such a statement.
+   * Prepares statements by name, because PostgreSQL parses a prepared statement only once per connection. Excluded are
+   * statements behind a pooler, texts without parameters (they may be several statements), and those whose preparation
+   * has not been answered yet.
    */
   const preparation = (sql: string) => {
     if (!direct || !sql.includes('$1')) return {}
@@ -199,14 +199,14 @@ export async function openConnection(
 }
 
 /**
- * A pooler tells its clients a process number of its own. Only where there is none are settings of the session ours: the
- * server is to end by itself what we would no longer wait for, and what a network that was cut has left behind.
+ * Detects a pooler by its process number, which differs from the one of the server process. Without a pooler the session is
+ * ours to configure: the server then cancels what we no longer wait for, and ends sessions that lost their network.
  */
 const beginSession = (processId: number, timeoutSeconds: number): string => {
   const settings = {
     statement_timeout: `${timeoutSeconds}s`,
     idle_in_transaction_session_timeout: `${timeoutSeconds}s`,
-    // A commit that was cut short says so with a warning only.
+    // A commit that stopped waiting for a standby is reported as a warning only.
     client_min_messages: 'warning',
     tcp_keepalives_idle: '5',
     tcp_keepalives_interval: '5',
@@ -217,7 +217,7 @@ const beginSession = (processId: number, timeoutSeconds: number): string => {
     CASE WHEN pg_backend_pid() = ${processId} THEN concat(${set.join(', ')}) END`
 }
 
-/** In a connection of its own, as the protocol wants it, which the other side ends. */
+/** Sends a cancel request, which the protocol wants on a new connection. The server closes that connection. */
 function requestCancel(settings: ClientConfig, { processID, secretKey }: { processID?: number; secretKey?: number }) {
   const messenger = new pg.Client(settings)
   const wire = messenger.connection as unknown as {
@@ -230,15 +230,14 @@ function requestCancel(settings: ClientConfig, { processID, secretKey }: { proce
 }
 
 const BIGINT = 20
-const SMALLER_THAN_NUMBERS_END = (text: string): number => Number(text)
 
-/** Our bigints are times and counts, which stay far below 2^53. */
+/** Reads bigints as numbers: ours are times and counts, far below 2^53. */
 const typeParser = (type: number, format: 'text' | 'binary') =>
-  type === BIGINT && format !== 'binary' ? SMALLER_THAN_NUMBERS_END : pg.types.getTypeParser(type, format as never)
+  type === BIGINT && format !== 'binary' ? Number : pg.types.getTypeParser(type, format as never)
 
 const names = new Map<string, string>()
 
-/** One name for each text, by which a connection knows whether it has prepared it. */
+/** Returns the name under which connections prepare a statement. */
 function nameOf(sql: string): string {
   const name = names.get(sql) ?? `statement_${names.size}`
   names.set(sql, name)

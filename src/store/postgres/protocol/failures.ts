@@ -3,7 +3,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { whyRefused } from './durability.ts'
 
-/** A server that is there and must not be used; the message is for operators. */
+/** The server answers but must not be used. The message is for operators. */
 export class Unfit extends Error {}
 
 export const unavailable = (cause: unknown): AppError =>
@@ -21,17 +21,17 @@ export function cannotOpen(cause: unknown): AppError {
   return new AppError(storeErrors.cannotOpen, { message: `The database cannot be reached: ${why}.`, cause })
 }
 
-/** Not an answer of the server, or its last one on this connection: shut down, made a standby, or its statements no longer good. */
+/** Whether the connection is of no more use: no answer came, or the server was shut down, became a standby or lost its statements. */
 export const isLost = (error: unknown): boolean => {
   const code = sqlState(error)
   return code === undefined || /^(?:08|57P|0A000|25006|26000)/.test(code)
 }
 
-/** Not now: resources, an operator, a timeout, a lock, the disk, settings that are not safe. */
+/** Whether a later try may succeed: resources, an operator, a timeout, a lock, the disk, unsafe settings. */
 export const isUnavailable = (error: unknown): boolean =>
   isLost(error) || /^(?:53|57|58|55P03|40001|40P01)/.test(sqlState(error) ?? '') || whyRefused(error) !== undefined
 
-/** The server is there and has no connection left, or we have none left. */
+/** Whether the server, or this process, has no connection left. */
 export const isFull = (error: unknown): boolean => error instanceof Full || sqlState(error) === '53300'
 
 export class Full extends Error {}

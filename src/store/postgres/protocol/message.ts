@@ -3,30 +3,30 @@ export interface Statement {
   readonly text: string
 }
 
-/** Adds a parameter of a statement, in their order. */
+/** Each method adds the next parameter of a statement. */
 export interface Parameters {
   absent(): void
-  /** One value, of which these are the parts. */
+  /** Adds one value, given in parts. */
   bytes(parts: readonly Uint8Array[]): void
-  /** These are arrays. */
+  /** This method and those below add an array. */
   numbers(type: keyof typeof NUMBERS, values: readonly (number | null)[]): void
   booleans(values: readonly boolean[]): void
   uuids(values: readonly string[]): void
   texts(values: readonly (string | null)[]): void
 }
 
-/** Whether the statement is known to the connection by its name, is to become so, or is sent each time. */
+/** Whether the connection has prepared the statement, is to prepare it, or gets its text each time. */
 export type Preparation = 'prepared' | 'prepare' | 'once'
 
 /**
- * A statement and its parameters as the bytes that PostgreSQL's protocol wants (chapters "Message Formats" and, for arrays,
- * src/backend/utils/adt/arrayfuncs.c), in memory that is used again and again. The driver's own way allocates a batch three
- * times over outside of V8's heap, and V8 answers with three full collections a second.
+ * Writes a statement and its parameters as messages of PostgreSQL's protocol (its chapter "Message Formats"; for arrays
+ * src/backend/utils/adt/arrayfuncs.c) into memory that is reused. The driver would allocate a batch three times outside of
+ * V8's heap, which causes full garbage collections (docs/decisions/0008).
  */
 export interface Message {
-  /** The bytes stand until the next call. */
+  /** The result is valid until the next call. */
   write(statement: Statement, preparation: Preparation, addParameters: (parameters: Parameters) => void): Uint8Array
-  /** How much memory it holds. */
+  /** Returns the bytes of memory that it holds. */
   size(): number
 }
 
@@ -83,7 +83,7 @@ export function createMessage(): Message {
     text(value)
     byte(0)
   }
-  /** With its length before it, which counts itself only in a message. */
+  /** Writes the length before the content. In a message (`itself` 4) the length includes itself. */
   const measured = (itself: 0 | 4, work: () => void): void => {
     const start = end
     int4(0)

@@ -3,8 +3,8 @@ import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 
 /**
- * The servers that a URL names: `postgres://user:password@one:5432,two:5433/name?sslmode=verify-full`. Every one of them
- * may be a standby; teslim looks for the one that takes writes.
+ * Returns the servers that a URL names: `postgres://user:password@one:5432,two:5433/name?sslmode=verify-full`. Any of them may
+ * be a standby: teslim looks for the one that takes writes.
  */
 export function serversOf(url: string): ClientConfig[] {
   const [, start = '', hosts = '', rest = ''] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i.exec(url) ?? []
@@ -21,7 +21,7 @@ export function serversOf(url: string): ClientConfig[] {
       message: 'connect_timeout in DATABASE_URL must be a number of seconds.',
     })
   }
-  // The driver would read sslmode in a way of its own, unless told to read it as PostgreSQL's own tools do.
+  // Makes the driver read sslmode as PostgreSQL's own tools do.
   const mode = searchParams.has('sslmode') && !searchParams.has('uselibpqcompat') ? '&uselibpqcompat=true' : ''
   return hosts.split(',').map((host) => ({
     connectionString: `${start}${host}${rest}${mode}`,
@@ -31,7 +31,7 @@ export function serversOf(url: string): ClientConfig[] {
 
 export const CONNECT_SECONDS = 2
 
-/** Opens at the server that was last found to take writes, or else at the next one that does. */
+/** Opens a connection to the server that took writes last, or else to the next one that takes them. */
 export function atAnyOf<Options, Opened>(
   servers: readonly ClientConfig[],
   open: (server: ClientConfig, options: Options) => Promise<Opened>,
@@ -45,7 +45,7 @@ export function atAnyOf<Options, Opened>(
         return await open(servers[tried] as ClientConfig, options)
       } catch (error) {
         if (isFinal(error)) throw error
-        // Unless somebody else has gone on from there already.
+        // A concurrent call may have moved on already.
         if (current === tried) current = (current + 1) % servers.length
         if (tries === servers.length) throw error
       }

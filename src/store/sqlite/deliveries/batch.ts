@@ -2,29 +2,29 @@ import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Span } from './recent-commits.ts'
 
 /**
- * A batch on its way to the writer worker. Cloning it as objects would cost the request thread a tenth of all it does, so
- * all texts go as one string, and all else through memory that both threads share.
+ * A batch on its way to the writer thread. Cloning objects would be expensive for the request thread, so all texts are sent as
+ * one string and everything else in memory that both threads share.
  */
 export interface DeliveryBatch {
-  /** Four for each delivery, none of which can hold a NUL: customer, receipt, order id, idempotency key. */
+  /** Four texts for each delivery, separated by NUL, which none can contain: customer, receipt, order id, idempotency key. */
   readonly texts: string
   /**
-   * First four numbers of 64 bits for each delivery: status, time of receipt, `notBefore` of the idempotency key, length of the
-   * payload. Then the payloads, one after the other.
+   * Begins with four 64-bit numbers for each delivery: status, time of receipt, `notBefore` of the idempotency key, length of
+   * the payload. The payloads follow.
    */
   readonly memory: SharedArrayBuffer
 }
 
 /**
- * An outcome for each delivery: null where it was stored under its own receipt, `key-reused` where its idempotency key
- * came with other bytes before, `fault` where it alone failed.
+ * The outcome of one delivery: null if it was stored under its own receipt, `key-reused` if its idempotency key came with
+ * other bytes before, `fault` if it failed alone.
  */
 export type RowOutcome = Receipt | 'key-reused' | { readonly fault: string } | null
 
 export interface BatchOutcome {
-  /** Null where every delivery was stored under its own receipt. */
+  /** Null if every delivery was stored under its own receipt. */
   readonly outcomes: RowOutcome[] | null
-  /** What was stored; null where positions may be missing in between. */
+  /** The positions stored; null if some in between may be missing. */
   readonly span: Span | null
 }
 
@@ -32,7 +32,7 @@ const SEPARATOR = '\0'
 const SMALLEST_MEMORY = 256 * 1024
 const BYTES_OF_NUMBERS = 4 * Float64Array.BYTES_PER_ELEMENT
 
-/** `inTurn` memories are used again in turn, so no more batches than that may be under way at a time. */
+/** Uses `inTurn` memories in turn: no more batches may be under way at a time. */
 export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
   const memories = Array.from({ length: inTurn }, () => new SharedArrayBuffer(SMALLEST_MEMORY))
 
@@ -63,7 +63,7 @@ export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[
 export function unpackBatch({ texts, memory }: DeliveryBatch): NewDelivery[] {
   const text = texts.split(SEPARATOR)
   const numbers = new Float64Array(memory, 0, text.length)
-  // A copy, because neither SQLite nor the hash takes shared memory.
+  // Copied, because neither SQLite nor the hash function accepts shared memory.
   const bytes = Buffer.from(Buffer.from(memory, numbers.byteLength, bytesOfPayloads(numbers)))
   let end = 0
 

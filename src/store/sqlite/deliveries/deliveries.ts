@@ -25,7 +25,7 @@ const STATE = `
 const POSITION_AT = `
   SELECT position FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1`
 
-/** Half of what remains of a request's time after the longest wait. */
+/** Half of the time that a request has left after the longest wait. */
 const MOST_GRACE_MILLISECONDS = 1000
 
 const MOST_ARRIVALS = 1000
@@ -47,7 +47,7 @@ export function sqliteDeliveries(
   const pack = createPacker(2)
   const watchers = new Set<() => void>()
   const recent = createRecentCommits()
-  // So that what was handed over at the last moment is not refused by a store that is free again.
+  // Gives a batch that leaves the queue at the last moment time to be written.
   const grace = Math.min(MOST_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,

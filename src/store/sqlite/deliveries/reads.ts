@@ -4,7 +4,7 @@ import { deliveryPage, endOfWalk, filterValues, NO_LIMIT, NOBODY, orderRange } f
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 
-/** CROSS JOIN throughout: SQLite then joins in the order that is written, so that no statistics can turn it round. */
+/** CROSS JOIN, here and below, makes SQLite join in the order that is written, whatever its statistics say. */
 const HISTORY = `
   WITH RECURSIVE chain AS (
     SELECT 1 AS place, d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of,
@@ -37,7 +37,7 @@ const ORDERS = `
    ORDER BY s.customer, s.order_id
    LIMIT $8`
 
-/** The last order to be looked at, and one more if there is one. */
+/** Finds the last order to look at, and the next one if there is one. */
 const ORDERS_END = `
   SELECT s.customer, s.order_id, (SELECT id FROM customer WHERE number = s.customer) AS customer_id
     FROM order_state s
@@ -45,7 +45,7 @@ const ORDERS_END = `
    ORDER BY s.customer, s.order_id
    LIMIT 2 OFFSET $5`
 
-/** One order id of many customers: these are the two statements above, walking through the customers. */
+/** The two statements above for one order id of many customers: they walk through the customers. */
 const NAMED_ORDERS = `
   SELECT ${ORDER_COLUMNS}
     FROM customer c CROSS JOIN order_state s ON s.customer = c.number AND s.order_id = $4

@@ -1,20 +1,20 @@
 import type { NewArrivals } from '#src/store/store.ts'
 
-/** Positions of a batch, `from` before its first one. */
+/** The positions after `from`, up to and including `to`. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
 /**
- * Whose deliveries were committed since the last look, as long as that is known without reading them: every position from
- * there on was given out by this process.
+ * Remembers which customers had deliveries committed since the last look, so that they need not be read from the store. That
+ * is known only while every new position comes from this process.
  */
 export interface RecentCommits {
-  /** No span where it is not known. */
+  /** Takes null for positions that are not known. */
   add(span: Span | null, customerIds: Iterable<string>): void
   since(position: number): NewArrivals | undefined
-  /** After a look at the store that saw everything up to a position, or not all there is. */
+  /** Called after a look at the store: with the position up to which it saw everything, or undefined if there is more. */
   seen(position: number | undefined): void
 }
 
@@ -28,7 +28,7 @@ export function createRecentCommits(): RecentCommits {
   return {
     add(span, customerIds) {
       if (known === undefined) return
-      // Seen before we were told.
+      // A look saw this batch before its commit was reported.
       if (span !== null && span.to <= known.to) return
       if (span?.from === known.to) {
         for (const customerId of customerIds) known.customerIds.add(customerId)
@@ -36,7 +36,7 @@ export function createRecentCommits(): RecentCommits {
       } else known = undefined
     },
     since(position) {
-      // Nothing new is no knowledge: another process may have stored something.
+      // Without own commits nothing is known: another process may have stored something.
       if (known?.from !== position || known.to === position) return undefined
       const { to, customerIds } = known
       beginAt(to)

@@ -6,7 +6,7 @@ import type { Database, Row } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } from './batch.ts'
 
 const FIND_STATE = `
-  SELECT state_position, latest_position, digest = $1 AS repeated FROM order_state WHERE customer = $2 AND order_id = $3`
+  SELECT state_position, latest_position, digest = $1 AS is_echo FROM order_state WHERE customer = $2 AND order_id = $3`
 
 const INSERT_DELIVERY = `
   INSERT INTO delivery (receipt, customer, order_id, status, received_at, echo_of, previous, payload)
@@ -32,17 +32,17 @@ const FIND_KEY = `
 const INSERT_KEY = `
   INSERT INTO idempotency (customer, key, position, kept_at) VALUES ($1, $2, $3, $4)`
 
-/** At most one for each one that is inserted, so that the table shrinks without ever pausing for it. */
+/** Deletes at most one key for each key inserted, so that the table shrinks without long pauses. */
 const DELETE_EXPIRED_KEY = `
   DELETE FROM idempotency WHERE number = (SELECT min(number) FROM idempotency) AND kept_at < $1`
 
-/** Half of a SHA-256. Asked for as bytes, Node would allocate memory for it outside the heap, at twice the price. */
+/** Half of a SHA-256. Taken from hexadecimal digits, because Node allocates the bytes of a hash outside of its heap. */
 const digestOf = (payload: Uint8Array): Buffer => Buffer.from(hash('sha256', payload, 'hex').slice(0, 32), 'hex')
 
-/** Writes batches of deliveries, each in one transaction. Runs in the writer worker. */
+/** Writes batches of deliveries, each in one transaction. Run by the writer thread. */
 export function deliveryWrites(database: Database) {
   const numbers = new Map<string, number>()
-  /** Of the batch that is being written. */
+  /** These two are about the batch that is being written. */
   let stored = 0
   let lastPosition = 0
 
@@ -76,7 +76,7 @@ export function deliveryWrites(database: Database) {
     return outcome
   }
 
-  /** `position` is that of the first delivery of these bytes. */
+  /** Stores one delivery and detects an echo. `position` is the one of the delivery that an echo repeats, else its own. */
   const store = (customer: number, delivery: NewDelivery): { position: number; outcome: Receipt | null } => {
     const { receiptId, orderId, status, receivedAt, payload } = delivery
     const insert = (echoOf: number | null, previous: number | null): number => {
@@ -95,7 +95,7 @@ export function deliveryWrites(database: Database) {
       return { position, outcome: null }
     }
     const previous = state.latest_position as number
-    if (state.repeated === 1) {
+    if (state.is_echo === 1) {
       const first = state.state_position as number
       const { payload: _, ...receipt } = duplicateOf(first)
       database.run(UPDATE_LATEST, insert(first, previous), customer, orderId)
@@ -106,7 +106,7 @@ export function deliveryWrites(database: Database) {
     return { position, outcome: null }
   }
 
-  /** Each row within a savepoint: slower, for the batch in which one failed. */
+  /** Stores a batch again in which a delivery failed: slower, each in a savepoint of its own. */
   const deliverApart = (deliveries: readonly NewDelivery[]): RowOutcome[] =>
     database.transaction(() =>
       deliveries.map((delivery) => {

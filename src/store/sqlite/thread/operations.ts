@@ -6,7 +6,7 @@ import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 
-/** Methods of a port as functions on a database. A thread with its own connection runs them. */
+/** Methods of a port as functions of a database, which a thread with a connection of its own runs. */
 export type Operations<Port> = {
   readonly [Name in keyof Port]?: Port[Name] extends (...args: infer Args) => Promise<infer Result>
     ? (database: Database, ...args: Args) => Result
@@ -20,7 +20,7 @@ type Bound<Work> = {
 }
 
 type Sent<Work> = {
-  readonly [Name in keyof Work]: Work[Name] extends (database: Database, ...args: infer Args) => infer Result
+  readonly [Name in keyof Bound<Work>]: Bound<Work>[Name] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Result>
     : never
 }
@@ -30,7 +30,7 @@ type Operation = (...args: readonly unknown[]) => unknown
 const mapOperations = <Result>(work: object, change: (operation: Operation, name: string) => Operation): Result =>
   Object.fromEntries(Object.entries(work).map(([name, operation]) => [name, change(operation, name)])) as Result
 
-/** Returns the operations as methods that run them here, on this database. */
+/** Returns methods that run the operations here, on this database. */
 export const bindOperations = <Work extends object>(work: Work, database: Database): Bound<Work> =>
   mapOperations(
     work,
@@ -39,7 +39,7 @@ export const bindOperations = <Work extends object>(work: Work, database: Databa
         operation(database, ...args),
   )
 
-/** Returns the operations as methods that let a thread run them, which has them under this noun. */
+/** Returns methods that let a thread run the operations. The thread finds them by noun and name. */
 export const sendOperations = <Work extends object>(work: Work, { run }: StoreThread, noun: Noun): Sent<Work> =>
   mapOperations(
     work,
@@ -110,7 +110,8 @@ export function answerOperations(
     if (gone !== undefined) throw gone
     if (monotonicMilliseconds() >= deadline) throw new AppError(storeErrors.unavailable, { reason: TOO_LATE })
     database.waitForLockUntil(deadline)
-    const result = (operations[noun] as Record<string, Operation>)[name]?.(...args)
+    const operation = (operations[noun] as Record<string, Operation>)[name] as Operation
+    const result = operation(...args)
     confirm()
     return result
   }

@@ -21,14 +21,14 @@ const operationsOn = (database: Database) => ({
   secrets: bindOperations(secretWrites, database),
   audit: bindOperations(auditWrites, database),
   loginFailures: bindOperations(loginFailureWrites, database),
-  /** Writes a page and changes nothing, to see that it can be done. */
+  /** Writes a page without changing anything, to prove that the store can be written to. */
   ping: { probe: () => database.transaction(() => void database.run('UPDATE account_version SET number = number')) },
 })
 
 if (parentPort) {
   const { path, files } = workerData as WriterData
   const database = openDatabase(path)
-  // What was written into a file that is no longer the store must not be confirmed.
+  // A commit to a file that is no longer the store must not be confirmed.
   answerOperations(parentPort, database, operationsOn(database), () => {
     const reason = changeOf(files)
     if (reason !== undefined) throw new AppError(storeErrors.gone, { reason })

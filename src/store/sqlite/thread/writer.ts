@@ -11,9 +11,9 @@ import type { WatchedFile } from '../store-file.ts'
 import type { StoreWatch } from '../store-watch.ts'
 import { createStoreThread, type StoreThread } from './operations.ts'
 
-/** The one thread that writes to the file. It answers an operation once that is committed. */
+/** The only thread that writes to the file. It answers an operation after its commit. */
 export interface Writer extends StoreThread {
-  /** Resolves if something was written a short while ago or can be now; rejects with the reason. */
+  /** Resolves if something was written recently or can be written now; rejects with the reason if not. */
   prove(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export interface WriterOptions extends WriterData {
 
 const PATIENCE_MILLISECONDS = 10_000
 
-/** What was written this recently proves that more can be. */
+/** A write in the last ten seconds proves that the store can be written to. */
 const PROOF_MILLISECONDS = 10_000
 
 const LEAST_ROOM_BYTES = 1024 * 1024

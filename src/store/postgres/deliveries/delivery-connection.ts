@@ -1,18 +1,17 @@
 import type pg from 'pg'
-import type { QueryResult } from 'pg'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Connection } from '../protocol/connection.ts'
 import { ifDurable } from '../protocol/durability.ts'
 import { isFull } from '../protocol/failures.ts'
 import { createMessage, type Message, type Parameters, type Preparation, type Statement } from '../protocol/message.ts'
 
-/** The connection that carries deliveries, which is opened before all others and kept. */
-export interface DeliveryLine {
-  /** Rejects at once while it cannot be had. */
-  get(): Promise<Line>
-  /** Whether anybody has asked for it: a command that only administers does without. */
+/** The connection that carries deliveries. It is opened before all others, kept, and reconnects automatically. */
+export interface DeliveryConnection {
+  /** Rejects at once while there is no connection. */
+  get(): Promise<BatchSender>
+  /** Whether anybody has asked for it. A command that only administers does not need it. */
   isWanted(): boolean
-  /** Whether there is none though one is wanted. */
+  /** Whether it is wanted and there is none. */
   isMissing(): boolean
   isOpen(): boolean
   /** Resolves when the database has stored something durably within the last seconds, or does so now. */
@@ -20,39 +19,40 @@ export interface DeliveryLine {
   close(): void
 }
 
-/** Sends batches over one connection, where they are done in the order in which they are sent. */
-type SendBatch = (statement: Statement, addParameters: (parameters: Parameters) => void) => Promise<QueryResult>
-
-export interface Line {
+export interface BatchSender {
   readonly connection: Connection
-  readonly send: SendBatch
+  /** Sends a batch. The database stores batches in the order in which they are sent. */
+  readonly send: Send
 }
 
-export interface DeliveryLineOptions {
+type Send = (statement: Statement, addParameters: (parameters: Parameters) => void) => Promise<pg.QueryResult>
+
+export interface DeliveryConnectionOptions {
   open(): Promise<Connection>
   onOpened(): void
-  /** Called when it cannot be had, and whether that is for want of connections. */
+  /** Called when it cannot be opened. `full`: because there are no connections left. */
   onMissing(full: boolean): void
 }
 
-const AGAIN_MILLISECONDS = 200
+const REOPEN_MILLISECONDS = 200
 const PROOF_MILLISECONDS = 10_000
 
 /**
- * Writes to the log and to no table, so that its commit is synced, and waits for standbys, like any other. A transaction that
- * only takes an id (`pg_current_xact_id`) is committed without either.
+ * Writes to the log and to no table, so its commit is synced and waits for standbys like any other. The commit of a
+ * transaction that only takes an id (`pg_current_xact_id`) does neither.
  */
 const PROOF = `SELECT pg_logical_emit_message(${ifDurable('true', 'boolean')}, 'teslim', ''::text)`
 
-export function createDeliveryLine({ open, onOpened, onMissing }: DeliveryLineOptions): DeliveryLine {
-  let line: Line | undefined
+export function createDeliveryConnection(options: DeliveryConnectionOptions): DeliveryConnection {
+  const { open, onOpened, onMissing } = options
+  let sender: BatchSender | undefined
   let wanted = false
-  /** Why there is no line. */
+  /** Why there is no connection. */
   let missing: unknown
   let provenAt = Number.NEGATIVE_INFINITY
   let closed = false
 
-  const openLine = sharedWork(async (): Promise<Line> => {
+  const openSender = sharedWork(async (): Promise<BatchSender> => {
     wanted = true
     try {
       const connection = await open()
@@ -61,29 +61,29 @@ export function createDeliveryLine({ open, onOpened, onMissing }: DeliveryLineOp
         throw new Error('the store is closed')
       }
       if (connection.isLost()) throw new Error('the connection to the database was lost at once')
-      line = { connection, send: proving(createLine(connection)) }
+      sender = { connection, send: proving(sendOver(connection)) }
       connection.onLost(() => {
-        line = undefined
+        sender = undefined
         provenAt = Number.NEGATIVE_INFINITY
         reopen()
       })
       missing = undefined
       onOpened()
-      return line
+      return sender
     } catch (error) {
       missing = error
       onMissing(isFull(error))
-      setTimeout(reopen, AGAIN_MILLISECONDS).unref()
+      setTimeout(reopen, REOPEN_MILLISECONDS).unref()
       throw error
     }
   })
 
   const reopen = (): void => {
-    if (!closed) openLine().catch(() => undefined)
+    if (!closed) openSender().catch(() => undefined)
   }
 
   const proving =
-    (send: SendBatch): SendBatch =>
+    (send: Send): Send =>
     async (statement, addParameters) => {
       try {
         const result = await send(statement, addParameters)
@@ -95,18 +95,18 @@ export function createDeliveryLine({ open, onOpened, onMissing }: DeliveryLineOp
       }
     }
 
-  const get = async (): Promise<Line> => {
-    if (line !== undefined) return line
+  const get = async (): Promise<BatchSender> => {
+    if (sender !== undefined) return sender
     if (missing !== undefined) throw missing
     if (closed) throw new Error('the store is closed')
-    return openLine()
+    return openSender()
   }
 
   return {
     get,
     isWanted: () => wanted,
-    isMissing: () => wanted && line === undefined,
-    isOpen: () => line !== undefined,
+    isMissing: () => wanted && sender === undefined,
+    isOpen: () => sender !== undefined,
     prove: sharedWork(async () => {
       const { connection } = await get()
       if (performance.now() - provenAt < PROOF_MILLISECONDS) return
@@ -115,16 +115,16 @@ export function createDeliveryLine({ open, onOpened, onMissing }: DeliveryLineOp
     }),
     close() {
       closed = true
-      line?.connection.close()
+      sender?.connection.close()
     },
   }
 }
 
-/** A message that holds more memory is not kept. */
+/** A message that holds more bytes of memory is not used again. */
 const KEPT_SIZE = 1024 * 1024
 
-/** A statement is prepared once per connection, unless a pooler gives each to another server. */
-function createLine({ direct, send }: Pick<Connection, 'direct' | 'send'>): SendBatch {
+/** Prepares a statement once per connection, but not behind a pooler, which may send each one to another server. */
+function sendOver({ direct, send }: Pick<Connection, 'direct' | 'send'>): Send {
   const prepared = new Set<string>()
   const free: Message[] = []
 
