@@ -26,6 +26,7 @@ export interface Answer {
 export interface Parameter {
   readonly name: string
   readonly in: string
+  readonly description?: string
   readonly required?: boolean
   schema: Schema
   example?: unknown
@@ -67,11 +68,12 @@ const WHY: Readonly<Record<number, string>> = {
   415: 'The body is of the wrong type or encoding',
   431: 'The address and headers are too large',
   500: 'A fault of the service',
+  503: 'The service cannot take the request right now; send it again after Retry-After seconds',
 }
 
 const HEADERS = {
   RetryAfter: {
-    description: 'Seconds after which to come back',
+    description: 'Seconds to wait before the next try',
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
   Challenge: {
@@ -82,7 +84,7 @@ const HEADERS = {
 
 const header = (name: keyof typeof HEADERS): Reference => ({ $ref: `#/components/headers/${name}` })
 
-/** Gives each operation its credentials, and each status its headers, its error codes and an example of each answer. */
+/** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
 export function finishContract(document: OpenApi, routes: ReadonlyMap<string, RouteSchema>): OpenApi {
   const resolve = (ref: string): Schema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const examples: Record<string, Example> = {}
@@ -91,11 +93,11 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     const route = routes.get(operation.operationId)
     if (route === undefined) throw new Error(`an operation has no operationId: ${operation.summary}`)
     operation.security = securityOf(route)
-    // Beside the schema, the form on the page would be filled in with it, and send an Idempotency-Key a second time.
+    // Tools fill in the `example` of a parameter: a second try with the example Idempotency-Key would be a 422.
     for (const parameter of operation.parameters ?? []) {
       const { example } = parameter
       if (example !== undefined) parameter.schema = { ...parameter.schema, examples: [example] }
-      // An address cannot do without; tools that send each request once look here.
+      // A path needs a value, so here the tools may fill it in.
       if (parameter.in === 'path') parameter.example = exampleOf(parameter.schema, resolve)
       else delete parameter.example
     }
@@ -175,7 +177,7 @@ const exampleOfError = ({ code, message }: ErrorDefinition): Example => ({
   value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID },
 })
 
-/** What a caller of this operation would get wrong first. */
+/** An INVALID_REQUEST for the last required field of the body, else for the first parameter. */
 function invalidExample({ requestBody, parameters = [] }: Operation): Example | undefined {
   const [field] = Object.values(requestBody?.content ?? {})[0]?.schema.required?.slice(-1) ?? []
   const [parameter] = parameters

@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs'
+import { basename } from 'node:path'
 import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
@@ -7,7 +8,7 @@ import { tokenErrors } from '#src/token/token.errors.ts'
 
 export type Registry = Readonly<Record<string, ErrorDefinition>>
 
-/** What a route says of itself. `errors`, `bodyExamples`, `alsoAnswers` and `security` are for the contract only. */
+/** The schema of a route. `errors`, `bodyExamples`, `alsoAnswers` and `security` are for the contract only. */
 export interface RouteSchema {
   readonly tags?: readonly string[]
   readonly security?: readonly Record<string, readonly string[]>[]
@@ -17,10 +18,10 @@ export interface RouteSchema {
   readonly params?: object
   readonly headers?: object
   readonly response?: Readonly<Record<string, unknown>>
-  /** What it may answer with, at the statuses that it declares: registries, or codes of other rooms. Else all of its room. */
+  /** Errors of the route at the statuses it declares: registries, or codes of other modules. Default: those of its tag's module. */
   readonly errors?: readonly (Registry | string)[]
   readonly bodyExamples?: Readonly<Record<string, { summary: string; value: unknown }>>
-  /** By status and media type, where a route answers with more than JSON. */
+  /** Other media types than JSON that a success may have, by status. */
   readonly alsoAnswers?: Readonly<Record<string, Readonly<Record<string, { readonly schema: object }>>>>
 }
 
@@ -31,7 +32,7 @@ const withToken = (route: RouteSchema): boolean => securityOf(route).some((schem
 const validated = ({ body, querystring, params, headers }: RouteSchema): boolean =>
   [body, querystring, params, headers].some((schema) => schema !== undefined)
 
-/** Which routes the shell's refusals concern. One that is not named here: those that declare its status. */
+/** Which routes can answer each error of `http/`. An error not named here: the routes that declare its status. */
 const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => boolean>> = {
   badRequest: always,
   hostCount: always,
@@ -55,15 +56,15 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   notJsonType: ({ consumes }) => consumes !== undefined,
   tokenMissing: withToken,
   notBearer: withToken,
-  // Of an address or a method that no operation has.
+  // Answers to addresses and methods that are in no operation.
   notFound: never,
   methodNotAllowed: never,
   noTunnel: never,
-  // Of operators' commands.
+  // Commands only, never an answer.
   certificateUnusable: never,
 }
 
-/** Of the store, but for what ends a start or a server. */
+/** Errors of the store that callers can get: the others end a start or a server. */
 const {
   cannotOpen: _cannotOpen,
   newer: _newer,
@@ -73,31 +74,39 @@ const {
   ...storeAnswers
 } = storeErrors
 
-const rooms = new Map(
-  await Promise.all(
-    globSync('src/*/*.errors.ts', { cwd: new URL('../', import.meta.url) }).map(async (file) => {
-      const [, room = ''] = file.split('/')
-      const [registry] = Object.values((await import(`../${file}`)) as Record<string, Registry>)
-      return [room, registry ?? {}] as const
-    }),
-  ),
-)
+const { malformed: _malformed, expired: _expired, revoked: _revoked, ...forgedTokens } = tokenErrors
 
-/** As the route says, else a token where it can answer 401. */
+/** Errors that a working client hardly ever gets; the reference page folds them. */
+export const RARE_CODES: ReadonlySet<string> = new Set([
+  ...Object.entries(httpErrors)
+    .filter(([name]) => CONCERNS[name as keyof typeof httpErrors] === always)
+    .map(([, { code }]) => code),
+  ...[httpErrors.bodyNotUtf8, httpErrors.bodyTooDeep, httpErrors.forbiddenKey].map(({ code }) => code),
+  ...Object.values(forgedTokens).map(({ code }) => code),
+])
+
+/** Every registry by its name: the one of `src/login/login.errors.ts` is `login`. */
+const registries = new Map<string, Registry>()
+for (const file of globSync('src/**/*.errors.ts', { cwd: new URL('../', import.meta.url) })) {
+  const [registry = {}] = Object.values((await import(`../${file}`)) as Record<string, Registry>)
+  registries.set(basename(file, '.errors.ts'), registry)
+}
+
+/** Credentials of a route: as it says, else a token if it can answer 401. */
 export const securityOf = ({ security, response = {} }: RouteSchema) =>
   security ?? ('401' in response ? [{ bearer: [] }] : [])
 
-/** Every refusal that a route can answer with, by status. */
+/** Every error that a route can answer, by status. */
 export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
   const declared = new Set(Object.keys(route.response ?? {}).map(Number))
   const isDeclared = ({ kind }: ErrorDefinition): boolean => declared.has(STATUS[kind])
-  const own = route.errors ?? [rooms.get(route.tags?.[0]?.toLowerCase() ?? '') ?? {}]
-  const shell = Object.entries(httpErrors as Registry)
+  const own = route.errors ?? [registries.get(route.tags?.[0]?.toLowerCase() ?? '') ?? {}]
+  const shared = Object.entries(httpErrors as Registry)
     .map(([name, definition]) => ({ definition, concerns: CONCERNS[name as keyof typeof httpErrors] }))
     .filter(({ definition, concerns }) => concerns?.(route) ?? isDeclared(definition))
-  // What a caller meets first stands first: the route's own, then what any request may get.
-  const special = shell.filter(({ concerns }) => concerns !== always)
-  const general = shell.filter(({ concerns }) => concerns === always)
+  // The likeliest first: the route's own, then those that any request may get.
+  const special = shared.filter(({ concerns }) => concerns !== always)
+  const general = shared.filter(({ concerns }) => concerns === always)
   const definitions = [
     ...own.flatMap(definitionsOf).filter(isDeclared),
     ...special.map(({ definition }) => definition),
@@ -112,9 +121,9 @@ export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
 
 function definitionsOf(named: Registry | string): ErrorDefinition[] {
   if (typeof named !== 'string') return Object.values(named)
-  const all = [...rooms.values()].flatMap((registry) => Object.values(registry))
+  const all = [...registries.values()].flatMap((registry) => Object.values(registry))
   const found = all.find(({ code }) => code === named)
-  if (found === undefined) throw new Error(`no registry has the error ${named}`)
+  if (found === undefined) throw new Error(`no src/**/*.errors.ts has the error ${named}`)
   return [found]
 }
 

@@ -1,5 +1,6 @@
 export interface Schema {
   readonly $ref?: string
+  readonly description?: string
   readonly type?: string | readonly string[]
   readonly format?: string
   readonly pattern?: string
@@ -22,7 +23,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   'date-time': '2026-11-21T08:37:25.959Z',
 }
 
-/** A value that fits a schema, put together from the `examples` that stand beside its fields. */
+/** Builds a value that fits a schema from the `examples` of its fields. */
 export function exampleOf(schema: Schema, resolve: (ref: string) => Schema): unknown {
   if (schema.$ref !== undefined) return exampleOf(resolve(schema.$ref), resolve)
   for (const value of [schema.examples?.[0], schema.const, schema.enum?.[0], schema.default]) {
@@ -48,7 +49,7 @@ export function exampleOf(schema: Schema, resolve: (ref: string) => Schema): unk
   }
 }
 
-/** Where in a schema only a meaningless example can be put together: texts that have none beside them. */
+/** Lists the text fields without an example of their own: `exampleOf` has nothing meaningful for them. */
 export function withoutExamples(schema: Schema, resolve: (ref: string) => Schema, path = ''): string[] {
   if (schema.$ref !== undefined) return withoutExamples(resolve(schema.$ref), resolve, path)
   const { examples, const: constant, enum: values, default: fallback } = schema

@@ -7,33 +7,43 @@ const meanings = STATUS_MEANINGS.map((meaning, status) => `| ${status} | The pur
 /** What holds for every operation, as Markdown. */
 export const CONTRACT_TEXT = `Token login for API customers and purchase-order deliveries from suppliers.
 
-**Envelope.** Every JSON answer but the key set and the bare payload of a delivery is \`{ data, success, message }\`. A refusal has \`data: null\`,
-\`success: false\`, a \`message\` for people, an \`errorCode\` for programs, which is stable, the \`requestId\` that names it in
-the log, and \`errors\` that say where a payload is wrong. Each status of each operation lists the codes it may carry.
-Every answer has that id in \`x-request-id\`: the one that was sent in this header, or a new one.
+### Answers
 
-**Status** of a purchase order delivery:
+Every JSON answer is \`{ data, success, message }\`, except the key set and the payload of a delivery. A refusal has \`data: null\`,
+\`success: false\`, a \`message\` for people, a stable \`errorCode\` for programs, the \`requestId\` that finds the request in the log, and
+for an invalid request \`errors\`, which name each wrong field. The header \`x-request-id\` has the same id: the one the
+request carried in this header, or a new one.
+
+### Status of a purchase order
 
 | Status | Meaning |
 |---|---|
 ${meanings}
 
-**Credentials.** Log in once and send the token as \`Authorization: Bearer\` on every other request; when it expires, log in
-again. Deliveries carry a key in the \`ApiKey\` header; where a token is sent with it, and is looked at, it must be valid and of the
-same customer. Neither is ever taken from the address.
+### Credentials
 
-**What is tolerated.**
+Suppliers deliver with an API key in the \`ApiKey\` header. API customers log in and send the token as \`Authorization: Bearer\`; when it
+expires, they log in again. A token sent with a delivery must be valid and belong to the customer of the key. Keys and tokens in the
+address are ignored.
 
-- Letter case: paths, header names and query parameters may be spelled in any; so may the contract's fields in bodies (those of the login,
-  and \`Status\`), unless the service is set to exact spelling. A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
-- Trailing slash: it may end any path.
-- Byte order mark: a body may begin with one. Bytes that are not UTF-8 are refused.
-- Content-Type: the login takes \`application/json\`, \`application/*+json\` and \`text/json\`, with any parameters. A delivery is
-  read as JSON whatever it says, or when there is none. On a GET it does no harm.
-- Query parameters that are sent empty count as not sent.
-- Query parameters that are not shown here are refused by what reads orders and deliveries, and ignored elsewhere.
-- Fields that are not shown here are kept in deliveries, byte for byte, and ignored in logins.
-- Nothing is converted: \`"1"\` is no integer, while \`1.0\` is one.
+### Retries
 
-**Retrying.** 408, 429 and 503 say that the same request may succeed later, the last two after \`Retry-After\` seconds. A
-delivery is safe to repeat with the same \`Idempotency-Key\`.`
+After 408, 429 and 503 send the same request again: after 429 and 503 wait \`Retry-After\` seconds. A delivery is safe to repeat
+with the same \`Idempotency-Key\`.
+
+### Browsers
+
+teslim sends no CORS headers, so a web page of another origin cannot call it. That is deliberate: an API key or a password in a page is
+readable by everyone who opens the page. Call teslim from a server.
+
+### What is tolerated
+
+- **Letter case:** paths, header names, query parameters, the fields of the login and \`Status\` are case-insensitive, unless the service
+  is set to exact spelling. A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
+- **Trailing slash:** allowed on every path.
+- **Byte order mark:** allowed before a body. Bytes that are not UTF-8 are refused.
+- **Content-Type:** the login takes \`application/json\`, \`application/*+json\` and \`text/json\`, with any parameters. A delivery is
+  read as JSON under any Content-Type, or none. A GET may have any.
+- **Query parameters:** an empty one counts as not sent. Unknown ones are refused where orders and deliveries are read, and ignored elsewhere.
+- **Unknown fields:** kept byte for byte in deliveries, ignored in logins.
+- **Types:** nothing is converted. \`"1"\` is not an integer; \`1.0\` is.`

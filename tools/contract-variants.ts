@@ -1,5 +1,7 @@
 import { type Change, EMAIL_FIELD_STAND_IN, type Variants } from '#src/docs/served-contract.ts'
 import { contract, toYaml } from './contract.ts'
+import type { OpenApi } from './contract-answers.ts'
+import { pageJson } from './contract-page.ts'
 
 const SETTINGS = [
   ['TESLIM_LOGIN_ANSWER', 'camel'],
@@ -9,20 +11,27 @@ const SETTINGS = [
   ['TESLIM_LOGIN_EMAIL_FIELD', EMAIL_FIELD_STAND_IN],
 ] as const
 
-/** What each setting that shows in the contract changes in it. */
-export async function contractVariants(written: string): Promise<Variants> {
-  const variants: Record<string, Change[]> = {}
-  for (const [variable, value] of SETTINGS) {
-    const other = toYaml(await contract({ [variable]: value }))
-    variants[`${variable}=${value}`] = changes(written.split('\n'), other.split('\n'))
-  }
-  return variants
+export interface AllVariants {
+  readonly yaml: Variants
+  readonly json: Variants
 }
 
-/** By the longest common subsequence of lines. */
+/** What each setting changes in the lines of openapi.yaml and of the reference page's reference.json. */
+export async function contractVariants(document: OpenApi): Promise<AllVariants> {
+  const yaml: Record<string, Change[]> = {}
+  const json: Record<string, Change[]> = {}
+  for (const [variable, value] of SETTINGS) {
+    const other = await contract({ [variable]: value })
+    yaml[`${variable}=${value}`] = changes(toYaml(document).split('\n'), toYaml(other).split('\n'))
+    json[`${variable}=${value}`] = changes(pageJson(document).split('\n'), pageJson(other).split('\n'))
+  }
+  return { yaml, json }
+}
+
+/** The difference of two texts, by their longest common subsequence of lines. */
 function changes(before: readonly string[], after: readonly string[]): Change[] {
   const width = after.length + 1
-  /** How many lines two remainders have in common. */
+  /** Length of the longest common subsequence of the remainders from i and from j. */
   const common = new Uint16Array((before.length + 1) * width)
   const at = (i: number, j: number): number => common[i * width + j] ?? 0
   for (let i = before.length - 1; i >= 0; i--) {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
@@ -15,6 +15,8 @@ import { finishContract, type OpenApi } from './contract-answers.ts'
 import type { RouteSchema } from './contract-errors.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
 
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+
 const options: FastifyDynamicSwaggerOptions = {
   // Shared schemas keep their own names.
   refResolver: { buildLocalReference: ({ $id }) => String($id) },
@@ -28,17 +30,17 @@ const options: FastifyDynamicSwaggerOptions = {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [
-      { url: '/', description: 'The server that this contract comes from; npm start listens on http://127.0.0.1:3000' },
+      { url: '/', description: 'The server that serves this file; npm start listens on http://127.0.0.1:3000' },
     ],
     tags: [
-      { name: 'Login', description: 'E-mail and password for a bearer token' },
+      { name: 'Login', description: 'Exchanges e-mail and password for a bearer token' },
       {
         name: 'Purchase',
-        description: 'Purchase orders from suppliers, under an ApiKey, and what came in, under a token',
+        description: 'Takes deliveries with an API key; lists orders and deliveries with a token',
       },
-      { name: 'Customer', description: 'The holder of a bearer token' },
-      { name: 'Token', description: 'What verifies a bearer token' },
-      { name: 'Operation', description: 'For load balancers, monitors and integrators' },
+      { name: 'Customer', description: 'The customer a token belongs to' },
+      { name: 'Token', description: 'Public keys that verify tokens' },
+      { name: 'Operation', description: 'Health checks and this contract' },
     ],
     components: {
       securitySchemes: {
@@ -48,13 +50,13 @@ const options: FastifyDynamicSwaggerOptions = {
           name: 'ApiKey',
           description: 'The key that `teslim key issue` printed',
         },
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The token of a login' },
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The token from the login' },
       },
     },
   },
 }
 
-/** The contract as the registered routes and their schemas say it, with the default settings unless others are given. */
+/** Builds the contract from the registered routes and their schemas, with the default settings unless others are given. */
 export async function contract(settings: Variables = {}): Promise<OpenApi> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-contract-'))
   const { config } = loadConfig({ ...settings, DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })

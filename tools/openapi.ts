@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { contract, toYaml } from './contract.ts'
+import { pageJson } from './contract-page.ts'
 import { contractVariants } from './contract-variants.ts'
 import { postmanCollection, postmanEnvironment, toJson } from './postman.ts'
 import { withReferenceTables } from './reference-tables.ts'
@@ -7,9 +8,10 @@ import { withReferenceTables } from './reference-tables.ts'
 const root = new URL('../', import.meta.url)
 const reference = new URL('docs/reference.md', root)
 const document = await contract()
-const variants = await contractVariants(toYaml(document))
+const variants = await contractVariants(document)
 
 writeFileSync(new URL('openapi.yaml', root), toYaml(document))
+writeFileSync(new URL('src/docs/page/reference.json', root), pageJson(document))
 writeFileSync(new URL('src/docs/contract-variants.json', root), toJson(variants))
 writeFileSync(new URL('deploy/postman/teslim.postman_collection.json', root), toJson(postmanCollection(document)))
 writeFileSync(new URL('deploy/postman/teslim.postman_environment.json', root), toJson(postmanEnvironment))

@@ -4,39 +4,35 @@ import { gzip } from 'node:zlib'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { failures } from '#src/http/envelope.ts'
-import { servedContract, type Variants } from './served-contract.ts'
+import { asYaml, servedContract, type Variants } from './served-contract.ts'
 
-/** Everything from this service and nothing inline, so that neither a script nor a style can be slipped in. */
+/** Scripts, styles and data of this service only, nothing inline, and no HTML made from text. */
 const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-const own = (name: string) => new URL(`./page/${name}`, import.meta.url)
-// Its files only: the plugin itself would bring six more routes, a file server and a looser policy.
-const renderer = (name: string) => new URL(import.meta.resolve(`@fastify/swagger-ui/static/${name}`))
-
+const SCRIPTS = ['page', 'operation', 'form', 'text']
 const FILES = [
-  { path: '/docs', type: 'text/html', source: () => own('index.html') },
-  { path: '/docs/page.css', type: 'text/css', source: () => own('page.css') },
-  { path: '/docs/page.js', type: 'text/javascript', source: () => own('page.js') },
-  { path: '/docs/swagger-ui.css', type: 'text/css', source: () => renderer('swagger-ui.css') },
-  { path: '/docs/swagger-ui.js', type: 'text/javascript', source: () => renderer('swagger-ui-bundle.js') },
+  { path: '/docs', type: 'text/html', file: 'index.html' },
+  { path: '/docs/page.css', type: 'text/css', file: 'page.css' },
+  ...SCRIPTS.map((name) => ({ path: `/docs/${name}.js`, type: 'text/javascript', file: `${name}.js` })),
 ]
+
+const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
 
 export interface DocsOptions {
   readonly config: Config
 }
 
 export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config }) => {
-  const contract = once(async () => {
-    const [written, variants] = await Promise.all([
-      readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
-      readFile(new URL('./contract-variants.json', import.meta.url), 'utf8'),
-    ])
-    return servedContract(written, JSON.parse(variants) as Variants, config)
-  })
+  const variants = once(
+    async () => JSON.parse(await read('./contract-variants.json')) as { yaml: Variants; json: Variants },
+  )
+  const contract = once(async () =>
+    servedContract(await read('../../openapi.yaml'), (await variants()).yaml, config, asYaml),
+  )
   const schema = {
-    summary: 'This contract',
-    description: 'With the spellings and credentials that the settings of this service ask for.',
+    summary: 'OpenAPI document',
+    description: 'This contract, with the field names and credentials that the settings of this service ask for.',
     operationId: 'openapi',
     tags: ['Operation'],
     response: {
@@ -53,9 +49,9 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
   })
 
   if (config.docs === 'off') return
-  for (const { path, type, source } of FILES) {
+  const serve = (path: string, type: string, text: () => Promise<string>): void => {
     const load = once(async () => {
-      const plain = await readFile(source())
+      const plain = await text()
       return { plain, packed: await promisify(gzip)(plain) }
     })
     app.get(path, { schema: { hide: true } as object }, async (request, reply) => {
@@ -68,9 +64,13 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
       return packed
     })
   }
+  for (const { path, type, file } of FILES) serve(path, type, () => read(`./page/${file}`))
+  serve('/docs/reference.json', 'application/json', async () =>
+    servedContract(await read('./page/reference.json'), (await variants()).json, config),
+  )
 }
 
-/** Nothing is read before somebody asks, and what was read is kept; a failure is not. */
+/** Loads at the first call and keeps the value; a failure is tried again. */
 function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let kept: Promise<Value> | undefined
   return () => {

@@ -1,42 +1,47 @@
-import { mkdirSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, describe, expect, it } from 'vitest'
 import { browserPath, startBrowser } from '../support/browser.ts'
 import { failure } from '../support/failure.ts'
-import { serveSandbox } from '../support/process.ts'
+import { type SandboxServer, serveSandbox } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { testApp } from '../support/test-app.ts'
 
 const artefacts = fileURLToPath(new URL('../../coverage/', import.meta.url))
 const PATIENCE = 120_000
+const FILES = ['page.js', 'operation.js', 'form.js', 'text.js', 'page.css', 'reference.json']
+const TYPES: Record<string, string> = { js: 'text/javascript', css: 'text/css', json: 'application/json' }
 
 describe('the API reference page', async () => {
   const { app } = await testApp()
 
-  it('is HTML under a policy that allows nothing inline and nobody else', async () => {
+  it('is HTML under a policy that allows nothing inline, nothing from elsewhere and no HTML made from text', async () => {
     const answer = await app.inject('/docs/')
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
     const policy = String(answer.headers['content-security-policy'])
     expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /)
+    expect(policy).toMatch(/; require-trusted-types-for 'script'$/)
     expect(policy).not.toMatch(/unsafe|https?:|\*/)
     expect(answer.payload).not.toMatch(/<script>|<style|style=|https?:\/\//)
   })
 
-  it.each(['/docs/page.js', '/docs/page.css', '/docs/swagger-ui.js', '/docs/swagger-ui.css'])(
-    'loads %s, packed for whoever takes that',
-    async (url) => {
-      const plain = await app.inject({ url, headers: { 'accept-encoding': 'gzip;q=0, br' } })
-      const packed = await app.inject({ url, headers: { 'accept-encoding': 'br, gzip' } })
-      expect([plain.statusCode, plain.headers['content-encoding']]).toEqual([200, undefined])
-      expect([packed.statusCode, packed.headers['content-encoding']]).toEqual([200, 'gzip'])
-      expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true)
-      expect(plain.headers['content-type']).toBe(`text/${url.endsWith('js') ? 'javascript' : 'css'}; charset=utf-8`)
-      expect(plain.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'")
-    },
-  )
+  it.each(FILES)('loads %s, compressed for clients that accept gzip', async (name) => {
+    const url = `/docs/${name}`
+    const plain = await app.inject({ url, headers: { 'accept-encoding': 'gzip;q=0, br' } })
+    const packed = await app.inject({ url, headers: { 'accept-encoding': 'br, gzip' } })
+    expect([plain.statusCode, plain.headers['content-encoding']]).toEqual([200, undefined])
+    expect([packed.statusCode, packed.headers['content-encoding']]).toEqual([200, 'gzip'])
+    expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true)
+    expect(plain.headers).toMatchObject({
+      'content-type': `${TYPES[name.split('.')[1] ?? '']}; charset=utf-8`,
+      'cache-control': 'public, max-age=3600',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    })
+  })
 
   it('serves no other file', async () => {
     for (const url of ['/docs/page.ts', '/docs/../package.json', '/docs/%2e%2e/docs.plugin.ts', '/docs/static']) {
@@ -46,12 +51,61 @@ describe('the API reference page', async () => {
 
   it('is not there when it is turned off', async () => {
     const { app: without } = await testApp({ TESLIM_DOCS: 'off' })
-    expect((await without.inject('/docs')).json()).toEqual(failure('NOT_FOUND'))
-    expect((await without.inject('/docs/page.js')).statusCode).toBe(404)
+    for (const url of ['/docs', ...FILES.map((name) => `/docs/${name}`)])
+      expect((await without.inject(url)).json()).toEqual(failure('NOT_FOUND'))
+  })
+
+  it('weighs less than 100 kB, and less than 30 kB compressed', async () => {
+    const answers = await Promise.all(
+      ['/docs', ...FILES.map((name) => `/docs/${name}`)].map(async (url) => {
+        const plain = await app.inject(url)
+        const packed = await app.inject({ url, headers: { 'accept-encoding': 'gzip' } })
+        return [plain.rawPayload.length, packed.rawPayload.length] as const
+      }),
+    )
+    const total = (which: 0 | 1): number => answers.reduce((sum, sizes) => sum + sizes[which], 0)
+    expect(total(0)).toBeLessThan(100_000)
+    expect(total(1)).toBeLessThan(30_000)
   })
 })
 
-/** Everything that a page must not do, as it happens. */
+describe('the colours of the API reference page', () => {
+  const css = readFileSync(new URL('../../src/docs/page/page.css', import.meta.url), 'utf8')
+  const pairs = Array.from(css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g))
+  const colours = new Map(pairs.map(([, name = '', light = '', dark = '']) => [name, { light, dark }]))
+
+  /** Relative luminance, by WCAG 2.2. */
+  const luminance = (colour: string): number => {
+    const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+      .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
+      .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const contrast = (one: string, other: string): number => {
+    const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+    return (light + 0.05) / (dark + 0.05)
+  }
+
+  it('are named once, and used by name', () => {
+    expect(colours.size).toBe(9)
+    expect(css.match(/#[0-9a-f]{3,8}\b/gi)).toHaveLength(2 * colours.size)
+    expect(css).not.toMatch(/\b(?:rgb|hsl|oklch|color-mix)\(/)
+  })
+
+  it.each([
+    ...['ink', 'muted', 'accent', 'failed'].flatMap((text) =>
+      ['ground', 'panel'].map((behind) => ({ text, behind, least: 4.5 })),
+    ),
+    { text: 'on-accent', behind: 'accent', least: 4.5 },
+    { text: 'edge', behind: 'ground', least: 3 },
+    { text: 'edge', behind: 'panel', least: 3 },
+  ])('contrast by $least at least: $text on $behind, in the light and in the dark', ({ text, behind, least }) => {
+    for (const theme of ['light', 'dark'] as const)
+      expect(contrast(colours.get(text)?.[theme] ?? '', colours.get(behind)?.[theme] ?? '')).toBeGreaterThan(least)
+  })
+})
+
+/** Collects whatever a page must not do. */
 function watch(page: Page, origin: string): string[] {
   const complaints: string[] = []
   page.on('console', (message) => {
@@ -66,92 +120,228 @@ function watch(page: Page, origin: string): string[] {
   return complaints
 }
 
-/** What one has to scroll sideways for: elements that end beyond the screen, unless one around them scrolls by itself. */
+/** Lists elements that end beyond the screen, where the page scrolls sideways. */
 const TOO_WIDE = `[...document.querySelectorAll('body *')]
   .filter((element) => document.documentElement.scrollWidth > innerWidth && element.getBoundingClientRect().right > innerWidth)
   .map(({ tagName, className, textContent }) => tagName + '.' + className + ': ' + textContent.slice(0, 50))`
 
-const operation = (page: Page, id: string) => page.locator(`.opblock[id$="-${id}"]`)
+/** Lists what a screen reader could not name or find its way by. */
+const INACCESSIBLE = `[
+  ...[...document.querySelectorAll('input, select, textarea')]
+    .filter((field) => !field.getAttribute('aria-label') && !field.labels.length)
+    .map((field) => 'no label: ' + field.id),
+  ...[...document.querySelectorAll('button, a, summary')]
+    .filter((control) => !(control.getAttribute('aria-label') ?? control.textContent).trim())
+    .map((control) => 'no name: ' + control.outerHTML),
+  ...[...document.querySelectorAll('table')]
+    .filter((table) => !table.caption && !table.tHead)
+    .map((table) => 'no caption: ' + table.textContent.slice(0, 50)),
+  ...[...document.querySelectorAll('[id]')]
+    .filter(({ id }) => document.querySelectorAll('#' + CSS.escape(id)).length > 1)
+    .map(({ id }) => 'id twice: ' + id),
+  ...[...document.querySelectorAll('a[href*="#"]')]
+    .filter(({ hash, pathname }) => pathname === location.pathname && !document.getElementById(hash.slice(1)))
+    .map(({ href }) => 'leads nowhere: ' + href),
+  ...[...document.querySelectorAll('main :is(h1, h2, h3, h4)')]
+    .map(({ tagName }) => Number(tagName[1]))
+    .flatMap((level, index, levels) => level > (levels[index - 1] ?? 0) + 1 ? ['heading skipped before h' + level] : []),
+  ...(document.querySelectorAll('h1').length === 1 && document.querySelector('main') ? [] : ['no single h1 in a main']),
+]`
 
-/** Fills in the body, executes, and gives the status and the body that the page shows. */
-async function tryIt(page: Page, id: string, body: object): Promise<[string, unknown]> {
-  const block = operation(page, id)
-  await block.locator('.opblock-summary-control').click()
-  await block.locator('textarea').fill(JSON.stringify(body))
-  await block.getByRole('button', { name: 'Execute' }).click()
-  const live = block.locator('.live-responses-table .response')
-  await live.waitFor()
-  const status = await live.locator('.response-col_status').innerText()
-  return [status.trim(), JSON.parse(await live.locator('.highlight-code code').first().innerText())]
+interface Opened {
+  readonly page: Page
+  readonly complaints: string[]
 }
 
-describe.skipIf(browserPath === undefined)('in a browser, the API reference page', () => {
-  it('logs in and delivers from the page, without an error, an inline script or another host', {
-    timeout: PATIENCE,
-  }, async () => {
-    const { server, email, password, apiKey } = await serveSandbox({ cwd: tempFolder() })
-    const browser = await startBrowser(browserPath ?? '')
-    const page = await browser.newPage({ viewport: { width: 1300, height: 900 } })
-    page.setDefaultTimeout(PATIENCE)
-    const complaints = watch(page, server.url)
-    await page.addInitScript(() => {
-      const page = globalThis as unknown as { violations: string[] } & EventTarget
-      page.violations = []
-      page.addEventListener('securitypolicyviolation', (event) => {
-        page.violations.push(String((event as unknown as { blockedURI: string }).blockedURI))
-      })
-    })
-    await page.goto(`${server.url}/docs`)
-    await operation(page, 'login').waitFor()
-    expect(await page.locator('.opblock').count()).toBeGreaterThanOrEqual(6)
-    mkdirSync(artefacts, { recursive: true })
-    await page.screenshot({ path: `${artefacts}docs.png`, fullPage: true })
+interface Place {
+  readonly browser: Browser
+  readonly sandbox: SandboxServer
+}
 
-    const credentials = { Email: email, Password: password, callbackData: 'from the page' }
-    const [loginStatus, login] = await tryIt(page, 'login', credentials)
-    expect([loginStatus, login]).toMatchObject(['200', { success: true, data: { callbackData: 'from the page' } }])
+async function openPage({ browser, sandbox }: Place, options: BrowserContextOptions = {}): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE)
+  const complaints = watch(page, sandbox.server.url)
+  await page.goto(`${sandbox.server.url}/docs`)
+  await page.locator('#purchaseUpdate').waitFor()
+  mkdirSync(artefacts, { recursive: true })
+  return { page, complaints }
+}
 
-    await page.getByRole('button', { name: 'Authorize', exact: true }).first().click()
-    const dialog = page.locator('.auth-container', { hasText: 'ApiKey' }).first()
-    await dialog.locator('input').fill(apiKey)
-    await dialog.getByRole('button', { name: 'Apply credentials' }).click()
-    await page.screenshot({ path: `${artefacts}docs-authorize.png` })
-    await page.getByRole('button', { name: 'Close' }).first().click()
+const operation = (page: Page, id: string) => page.locator(`#${id}`)
 
-    const order = { OrderID: 'PO-77', Status: 3, Products: [{ Sku: 'SKU-1' }] }
+/** Sends the form of an operation and returns the status and the body that the page shows. */
+async function tryIt(page: Page, id: string, body?: object): Promise<[string, unknown]> {
+  const section = operation(page, id)
+  if (body) await section.getByLabel('Body', { exact: true }).fill(JSON.stringify(body))
+  await section.getByRole('button', { name: 'Send' }).click()
+  await section.getByText(/ in \d+ ms$/).waitFor()
+  await section.getByRole('button', { name: 'Send' }).waitFor()
+  const status = await section.getByRole('status').innerText()
+  return [status, JSON.parse(await section.getByLabel('Body of the answer').innerText())]
+}
+
+describe.skipIf(browserPath === undefined)('in a browser, the API reference page', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const sandbox = await serveSandbox({ cwd: tempFolder() }, afterAll)
+  const place = { browser, sandbox }
+
+  it('logs in, delivers and reads back by its forms, without an error or a request to another host', async () => {
+    const { page, complaints } = await openPage(place)
+    const credentials = { Email: sandbox.email, Password: sandbox.password, callbackData: 'from the page' }
+    expect(await tryIt(page, 'login', credentials)).toMatchObject([
+      expect.stringMatching(/^200 OK in/),
+      { success: true, data: { callbackData: 'from the page' } },
+    ])
+
+    expect(await operation(page, 'purchaseUpdate').getByText('Enter an ApiKey first.').isVisible()).toBe(true)
+    expect(await tryIt(page, 'purchaseUpdate')).toMatchObject([
+      expect.stringMatching(/^401 /),
+      { errorCode: 'API_KEY_MISSING' },
+    ])
+    await page.getByLabel('ApiKey', { exact: true }).fill(sandbox.apiKey)
     const sent = page.waitForRequest((request) => request.url().endsWith('/Purchase/update'))
-    const [status, receipt] = await tryIt(page, 'purchaseUpdate', order)
-    expect([status, receipt]).toMatchObject(['200', { success: true, data: { OrderID: 'PO-77', Status: 3 } }])
-    const { Token } = (login as { data: { Token: string } }).data
+    const [status, receipt] = await tryIt(page, 'purchaseUpdate')
+    expect([status, receipt]).toMatchObject([expect.stringMatching(/^200 /), { data: { OrderID: 'PO-1', Status: 2 } }])
     const headers = (await sent).headers()
-    expect(headers).toMatchObject({ apikey: apiKey, authorization: `Bearer ${Token}` })
-    // An example of one, sent with every trial, would make the second a 422.
+    // The ApiKey suffices: a token of another customer would make it a 401, an example of an Idempotency-Key a 422 next time.
+    expect(headers).toMatchObject({ apikey: sandbox.apiKey })
+    expect(headers).not.toHaveProperty('authorization')
     expect(headers).not.toHaveProperty('idempotency-key')
-    await page.screenshot({ path: `${artefacts}docs-tried.png`, fullPage: true })
 
-    expect(complaints).toEqual([])
-    expect(await page.evaluate('violations')).toEqual([])
+    const { ReceiptID } = (receipt as { data: { ReceiptID: string } }).data
+    expect(await tryIt(page, 'purchaseDelivery')).toMatchObject([
+      expect.stringMatching(/^200 /),
+      { data: { ReceiptID } },
+    ])
+    await page.screenshot({ path: `${artefacts}docs-tried.png`, fullPage: true })
+    // The 401 above is one that the browser reports.
+    expect(complaints).toEqual([expect.stringContaining('401')])
   })
 
-  it('fits a narrow dark screen with everything opened, and delivers from it', { timeout: PATIENCE }, async () => {
-    const { server, apiKey } = await serveSandbox({ cwd: tempFolder() })
-    const browser = await startBrowser(browserPath ?? '')
-    const page = await browser.newPage({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
-    page.setDefaultTimeout(PATIENCE)
-    const complaints = watch(page, server.url)
-    await page.goto(`${server.url}/docs`)
-    await operation(page, 'login').waitFor()
-    await page.evaluate(`reference.preauthorizeApiKey('ApiKey', '${apiKey}')`)
-    expect(await tryIt(page, 'purchaseUpdate', { OrderID: 'PO-78', Status: 2 })).toMatchObject(['200', {}])
-    await page.evaluate(
-      "document.querySelectorAll('.opblock:not(.is-open) button[class*=control]').forEach((b) => b.click())",
-    )
-    await page.waitForFunction(
-      "document.querySelectorAll('.opblock .execute').length === document.querySelectorAll('.opblock').length",
-    )
-    await page.screenshot({ path: `${artefacts}docs-narrow.png`, fullPage: true })
+  it('shows numbers as they were sent, and follows the event stream until it is told to stop', async () => {
+    const { page, complaints } = await openPage(place)
+    await tryIt(page, 'login', { Email: sandbox.email, Password: sandbox.password })
+    await page.getByLabel('ApiKey', { exact: true }).fill(sandbox.apiKey)
+    await operation(page, 'purchaseUpdate')
+      .getByLabel('Body', { exact: true })
+      .fill('{"OrderID":9007199254740993,"Status":1}')
+    await tryIt(page, 'purchaseUpdate')
+    await tryIt(page, 'purchaseDeliveryPayload')
+    const payload = operation(page, 'purchaseDeliveryPayload').getByLabel('Body of the answer')
+    expect(await payload.innerText()).toContain('"OrderID": 9007199254740993,')
+
+    const feed = operation(page, 'purchaseFeed')
+    await feed.getByLabel('Accept').selectOption('text/event-stream')
+    await feed.getByRole('button', { name: 'Send' }).click()
+    await feed.getByLabel('Body of the answer').getByText('"OrderID":"9007199254740993"').waitFor()
+    await feed.getByRole('button', { name: 'Stop' }).click()
+    await feed.getByRole('button', { name: 'Send' }).waitFor()
+    expect(complaints.filter((complaint) => !complaint.startsWith('failed: '))).toEqual([])
+  })
+
+  it('copies a curl command that does what its form does, and masks the key on the screen', async () => {
+    const { page } = await openPage(place, { permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.getByLabel('ApiKey', { exact: true }).fill(sandbox.apiKey)
+    const section = operation(page, 'purchaseUpdate')
+    await section.getByLabel('Body', { exact: true }).fill(`{ "OrderID": "it's $HOME", "Status": 3 }`)
+    await section.getByRole('textbox', { name: 'Idempotency-Key' }).fill('once')
+    expect(await section.locator('.curl').innerText()).toContain("'ApiKey: tsl_…'")
+    await section.getByRole('button', { name: 'Copy the curl command' }).click()
+    await section.getByText('Copied').waitFor()
+    const command = String(await page.evaluate('navigator.clipboard.readText()'))
+    const run = () =>
+      JSON.parse(spawnSync('sh', ['-c', command.replace('curl', 'curl -s')], { encoding: 'utf8' }).stdout)
+    expect(run()).toMatchObject({ success: true, data: { OrderID: "it's $HOME", Status: 3, Duplicate: false } })
+    expect(run()).toMatchObject({ success: true, data: { OrderID: "it's $HOME", Duplicate: true } })
+  })
+
+  it.each([
+    { colorScheme: 'light', background: 'rgb(255, 255, 255)' },
+    { colorScheme: 'dark', background: 'rgb(20, 24, 28)' },
+  ] as const)(
+    'has both first calls above the fold at 1280 by 900, $colorScheme',
+    async ({ colorScheme, background }) => {
+      const { page, complaints } = await openPage(place, { colorScheme })
+      for (const name of ['Your first delivery', 'Your first login']) {
+        const card = page.getByRole('region', { name })
+        const { y = 0, height = 0 } = (await card.boundingBox()) ?? {}
+        expect(y + height).toBeLessThan(900)
+        expect(await card.locator('.curl').innerText()).toContain(`curl http://127.0.0.1`)
+        const copy = (await card.getByRole('button', { name: /^Copy/ }).boundingBox()) ?? { width: 0, height: 0 }
+        expect(Math.min(copy.width, copy.height)).toBeGreaterThanOrEqual(24)
+      }
+      expect(await page.locator('.curl').first().innerText()).toMatch(/"Status": [12],\s+"Products"/)
+      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background)
+      expect(await page.evaluate(INACCESSIBLE)).toEqual([])
+      await page.screenshot({ path: `${artefacts}docs-${colorScheme}.png` })
+      expect(complaints).toEqual([])
+    },
+  )
+
+  it('fits a narrow screen with everything opened, and folds rare errors until then', async () => {
+    const { page, complaints } = await openPage(place, {
+      viewport: { width: 390, height: 844 },
+      colorScheme: 'dark',
+    })
+    const rare = operation(page, 'login').getByText('HOST_MALFORMED')
+    expect(await rare.isVisible()).toBe(false)
+    expect(await operation(page, 'login').getByText('LOGIN_REFUSED').isVisible()).toBe(true)
+    await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true })")
+    expect(await rare.isVisible()).toBe(true)
     expect(await page.evaluate(TOO_WIDE)).toEqual([])
-    expect(await page.evaluate('document.documentElement.className')).toBe('dark-mode')
+    await page.screenshot({ path: `${artefacts}docs-narrow.png`, fullPage: true })
+    expect(complaints).toEqual([])
+  })
+
+  it('delivers by the keyboard alone, with the focus in sight at every step', async () => {
+    const { page, complaints } = await openPage(place)
+    const focused = async () =>
+      (await page.evaluate(`(() => {
+        const { tagName, id, textContent } = document.activeElement
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
+        return { name: id || textContent, tagName, outline: outlineStyle + ' ' + outlineWidth }
+      })()`)) as { name: string; tagName: string; outline: string }
+    const tabTo = async (wanted: (at: { name: string; tagName: string }) => boolean): Promise<void> => {
+      for (let steps = 0; steps < 100; steps++) {
+        await page.keyboard.press('Tab')
+        const at = await focused()
+        expect(at).toMatchObject({ outline: 'solid 2px' })
+        if (wanted(at)) return
+      }
+      throw new Error('Tab does not lead there')
+    }
+    await tabTo(({ name }) => name === 'Skip to content')
+    await page.keyboard.press('Enter')
+    await tabTo(({ name }) => name === 'ApiKey')
+    await page.keyboard.type(sandbox.apiKey)
+    await tabTo(({ name }) => name === 'purchaseUpdate-body')
+    await page.keyboard.press('Control+Enter')
+    await operation(page, 'purchaseUpdate')
+      .getByText(/^200 OK/)
+      .waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('takes the credentials and names that the settings ask for', async () => {
+    const env = {
+      TESLIM_LOGIN_ANSWER: 'camel',
+      TESLIM_LOGIN_EMAIL_FIELD: 'UserMail',
+      TESLIM_PURCHASE_BEARER: 'required',
+    }
+    const otherwise = await serveSandbox({ cwd: tempFolder(), env })
+    const { page, complaints } = await openPage({ browser, sandbox: otherwise })
+    const form = operation(page, 'login').getByLabel('Body', { exact: true })
+    const example = JSON.parse(await form.inputValue())
+    expect(Object.keys(example)).toEqual(['UserMail', 'Password', 'callbackData'])
+    const credentials = { ...example, UserMail: otherwise.email, Password: otherwise.password }
+    expect(await tryIt(page, 'login', credentials)).toMatchObject([expect.stringMatching(/^200 /), { data: {} }])
+    await page.getByLabel('ApiKey', { exact: true }).fill(otherwise.apiKey)
+    const sent = page.waitForRequest((request) => request.url().endsWith('/Purchase/update'))
+    expect(await tryIt(page, 'purchaseUpdate')).toMatchObject([expect.stringMatching(/^200 /), { success: true }])
+    expect((await sent).headers()).toMatchObject({ authorization: expect.stringMatching(/^Bearer ey/) })
     expect(complaints).toEqual([])
   })
 })

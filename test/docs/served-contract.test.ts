@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { loadConfig } from '#src/config/load-config.ts'
-import { EMAIL_FIELD_STAND_IN, servedContract } from '#src/docs/served-contract.ts'
+import { asYaml, EMAIL_FIELD_STAND_IN, servedContract } from '#src/docs/served-contract.ts'
 import { contract, toYaml } from '../../tools/contract.ts'
+import { pageJson } from '../../tools/contract-page.ts'
 import { contractVariants } from '../../tools/contract-variants.ts'
-import { written } from '../support/contract.ts'
 import { testApp } from '../support/test-app.ts'
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
@@ -23,15 +23,21 @@ const combinations = ANSWERS.flatMap((TESLIM_LOGIN_ANSWER, index) =>
 )
 
 describe('the contract that is served', () => {
-  it('knows what each setting changes in openapi.yaml', async () => {
-    expect(variants, 'run npm run openapi').toEqual(await contractVariants(written))
+  it('knows what each setting changes', async () => {
+    const document = await contract()
+    expect(read('../../src/docs/page/reference.json'), 'run npm run openapi').toBe(pageJson(document))
+    expect(variants, 'run npm run openapi').toEqual(await contractVariants(document))
   })
 
-  it.each(combinations)('is what the generator writes with %j', async (settings) => {
-    const { app } = await testApp(settings)
-    const { payload } = await app.inject('/openapi.yaml')
-    expect(payload).toBe(toYaml(await contract(settings)))
-  })
+  it.each(combinations)(
+    'is what the generator writes with %j, as YAML and as the data of the page',
+    async (settings) => {
+      const { app } = await testApp(settings)
+      const document = await contract(settings)
+      expect((await app.inject('/openapi.yaml')).payload).toBe(toYaml(document))
+      expect((await app.inject('/docs/reference.json')).payload).toBe(pageJson(document))
+    },
+  )
 
   it('names the e-mail field by any name that the setting may have', () => {
     const name = fc.oneof(
@@ -47,6 +53,7 @@ describe('the contract that is served', () => {
           'Email: 1',
           { [`TESLIM_LOGIN_EMAIL_FIELD=${EMAIL_FIELD_STAND_IN}`]: [change] },
           config,
+          asYaml,
         )
         expect(`${served}\n`).toBe(stringify({ [field]: 1 }, { compat: 'yaml-1.1' }))
         expect(parse(served)).toEqual({ [field]: 1 })

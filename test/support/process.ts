@@ -94,9 +94,9 @@ export interface SandboxServer {
   readonly apiKey: string
 }
 
-/** Serves an empty store, and gives the credentials that are printed once. */
-export async function serveSandbox(options: RunOptions): Promise<SandboxServer> {
-  const server = await serve(options)
+/** Serves an empty store, and gives the credentials that are printed once. Killed at the end of the test, or with `afterAll` of the file. */
+export async function serveSandbox(options: RunOptions, atTheEnd = onTestFinished): Promise<SandboxServer> {
+  const server = await startServer(options, atTheEnd)
   const credentials = /e-mail +(\S+)\s+password +(\S+)\s+ApiKey +(\S+)\s/
   const [, email = '', password = '', apiKey = ''] = await server.printed(credentials)
   return { server, email, password, apiKey }

@@ -1,27 +1,102 @@
-const LOGIN = '/login/customer/api/verify'
+import { curlBox, exampleRequest } from './form.js'
+import { operationSection } from './operation.js'
+import { h, markdown, shown } from './text.js'
 
-/** A token that a login on this page gave is used by what is tried next. */
-function useToken(answer) {
-  const data = answer.url?.toLowerCase().endsWith(LOGIN) && answer.ok ? answer.body?.data : undefined
-  // The settings of the service decide the spelling.
-  const token = data?.Token ?? data?.token
-  if (token) reference.preauthorizeApiKey('bearer', token)
+const main = document.getElementById('content')
+const menu = document.getElementById('menu')
+
+async function load(path) {
+  const answer = await fetch(path)
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
   return answer
 }
 
-const reference = window.SwaggerUIBundle({
-  url: '/openapi.yaml',
-  dom_id: '#reference',
-  deepLinking: true,
-  tryItOutEnabled: true,
-  displayRequestDuration: true,
-  defaultModelsExpandDepth: -1,
-  // Else the page would ask a validator on the internet about this service.
-  validatorUrl: null,
-  responseInterceptor: useToken,
-})
+/** A heading and all that follows it up to the next, so that columns keep them together. */
+function sections(blocks) {
+  const found = []
+  for (const block of blocks) {
+    if (/^H\d$/.test(block.tagName)) found.push(h('section'))
+    found.at(-1).append(block)
+  }
+  return found
+}
 
-const dark = matchMedia('(prefers-color-scheme: dark)')
-const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
-dark.addEventListener('change', follow)
-follow()
+function startSection(reference) {
+  const start = document.getElementById('start').content.cloneNode(true)
+  const [lead, ...rest] = markdown(reference.description)
+  start.querySelector('.lead').append(...lead.childNodes)
+  main.append(start)
+  for (const place of main.querySelectorAll('[data-curl]')) {
+    const operation = reference.operations.find(({ id }) => id === place.dataset.curl)
+    const request = exampleRequest(operation)
+    place.replaceWith(
+      curlBox(operation, () => request),
+      h('p', { class: 'bar' }, 'Answer'),
+      h('pre', {}, shown(operation.answers[0].example)),
+      h('p', {}, h('a', { href: `#${operation.id}` }, 'Details, and try it here')),
+    )
+  }
+  main.append(h('h2', { id: 'conventions' }, 'Conventions'), h('div', { class: 'columns' }, ...sections(rest)))
+}
+
+function showReference({ operations, errors }) {
+  for (const [tag, group] of Map.groupBy(operations, ({ tag }) => tag)) {
+    main.append(h('h2', { class: 'group' }, tag))
+    main.append(...group.map((operation) => operationSection(operation, errors)))
+  }
+}
+
+function contents({ operations }) {
+  const group = (title, ...links) => [h('h2', {}, title), h('ul', {}, ...links.map((link) => h('li', {}, link)))]
+  const byTag = Map.groupBy(operations, ({ tag }) => tag)
+  const link = ({ id, method, summary }) =>
+    h('a', { href: `/docs#${id}` }, h('b', { class: method }, method), h('span', {}, summary))
+  return [
+    group(
+      'Start',
+      h('a', { href: '/docs#content' }, 'First calls'),
+      h('a', { href: '/docs#conventions' }, 'Conventions'),
+    ),
+    ...Array.from(byTag, ([tag, some]) => group(tag, ...some.map(link))),
+    group('Files', h('a', { href: '/openapi.yaml' }, 'openapi.yaml')),
+  ].flat()
+}
+
+/** Marks in the contents what is on the screen. */
+function follow() {
+  const links = new Map([...menu.querySelectorAll('a')].map((link) => [link.hash.slice(1), link]))
+  const seen = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) links.get(target.id)?.setAttribute('aria-current', 'true')
+        else links.get(target.id)?.removeAttribute('aria-current')
+      }
+    },
+    { rootMargin: '-20% 0px -70% 0px' },
+  )
+  for (const section of main.querySelectorAll('section.operation')) seen.observe(section)
+}
+
+/** On a wide screen the contents are always open. */
+function openMenu() {
+  const wide = matchMedia('(min-width: 62rem)')
+  const set = () => menu.toggleAttribute('open', wide.matches)
+  wide.addEventListener('change', set)
+  menu.addEventListener('click', (event) => event.target.closest('a') && set())
+  set()
+}
+
+try {
+  const reference = await (await load('/docs/reference.json')).json()
+  document.getElementById('version').textContent = reference.version
+  document.getElementById('contents').append(...contents(reference))
+  openMenu()
+  startSection(reference)
+  showReference(reference)
+  follow()
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
+} catch (error) {
+  main.append(
+    h('p', { class: 'failed', role: 'alert' }, `The reference could not be loaded: ${error.message}. Reload the page.`),
+  )
+}

@@ -33,10 +33,11 @@ export const PurchaseBodySchema = Type.Object(
 
 /** Examples for the contract: one delivery for each Status. */
 export const purchaseExamples = Object.fromEntries(
-  STATUS_MEANINGS.map((meaning, status) => [
+  // The first one is what people send first: not a cancellation.
+  [2, 1, 3, 0].map((status) => [
     `status${status}`,
     {
-      summary: `Status ${status}: ${meaning}`,
+      summary: `Status ${status}: ${STATUS_MEANINGS[status]}`,
       value: { OrderID: 'PO-1', Status: status, Products: [{ Sku: 'SKU-1', Quantity: 3 }] },
     },
   ]),

@@ -1,0 +1,102 @@
+import { tryForm } from './form.js'
+import { h, inline, markdown, shown } from './text.js'
+
+const CREDENTIALS = { ApiKey: 'an ApiKey', bearer: 'a bearer token' }
+
+function credentialsOf({ needs, mayHave }) {
+  const named = (list) => list.map((name) => CREDENTIALS[name]).join(' and ')
+  if (needs.length === 0) return 'Needs no credentials'
+  return `Needs ${named(needs)}${mayHave.length > 0 ? `; ${named(mayHave)} is optional` : ''}`
+}
+
+/** One row a field: name, type, and whether it must or may be there. */
+function fieldTable(caption, fields, label) {
+  if (fields.length === 0) return undefined
+  const row = (field) =>
+    h(
+      'tr',
+      {},
+      h(
+        'th',
+        { scope: 'row', class: `depth${field.depth ?? 0}` },
+        h('code', { class: 'name' }, field.name),
+        h('small', {}, [field.type, label(field)].filter(Boolean).join(', ')),
+      ),
+      h('td', {}, inline(field.description), field.fallback && h('small', {}, `Default: ${field.fallback}`)),
+    )
+  return h('table', { class: 'fields' }, h('caption', {}, caption), h('tbody', {}, ...fields.map(row)))
+}
+
+const PLACES = { path: 'Path', query: 'Query', header: 'Headers' }
+
+const parameterTables = (parameters) =>
+  Object.entries(PLACES).map(([place, caption]) =>
+    fieldTable(
+      caption,
+      parameters.filter((parameter) => parameter.in === place),
+      ({ required }) => required && 'required',
+    ),
+  )
+
+function errorTable(caption, refusals, errors) {
+  const row = (code) => h('div', {}, h('code', {}, code), h('span', {}, errors[code].message))
+  const rows = refusals.map(({ status, codes }) =>
+    h('tr', {}, h('th', { scope: 'row' }, status), h('td', {}, ...codes.map(row))),
+  )
+  return h('table', { class: 'errors' }, h('caption', { class: 'hidden' }, caption), h('tbody', {}, ...rows))
+}
+
+function errorsOf({ refusals, summary }, errors) {
+  const only = (rare) =>
+    refusals
+      .map(({ status, codes }) => ({ status, codes: codes.filter((code) => Boolean(errors[code].rare) === rare) }))
+      .filter(({ codes }) => codes.length > 0)
+  const [common, rare] = [only(false), only(true)]
+  const count = rare.flatMap(({ codes }) => codes).length
+  const { example } = refusals.find((refusal) => refusal.example) ?? {}
+  return [
+    h('h4', {}, 'Errors'),
+    common.length > 0 && errorTable(`Errors of: ${summary}`, common, errors),
+    h('details', {}, h('summary', {}, `${count} rare errors`), errorTable(`Rare errors of: ${summary}`, rare, errors)),
+    example && h('details', {}, h('summary', {}, 'Example of an invalid request'), h('pre', {}, shown(example))),
+  ]
+}
+
+const answerTable = ({ status, type, description, fields, enveloped }) => [
+  h('h4', {}, `${status} `, h('span', {}, description), type !== 'application/json' && h('code', {}, type)),
+  fieldTable(enveloped ? 'Fields of data' : 'Fields', fields, ({ required }) => !required && 'may be absent'),
+]
+
+export function operationSection(operation, errors) {
+  const { id, method, path, summary, description, parameters, body, answers } = operation
+  return h(
+    'section',
+    { class: 'operation', id, 'aria-labelledby': `${id}-title` },
+    h('h3', { id: `${id}-title` }, h('a', { href: `#${id}` }, summary)),
+    h('p', { class: 'address' }, h('b', { class: method }, method), ' ', h('code', {}, ...breakable(path))),
+    h(
+      'div',
+      { class: 'explained' },
+      ...markdown(description),
+      h('p', { class: 'needs' }, credentialsOf(operation)),
+      ...parameterTables(parameters),
+      body && fieldTable('Body', body.fields, ({ required }) => required && 'required'),
+      body?.description && h('p', { class: 'note' }, body.description),
+      ...answers.flatMap(answerTable),
+    ),
+    h(
+      'div',
+      { class: 'tried' },
+      h('h4', {}, 'Try it'),
+      tryForm(operation),
+      ...answers.flatMap(({ status, type, example }) => [
+        h('h4', {}, `Example: ${status}`, type !== 'application/json' && ` as ${type}`),
+        h('pre', {}, shown(example)),
+      ]),
+    ),
+    h('div', { class: 'refused' }, ...errorsOf(operation, errors)),
+  )
+}
+
+/** Lets a long path break after its slashes. */
+const breakable = (path) => path.split(/(?<=\/)/).flatMap((part) => [h('wbr'), part])

@@ -1,0 +1,120 @@
+/** Makes an element; a function among the properties listens to that event. */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === 'function') element.addEventListener(name, value)
+    else if (value === true) element.setAttribute(name, '')
+    else if (value !== undefined && value !== false) element.setAttribute(name, value)
+  }
+  element.append(...children.flat().filter((child) => child !== undefined && child !== false))
+  return element
+}
+
+const INLINE = /`([^`]+)`|\*\*(.+?)\*\*|\[([^\]]+)\]\(([^)]+)\)/g
+const GUIDES = { 'suppliers.md': '/docs/suppliers', 'api-customers.md': '/docs/api-customers' }
+
+/** Code, bold text and links; links to pages that are not served here become text. */
+export function inline(text) {
+  const parts = []
+  let end = 0
+  for (const { 0: all, 1: code, 2: bold, 3: label, 4: target = '', index } of text.matchAll(INLINE)) {
+    parts.push(text.slice(end, index))
+    end = index + all.length
+    const [file, anchor] = target.split('#')
+    const href = /^(https?:|#|\/)/.test(target) ? target : GUIDES[file] && GUIDES[file] + (anchor ? `#${anchor}` : '')
+    if (code) parts.push(h('code', {}, code))
+    else if (bold) parts.push(h('strong', {}, inline(bold)))
+    else parts.push(href ? h('a', { href }, inline(label)) : h('span', {}, inline(label)))
+  }
+  return [...parts, text.slice(end)]
+}
+
+const slug = (title) =>
+  title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+const cells = (line) =>
+  line
+    .replace(/^\||\|\s*$/g, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => inline(cell.trim().replaceAll('\\|', '|')))
+
+function table([head, , ...rows]) {
+  const row = (line, tag) => h('tr', {}, ...cells(line).map((cell) => h(tag, {}, cell)))
+  return h('table', {}, h('thead', {}, row(head, 'th')), h('tbody', {}, ...rows.map((line) => row(line, 'td'))))
+}
+
+function list(lines, marker) {
+  const items = lines
+    .join('\n')
+    .split(new RegExp(`^${marker}`, 'm'))
+    .slice(1)
+  const tag = marker === '[-*] ' ? 'ul' : 'ol'
+  return h(tag, {}, ...items.map((item) => h('li', {}, inline(item.replace(/\s*\n\s*/g, ' ')))))
+}
+
+/** Markdown as the contract and the guides use it: headings, paragraphs, lists, tables and code. */
+export function markdown(text) {
+  const lines = text.replace(/<!--[\s\S]*?-->/g, '').split('\n')
+  const blocks = []
+  const until = (end, from) => {
+    const stop = lines.findIndex((line, index) => index >= from && end.test(line))
+    return stop < 0 ? lines.length : stop
+  }
+  for (let at = 0; at < lines.length; ) {
+    const line = lines[at]
+    let end = until(/^\s*$/, at)
+    const heading = /^(#+) (.+)$/.exec(line)
+    if (heading) {
+      const [, marks, title] = heading
+      blocks.push(h(`h${marks.length}`, { id: slug(title) }, inline(title)))
+      end = at + 1
+    } else if (line.startsWith('```')) {
+      end = until(/^```\s*$/, at + 1)
+      blocks.push(h('pre', {}, lines.slice(at + 1, end).join('\n')))
+      end += 1
+    } else if (line.startsWith('|')) blocks.push(table(lines.slice(at, end)))
+    else if (/^[-*] /.test(line)) blocks.push(list(lines.slice(at, end), '[-*] '))
+    else if (/^\d+\. /.test(line)) blocks.push(list(lines.slice(at, end), '\\d+\\. '))
+    else if (line.trim() !== '' && !line.startsWith('<'))
+      blocks.push(h('p', {}, inline(lines.slice(at, end).join(' '))))
+    at = Math.max(end, at + 1)
+  }
+  return blocks
+}
+
+const TOKEN = /"(?:\\.|[^"\\])*"|[{}[\],:]|[^\s{}[\],:"]+/g
+const LINE_WIDTH = 64
+
+/** Lays out JSON token by token, so that every number and string stays as it was sent. Text that is not JSON stays as it is. */
+export function indented(text) {
+  try {
+    JSON.parse(text)
+  } catch {
+    return text
+  }
+  const tokens = text.match(TOKEN)
+  let at = 0
+  const value = (indent) => {
+    const open = tokens[at++]
+    if (open !== '{' && open !== '[') return open
+    const parts = []
+    while (!/^[}\]]$/.test(tokens[at])) {
+      if (tokens[at] === ',') at++
+      const key = open === '{' ? `${tokens[at++]}: ` : ''
+      if (key) at++
+      parts.push(key + value(`${indent}  `))
+    }
+    const close = tokens[at++]
+    const pad = open === '{' && parts.length > 0 ? ' ' : ''
+    const line = open + pad + parts.join(', ') + pad + close
+    if (parts.length === 0 || (indent && indent.length + line.length <= LINE_WIDTH && !line.includes('\n'))) return line
+    return `${open}\n${parts.map((part) => `${indent}  ${part}`).join(',\n')}\n${indent}${close}`
+  }
+  return value('')
+}
+
+/** An example as it would be sent or received. */
+export const shown = (value) => (typeof value === 'string' ? value.trimEnd() : indented(JSON.stringify(value)))

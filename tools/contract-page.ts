@@ -1,0 +1,121 @@
+import { httpErrors } from '#src/http/http.errors.ts'
+import type { Answer, Media, OpenApi, Operation, Parameter } from './contract-answers.ts'
+import { RARE_CODES } from './contract-errors.ts'
+import type { Schema } from './contract-examples.ts'
+
+/** A row of a table of fields. */
+interface Field {
+  readonly name: string
+  /** How many fields it stands in. */
+  readonly depth: number
+  readonly type: string
+  readonly required: boolean
+  readonly description: string
+}
+
+/** The contract as the reference page shows it: `npm run openapi` writes it, the page only lays it out. */
+export function referencePage(document: OpenApi) {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => pageOperation(method.toUpperCase(), path, operation)),
+  )
+  const { code: invalidCode, message: invalid } = httpErrors.invalidRequest
+  const named = Object.entries(document.components.examples ?? {})
+  // The examples of an invalid request stand with each operation.
+  const messages = [[invalidCode, invalid] as const, ...named.map(([code, { summary }]) => [code, summary] as const)]
+  const errors = Object.fromEntries(
+    messages.map(([code, message]) => [code, { message, ...(RARE_CODES.has(code) && { rare: true }) }]),
+  )
+  const { title, version, description } = document.info
+  const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
+  return { title, version, description, errors, operations: byTag.flat() }
+}
+
+function pageOperation(method: string, path: string, operation: Operation) {
+  const { operationId: id, tags, summary, description = '', security = [], parameters = [] } = operation
+  const answers = Object.entries(operation.responses)
+  const body = operation.requestBody?.content['application/json']
+  return {
+    id,
+    tag: tags[0] ?? '',
+    method,
+    path,
+    summary,
+    description,
+    // The first alternative is the one that suffices.
+    needs: Object.keys(security[0] ?? {}),
+    mayHave: Object.keys(security[1] ?? {}).filter((name) => !(name in (security[0] ?? {}))),
+    parameters: parameters.map(pageParameter),
+    ...(body && {
+      body: { description: body.schema.description ?? '', fields: fieldsOf(body.schema), examples: bodyExamples(body) },
+    }),
+    answers: answers.filter(([status]) => status < '400').flatMap(([status, answer]) => pageAnswers(status, answer)),
+    refusals: answers.filter(([status]) => status >= '400').map(([status, answer]) => pageRefusal(status, answer)),
+  }
+}
+
+function pageParameter({ name, in: place, required = false, schema, description = '' }: Parameter) {
+  const fallback = schema.default === undefined ? {} : { fallback: String(schema.default) }
+  const example = schema.examples?.[0] === undefined ? {} : { example: String(schema.examples[0]) }
+  return { name, in: place, required, type: typeOf(schema), description, ...fallback, ...example }
+}
+
+const bodyExamples = ({ example, examples = {} }: Media) =>
+  example === undefined
+    ? Object.values(examples).flatMap((named) =>
+        'value' in named ? [{ name: named.summary, value: named.value }] : [],
+      )
+    : [{ name: 'Example', value: example }]
+
+const pageAnswers = (status: string, { description, content }: Answer) =>
+  Object.entries(content).map(([type, { schema, example }]) => {
+    const data = schema.properties?.success ? schema.properties.data : undefined
+    return { status, type, description, enveloped: data !== undefined, fields: fieldsOf(data ?? schema), example }
+  })
+
+function pageRefusal(status: string, { description, content }: Answer) {
+  const examples = Object.values(content).flatMap((media) => Object.entries(media.examples ?? {}))
+  return {
+    status,
+    why: description.slice(0, description.indexOf(': `')),
+    codes: examples.map(([code]) => code),
+    // An example of its own; the others stand in `errors`.
+    ...Object.assign({}, ...examples.map(([, given]) => ('value' in given ? { example: given.value } : {}))),
+  }
+}
+
+function fieldsOf(schema: Schema, depth = 0): Field[] {
+  const properties = schema.properties ?? schema.items?.properties ?? {}
+  const required = schema.required ?? schema.items?.required ?? []
+  return Object.entries(properties).flatMap(([name, inner]) => [
+    { name, depth, type: typeOf(inner), required: required.includes(name), description: inner.description ?? '' },
+    ...fieldsOf(inner, depth + 1),
+  ])
+}
+
+/** The type of a value in a reader's words. */
+function typeOf({ type, format, anyOf, items, enum: values, minimum, maximum }: Schema): string {
+  if (anyOf) return anyOf.map(typeOf).join(' or ')
+  if (values) return values.map((value) => JSON.stringify(value)).join(' or ')
+  if (format === 'date-time') return 'time'
+  if (format !== undefined) return format
+  if (items) return `array of ${typeOf(items)}s`
+  const named = [type].flat().join(' or ')
+  if (minimum === undefined) return named
+  return maximum === undefined ? `${named} from ${minimum}` : `${named} ${minimum} to ${maximum}`
+}
+
+const LINE_WIDTH = 160
+
+export const pageJson = (document: OpenApi): string => `${inLines(referencePage(document))}\n`
+
+/** JSON that keeps on one line what fits, so that a change of the contract changes few lines. */
+function inLines(value: unknown, indent = ''): string {
+  const whole = JSON.stringify(value)
+  if (typeof value !== 'object' || value === null || indent.length + whole.length <= LINE_WIDTH) return whole
+  const inner = `${indent} `
+  const parts = Array.isArray(value)
+    ? value.map((item) => inLines(item, inner))
+    : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${inLines(item, inner)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return `${open}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${close}`
+}
