@@ -1,11 +1,14 @@
-/** Shares one run of the work among all callers that ask while it is under way. */
-export function sharedWork<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let underWay: Promise<Result> | undefined
-  return () => {
-    underWay ??= work().finally(() => {
-      underWay = undefined
-    })
-    return underWay
+/** Shares one run of the work among all callers that ask while it is under way. Calls with different keys are not shared. */
+export function sharedWork<Arguments extends readonly unknown[], Result>(
+  work: (...sent: Arguments) => Promise<Result>,
+  keyOf: (...sent: Arguments) => string = () => '',
+): (...sent: Arguments) => Promise<Result> {
+  const underWay = new Map<string, Promise<Result>>()
+  return (...sent) => {
+    const key = keyOf(...sent)
+    const shared = underWay.get(key) ?? work(...sent).finally(() => underWay.delete(key))
+    underWay.set(key, shared)
+    return shared
   }
 }
 
@@ -20,5 +23,17 @@ export function sharedByTurn<Result>(work: () => Promise<Result>): () => Promise
       })
     }
     return ofThisTurn
+  }
+}
+
+/** Does work once and keeps its result; after a failure the next caller tries again. */
+export function keptWork<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let kept: Promise<Result> | undefined
+  return () => {
+    kept ??= work().catch((error: unknown) => {
+      kept = undefined
+      throw error
+    })
+    return kept
   }
 }

@@ -3,7 +3,7 @@ import { isoMilliseconds } from '#src/lib/clock.ts'
 import { type RawJson, rawJson } from '#src/lib/json/raw.ts'
 import type { DeliverySummary } from '#src/store/store.ts'
 
-/** A delivery as every answer about it says it. */
+/** Returns the fields that every answer about a delivery has. */
 export const itemAnswer = ({ receiptId, status, duplicate, receivedAt }: Omit<DeliverySummary, 'payloadBytes'>) => ({
   ReceiptID: receiptId,
   Status: status,
@@ -11,5 +11,5 @@ export const itemAnswer = ({ receiptId, status, duplicate, receivedAt }: Omit<De
   ReceivedAt: isoMilliseconds(receivedAt),
 })
 
-/** A byte order mark may begin a text, but not stand in it. */
+/** Drops the byte order mark, which may only begin a text. */
 export const payloadAnswer = (payload: Uint8Array): { Payload: RawJson } => ({ Payload: rawJson(withoutMark(payload)) })

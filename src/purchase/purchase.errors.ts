@@ -33,6 +33,6 @@ export const purchaseErrors = {
     code: 'CURSOR_INVALID',
     kind: 'invalid',
     message:
-      'The cursor does not belong to this address with these filters: send it unchanged with what it came from, or leave it out to begin anew.',
+      'The cursor does not belong to this address with these filters: send it unchanged with the same address and filters, or leave it out to start again.',
   },
 } as const satisfies Record<string, ErrorDefinition>

@@ -1,11 +1,11 @@
-/** What the contract's Status values mean. */
+/** The meanings of the contract's Status values. */
 export const STATUS_MEANINGS = ['canceled', 'updated', 'being processed', 'removed from processing'] as const
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /**
- * The Status that a JSON token stands for, from its text: JSON.parse would round 3.0000000000000000001 to 3. Any
- * spelling of a whole number from 0 to 3 counts (2, 2.0, 20e-1), nothing else does.
+ * Returns the Status that a JSON token stands for: any spelling of a whole number from 0 to 3 (2, 2.0, 20e-1). Reads the text,
+ * because JSON.parse would round 3.0000000000000000001 to 3.
  */
 export function readStatus(token: string): number | undefined {
   if (token.length === 1) return token >= '0' && token <= '3' ? Number(token) : undefined

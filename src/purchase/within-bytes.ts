@@ -1,4 +1,4 @@
-/** As many of the first ones as have so many bytes of payload together; one at least, if there is one. */
+/** Returns the first items whose payloads have at most `most` bytes together, and at least one item. */
 export function withinBytes<Item extends { readonly payloadBytes: number }>(
   items: readonly Item[],
   most: number,

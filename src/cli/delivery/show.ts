@@ -1,6 +1,6 @@
 import { withoutMark } from '#src/lib/byte-text.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
-import { OPERATOR } from '#src/purchase/viewer.ts'
+import { OPERATOR } from '#src/purchase/caller.ts'
 import type { Command } from '../command.ts'
 import { deliveryJson, statusText, timeText } from '../output/show-delivery.ts'
 import { withPurchases } from '../with-purchases.ts'

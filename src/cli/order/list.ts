@@ -1,5 +1,5 @@
+import { OPERATOR } from '#src/purchase/caller.ts'
 import type { OrderList } from '#src/purchase/orders/orders.rule.ts'
-import { OPERATOR } from '#src/purchase/viewer.ts'
 import type { Order } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/limit.ts'

@@ -1,5 +1,5 @@
+import { OPERATOR } from '#src/purchase/caller.ts'
 import type { OrderDetail } from '#src/purchase/orders/orders.rule.ts'
-import { OPERATOR } from '#src/purchase/viewer.ts'
 import type { Command } from '../command.ts'
 import { printable } from '../output/printable.ts'
 import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText } from '../output/show-delivery.ts'

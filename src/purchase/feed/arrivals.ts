@@ -1,24 +1,24 @@
 import type { DeliveryStore } from '#src/store/store.ts'
 
-/** Whose deliveries: a customer's, or everybody's. */
+/** The id of one customer, or null for all customers. */
 export type Scope = string | null
 
 export interface ArrivalsDependencies {
   readonly deliveries: Pick<DeliveryStore, 'watch' | 'arrivals'>
-  /** Told when the store could not be asked; it is asked again after the next commit. */
+  /** Hears that the store could not be asked; the next commit triggers another attempt. */
   readonly onFailed: (error: unknown) => void
 }
 
 export interface Arrivals {
-  /** Waits for more of a scope, of which everything up to `position` has been read. */
+  /** Waits for deliveries of a scope after `position`. */
   wait(scope: Scope, position: number): Wait
   close(): void
 }
 
 export interface Wait {
-  /** From where to read on, once there may be something: all before it is read, or of others. */
+  /** Resolves, once there may be something to read, to the position to read on from. */
   readonly over: Promise<number>
-  /** Ends it now. */
+  /** Ends the wait now. */
   end(): void
 }
 
@@ -27,16 +27,16 @@ interface Waiter {
   readonly resolve: (position: number) => void
 }
 
-/** After a look, so that what is committed meanwhile is looked at together. */
+/** Lets the commits of this time share one query. */
 const REST_MILLISECONDS = 5
 
 /**
- * One look at new deliveries serves everybody who waits: whoever gets none of them is not woken, and need not read past
- * those of others afterwards. A look follows a commit; where nobody waits nobody looks.
+ * Wakes followers. After a commit, one query serves all of them; a follower whose customer got no delivery is not woken, and
+ * skips the deliveries of others when it reads on. Without followers nothing is queried.
  */
 export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): Arrivals {
   const waiting = new Map<Scope, Set<Waiter>>()
-  /** Up to where those who wait have been told; undefined when commits went by that nobody looked at. */
+  /** Followers know of all deliveries up to here; undefined if there were commits that nobody queried. */
   let tail: number | undefined
   let unwatch: (() => void) | undefined
   let looking = false

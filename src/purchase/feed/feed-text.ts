@@ -9,44 +9,44 @@ export interface FeedEvent {
   readonly data: string
 }
 
-/** Pages of the feed as they are answered. `owned` says whether each item names its customer. */
+/** Turns pages of the feed into answers. With `withCustomer` each item names its customer. */
 export function createFeedText(cursors: Cursors) {
-  /** Followers who share a page share its text. */
+  /** Followers that share a page share its text. */
   const made = new WeakMap<FeedPage, Promise<FeedEvent[]>>()
   const purpose = (scope: Scope) => ['feed', scope]
 
-  const makeEvents = (page: FeedPage, scope: Scope, owned: boolean): Promise<FeedEvent[]> =>
+  const makeEvents = (page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> =>
     Promise.all(
       page.items.map(async (item) => ({
         id: await cursors.seal(purpose(scope), item.delivery.position),
-        data: writeJson(answerOf(item, owned)).toString(),
+        data: writeJson(answerOf(item, withCustomer)).toString(),
       })),
     )
 
   return {
     positionOf: (scope: Scope, cursor: string): Promise<number> => cursors.open<number>(purpose(scope), cursor),
 
-    answer: async (page: FeedPage, scope: Scope, owned: boolean) => ({
-      items: page.items.map((item) => answerOf(item, owned)),
+    answer: async (page: FeedPage, scope: Scope, withCustomer: boolean) => ({
+      items: page.items.map((item) => answerOf(item, withCustomer)),
       cursor: await cursors.seal(purpose(scope), page.position),
     }),
 
-    events(page: FeedPage, scope: Scope, owned: boolean): Promise<FeedEvent[]> {
-      // Only what everybody follows is followed by many, all of them operators.
-      if (scope !== null) return makeEvents(page, scope, owned)
-      const events = made.get(page) ?? makeEvents(page, scope, owned)
+    events(page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> {
+      // Only the feed of all customers has many followers, all of them operators.
+      if (scope !== null) return makeEvents(page, scope, withCustomer)
+      const events = made.get(page) ?? makeEvents(page, scope, withCustomer)
       made.set(page, events)
       return events
     },
   }
 }
 
-const answerOf = ({ delivery, payload }: FeedItem, owned: boolean) => {
+const answerOf = ({ delivery, payload }: FeedItem, withCustomer: boolean) => {
   const { orderId, customerId } = delivery
   return {
     ...itemAnswer(delivery),
     ...(orderId !== null && { OrderID: orderId }),
-    ...(owned && { CustomerID: customerId }),
+    ...(withCustomer && { CustomerID: customerId }),
     ...(payload && payloadAnswer(payload)),
   }
 }

@@ -10,8 +10,8 @@ import { answerRaw } from '#src/http/raw-answer.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
+import { callerOf, customerAskedFor } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
-import { ownerOf, viewerOf } from '../viewer.ts'
 import { createArrivals } from './arrivals.ts'
 import { createFeed, type FeedQuery } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
@@ -42,12 +42,12 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
   })
 
   const schema = {
-    summary: 'All deliveries, in the order of their commits',
+    summary: 'Deliveries in the order of their commits',
     operationId: 'purchaseFeed',
     tags: ['Purchase'],
     errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
     description:
-      'Without gaps and repeats, however often it is asked and by whichever replica. With `Accept: text/event-stream` they come as server-sent events as they are committed: the id of each is its cursor, and `Last-Event-ID` goes on after it.',
+      'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
     headers: FeedHeadersSchema,
     querystring: FeedQuerySchema,
@@ -60,8 +60,8 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
       preValidation: queryReading(FeedQuerySchema),
       handler: async (request, reply) => {
         const { limit = DEFAULT_FEED_LIMIT, wait = 0, payload, customer, after } = request.query
-        const viewer = viewerOf(request)
-        const scope = (await ownerOf(viewer, customer, customers)) ?? null
+        const caller = callerOf(request)
+        const scope = (await customerAskedFor(caller, customer, customers)) ?? null
         const cursor = (request.headers['last-event-id'] as string | undefined) || after
         const query: FeedQuery = {
           scope,
@@ -69,7 +69,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           limit,
           withPayload: payload !== 'none',
         }
-        const { operator } = viewer
+        const { operator } = caller
         if (prefersEvents(request.headers.accept)) {
           const { authorization } = request.headers
           const { expiresAt } = request.access

@@ -1,3 +1,4 @@
+import { sharedWork } from '#src/lib/shared-work.ts'
 import type { DeliveryStore, DeliverySummary } from '#src/store/store.ts'
 import { withinBytes } from '../within-bytes.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
@@ -9,7 +10,7 @@ export interface FeedDependencies {
 
 export interface FeedQuery {
   readonly scope: Scope
-  /** Deliveries after this position. */
+  /** Position after which to read. */
   readonly after: number
   readonly limit: number
   readonly withPayload: boolean
@@ -22,47 +23,42 @@ export interface FeedItem {
 
 export interface FeedPage {
   readonly items: readonly FeedItem[]
-  /** Everything of the scope up to here has been handed out. */
+  /** Where to read on: the scope has nothing before it that was not returned. */
   readonly position: number
 }
 
 export interface Feed {
-  /** What is there now. */
+  /** Returns what is there now. */
   read(query: FeedQuery): Promise<FeedPage>
-  /** What is there or comes, until the signal. */
+  /** Returns what is there; if there is nothing, waits for it until the signal. */
   readOrWait(query: FeedQuery, until: AbortSignal): Promise<FeedPage>
 }
 
-/** Deliveries looked at in one go: a customer's may lie far apart. */
+/** Deliveries that one query looks at: those of one customer may lie far apart. */
 const MOST_LOOKED_AT = 20_000
-/** Of payloads in a page, unless the first one is larger by itself. */
-const MOST_BYTES = 4 * 1024 * 1024
+/** Bytes of payload in a page, unless the first payload is larger. */
+const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
 
-/** Deliveries in the order of their commits, without gaps or repeats. */
+/** Reads deliveries in the order of their commits, without gaps or repeats. */
 export function createFeed({ deliveries, arrivals }: FeedDependencies): Feed {
-  /** Followers who have all read as far as each other share one look. */
-  const underWay = new Map<string, Promise<FeedPage>>()
-
-  const readAlone = async ({ scope, after, limit, withPayload }: FeedQuery): Promise<FeedPage> => {
+  const readPage = async ({ scope, after, limit, withPayload }: FeedQuery): Promise<FeedPage> => {
     const filter = scope === null ? {} : { customerId: scope }
     const found = await deliveries.after(after, filter, { most: limit, look: MOST_LOOKED_AT })
     if (!withPayload) {
       const items = found.deliveries.map((delivery) => ({ delivery, payload: undefined }))
       return { items, position: found.position }
     }
-    const fitting = withinBytes(found.deliveries, MOST_BYTES)
+    const fitting = withinBytes(found.deliveries, MOST_PAYLOAD_BYTES)
     const payloads = await deliveries.payloads(fitting.map(({ position }) => position))
     const items = fitting.map((delivery) => ({ delivery, payload: payloads.get(delivery.position) }))
     const all = fitting.length === found.deliveries.length
     return { items, position: all ? found.position : (fitting.at(-1)?.position ?? after) }
   }
 
-  const read = (query: FeedQuery): Promise<FeedPage> => {
-    const name = JSON.stringify([query.scope, query.after, query.limit, query.withPayload])
-    const shared = underWay.get(name) ?? readAlone(query).finally(() => underWay.delete(name))
-    underWay.set(name, shared)
-    return shared
-  }
+  /** Followers at the same position share one query. */
+  const read = sharedWork(readPage, ({ scope, after, limit, withPayload }) =>
+    JSON.stringify([scope, after, limit, withPayload]),
+  )
 
   return {
     read,

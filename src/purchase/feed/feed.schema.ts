@@ -11,7 +11,7 @@ export const FeedQuerySchema = Type.Object(
     after: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The cursor of the answer before; from the first delivery if not sent',
+        description: 'The cursor of the previous answer; if it is not sent, the answer starts with the first delivery',
         examples: [CURSOR],
       }),
     ),
@@ -23,13 +23,13 @@ export const FeedQuerySchema = Type.Object(
         minimum: 0,
         maximum: LONGEST_WAIT_SECONDS,
         default: 0,
-        description: 'Seconds to wait for a delivery where there is none yet',
+        description: 'Seconds to wait for a delivery if there is none yet',
       }),
     ),
     payload: Type.Optional(
       Type.Union([Type.Literal('full'), Type.Literal('none')], {
         default: 'full',
-        description: 'Whether the items come with what was delivered',
+        description: 'Whether items contain their payloads',
       }),
     ),
     customer: Type.Optional(
@@ -46,7 +46,7 @@ export const FeedQuerySchema = Type.Object(
 export const FeedHeadersSchema = Type.Object({
   'Last-Event-ID': Type.Optional(
     Type.String({
-      description: 'As after, which it overrides: event streams send it by themselves',
+      description: 'Overrides after; clients of event streams send it when they reconnect',
       examples: [CURSOR],
     }),
   ),
@@ -67,12 +67,12 @@ export const FeedSchema = Type.Object({
     }),
     { description: 'In the order of their commits' },
   ),
-  cursor: Type.String({ description: 'Send it as after for what follows; it does not expire', examples: [CURSOR] }),
+  cursor: Type.String({ description: 'Send it as after to get what follows; it does not expire', examples: [CURSOR] }),
 })
 
-/** What an event stream answers with, for the contract. */
+/** Describes an event stream, for the contract. */
 export const EventsSchema = Type.String({
-  description: 'Server-sent events: each delivery is the data of one, in the form of an item, and its id is its cursor',
+  description: 'Server-sent events, one for each delivery: its data is an item, its id is a cursor',
   examples: [
     `id: ${CURSOR}\ndata: {"ReceiptID":"01a1fd40-d147-7681-8dbc-9e73fe5b8d5f","Status":2,"Duplicate":false,"ReceivedAt":"2026-11-21T08:37:25.959Z","OrderID":"PO-1","Payload":{"OrderID":"PO-1","Status":2}}\n\n`,
   ],

@@ -1,9 +1,9 @@
 import type { Clock } from '#src/lib/clock.ts'
 import type { Feed, FeedPage, FeedQuery } from './feed.rule.ts'
 
-/** Who gets events as they come. */
+/** A client that gets events as they come. */
 export interface Follower<Event> {
-  /** Resolves when there is room for more; to false when there is nobody any more. */
+  /** Resolves when there is room for more; to false when the follower is gone. */
   send(events: readonly Event[]): Promise<boolean>
   readonly gone: AbortSignal
   end(): void
@@ -14,19 +14,19 @@ export interface FollowOptions<Event> {
   readonly query: FeedQuery
   readonly follower: Follower<Event>
   readonly eventsOf: (page: FeedPage) => Promise<readonly Event[]>
-  /** Throws when the token is no longer good. */
+  /** Throws when the token is no longer valid. */
   readonly checkAccess: () => Promise<unknown>
-  /** Of the token, in milliseconds since 1970. */
+  /** When the token expires, in milliseconds since 1970. */
   readonly expiresAt: number
   readonly clock: Clock
   readonly onFailed: (error: unknown) => void
 }
 
-/** Half of the second within which a revocation must be seen. */
+/** A revocation must take effect within one second; this is half of it. */
 const CHECK_EVERY_MILLISECONDS = 500
 const LONGEST_TIMER = 2 ** 31 - 1
 
-/** Sends what comes until the follower goes or its token ends. */
+/** Sends deliveries until the follower leaves or its token expires. */
 export async function followFeed<Event>(options: FollowOptions<Event>): Promise<void> {
   const { feed, query, follower, eventsOf, checkAccess, expiresAt, clock, onFailed } = options
   const lifetime = Math.min(Math.max(expiresAt - clock.now(), 0), LONGEST_TIMER)

@@ -1,6 +1,6 @@
 import type { CustomerStore, DeliveryStore, DeliverySummary } from '#src/store/store.ts'
+import { customerAskedFor, OPERATOR } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
-import { OPERATOR, ownerOf } from '../viewer.ts'
 import { withinBytes } from '../within-bytes.ts'
 
 export interface DeliverySearchDependencies {
@@ -16,11 +16,12 @@ export interface DeliveryQuery {
   readonly orderId?: string | undefined
   readonly product?: string | undefined
   readonly status?: number | undefined
-  /** These are milliseconds since 1970; `to` is the first that is not meant. */
+  /** Milliseconds since 1970, inclusive. */
   readonly from?: number | undefined
+  /** Milliseconds since 1970, exclusive. */
   readonly to?: number | undefined
   readonly receipt?: string | undefined
-  /** A cursor of this search or of the feed: what comes after it. */
+  /** A cursor of this search or of the feed, after which to search. */
   readonly after?: string | undefined
   readonly withPayload: boolean
 }
@@ -38,21 +39,21 @@ export type DeliverySearch = ReturnType<typeof createDeliverySearch>
 const LOOKED_AT_ONCE = 20_000
 const FOUND_AT_ONCE = 500
 const BYTES_AT_ONCE = 4 * 1024 * 1024
-/** Replicas' clocks, and the time a delivery may wait to be stored, keep receipts a little out of the order of commits. */
+/** Times and commits differ in order by the skew of replicas' clocks and the time that a delivery waits to be stored. */
 const SLACK_MILLISECONDS = 300_000
 
-/** What operators look for among all deliveries, in the order of their commits. */
+/** Searches all deliveries for operators, in the order of their commits. */
 export function createDeliverySearch({ deliveries, customers, cursors, productsOf }: DeliverySearchDependencies) {
-  /** The same as the feed's: whoever has exported can go on by following. */
+  /** Equals that of the feed, so that one can export first and then follow from there. */
   const purpose = (customerId: string | undefined) => ['feed', customerId ?? null]
 
-  const ofReceipt = async (receiptId: string): Promise<DeliverySummary[]> => {
+  const byReceipt = async (receiptId: string): Promise<DeliverySummary[]> => {
     const found = await deliveries.findByReceipt(receiptId)
     return found === undefined ? [] : [{ ...found, payloadBytes: found.payload.length }]
   }
 
-  /** An order's history is a chain, which is short where all deliveries are many. */
-  const ofOrder = async (customerId: string, orderId: string): Promise<DeliverySummary[]> =>
+  /** Reads the history of the order, which is far shorter than the list of all deliveries. */
+  const byOrder = async (customerId: string, orderId: string): Promise<DeliverySummary[]> =>
     (await deliveries.history(customerId, orderId)).reverse()
 
   async function* scan(
@@ -95,7 +96,7 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
     earliest = 0,
   ): AsyncGenerator<FoundDelivery> {
     const { orderId, product, status, from = 0, to = Number.POSITIVE_INFINITY, receipt, after, withPayload } = query
-    const customerId = await ownerOf(OPERATOR, query.customer, customers)
+    const customerId = await customerAskedFor(OPERATOR, query.customer, customers)
     const fits = (delivery: DeliverySummary): boolean =>
       (customerId === undefined || delivery.customerId === customerId) &&
       (orderId === undefined || delivery.orderId === orderId) &&
@@ -104,9 +105,9 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
       delivery.receivedAt < to
     const pages: AsyncIterable<DeliverySummary[]> | Promise<DeliverySummary[]>[] =
       receipt !== undefined
-        ? [ofReceipt(receipt)]
+        ? [byReceipt(receipt)]
         : customerId !== undefined && orderId !== undefined && after === undefined
-          ? [ofOrder(customerId, orderId)]
+          ? [byOrder(customerId, orderId)]
           : scan(query, customerId, onLooked, earliest)
     for await (const page of pages) {
       const fitting = page.filter(fits)
@@ -123,7 +124,7 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
   return {
     find: (query: DeliveryQuery, onLooked?: OnLooked) => find(query, onLooked),
 
-    /** The last so many of them. */
+    /** Returns the newest `limit` matches. */
     async *findNewest(query: DeliveryQuery, limit: number, onLooked?: OnLooked): AsyncGenerator<FoundDelivery> {
       const newest: FoundDelivery[] = []
       const { withPayload: _, ...filters } = query

@@ -9,11 +9,11 @@ import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
+import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { createDeliveryReader } from '../intake/delivery-body.ts'
 import { readTime } from '../time.ts'
-import { viewerOf } from '../viewer.ts'
 import { createReadBack } from './orders.rule.ts'
 import {
   DEFAULT_HISTORY_LIMIT,
@@ -45,12 +45,12 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
     const list = {
-      summary: 'What has become of the orders',
+      summary: 'List orders',
       operationId: 'purchaseList',
       tags: ['Purchase'],
       errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
       description:
-        'By order id (for operators: by customer, then order id), so that paging shows each order that was there at the start exactly once, whatever comes in meanwhile. A parameter that is not known is refused.',
+        'Sorted by order id (for operators by customer, then order id), so that paging shows each order that existed at the start exactly once, whatever comes in meanwhile. Unknown parameters are refused.',
       querystring: ListQuerySchema,
       response: { 200: successSchema(OrderListSchema, 'The orders'), ...failures(400, 401, 404, 500, 503) },
     }
@@ -60,7 +60,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       handler: async (request) => {
         const { limit = DEFAULT_LIST_LIMIT, from, to, ...filters } = request.query
         const period = { from: timeOf('from', from), to: timeOf('to', to) }
-        const { orders, nextCursor } = await readBack.list(viewerOf(request), { ...filters, ...period, limit })
+        const { orders, nextCursor } = await readBack.list(callerOf(request), { ...filters, ...period, limit })
         return success({ Orders: orders.map(stateAnswer), NextCursor: nextCursor })
       },
     })
@@ -69,7 +69,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       summary: 'One order and its whole history',
       operationId: 'purchaseDetail',
       description:
-        'Its state and its deliveries, the newest first. An operator names the customer where several have an order of this id.',
+        'State and deliveries, newest first. An operator names the customer if several have an order with this id.',
       tags: ['Purchase'],
       errors: ['ORDER_NOT_FOUND', 'ORDER_AMBIGUOUS', 'CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
       params: OrderParamsSchema,
@@ -82,7 +82,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       handler: async (request, reply) => {
         const { limit = DEFAULT_HISTORY_LIMIT, payload, customer, cursor } = request.query
         const query = { limit, customer, cursor, withPayloads: payload === 'full' }
-        const { state, history, nextCursor } = await readBack.detail(viewerOf(request), request.params.orderId, query)
+        const { state, history, nextCursor } = await readBack.detail(callerOf(request), request.params.orderId, query)
         const entries = history.map((each) => ({
           ...itemAnswer(each),
           ...(each.payload && payloadAnswer(each.payload)),
@@ -93,9 +93,9 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     })
 
     const delivery = {
-      summary: 'One delivery, with what was delivered',
+      summary: 'One delivery with its payload',
       operationId: 'purchaseDelivery',
-      description: 'Found by its receipt; the payload is in the bytes that came.',
+      description: 'Looks up a receipt. The payload consists of the delivered bytes.',
       tags: ['Purchase'],
       errors: ['DELIVERY_NOT_FOUND'],
       params: ReceiptParamsSchema,
@@ -105,7 +105,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     app.get('/Purchase/delivery/:receiptId', {
       schema: delivery,
       handler: async (request, reply) => {
-        const found = await readBack.delivery(viewerOf(request), request.params.receiptId)
+        const found = await readBack.delivery(callerOf(request), request.params.receiptId)
         const order = found.orderId === null ? {} : { OrderID: found.orderId }
         answerRaw(reply)
         return success({
@@ -118,11 +118,11 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     })
 
     const payload = {
-      summary: 'The bytes of one delivery as they came',
+      summary: 'The exact bytes of one delivery',
       operationId: 'purchaseDeliveryPayload',
       tags: ['Purchase'],
       errors: ['DELIVERY_NOT_FOUND'],
-      description: 'Not in the envelope: the body is the body that was delivered, to the byte.',
+      description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
       response: { 200: PayloadSchema, ...failures(400, 401, 404, 500, 503) },
@@ -130,7 +130,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     app.get('/Purchase/delivery/:receiptId/payload', {
       schema: payload,
       handler: async (request, reply) => {
-        const found = await readBack.delivery(viewerOf(request), request.params.receiptId)
+        const found = await readBack.delivery(callerOf(request), request.params.receiptId)
         return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
       },
     })

@@ -8,9 +8,9 @@ import type {
   OrderPlace,
   OrderState,
 } from '#src/store/store.ts'
+import { type Caller, customerAskedFor, maySee } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { maySee, ownerOf, type Viewer } from '../viewer.ts'
 import { withinBytes } from '../within-bytes.ts'
 
 export interface ReadBackDependencies {
@@ -25,8 +25,9 @@ export interface ListQuery {
   readonly status?: number | undefined
   readonly orderId?: string | undefined
   readonly product?: string | undefined
-  /** These are milliseconds since 1970; `to` is the first that is not meant. */
+  /** Milliseconds since 1970, inclusive. */
   readonly from?: number | undefined
+  /** Milliseconds since 1970, exclusive. */
   readonly to?: number | undefined
   readonly cursor?: string | undefined
   readonly limit: number
@@ -51,18 +52,18 @@ export interface OrderDetail {
   readonly nextCursor: string | null
 }
 
-/** Orders that one request with a filter looks at: some 3 ms of work at a database. */
+/** Orders that one request with a filter looks at. */
 const MOST_LOOKED_AT = 250
-/** Payloads that one request reads to look for a product, on the request thread. */
+/** Payloads that one request reads on the request thread to find a product. */
 const MOST_READ = 125
 const MOST_READ_BYTES = 256 * 1024
-/** Payloads in one answer. */
+/** Bytes of payload in one answer. */
 const MOST_SENT_BYTES = 4 * 1024 * 1024
 
 export type ReadBack = ReturnType<typeof createReadBack>
 
 export function createReadBack({ deliveries, customers, cursors, productsOf }: ReadBackDependencies) {
-  /** From the store's page as much as was read, if one of the products in it is the one looked for. */
+  /** Reads payloads up to a limit of bytes and keeps the orders whose payload names the product. */
   const withProduct = async (product: string, limit: number, page: { orders: Order[]; next: OrderPlace | null }) => {
     const read = withinBytes(page.orders, MOST_READ_BYTES)
     const positions = read.map(({ position }) => position)
@@ -78,9 +79,9 @@ export function createReadBack({ deliveries, customers, cursors, productsOf }: R
     return { orders, next: page.next }
   }
 
-  const findOwner = async (viewer: Viewer, who: string | undefined, orderId: string): Promise<string> => {
-    const owner = await ownerOf(viewer, who, customers)
-    if (owner !== undefined) return owner
+  const findCustomerOf = async (caller: Caller, who: string | undefined, orderId: string): Promise<string> => {
+    const customerId = await customerAskedFor(caller, who, customers)
+    if (customerId !== undefined) return customerId
     const found: string[] = []
     for (let after: OrderPlace | null = null; ; ) {
       const { orders, next } = await deliveries.orders(after, { orderId }, { most: 2, look: MOST_LOOKED_AT })
@@ -91,17 +92,17 @@ export function createReadBack({ deliveries, customers, cursors, productsOf }: R
     }
   }
 
-  const findDelivery = async (viewer: Viewer, receiptId: string): Promise<Delivery> => {
+  const findDelivery = async (caller: Caller, receiptId: string): Promise<Delivery> => {
     const found = UUID.test(receiptId) ? await deliveries.findByReceipt(receiptId) : undefined
-    if (found === undefined || !maySee(viewer, found.customerId)) missing(purchaseErrors.deliveryNotFound)
+    if (found === undefined || !maySee(caller, found.customerId)) missing(purchaseErrors.deliveryNotFound)
     return found
   }
 
   return {
-    /** The state of each order, by customer and order id: an order keeps its place however often it changes. */
-    async list(viewer: Viewer, query: ListQuery): Promise<OrderList> {
+    /** Lists orders by customer and order id, so that an order keeps its place however often it changes. */
+    async list(caller: Caller, query: ListQuery): Promise<OrderList> {
       const { status, orderId, product, from, to, cursor, limit } = query
-      const customerId = await ownerOf(viewer, query.customer, customers)
+      const customerId = await customerAskedFor(caller, query.customer, customers)
       const purpose = ['list', customerId, status, orderId, product, from, to]
       const after = cursor === undefined ? null : await cursors.open<OrderPlace>(purpose, cursor)
       if (orderId !== undefined && !isStorable(orderId)) return { orders: [], nextCursor: null }
@@ -113,13 +114,13 @@ export function createReadBack({ deliveries, customers, cursors, productsOf }: R
       return { orders, nextCursor: next && (await cursors.seal(purpose, next)) }
     },
 
-    async detail(viewer: Viewer, orderId: string, query: DetailQuery): Promise<OrderDetail> {
+    async detail(caller: Caller, orderId: string, query: DetailQuery): Promise<OrderDetail> {
       if (!isStorable(orderId)) missing(purchaseErrors.orderNotFound)
-      const customerId = await findOwner(viewer, query.customer, orderId)
+      const customerId = await findCustomerOf(caller, query.customer, orderId)
       const purpose = ['detail', customerId, orderId]
       const from = query.cursor === undefined ? undefined : await cursors.open<number>(purpose, query.cursor)
       const found = await deliveries.history(customerId, orderId, { from, most: query.limit + 1 })
-      // Of the history itself where it can be, so that the two agree whatever comes in meanwhile.
+      // The first page takes the state from its own history, so that both agree whatever comes in meanwhile.
       const newest = from === undefined ? found.find(({ duplicate }) => !duplicate) : undefined
       const state =
         newest ?? (await deliveries.orderState(customerId, orderId)) ?? missing(purchaseErrors.orderNotFound)
@@ -144,7 +145,7 @@ const placeOf = ({ customerId, orderId }: Order): OrderPlace => ({ customerId, o
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Such an id is kept with its escapes, so none is stored as it stands. */
+/** NUL and lone surrogates are stored with their escapes, so no stored id contains them. */
 const isStorable = (orderId: string): boolean => orderId.isWellFormed() && !orderId.includes('\0')
 
 function missing(definition: ConstructorParameters<typeof AppError>[0]): never {

@@ -45,8 +45,8 @@ export const ListQuerySchema = Type.Object(
         examples: ['SKU-1'],
       }),
     ),
-    from: time('Only orders that came to their state at this time or later'),
-    to: time('Only orders that came to their state before this time'),
+    from: time('Only orders whose state was reached at this time or later'),
+    to: time('Only orders whose state was reached before this time'),
     customer,
     limit: limit(DEFAULT_LIST_LIMIT),
     cursor,
@@ -59,7 +59,7 @@ export const DetailQuerySchema = Type.Object(
     payload: Type.Optional(
       Type.Union([Type.Literal('none'), Type.Literal('full')], {
         default: 'none',
-        description: 'Whether the entries come with what was delivered',
+        description: 'Whether entries contain their payloads',
       }),
     ),
     customer,
@@ -73,7 +73,7 @@ export const NoQuerySchema = Type.Object({}, { additionalProperties: false })
 
 export const OrderParamsSchema = Type.Object({
   orderId: Type.String({
-    description: 'Percent-encoded where it holds a slash or other characters that an address cannot',
+    description: 'Percent-encode a slash and other characters that an address cannot contain',
     examples: ['PO-1'],
   }),
 })
@@ -82,28 +82,28 @@ export const ReceiptParamsSchema = Type.Object({
   receiptId: Type.String({ description: 'The ReceiptID of a delivery', examples: [RECEIPT] }),
 })
 
-const receiptId = Type.String({ format: 'uuid', description: 'Names a delivery', examples: [RECEIPT] })
-const receivedAt = Type.String({ format: 'date-time', description: 'When it came, in UTC' })
+const receiptId = Type.String({ format: 'uuid', description: 'Identifies a delivery', examples: [RECEIPT] })
+const receivedAt = Type.String({ format: 'date-time', description: 'Time of arrival in UTC' })
 const orderId = Type.String({ description: 'The id of the order', examples: ['PO-1'] })
 const customerId = Type.String({
-  description: 'Whose it is',
+  description: 'The customer that delivered it',
   examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'],
 })
 const duplicate = Type.Boolean({
-  description: 'Whether it repeats the bytes of the one before, and changed nothing',
+  description: 'Whether it repeated the bytes of the delivery before it and changed nothing',
   examples: [false],
 })
 const nextCursor = Type.Union([Type.String({ examples: [CURSOR] }), Type.Null()], {
   description:
-    'Send it as cursor for what follows. Null at the end, and only then: a filtered answer may have few entries or none.',
+    'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
 })
 
-/** What was delivered, in the bytes that came. */
+/** The delivered bytes. */
 const payload = Type.Object(
   {},
   {
     additionalProperties: true,
-    description: 'What was delivered, byte for byte',
+    description: 'The body that was delivered, byte for byte',
     examples: [{ OrderID: 'PO-1', Status: 2, Products: [{ Sku: 'SKU-1', Quantity: 3 }] }],
   },
 )
@@ -128,7 +128,7 @@ export const OrderDetailSchema = Type.Object({
       ReceivedAt: receivedAt,
       Payload: Type.Optional(payload),
     }),
-    { description: 'The newest first' },
+    { description: 'Newest first' },
   ),
   NextCursor: nextCursor,
 })

@@ -1,0 +1,35 @@
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { canonicalEmail } from '#src/customer/email.ts'
+import { findCustomer } from '#src/customer/find-customer.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Customer, CustomerStore } from '#src/store/store.ts'
+
+/** Who asks. An API customer sees its own data, an operator sees everything. */
+export type Caller = { readonly operator: true } | { readonly operator: false; readonly customer: Customer }
+
+export const OPERATOR: Caller = { operator: true }
+
+/** Reads the caller from the access that its token gives. */
+export const callerOf = ({ access }: { access: { customer: Customer; scope: string } }): Caller =>
+  access.scope === 'operator' ? OPERATOR : { operator: false, customer: access.customer }
+
+export const maySee = (caller: Caller, customerId: string): boolean =>
+  caller.operator || caller.customer.id === customerId
+
+/**
+ * Returns the id of the customer whose data the caller asks for, by id or e-mail address; undefined stands for all customers. An
+ * API customer that asks for somebody else gets the answer for an unknown customer, and nobody is looked up.
+ */
+export async function customerAskedFor(
+  caller: Caller,
+  who: string | undefined,
+  customers: CustomerStore,
+): Promise<string | undefined> {
+  if (who === undefined) return caller.operator ? undefined : caller.customer.id
+  const found = caller.operator ? await findCustomer(customers, who) : oneself(caller.customer, who)
+  if (found === undefined) throw new AppError(customerErrors.notFound)
+  return found.id
+}
+
+const oneself = (customer: Customer, who: string): Customer | undefined =>
+  who === customer.id || canonicalEmail(who) === customer.email ? customer : undefined

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { keptWork, sharedWork } from '#src/lib/shared-work.ts'
+
+/** Work that ends when it is told to. */
+const work = () => {
+  const started: { asked: string; end: PromiseWithResolvers<string> }[] = []
+  const start = (asked = '') => {
+    const end = Promise.withResolvers<string>()
+    started.push({ asked, end })
+    return end.promise
+  }
+  return { started, start }
+}
+
+it('shared work is done once while it is under way, once for each key, and again afterwards', async () => {
+  const { started, start } = work()
+  const ask = sharedWork(start, (asked) => asked ?? '')
+  const [one, same, other] = [ask('a'), ask('a'), ask('b')]
+  expect(started.map(({ asked }) => asked)).toEqual(['a', 'b'])
+  started[0]?.end.resolve('first')
+  started[1]?.end.reject(new Error('no'))
+  expect([await one, await same]).toEqual(['first', 'first'])
+  await expect(other).rejects.toThrow('no')
+  void ask('a')
+  expect(started.map(({ asked }) => asked)).toEqual(['a', 'b', 'a'])
+})
+
+it('kept work is done once, and again only after a failure', async () => {
+  const { started, start } = work()
+  const ask = keptWork(() => start())
+  const failing = [ask(), ask()]
+  started[0]?.end.reject(new Error('no'))
+  for (const one of failing) await expect(one).rejects.toThrow('no')
+  const next = ask()
+  started[1]?.end.resolve('kept')
+  expect([await next, await ask(), started.length]).toEqual(['kept', 'kept', 2])
+})
