@@ -1,3 +1,4 @@
+import { wanted } from '#src/http/validation-problems.ts'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { type RouteSchema, refusalsOf, securityOf } from './contract-errors.ts'
 import { exampleOf, type Schema } from './contract-examples.ts'
@@ -186,7 +187,7 @@ function invalidExample({ requestBody, parameters = [] }: Operation): Example | 
     ? { path: `/${field}`, message: 'is required' }
     : {
         path: `${place}/${place === 'headers' ? parameter?.name.toLowerCase() : parameter?.name}`,
-        message: 'is not of the form this field has',
+        message: `must be ${wanted(parameter?.schema ?? {})}`,
       }
   if (field === undefined && parameter === undefined) return undefined
   const message = `The request is not valid: ${problem.path} ${problem.message}.`

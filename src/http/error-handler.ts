@@ -3,6 +3,7 @@ import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#s
 import { httpErrors } from './http.errors.ts'
 import { createOverloadLog } from './log/overload-log.ts'
 import { commonHeaders } from './response-headers.ts'
+import { validationProblems } from './validation-problems.ts'
 
 /** The one place where the kind of an error becomes a status. */
 export const STATUS: Record<ErrorKind, number> = {
@@ -106,34 +107,10 @@ const FRAMEWORK_STATUS: Readonly<Record<number, ErrorDefinition | undefined>> = 
 const MOST_PROBLEMS = 20
 
 export function invalidRequest(problems: readonly Problem[]): AppError {
-  const summary = problems.slice(0, 3).map(({ path, message }) => `${path || 'the body'} ${message}`)
+  const first = problems.slice(0, 3).map(({ path, message }) => `${path || 'the body'} ${message}`)
+  const summary = first.join('; ')
   return new AppError(httpErrors.invalidRequest, {
-    message: `The request is not valid: ${summary.join('; ')}.`,
+    message: `The request is not valid: ${summary}${summary.endsWith('?') ? '' : '.'}`,
     problems: problems.slice(0, MOST_PROBLEMS),
   })
-}
-
-/** What comes before the name, where it is not in the body. */
-const PLACES: Readonly<Record<string, string | undefined>> = {
-  querystring: 'query',
-  params: 'path',
-  headers: 'headers',
-}
-
-const validationProblems = ({ validation = [], validationContext = 'body' }: FastifyError): Problem[] =>
-  validation.map(({ instancePath, keyword, params, message = 'is not valid' }) => {
-    const path = (PLACES[validationContext] ?? '') + instancePath
-    if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: 'is required' }
-    if (keyword === 'additionalProperties') {
-      return { path: `${path}/${params.additionalProperty}`, message: 'is not known here' }
-    }
-    return { path, message: WORDS[keyword]?.(params) ?? message }
-  })
-
-/** In words for people where the validator's own are for programmers. */
-const WORDS: Readonly<Record<string, ((params: Record<string, unknown>) => string) | undefined>> = {
-  type: ({ type }) => `must be ${[type].flat().join(' or ')}`,
-  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
-  maxLength: ({ limit }) => `must have at most ${limit} characters`,
-  pattern: () => 'is not of the form this field has',
 }

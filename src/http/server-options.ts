@@ -37,6 +37,8 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
         useDefaults: false,
         allErrors: true,
         allowUnionTypes: true,
+        // Errors carry their schemas; validation-problems.ts makes sentences of them.
+        verbose: true,
       },
     },
     requestTimeout: config.requestTimeoutSeconds * 1000,

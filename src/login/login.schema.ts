@@ -8,6 +8,7 @@ export const LoginHeadersSchema = Type.Object({
   'h-region-code': Type.Optional(
     Type.String({
       pattern: `^(${REGION_PATTERN})?$`,
+      title: 'two letters, such as TR',
       default: DEFAULT_REGION,
       description: 'The region to log in to: two letters of any case. Not sent or empty is TR.',
     }),

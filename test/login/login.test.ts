@@ -135,7 +135,7 @@ describe('callbackData', () => {
 
   it.each([1, true, ['x'], {}])('sent as %j is refused', async (wrong) => {
     expect(await echo(wrong)).toEqual(
-      failure('INVALID_REQUEST', { errors: [{ path: '/callbackData', message: 'must be string or null' }] }),
+      failure('INVALID_REQUEST', { errors: [{ path: '/callbackData', message: 'must be a string or null' }] }),
     )
   })
 })
@@ -194,16 +194,16 @@ describe('a login that is not well-formed', () => {
 
   it.each([
     ['{}', invalid(['/Email', 'is required'], ['/Password', 'is required'])],
-    [{ ...good, Email: 1 }, invalid(['/Email', 'must be string'])],
-    [{ ...good, Password: null }, invalid(['/Password', 'must be string'])],
-    [{ ...good, Password: [PASSWORD] }, invalid(['/Password', 'must be string'])],
+    [{ ...good, Email: 1 }, invalid(['/Email', 'must be a string'])],
+    [{ ...good, Password: null }, invalid(['/Password', 'must be a string'])],
+    [{ ...good, Password: [PASSWORD] }, invalid(['/Password', 'must be a string'])],
     [{ ...good, Password: '' }, invalid(['/Password', 'must not be empty'])],
     [{ ...good, email: 'x@y.z' }, invalid(['/Email', 'is sent more than once'])],
     [`{"Email":"a@b.c","Password":"x","Password":"y"}`, invalid(['/Password', 'is sent more than once'])],
     [`{"Email":"a@b.c","Password":"x","p\\u0061ssword":"y"}`, invalid(['/Password', 'is sent more than once'])],
-    ['[]', invalid(['', 'must be object'])],
-    ['null', invalid(['', 'must be object'])],
-    ['"x"', invalid(['', 'must be object'])],
+    ['[]', invalid(['', 'must be a JSON object'])],
+    ['null', invalid(['', 'must be a JSON object'])],
+    ['"x"', invalid(['', 'must be a JSON object'])],
     [{ ...good, Password: 'x'.repeat(1025) }, failure('PASSWORD_UNUSABLE')],
     [{ ...good, Password: '\ud800' }, failure('PASSWORD_UNUSABLE')],
     ['{"Email":', failure('BODY_NOT_JSON')],

@@ -79,7 +79,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
       return places.map((place) => readId(text, place)).filter((id) => id !== undefined)
     },
     facts({ text, found }) {
-      if (!isObject(text)) return { problems: [{ path: '', message: 'must be an object' }] }
+      if (!isObject(text)) return { problems: [{ path: '', message: 'must be a JSON object' }] }
       const problems: Problem[] = []
       const products: string[] = []
       let order: { readonly pointer: number; readonly id: string } | undefined

@@ -160,8 +160,8 @@ describe('what is not an object with a Status', () => {
     ['{"OrderID":"x"}', [{ path: '/Status', message: 'is required' }]],
     ['{"Status":1,"status":1}', [{ path: '/Status', message: 'is sent more than once' }]],
     ['{"Status":1,"Status":1}', [{ path: '/Status', message: 'is sent more than once' }]],
-    ['[{"Status":1}]', [{ path: '', message: 'must be an object' }]],
-    ['1', [{ path: '', message: 'must be an object' }]],
+    ['[{"Status":1}]', [{ path: '', message: 'must be a JSON object' }]],
+    ['1', [{ path: '', message: 'must be a JSON object' }]],
     [`{"Status":1,"OrderID":"${'x'.repeat(201)}"}`, [{ path: '/OrderID', message: 'is longer than 200 characters' }]],
   ])('%j is a 400', async (body, errors) => {
     expect((await deliver(body)).json()).toEqual(failure('INVALID_REQUEST', { errors }))

@@ -1,0 +1,67 @@
+import type { FastifyError } from 'fastify'
+import type { Problem } from '#src/lib/app-error.ts'
+import { nearest } from '#src/lib/nearest.ts'
+
+/** The parts of a JSON Schema that a message can be made of. */
+interface Wanted {
+  /** Says what a value must be, where type and limits do not. */
+  readonly title?: string
+  readonly type?: string | readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly anyOf?: readonly { readonly const?: unknown }[]
+  readonly properties?: object
+}
+
+/** What stands before the name of a parameter; nothing does in the body. */
+const PLACES: Readonly<Record<string, string | undefined>> = {
+  querystring: 'query',
+  params: 'path',
+  headers: 'headers',
+}
+
+const TYPES: Readonly<Record<string, string | undefined>> = {
+  object: 'a JSON object',
+  array: 'a list',
+  string: 'a string',
+  boolean: 'true or false',
+  number: 'a number',
+  null: 'null',
+}
+
+/** What the validator found, in plain sentences instead of its own. */
+export const validationProblems = ({ validation = [], validationContext = 'body' }: FastifyError): Problem[] =>
+  validation
+    // The error of the whole choice follows.
+    .filter(({ schemaPath }) => !schemaPath.includes('/anyOf/'))
+    .map((error) => {
+      // `verbose` among the options of the server adds these two.
+      const { instancePath, keyword, params, parentSchema = {}, data } = error as typeof error & Verbose
+      const path = (PLACES[validationContext] ?? '') + instancePath
+      if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: 'is required' }
+      if (keyword === 'additionalProperties') {
+        const name = String(params.additionalProperty)
+        const meant = nearest(name, Object.keys(parentSchema.properties ?? {}))
+        return { path: `${path}/${name}`, message: `is not known${meant ? `; did you mean ${meant}?` : ''}` }
+      }
+      if (keyword === 'minLength') return { path, message: 'must not be empty' }
+      const repeated = validationContext === 'querystring' && Array.isArray(data)
+      return { path, message: repeated ? 'is sent more than once' : `must be ${wanted(parentSchema)}` }
+    })
+
+interface Verbose {
+  readonly parentSchema?: Wanted
+  readonly data?: unknown
+}
+
+/** What a value must be: `a whole number from 0 to 3`. */
+export function wanted({ title, type, minimum, maximum, anyOf }: Wanted): string {
+  if (title !== undefined) return title
+  if (anyOf !== undefined) return `one of ${anyOf.map((choice) => choice.const).join(', ')}`
+  if (type === 'integer')
+    return minimum === undefined ? 'a whole number' : `a whole number from ${minimum} to ${maximum}`
+  return [type ?? 'object']
+    .flat()
+    .map((name) => TYPES[name])
+    .join(' or ')
+}
