@@ -71,6 +71,7 @@ const {
   gone: _gone,
   inUse: _inUse,
   missing: _missing,
+  older: _older,
   ...storeAnswers
 } = storeErrors
 

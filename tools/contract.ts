@@ -15,7 +15,6 @@ import { finishContract, type OpenApi } from './contract-answers.ts'
 import type { RouteSchema } from './contract-errors.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
 
-
 const options: FastifyDynamicSwaggerOptions = {
   // Shared schemas keep their own names.
   refResolver: { buildLocalReference: ({ $id }) => String($id) },

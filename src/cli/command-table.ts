@@ -1,61 +1,66 @@
-import { auditList } from './audit-list.ts'
-import type { Command } from './command.ts'
+import { VERSION } from '#src/lib/version.ts'
+import { auditList } from './audit.ts'
+import type { Command, CommandGroup } from './command.ts'
+import { createCompletion } from './completion.ts'
 import { config } from './config.ts'
 import { copy } from './copy.ts'
-import { customerAdd } from './customer/add.ts'
-import { customerAllow } from './customer/allow.ts'
-import { customerDisable } from './customer/disable.ts'
-import { customerDisallow } from './customer/disallow.ts'
-import { customerEnable } from './customer/enable.ts'
-import { customerList } from './customer/list.ts'
-import { customerSetPassword } from './customer/set-password.ts'
-import { customerShow } from './customer/show.ts'
-import { deliveryExport } from './delivery/export.ts'
-import { deliveryList } from './delivery/list.ts'
-import { deliveryShow } from './delivery/show.ts'
+import { customerAdd, customerSetPassword } from './customer/add.ts'
+import {
+  customerAllow,
+  customerDisable,
+  customerDisallow,
+  customerEnable,
+  customerShow,
+  tokenRevoke,
+} from './customer/change.ts'
+import { customerList } from './customer/show.ts'
 import { doctor } from './doctor/doctor.ts'
 import { health } from './health.ts'
-import { keyIssue } from './key/issue.ts'
-import { keyList } from './key/list.ts'
-import { keyRevoke } from './key/revoke.ts'
-import { keyRotate } from './key/rotate.ts'
+import { createHelp } from './help.ts'
+import { keyIssue, keyRevoke, keyRotate } from './key/issue.ts'
+import { keyList } from './key/show.ts'
 import { migrate } from './migrate.ts'
-import { orderList } from './order/list.ts'
-import { orderShow } from './order/show.ts'
+import { deliveryExport, deliveryList, deliveryShow } from './purchase/deliveries.ts'
+import { orderList, orderShow } from './purchase/orders.ts'
 import { serve } from './serve.ts'
-import { signingKeyList } from './signing-key/list.ts'
-import { signingKeyRewrap } from './signing-key/rewrap.ts'
-import { signingKeyRotate } from './signing-key/rotate.ts'
-import { tokenRevoke } from './token-revoke.ts'
+import { signingKeyList, signingKeyRewrap, signingKeyRotate } from './signing-key.ts'
 
-/** Every command there is; the help is printed from it. */
-export const commands: readonly Command[] = [
-  serve,
-  health,
-  migrate,
-  copy,
-  config,
-  doctor,
-  customerAdd,
-  customerList,
-  customerShow,
-  customerSetPassword,
-  customerEnable,
-  customerDisable,
-  customerAllow,
-  customerDisallow,
-  keyIssue,
-  keyList,
-  keyRotate,
-  keyRevoke,
-  auditList,
-  orderList,
-  orderShow,
-  deliveryList,
-  deliveryShow,
-  deliveryExport,
-  tokenRevoke,
-  signingKeyList,
-  signingKeyRotate,
-  signingKeyRewrap,
+const version: Command = {
+  name: 'version',
+  about: 'Show the version (also --version)',
+  async run({ json }, { out }) {
+    out(json ? JSON.stringify({ version: VERSION, node: process.versions.node }) : `teslim ${VERSION}`)
+  },
+}
+
+const help = createHelp(() => commandGroups)
+const completion = createCompletion(() => commands)
+
+/** Every command, in the order of the help. */
+export const commandGroups: readonly CommandGroup[] = [
+  { title: 'Service', commands: [serve, health, doctor, config] },
+  { title: 'Store', commands: [migrate, copy] },
+  {
+    title: 'Customers',
+    commands: [
+      customerAdd,
+      customerList,
+      customerShow,
+      customerSetPassword,
+      customerEnable,
+      customerDisable,
+      customerAllow,
+      customerDisallow,
+    ],
+  },
+  { title: 'API keys of customers', commands: [keyIssue, keyList, keyRotate, keyRevoke] },
+  { title: 'Orders and deliveries', commands: [orderList, orderShow, deliveryList, deliveryShow, deliveryExport] },
+  { title: 'Audit log', commands: [auditList] },
+  {
+    title: 'Access tokens',
+    commands: [tokenRevoke, signingKeyList, signingKeyRotate, signingKeyRewrap],
+  },
+  { title: 'Command line', commands: [help, version, completion] },
 ]
+
+export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands)

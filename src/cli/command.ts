@@ -10,18 +10,35 @@ export interface Option {
   readonly required?: boolean
   /** Names the value in the help. */
   readonly value?: string
+  /** Every value allowed, with its meaning where it does not speak for itself. */
+  readonly choices?: Readonly<Record<string, string>>
   readonly about: string
 }
 
 export interface Command {
   /** What is typed: `customer add`. */
   readonly name: string
+  /** One short line for lists of commands. */
   readonly about: string
-  /** Positional arguments, all required; the last may be `RULE...`, one or more. */
+  /** More sentences, for the command's own help. */
+  readonly details?: string
+  /** Positional arguments: `KEYID`, `bash|zsh|fish`, `[COMMAND...]` (optional); the last may be `RULE...`, one or more. */
   readonly positionals?: readonly string[]
   readonly options?: Readonly<Record<string, Option>>
   /** Resolves to the exit status; nothing is 0. */
   run(input: Input, context: CliContext): Promise<number | undefined>
+}
+
+/** Commands that stand together in the help. */
+export interface CommandGroup {
+  readonly title: string
+  readonly commands: readonly Command[]
+}
+
+/** The options of every command. */
+export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
+  json: { type: 'boolean', about: 'Print one JSON value on stdout and nothing else' },
+  help: { type: 'boolean', about: 'Show this help' },
 }
 
 /** What was typed after the command's name. */
@@ -39,13 +56,13 @@ export interface CliContext {
   readonly random: Random
   /** Characters in a line of the terminal; undefined where there is none. */
   readonly columns: number | undefined
-  /** Who types, for the audit log. */
+  /** The user at the keyboard, for the audit log. */
   actor(): string
   out(text: string): void
-  /** As they are, without a line's end. */
+  /** Writes bytes unchanged, without a newline. */
   outBytes(bytes: Uint8Array): void
   err(text: string): void
-  /** Shown on a terminal in place of what was shown before; nothing elsewhere. */
+  /** Replaces the progress shown before, on a terminal; does nothing elsewhere. */
   progress(text: string): void
   loadConfig(): LoadedConfig
   startServer(config: Config, store: Store): Promise<RunningServer>
@@ -57,11 +74,11 @@ export interface RunningServer {
   /** What curl needs besides that address, with a space before. */
   readonly curlOptions: string
   warn(message: string): void
-  /** Says what makes it impossible to go on, and stops it with status 1. */
+  /** Logs why the server cannot go on, and stops it with status 1. */
   fail(reason: string): void
   /** Stops it as a signal would; the exit status is 0 unless another is given. */
   stop(reason: string, status?: number): Promise<number>
-  /** The exit status, once it has been told to stop and has. */
+  /** The exit status, once the server was told to stop and has stopped. */
   readonly stopped: Promise<number>
 }
 

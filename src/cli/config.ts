@@ -4,16 +4,10 @@ import { table } from './output/table.ts'
 
 export const config: Command = {
   name: 'config',
-  about: 'Show the effective settings and where each comes from, secrets masked',
-  async run({ json }, { loadConfig, out }) {
+  about: 'Show the settings in effect and their sources, secrets masked',
+  async run({ json }, { loadConfig, out, columns }) {
     const settings = describeConfig(loadConfig())
-    if (json) out(JSON.stringify(settings))
-    else
-      out(
-        table(
-          ['setting', 'value', 'source'],
-          settings.map((row) => [row.variable, String(row.value), row.source]),
-        ),
-      )
+    const rows = settings.map(({ variable, source, value }) => [variable, source, String(value)])
+    out(json ? JSON.stringify(settings) : table(['setting', 'source', 'value'], rows, columns))
   },
 }

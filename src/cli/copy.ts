@@ -1,38 +1,67 @@
 import { maskUrlPassword } from '#src/config/settings.ts'
 import { copyStore } from '#src/store/copy/copy-store.ts'
-import { type Command, Misuse } from './command.ts'
+import { findServer } from '#src/store/open-store.ts'
+import { type CliContext, type Command, type Input, Misuse } from './command.ts'
+import { readSecretText } from './input/password.ts'
 import { table } from './output/table.ts'
 
 export const copy: Command = {
   name: 'copy',
-  about: 'Copy the embedded store into an empty PostgreSQL database, and compare the two; run again, it goes on',
+  about: 'Copy the embedded store into a PostgreSQL database',
+  details:
+    'Then it compares the two. Run it again to continue after an interruption, or to bring over what was stored since, until the database is used by a server.',
   options: {
-    to: { type: 'string', value: 'URL', required: true, about: 'The database: postgres://USER:PASSWORD@HOST/NAME' },
+    to: { type: 'string', value: 'URL', about: 'The database: postgres://USER@HOST/NAME' },
+    'to-stdin': {
+      type: 'boolean',
+      about: 'Read the URL from stdin: on the command line other users can see its password',
+    },
+    'while-serving': {
+      type: 'boolean',
+      about:
+        'Copy although a server uses the store: takes what is stored when the copy begins, so run it again once the server has stopped',
+    },
   },
-  async run(input, { loadConfig, clock, out, progress }) {
-    const { config } = loadConfig()
-    const to = input.text('to') ?? ''
-    if (!/^postgres(?:ql)?:\/\/.+/.test(to))
-      throw new Misuse('--to must be the URL of a PostgreSQL database: postgres://USER:PASSWORD@HOST/NAME')
+  async run(input, context) {
+    const { config } = context.loadConfig()
+    const to = await readTarget(input, context)
     if (!config.databaseUrl.startsWith('sqlite:'))
-      throw new Misuse('DATABASE_URL must name the embedded store that is to be copied')
+      throw new Misuse('DATABASE_URL must name the embedded store to be copied')
+    const server = findServer(config)
+    const whileServing = input.flag('while-serving')
+    if (server !== undefined && !whileServing)
+      throw new Misuse(
+        `the store is being served by ${server}: stop that server first, or copy what is stored now with --while-serving`,
+      )
     const copied = await copyStore({
       from: config,
       to,
-      now: clock.now(),
-      onProgress: (name, done, all) => progress(`${name}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')}`),
+      now: context.clock.now(),
+      onProgress: (name, done, all) =>
+        context.progress(`${name}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')}`),
     })
-    progress('')
+    context.progress('')
     if (input.json) {
-      out(JSON.stringify({ tables: copied }))
+      context.out(JSON.stringify({ tables: copied }))
       return
     }
-    out(
-      table(
-        ['table', 'rows', 'SHA-256 on both sides'],
-        copied.map(({ name, rows, sha256 }) => [name, `${rows}`, sha256]),
-      ),
-    )
-    out(`\nEqual. From now on: DATABASE_URL=${maskUrlPassword(to)}`)
+    const rows = copied.map(({ name, rows, sha256 }) => [name, `${rows}`, sha256])
+    context.out(table(['table', 'rows', 'SHA-256 on both sides'], rows, context.columns))
+    const next =
+      server === undefined
+        ? `From now on: DATABASE_URL=${maskUrlPassword(to)}`
+        : 'What the server stores after this copy began is missing: stop it, then run this command again.'
+    context.out(`\nBoth are equal. ${next}`)
   },
+}
+
+async function readTarget(input: Input, context: CliContext): Promise<string> {
+  const given = input.text('to')
+  if ((given !== undefined) === input.flag('to-stdin')) throw new Misuse('name the database with --to or --to-stdin')
+  const to = given ?? (await readSecretText('URL', context))
+  if (!/^postgres(?:ql)?:\/\/.+/.test(to))
+    throw new Misuse(
+      `${given === undefined ? 'stdin' : '--to'} must be the URL of a PostgreSQL database: postgres://USER:PASSWORD@HOST/NAME`,
+    )
+  return to
 }

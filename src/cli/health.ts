@@ -7,8 +7,10 @@ const TIMEOUT_SECONDS = 4
 
 export const health: Command = {
   name: 'health',
-  about: 'Ask the server on this machine whether it can do its work',
-  options: { url: { type: 'string', value: 'URL', about: 'Ask this server, not the one that HOST and PORT name' } },
+  about: 'Ask the server on this machine whether it is ready',
+  options: {
+    url: { type: 'string', value: 'URL', about: 'Ask this server instead of the one that HOST and PORT name' },
+  },
   async run(input, { loadConfig, out, err }) {
     const given = input.text('url')
     const server = given === undefined ? ownServer(loadConfig) : parseServer(given)
@@ -48,7 +50,7 @@ function parseServer(given: string): Server {
 
 interface Answer {
   readonly status: number | null
-  /** Why there is no status. */
+  /** The reason when there is no status. */
   readonly reason: string | null
 }
 
@@ -59,7 +61,7 @@ async function ask(server: Server): Promise<Answer> {
     path: PATH,
     agent: false,
     signal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000),
-    // The certificate is for the name that clients call, not for this machine; nothing secret is sent or believed.
+    // The certificate names the host that clients call, not this machine. Nothing secret is sent, and the answer is not trusted.
     rejectUnauthorized: false,
   }
   return new Promise((resolve) => {

@@ -3,41 +3,49 @@ import { ConfigError } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { type CliContext, type Command, type Input, Misuse, type Option } from './command.ts'
-import { commands } from './command-table.ts'
-import { commandHelp, overview } from './help.ts'
+import { type CliContext, COMMON_OPTIONS, type Command, type Input, Misuse, type Option } from './command.ts'
+import { commandGroups, commands } from './command-table.ts'
+import { helpOn, listChoices, overview } from './help.ts'
 
-const COMMON: Record<string, Option> = {
-  json: { type: 'boolean', about: 'One JSON value on stdout and nothing else' },
-  help: { type: 'boolean', about: 'Show this help' },
-}
+const HELP = ['--help', '-h']
 
-const HELP = new Set(['--help', '-h'])
+type Options = Readonly<Record<string, Option>>
 
 /** Runs what was typed and resolves to the exit status: 0 done, 1 failed, 2 misuse. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   if (argv.length === 0) {
-    context.err(overview(commands))
+    context.err(overview(commandGroups, context.columns))
     return 2
-  }
-  if (HELP.has(argv[0] ?? '')) {
-    context.out(overview(commands))
-    return 0
   }
   let name = 'teslim'
   try {
-    const { command, rest } = findCommand(argv)
-    name = `teslim ${command.name}`
-    const options = { ...command.options, ...COMMON }
-    const beforeDashes = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
-    if (beforeDashes.some((word) => HELP.has(word))) {
-      context.out(commandHelp(command, options))
+    const asked = helpAskedFor(argv, context)
+    if (asked !== undefined) {
+      context.out(asked)
       return 0
     }
+    const { command, rest } = findCommand(argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv)
+    name = `teslim ${command.name}`
+    const options = { ...command.options, ...COMMON_OPTIONS }
     return (await command.run(readInput(command, options, rest), context)) ?? 0
   } catch (error) {
     return report(error, name, context)
   }
+}
+
+/** The help that `--help` or a group's bare name asks for. What stands after `--` is no option. */
+function helpAskedFor(argv: readonly string[], { columns }: CliContext): string | undefined {
+  const words = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
+  const asks = words.some((word) => HELP.includes(word))
+  const [first = '', second = ''] = words.filter((word) => !word.startsWith('-'))
+  if (asks) {
+    return (
+      helpOn(`${first} ${second}`.trim(), commandGroups, columns) ??
+      (second === '' || commands.some(({ name }) => name === first) ? helpOn(first, commandGroups, columns) : undefined)
+    )
+  }
+  const isGroup = argv.length === 1 && !commands.some(({ name }) => name === first)
+  return isGroup && first !== '' ? helpOn(first, commandGroups, columns) : undefined
 }
 
 function findCommand(argv: readonly string[]): { command: Command; rest: string[] } {
@@ -45,18 +53,19 @@ function findCommand(argv: readonly string[]): { command: Command; rest: string[
   const typed = second === undefined || second.startsWith('-') ? first : `${first} ${second}`
   const command = commands.find(({ name }) => name === typed) ?? commands.find(({ name }) => name === first)
   if (command) return { command, rest: argv.slice(command.name.split(' ').length) }
-  const family = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name)
-  if (family.length > 0 && (typed === first || HELP.has(second ?? '')))
-    throw new Misuse(`"${first}" needs one more word: ${family.join(', ')}`)
-  const names = commands.map(({ name }) => name)
-  const meant = nearest(typed, names)
+  const meant = nearest(
+    typed,
+    commands.map(({ name }) => name),
+  )
   throw new Misuse(`there is no command ${JSON.stringify(typed)}${meant ? `, did you mean "${meant}"?` : ''}`)
 }
 
-function readInput(command: Command, options: Record<string, Option>, args: string[]): Input {
+function readInput(command: Command, options: Options, args: string[]): Input {
   const { values, positionals } = parse(options, args)
-  for (const [name, { required }] of Object.entries(options)) {
-    if (required && values[name] === undefined) throw new Misuse(`--${name} is required`)
+  for (const [name, { required, choices }] of Object.entries(options)) {
+    const value = values[name]
+    if (required && value === undefined) throw new Misuse(`--${name} is required`)
+    if (choices && typeof value === 'string') checkChoice(`--${name}`, value, choices)
   }
   checkPositionals(command.positionals ?? [], positionals)
   return {
@@ -68,7 +77,7 @@ function readInput(command: Command, options: Record<string, Option>, args: stri
   }
 }
 
-function parse(options: Record<string, Option>, args: string[]) {
+function parse(options: Options, args: string[]) {
   const config = Object.fromEntries(
     Object.entries(options).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
   )
@@ -96,16 +105,32 @@ function parse(options: Record<string, Option>, args: string[]) {
 
 function checkPositionals(expected: readonly string[], given: readonly string[]): void {
   const missing = expected[given.length]
-  if (missing !== undefined) throw new Misuse(`${missing} is missing`)
-  const open = expected.at(-1)?.endsWith('...')
+  if (missing !== undefined && !missing.startsWith('[')) throw new Misuse(`${missing} is missing`)
+  const open = expected.at(-1)?.includes('...')
   if (!open && given.length > expected.length)
     throw new Misuse(`${JSON.stringify(given[expected.length])} is one word too many`)
+  for (const [index, name] of expected.entries()) {
+    const choices = Object.fromEntries(name.split('|').map((choice) => [choice, '']))
+    if (name.includes('|')) checkChoice('the argument', given[index] ?? '', choices)
+  }
 }
 
-/** The store's own message is for those who call the API. */
+/** A single character is no typing error of another one. */
+const SHORTEST_GUESS = 3
+
+function checkChoice(what: string, given: string, choices: Readonly<Record<string, string>>): void {
+  if (Object.hasOwn(choices, given)) return
+  const words = Object.entries(choices).flat()
+  const meant = given.length < SHORTEST_GUESS ? undefined : nearest(given.toLowerCase(), words)
+  const choice = Object.entries(choices).find((both) => meant !== undefined && both.includes(meant))
+  const guess = choice ? `, did you mean ${listChoices(Object.fromEntries([choice]))}?` : ''
+  throw new Misuse(`${what} is one of ${listChoices(choices)}, not ${JSON.stringify(given)}${guess}`)
+}
+
+/** Says why the store cannot be used: its own message is for callers of the API. */
 function operatorMessage({ code, message, details: { reason } }: AppError): string {
   if (code === storeErrors.unavailable.code && reason)
-    return `the store cannot be used: ${reason}. Once that is mended, run the command again.`
+    return `the store cannot be used: ${reason}. Once that is resolved, run the command again.`
   return `${message}${reason ? ` (${reason})` : ''}`
 }
 

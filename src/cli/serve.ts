@@ -4,6 +4,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Command, RunningServer } from './command.ts'
 import { accountRules } from './with-accounts.ts'
+import { sayCreated } from './with-store.ts'
 
 export const serve: Command = {
   name: 'serve',
@@ -11,7 +12,9 @@ export const serve: Command = {
   async run(_input, context) {
     const { loadConfig, clock, random, out, startServer } = context
     const { config } = loadConfig()
-    const { store } = await openStore(config, clock.now(), { toServe: true })
+    const opened = await openStore(config, clock.now(), { toServe: true })
+    sayCreated(opened, config, context.err)
+    const { store } = opened
     let server: RunningServer | undefined
     try {
       server = await startServer(config, store)

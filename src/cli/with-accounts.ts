@@ -1,37 +1,50 @@
-import type { RecordAct } from '#src/audit/acts.ts'
+import { createRecordAct, type RecordAct } from '#src/audit/acts.ts'
 import { type ApiKeys, createApiKeys } from '#src/customer/api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '#src/customer/audited.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { passwords } from '#src/login/password-hashing.ts'
-import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import type { CliContext } from './command.ts'
-import { recordAct } from './record-act.ts'
+import { byPrefix } from './input/id-prefix.ts'
+import { type Access, withStore } from './with-store.ts'
 
 export interface AccountRules {
   readonly customers: Customers
   readonly apiKeys: ApiKeys
-  readonly record: RecordAct
 }
 
 /** Opens the store for the length of one piece of work on customers and their keys. */
-export async function withAccounts<Result>(
+export const withAccounts = <Result>(
   context: CliContext,
+  access: Access,
   work: (rules: AccountRules, store: Store) => Promise<Result>,
-): Promise<Result> {
-  const { store } = await openStore(context.loadConfig().config, context.clock.now())
-  try {
-    return await work(accountRules(store, context), store)
-  } finally {
-    await store.close()
-  }
-}
+): Promise<Result> => withStore(context, access, (store) => work(accountRules(store, context), store))
 
-/** The rules of accounts, whose acts are in the audit log. */
-export function accountRules(store: Store, context: CliContext): AccountRules {
+/** The rules of accounts, which write each change into the audit log. */
+export function accountRules(opened: Store, context: CliContext): AccountRules {
   const { clock, random } = context
+  const store = { ...opened, customers: byPrefix(opened.customers) }
   const record = recordAct(store, context)
   const customers = createCustomers({ store, clock, random, hashPassword: passwords.hash })
   const apiKeys = createApiKeys({ store, customers, clock, random })
-  return { customers: auditedCustomers(customers, record), apiKeys: auditedApiKeys(apiKeys, record), record }
+  return { customers: auditedCustomers(customers, record), apiKeys: auditedApiKeys(apiKeys, record) }
+}
+
+/** Writes what a command did into the audit log. When that fails, says so on stderr, and the command goes on. */
+export const recordAct = (
+  store: Store,
+  { clock, actor, err }: Pick<CliContext, 'clock' | 'actor' | 'err'>,
+): RecordAct =>
+  createRecordAct({
+    audit: store.audit,
+    clock,
+    actor: actor(),
+    onFailed: (action, error) =>
+      err(`teslim: ${action} is done, but could not be written to the audit log: ${why(error)}`),
+  })
+
+const why = (error: unknown): string => {
+  const reason = error instanceof AppError ? error.details.reason : undefined
+  return reason ?? (error as Error).message.split('\n', 1).join()
 }

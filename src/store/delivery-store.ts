@@ -95,6 +95,8 @@ export interface DeliveryStore {
    */
   deliver(delivery: NewDelivery): Promise<Receipt>
   findByReceipt(receiptId: string): Promise<Delivery | undefined>
+  /** At most `most` receipts that begin with `prefix`: lower-case hexadecimal digits and hyphens. */
+  receiptsWith(prefix: string, most: number): Promise<string[]>
   orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
   /** Returns the deliveries of an order, newest first: all of them, or `most` beginning with the one at `from`. */
   history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]>

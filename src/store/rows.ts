@@ -74,7 +74,7 @@ export const orderFromRow = (row: Row): Order => ({
 })
 
 /** PostgreSQL gives the usual form, SQLite 32 hexadecimal digits. */
-function uuidFrom(text: string): string {
+export function uuidFrom(text: string): string {
   if (text.length !== 32) return text
   const digits = text.toLowerCase()
   const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)]
@@ -87,3 +87,9 @@ export const firstReceiptOf = (time: number): string =>
     .toString(16)
     .padStart(12, '0')
     .padEnd(32, '0')
+
+/** Returns the smallest and the largest receipt that begin with a prefix, as 32 hexadecimal digits. */
+export function receiptRange(prefix: string): [first: string, last: string] {
+  const digits = prefix.replaceAll('-', '').slice(0, 32)
+  return [digits.padEnd(32, '0'), digits.padEnd(32, 'f')]
+}

@@ -21,5 +21,6 @@ export const storeErrors = {
   },
   missing: { code: 'STORE_MISSING', kind: 'unavailable', message: 'There is no store yet.' },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
+  older: { code: 'STORE_OLDER', kind: 'unavailable', message: 'The store was made by an older version of teslim.' },
   newer: { code: 'STORE_NEWER', kind: 'unavailable', message: 'The store was made by a newer version of teslim.' },
 } as const satisfies Record<string, ErrorDefinition>

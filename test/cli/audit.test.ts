@@ -3,21 +3,22 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { eventCells } from '#src/cli/audit.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
-import { eventCells } from '#src/cli/output/show-event.ts'
-import { tableWithin } from '#src/cli/output/table.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
+import { createStore } from '../support/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const PASSWORD = 'correct horse battery staple'
 const root = tempFolder()
 let cwd = ''
 let counter = 0
-beforeEach(() => {
+beforeEach(async () => {
   cwd = join(root, String(++counter))
   mkdirSync(cwd)
+  await createStore(cwd)
 })
 
 const run = (args: string[], stdin = '', env = {}) => runCommand(args, { cwd, stdin, env })
@@ -29,7 +30,7 @@ const json = async (args: string[], stdin = '') => {
 const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'SKU-*']
 const self = `cli:${userInfo().username}`
 
-describe('every act of an operator', () => {
+describe('every administrative command', () => {
   it('is in the audit log, with who, what and to whom, and without any secret', async () => {
     const { id } = await json([...add, '--password-stdin'], PASSWORD)
     const { password } = await json(['customer', 'set-password', id, '--generate'])
@@ -79,7 +80,7 @@ describe('every act of an operator', () => {
     for (const secret of [PASSWORD, password, first.key, second.key]) expect(files.join()).not.toContain(secret)
   })
 
-  it('that cannot be written down is done all the same, shows what it shows once, and says so', async () => {
+  it('that cannot be recorded is done all the same, prints its secret, and says so', async () => {
     await run([...add, '--generate'])
     const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
     raw.exec(`CREATE TRIGGER full BEFORE INSERT ON audit_event BEGIN SELECT raise(ABORT, 'no room'); END`)
@@ -92,7 +93,7 @@ describe('every act of an operator', () => {
     expect(await json(['key', 'list'])).toMatchObject([{ id: JSON.parse(stdout).id, state: 'live' }])
   })
 
-  it('that fails or only looks is not in the audit log', async () => {
+  it('that fails or only reads is not in the audit log', async () => {
     await run([...add, '--password-stdin'], 'short')
     await run(['customer', 'disable', 'x@y.z'])
     await run(['key', 'revoke', 'none'])
@@ -102,7 +103,7 @@ describe('every act of an operator', () => {
     expect(await json(['audit', 'list'])).toEqual([])
   })
 
-  it('is shown on a line of its own', async () => {
+  it('is one line of the list', async () => {
     await run([...add, '--generate'])
     const { stdout } = await run(['audit', 'list'])
     expect(stdout).toMatch(
@@ -115,7 +116,7 @@ describe('teslim audit list', () => {
   const actions = async (...filter: string[]) =>
     (await json(['audit', 'list', ...filter])).map(({ details }: { details: { n: number } }) => details.n)
 
-  /** Events 1 to 6, an hour apart; the last is as new as can be. */
+  /** Events 1 to 6, an hour apart; the last is an hour old. */
   const fill = async () => {
     const { id } = await json([...add, '--generate'])
     const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` })
@@ -137,7 +138,7 @@ describe('teslim audit list', () => {
     return { id, at: (n: number) => new Date(now - (7 - n) * 3_600_000).toISOString() }
   }
 
-  it('shows what its filters let through, the newest last', async () => {
+  it('shows the events that match its filters, newest last', async () => {
     const { id, at } = await fill()
     const before = ['--to', '30m']
     expect(await actions(...before)).toEqual([1, 2, 3, 4, 5, 6])
@@ -162,22 +163,12 @@ describe('teslim audit list', () => {
     [['--limit', '0'], 2, '--limit takes a whole number from 1 to 100000, not "0"'],
     [['--limit', '1e3'], 2, '--limit takes'],
     [['--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
-  ])('with %j says what is wrong', async (args, expected, line) => {
+  ])('%j says what is wrong', async (args, expected, line) => {
     const { status, stdout, stderr } = await run(['audit', 'list', ...args])
     expect([status, stdout, stderr]).toEqual([expected, '', expect.stringContaining(line)])
   })
 
-  it('cuts the widest columns so that a line fits the terminal', () => {
-    const rows = [['a', 'x'.repeat(100), 'y'.repeat(30)]]
-    for (const columns of [40, 80]) {
-      const lines = tableWithin(columns, ['one', 'two', 'three'], rows).split('\n')
-      expect(lines[1]).toHaveLength(columns)
-      expect(lines[1]).toMatch(/^a {4}x+… {2}y+…?$/)
-    }
-    expect(tableWithin(3, ['one', 'two', 'three'], rows)).toContain('xxxxxxx…  yyyyyyy…')
-  })
-
-  it('lets nothing that was sent command the terminal', () => {
+  it('replaces control characters from the network', () => {
     const details = { errorCode: 'PRODUCT_NOT_AUTHORIZED', reason: 'product \u001b[2J\u009b\u202e\n not in authority' }
     const event = { at: 0, actor: 'api', action: 'delivery.refused', customerId: 'c', address: '::1', requestId: 'r' }
     expect(eventCells({ ...event, details }, 'a@b.co')).toEqual([
@@ -189,7 +180,7 @@ describe('teslim audit list', () => {
     ])
   })
 
-  it('shows what was only counted', () => {
+  it('shows the numbers of events that were only counted', () => {
     const details = { notRecorded: 7, errorCodes: { A: 5, B: 2 }, addresses: { '::1': 7 }, customers: {} }
     const event = { at: 0, actor: 'api', action: 'login.refused', customerId: null, address: null, requestId: null }
     expect(eventCells({ ...event, details }).at(-1)).toBe(
@@ -198,8 +189,8 @@ describe('teslim audit list', () => {
   })
 })
 
-describe('who acts', () => {
-  it('is the user of the system, or for whom sudo makes somebody root', () => {
+describe('the actor', () => {
+  it('is the user of the system, or the user who ran sudo', () => {
     const { uid, username } = userInfo()
     expect(cliActor(undefined)).toBe(`cli:${username}`)
     expect(cliActor('')).toBe(`cli:${username}`)

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { checkListening, checkNode } from '#src/cli/doctor/checks.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { runCommand } from '../support/command.ts'
+import { createStore } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -30,14 +31,14 @@ const doctor = async (env = {}) => {
 }
 
 describe('teslim doctor', () => {
-  it('on a fresh machine makes nothing, and fails nothing', async () => {
+  it('creates nothing on a fresh machine, and nothing fails', async () => {
     const { exit, found } = await doctor()
     expect(exit).toBe(0)
-    expect(found('store')).toEqual(['warning: sqlite:./data/teslim.db is not there yet: the first start makes it'])
+    expect(found('store')).toEqual(['warning: sqlite:./data/teslim.db is not there yet: the first start creates it'])
     expect(existsSync(join(cwd, 'data'))).toBe(false)
   })
 
-  it('finds all well where it is, and says it to people a line each', async () => {
+  it('reports a sound store, one line for each check', async () => {
     await run(['customer', 'add', '--email', 'a@b.co', '--api', '--generate'])
     await run(['signing-key', 'rotate'], { TESLIM_SECRET: SECRET })
     const { exit, checks } = await doctor({ TESLIM_SECRET: SECRET })
@@ -47,11 +48,11 @@ describe('teslim doctor', () => {
       [
         ['settings', expect.stringMatching(/^all \d+ are valid/)],
         ['network', 'HOST 127.0.0.1: this machine only'],
-        ['permissions', `${folder} is its owner's only`],
+        ['permissions', `${folder} is open to its owner only`],
         ['disk', expect.stringMatching(/MiB free for/)],
         ['store', 'sqlite:./data/teslim.db answers and is at the schema of this version'],
-        ['integrity', 'the file is whole'],
-        ['server', 'none works on the file'],
+        ['integrity', 'the file is undamaged'],
+        ['server', 'no server uses the file'],
         ['signing keys', '1, encrypted under TESLIM_SECRET'],
         ['customers', '1 enabled'],
         ['API keys', 'none expires within 14 days'],
@@ -67,7 +68,7 @@ describe('teslim doctor', () => {
     ])
   })
 
-  it('tells wrong settings, all of them, and fails', async () => {
+  it('reports all wrong settings, and fails', async () => {
     const { exit, worst, found } = await doctor({ PORT: 'x', TESLIM_SECRET: 'short' })
     expect([exit, worst]).toEqual([1, 'failed'])
     expect(found('settings')).toEqual([
@@ -76,10 +77,11 @@ describe('teslim doctor', () => {
     ])
   })
 
-  it('tells a secret that is not set, one that opens nothing, and keys that wait for a rewrap', async () => {
+  it('reports a missing secret, a wrong one, and keys that need a rewrap', async () => {
+    await createStore(cwd)
     await run(['signing-key', 'rotate'])
     expect((await doctor()).found('secret')).toEqual([
-      'warning: TESLIM_SECRET is not set, so signing keys are stored in the clear: set it, start anew, then run teslim signing-key rewrap',
+      'warning: TESLIM_SECRET is not set, so signing keys are stored in the clear: set it, restart, then run teslim signing-key rewrap',
     ])
     expect((await doctor({ TESLIM_SECRET: SECRET })).found('signing keys')).toEqual([
       'warning: 1 of 1 not encrypted under TESLIM_SECRET: run teslim signing-key rewrap',
@@ -93,7 +95,7 @@ describe('teslim doctor', () => {
     expect(JSON.stringify(wrong.checks)).not.toContain(SECRET)
   })
 
-  it('tells nobody who could log in, and keys that end soon', async () => {
+  it('reports that no customer can log in, and keys that expire soon', async () => {
     await run(['customer', 'add', '--email', 'a@b.co', '--generate'])
     for (const time of ['13d', '15d', '2d']) await run(['key', 'issue', '--customer', 'a@b.co', '--expires', time])
     const { exit, found } = await doctor()
@@ -110,7 +112,7 @@ describe('teslim doctor', () => {
     expect([later('customers'), later('API keys')]).toEqual([[expect.stringMatching(/^warning: none is enabled/)], []])
   })
 
-  it('tells files that others can read, and a settings file with a secret in it', async () => {
+  it('reports files that others can read, and a readable .env with a secret in it', async () => {
     await run(['migrate'])
     const folder = join(cwd, 'data')
     chmodSync(folder, 0o750)
@@ -130,7 +132,7 @@ describe('teslim doctor', () => {
     expect((await doctor()).found('.env')).toEqual([])
   })
 
-  it('tells migrations that wait and applies none', async () => {
+  it('reports pending migrations and applies none', async () => {
     await run(['migrate'])
     const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
     raw.exec('DELETE FROM schema_migration WHERE number >= 3')
@@ -146,7 +148,7 @@ describe('teslim doctor', () => {
     expect([newer.exit, newer.found('store')]).toEqual([1, [expect.stringContaining('The store is at schema 9999')]])
   })
 
-  it('tells a file that is damaged or no store at all', async () => {
+  it('reports a damaged file, and one that is no store', async () => {
     await run(['migrate'])
     const path = join(cwd, 'data/teslim.db')
     const bytes = readFileSync(path)
@@ -161,13 +163,14 @@ describe('teslim doctor', () => {
     expect([blocked.exit, blocked.found('store')]).toEqual([1, [expect.stringMatching(/^failed: .*cannot be opened/)]])
   })
 
-  it('looks at PostgreSQL without changing it, and says when it is not there', async () => {
+  it('checks PostgreSQL without changing it, and reports when it cannot be reached', async () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
     const empty = await doctor(env)
     expect(empty.found('store')).toEqual([
       expect.stringContaining('lacks 0001-accounts, 0002-deliveries, 0003-security'),
     ])
     expect(await runSql(env.DATABASE_URL, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([])
+    await run(['migrate'], env)
     await run(['signing-key', 'rotate'], env)
     const { exit, found } = await doctor(env)
     expect([exit, found('store'), found('signing keys'), found('integrity')]).toEqual([
@@ -182,7 +185,7 @@ describe('teslim doctor', () => {
   })
 })
 
-describe('what doctor says of', () => {
+describe('teslim doctor judges', () => {
   it.each([
     ['26.10.0', 'warning'],
     ['26.12.9', 'warning'],

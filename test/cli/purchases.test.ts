@@ -83,7 +83,7 @@ describe('teslim delivery list', () => {
     expect(await receipts(...args)).toEqual(expected)
   })
 
-  it('finds one by its receipt, and nothing for what is none', async () => {
+  it('finds one by its receipt, and nothing for a receipt that does not exist', async () => {
     expect(await receipts('--receipt', sent[3]?.ReceiptID ?? '')).toEqual([3])
     expect(await receipts('--receipt', sent[3]?.ReceiptID ?? '', '--customer', 'one@example.com')).toEqual([])
     expect(await receipts('--receipt', 'x')).toEqual([])
@@ -103,8 +103,9 @@ describe('teslim delivery list', () => {
   it.each([
     [
       ['--status', '4'],
-      '--status takes a number (0 canceled, 1 updated, 2 being processed, 3 removed from processing), not "4"',
+      '--status is one of 0 (canceled), 1 (updated), 2 (being processed), 3 (removed from processing), not "4" (see',
     ],
+    [['--status', 'cancelled'], 'not "cancelled", did you mean 0 (canceled)? (see'],
     [['--limit', '0'], '--limit takes a whole number from 1 to 100000, not "0"'],
     [['--from', 'soon'], '--from takes a time such as'],
   ])('%j is misuse', async (args, message) => {
@@ -113,7 +114,7 @@ describe('teslim delivery list', () => {
     expect(stderr).toContain(message)
   })
 
-  it('says that there is no such customer', async () => {
+  it('fails for a customer that does not exist', async () => {
     expect(await run('delivery', 'list', '--customer', 'nobody@example.com')).toMatchObject({ status: 1, stdout: '' })
   })
 })
@@ -125,7 +126,7 @@ describe('teslim delivery show', () => {
     expect(stdout).toBe('{"Status":2,\r\n"ProductID":"B"}')
   })
 
-  it('keeps what the numbers are in JSON, and prints no control character for people', async () => {
+  it('keeps numbers exact in JSON, and prints no control character for people', async () => {
     const { stdout } = await run('delivery', 'show', sent[0]?.ReceiptID ?? '', '--json')
     expect(stdout).toContain('"Payload":{"Status":1,"ProductID":"A","Total":12345678901234567890}')
     const shown = (await run('delivery', 'show', sent[4]?.ReceiptID ?? '')).stdout
@@ -133,7 +134,7 @@ describe('teslim delivery show', () => {
     expect(shown).not.toContain('\u202e')
   })
 
-  it('says that there is no such delivery', async () => {
+  it('fails for a delivery that does not exist', async () => {
     expect(await run('delivery', 'show', 'x')).toMatchObject({ status: 1, stdout: '' })
   })
 })
@@ -145,7 +146,7 @@ describe('teslim delivery export', () => {
     return stdout.split('\n').slice(0, -1)
   }
 
-  it('writes a line for each, byte for byte but for line breaks, and goes on after any of them', async () => {
+  it('writes one line for each delivery, byte for byte except line breaks, and continues after any cursor', async () => {
     const all = await lines()
     expect(all).toHaveLength(5)
     expect(all[0]).toContain('"Payload":{"Status":1,"ProductID":"A","Total":12345678901234567890}')
@@ -156,13 +157,13 @@ describe('teslim delivery export', () => {
     expect(await lines('--customer', other.id)).toHaveLength(2)
   })
 
-  it('refuses a cursor that is none', async () => {
+  it('refuses an invalid cursor', async () => {
     expect(await run('delivery', 'export', '--after', 'x')).toMatchObject({ status: 2, stdout: '' })
   })
 })
 
 describe('teslim order', () => {
-  it('list has the state of each order', async () => {
+  it('list shows the state of each order', async () => {
     const orders = await json('order', 'list')
     expect(orders).toMatchObject([
       { OrderID: 'PO-1', Status: 2, ReceiptID: sent[1]?.ReceiptID, CustomerID: one.id },
@@ -175,7 +176,7 @@ describe('teslim order', () => {
     expect(await json('order', 'list', '--limit', '1')).toEqual([orders[0]])
   })
 
-  it('show has the whole history', async () => {
+  it('show prints the whole history', async () => {
     const { Deliveries, ...state } = await json('order', 'show', 'PO-1')
     expect(state).toMatchObject({ OrderID: 'PO-1', Status: 2 })
     expect(Deliveries.map(({ ReceiptID }: { ReceiptID: string }) => ReceiptID)).toEqual(

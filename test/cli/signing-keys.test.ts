@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { runCommand } from '../support/command.ts'
+import { createStore } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { type Outcome, serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -13,9 +14,10 @@ const OTHER = 'another secret, just as long'
 const root = tempFolder()
 let cwd = ''
 let counter = 0
-beforeEach(() => {
+beforeEach(async () => {
   cwd = join(root, String(++counter))
   mkdirSync(cwd)
+  await createStore(cwd)
 })
 
 const run = (args: string[], env = {}, stdin = '') => runCommand(args, { cwd, env, stdin })
@@ -44,7 +46,7 @@ const view = {
 describe('signing keys on the command line', () => {
   it('are listed and rotated, without their private parts', async () => {
     expect((await run(['signing-key', 'list'])).stdout).toBe(
-      'There are no signing keys yet: the first login makes one.\n',
+      'There are no signing keys yet: the first login creates one.\n',
     )
     expect(await json(['signing-key', 'list'])).toEqual([])
     const { made, ...first } = await json(['signing-key', 'rotate'])
@@ -68,19 +70,19 @@ describe('signing keys on the command line', () => {
     expect(rows()).toHaveLength(2)
   })
 
-  it('that have leaked are gone at once, of every algorithm', async () => {
+  it('that have leaked are removed immediately, whatever their algorithm', async () => {
     await json(['signing-key', 'rotate'], { TESLIM_TOKEN_ALGORITHM: 'EdDSA' })
     await json(['signing-key', 'rotate'])
     const { kid } = await json(['signing-key', 'rotate', '--at-once'])
     expect(rows().map((row) => row.kid)).toEqual([kid])
     expect((await run(['signing-key', 'rotate', '--at-once'])).stdout).toMatch(
-      /^\S{43} signs from now on\.\nTokens that were issued before are refused: customers log in again\.\n$/,
+      /^\S{43} signs from now on\.\nTokens issued before are refused: customers log in again\.\n$/,
     )
     await json(['signing-key', 'rotate', '--at-once'], { TESLIM_TOKEN_ALGORITHM: 'EdDSA' })
     expect(rows()).toHaveLength(1)
   })
 
-  it('rotated by several at once are rotated once for each that says so', async () => {
+  it('rotated by several processes at once are rotated once for each process that reports it', async () => {
     await json(['signing-key', 'rotate'])
     const all = await Promise.all([1, 2, 3, 4].map(() => jsonOfProcess(['signing-key', 'rotate'])))
     const made = all.filter((one) => one.made).map(({ kid }) => kid)
@@ -92,7 +94,7 @@ describe('signing keys on the command line', () => {
 })
 
 describe('signing-key rewrap', () => {
-  it('encrypts keys in the clear and leaves nothing of them in the file, then follows a change of secret', async () => {
+  it('encrypts keys in the clear, leaves no trace of them in the file, and follows a change of secret', async () => {
     await json(['signing-key', 'rotate'])
     await json(['signing-key', 'rotate'])
     const plain = rows().map(({ private_jwk }) => JSON.parse(private_jwk).d as string)
@@ -122,7 +124,7 @@ describe('signing-key rewrap', () => {
       { TESLIM_SECRET: SECRET },
       `${OTHER}\n`,
     )
-    expect(stdout).toBe('2 encrypted under TESLIM_SECRET now, 0 were so before.\n')
+    expect(stdout).toBe('Encrypted under TESLIM_SECRET: 2 now, 0 before.\n')
     writeFileSync(join(cwd, 'old'), `${SECRET}\n`)
     writeFileSync(join(cwd, 'new'), `${OTHER}\r\n`)
     const files = { TESLIM_SECRET_FILE: 'new', TESLIM_SECRET_OLD_FILE: 'old' }
@@ -137,7 +139,7 @@ describe('signing-key rewrap', () => {
     expect([empty, line]).toEqual([2, expect.stringContaining('there is no secret on stdin')])
   })
 
-  it('done by several at once encrypts each key once, on PostgreSQL too', async () => {
+  it('run by several processes at once encrypts each key once, on PostgreSQL too', async () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')), TESLIM_SECRET: SECRET }
     await json(['signing-key', 'rotate'], { DATABASE_URL: env.DATABASE_URL })
     const all = await Promise.all([1, 2, 3].map(() => jsonOfProcess(['signing-key', 'rewrap'], env)))
@@ -178,7 +180,7 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
     return { env, servers, all, everywhere: (token: string) => Promise.all(servers.map(deliver(token))) }
   }
 
-  it('tokens are revoked, keys rotated and rewrapped, and every server follows', async () => {
+  it('revoked tokens, rotated and rewrapped keys reach every server', async () => {
     const { env, servers, all, everywhere } = await prepare()
     const [one, other] = [servers[0], servers.at(-1)] as [(typeof servers)[0], (typeof servers)[0]]
     const revoked = await login(one.url)
@@ -215,10 +217,10 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
   })
 })
 
-it('token revoke says what is wrong, and for people what it did', async () => {
+it('token revoke says what is wrong, and what it did', async () => {
   await run(['customer', 'add', '--email', 'a@b.co', '--generate'])
   expect((await run(['token', 'revoke', '--customer', 'a@b.co'])).stdout).toBe(
-    'The tokens that a@b.co has are refused from now on.\n',
+    'The access tokens of a@b.co are revoked.\n',
   )
   const { status, stderr } = await run(['token', 'revoke', '--customer', 'x@y.z'])
   expect([status, stderr]).toEqual([1, 'teslim token revoke: There is no customer "x@y.z".\n'])

@@ -1,40 +1,74 @@
+import type { Changed } from '#src/customer/customer.rule.ts'
 import { DEFAULT_REGION } from '#src/customer/region.ts'
-import type { Command } from '../command.ts'
-import { passwordOptions, readPassword } from '../input/password.ts'
-import { customerJson, describeCustomer } from '../output/show-customer.ts'
+import type { CliContext, Command, Input } from '../command.ts'
+import { type PasswordInput, passwordOptions, readPassword } from '../input/password.ts'
 import { withAccounts } from '../with-accounts.ts'
+import { customerJson, describeCustomer } from './show.ts'
 
 export const customerAdd: Command = {
   name: 'customer add',
   about: 'Add a customer',
   options: {
-    email: { type: 'string', value: 'ADDRESS', required: true, about: 'E-mail address it logs in with' },
-    api: { type: 'boolean', about: 'It may log in to the API (IsAPI)' },
-    operator: { type: 'boolean', about: 'It sees the deliveries of all customers' },
+    email: { type: 'string', value: 'ADDRESS', required: true, about: 'E-mail address that the customer logs in with' },
+    api: { type: 'boolean', about: 'Allow logging in to the API (IsAPI)' },
+    operator: { type: 'boolean', about: 'Show it the deliveries of all customers' },
     region: {
       type: 'string',
       value: 'XX',
       multiple: true,
-      about: `Region it may log in to; ${DEFAULT_REGION} if none`,
+      about: `Region in which it may log in; ${DEFAULT_REGION} if not given`,
     },
     allow: { type: 'string', value: 'RULE', multiple: true, about: "Products it may deliver: a code, 'ABC-*' or '*'" },
     ...passwordOptions,
   },
   async run(input, context) {
-    const { password, generated } = await readPassword(input, context)
+    const secret = await readPassword(input, context)
     const regions = input.texts('region')
     const wanted = {
       email: input.text('email') ?? '',
-      password,
+      password: secret.password,
       isApi: input.flag('api'),
       operator: input.flag('operator'),
       regions: regions.length > 0 ? regions : [DEFAULT_REGION],
       authority: input.texts('allow'),
     }
-    const { customer, warnings } = await withAccounts(context, ({ customers }) => customers.add(wanted))
-    for (const warning of warnings) context.err(`teslim customer add: ${warning}`)
-    if (input.json) context.out(JSON.stringify({ ...customerJson(customer), ...(generated && { password }) }))
-    else
-      context.out(`${describeCustomer(customer)}${generated ? `\n  password   ${password}   (shown this once)` : ''}`)
+    const changed = await withAccounts(context, 'create', ({ customers }) => customers.add(wanted))
+    const password = secret.generated ? `\n  password   ${secret.password}   (shown this once)` : ''
+    print('customer add', input, context, changed, secret, describeCustomer(changed.customer) + password)
   },
+}
+
+export const customerSetPassword: Command = {
+  name: 'customer set-password',
+  about: 'Set a new password; issued tokens stop working',
+  positionals: ['CUSTOMER'],
+  options: passwordOptions,
+  async run(input, context) {
+    const [who = ''] = input.positionals
+    const secret = await readPassword(input, context)
+    const changed = await withAccounts(context, 'change', ({ customers }) =>
+      customers.setPassword(who, secret.password),
+    )
+    const end = secret.generated ? `: ${secret.password}   (shown this once)` : '.'
+    print(
+      'customer set-password',
+      input,
+      context,
+      changed,
+      secret,
+      `${changed.customer.email} has a new password${end}`,
+    )
+  },
+}
+
+function print(
+  name: string,
+  { json }: Input,
+  { out, err }: CliContext,
+  { customer, warnings }: Changed,
+  { password, generated }: PasswordInput,
+  text: string,
+): void {
+  for (const warning of warnings) err(`teslim ${name}: ${warning}`)
+  out(json ? JSON.stringify({ ...customerJson(customer), ...(generated && { password }) }) : text)
 }

@@ -1,8 +1,53 @@
-import { customerCommand } from './change.ts'
+import type { CustomerView } from '#src/customer/customer.rule.ts'
+import type { Command } from '../command.ts'
+import { table } from '../output/table.ts'
+import { withAccounts } from '../with-accounts.ts'
 
-export const customerShow = customerCommand(
-  'customer show',
-  'Show one customer, named by e-mail address or id',
-  [],
-  (customers, who) => customers.show(who),
-)
+export const customerList: Command = {
+  name: 'customer list',
+  about: 'List customers, oldest first',
+  async run({ json }, context) {
+    const all = await withAccounts(context, 'read', ({ customers }) => customers.list())
+    if (json) context.out(JSON.stringify(all.map(customerJson)))
+    else if (all.length === 0) context.out('There are no customers yet: see teslim customer add --help.')
+    else {
+      const rows = all.map((one) => [
+        one.email,
+        describeRole(one),
+        one.regions.join(' '),
+        one.id,
+        one.authority.join(' '),
+      ])
+      context.out(table(['e-mail', 'role', 'regions', 'id', 'delivers'], rows, context.columns))
+    }
+  },
+}
+
+/** A customer as JSON shows it. */
+export const customerJson = ({ id, email, isApi, operator, enabled, regions, authority, createdAt }: CustomerView) => ({
+  id,
+  email,
+  isApi,
+  operator,
+  enabled,
+  regions,
+  authority,
+  createdAt: new Date(createdAt).toISOString(),
+})
+
+/** A customer as people read it. */
+export function describeCustomer(customer: CustomerView): string {
+  const { id, email, regions, authority, createdAt } = customer
+  return [
+    `${email}  ${describeRole(customer)}`,
+    `  id         ${id}`,
+    `  regions    ${regions.join(' ')}`,
+    `  delivers   ${authority.join(' ') || 'nothing yet: see teslim customer allow'}`,
+    `  since      ${new Date(createdAt).toISOString()}`,
+  ].join('\n')
+}
+
+function describeRole({ isApi, operator, enabled }: CustomerView): string {
+  const role = [operator ? 'operator' : '', isApi ? 'API' : 'no API'].filter(Boolean).join(', ')
+  return enabled ? role : `${role}, disabled`
+}

@@ -7,7 +7,7 @@ export interface Check {
   readonly message: string
 }
 
-/** Older ones lack security fixes of Node itself. */
+/** Older versions lack security fixes of Node itself. */
 const SAFE_NODE = [26, 13] as const
 
 export function checkNode(version: string): Check {
@@ -20,7 +20,7 @@ export function checkNode(version: string): Check {
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/i
 
-/** What matters once others than this machine can reach it. */
+/** Checks what matters once other machines can reach the server. */
 export function checkListening({ host, environment, tlsCertificateFile }: Config): Check[] {
   if (LOOPBACK.test(host)) return [{ name: 'network', status: 'ok', message: `HOST ${host}: this machine only` }]
   const warn = (message: string): Check => ({ name: 'network', status: 'warning', message })
@@ -33,7 +33,7 @@ export function checkListening({ host, environment, tlsCertificateFile }: Config
         ]
       : [{ name: 'network', status: 'ok', message: `HOST ${host}, with TLS` }]
   if (environment !== 'production') {
-    found.push(warn('NODE_ENV is not production: on an empty store a sandbox customer would be made; set it'))
+    found.push(warn('NODE_ENV is not production: on an empty store a sandbox customer would be created; set it'))
   }
   return found
 }

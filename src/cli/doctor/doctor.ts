@@ -7,9 +7,10 @@ import { checkStore } from './store.ts'
 
 export const doctor: Command = {
   name: 'doctor',
-  about: 'Check settings, store, files, disk, secret and keys without changing anything; status 1 if something failed',
+  about: 'Check settings, store, files, disk, secret and keys',
+  details: 'It changes nothing. The exit status is 1 if a check failed.',
   options: {
-    full: { type: 'boolean', about: 'Read the whole file of an embedded store for damage, however large it is' },
+    full: { type: 'boolean', about: 'Check the whole file of an embedded store for damage, however large it is' },
   },
   async run(input, context) {
     const checks = await examine(input.flag('full'), context)
@@ -20,6 +21,7 @@ export const doctor: Command = {
         table(
           ['status', 'check', 'found'],
           checks.map(({ status, name, message }) => [status, name, message]),
+          context.columns,
         ),
       )
     return worst === 'failed' ? 1 : 0

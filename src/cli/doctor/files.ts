@@ -6,11 +6,11 @@ import { sqlitePath } from '#src/store/open-store.ts'
 import type { Check } from './checks.ts'
 
 const MIB = 1024 * 1024
-/** Below the first the store may soon take nothing more; below the second somebody should know. */
+/** Below the first the store may soon take nothing more; below the second somebody should know in time. */
 const LEAST_FREE_BYTES = 100 * MIB
 const LITTLE_FREE_BYTES = 1024 * MIB
 
-/** Who may read the files of an embedded store and the settings file, and what room there is for more. */
+/** Checks who may read the files of an embedded store and the settings file, and the free space. */
 export async function checkFiles(loaded: LoadedConfig): Promise<Check[]> {
   const checks = await checkSettingsFile(loaded)
   if (!loaded.config.databaseUrl.startsWith('sqlite:')) return checks
@@ -18,7 +18,7 @@ export async function checkFiles(loaded: LoadedConfig): Promise<Check[]> {
   return [...(await checkPermissions(path)), ...(await checkSpace(dirname(path))), ...checks]
 }
 
-/** Bits of the mode that give rights to group and others; undefined where there is no such file or no such bits. */
+/** The mode bits of group and others; undefined where there is no such file or the system has no such bits. */
 async function rightsOfOthers(path: string): Promise<number | undefined> {
   if (process.platform === 'win32') return undefined
   return stat(path).then(
@@ -41,7 +41,7 @@ async function checkPermissions(path: string): Promise<Check[]> {
   if (ofFolder === undefined) return []
   if (ofFolder !== 0)
     return [{ name, status: 'warning', message: `group or others may enter the data folder: chmod 700 ${folder}` }]
-  return [{ name, status: 'ok', message: `${folder} is its owner's only` }]
+  return [{ name, status: 'ok', message: `${folder} is open to its owner only` }]
 }
 
 async function checkSpace(folder: string): Promise<Check[]> {
@@ -54,7 +54,7 @@ async function checkSpace(folder: string): Promise<Check[]> {
   return [{ name: 'disk', status: free < LEAST_FREE_BYTES ? 'failed' : 'warning', message }]
 }
 
-/** Only where it holds something that others must not know. */
+/** Warns only if the file holds a secret. */
 async function checkSettingsFile({ config, sources }: LoadedConfig): Promise<Check[]> {
   const secrets = (Object.entries(settings) as [SettingName, Setting][])
     .filter(([name, { mask }]) => sources[name] === '.env' && mask && mask(String(config[name])) !== config[name])

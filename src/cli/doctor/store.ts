@@ -5,23 +5,23 @@ import { AppError } from '#src/lib/app-error.ts'
 import { findServer, type InspectedStore, inspectStore, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import type { CliContext } from '../command.ts'
-import { signingKeyRules } from '../signing-key/with-signing-keys.ts'
+import { signingKeyRules } from '../signing-key.ts'
 import { type AccountRules, accountRules } from '../with-accounts.ts'
 import type { Check } from './checks.ts'
 
 const SOON_MILLISECONDS = 14 * 86_400_000
 const MOST_NAMED = 5
-/** Some seconds of reading. */
+/** Takes some seconds to read. */
 const READ_AT_ONCE_BYTES = 512 * 1024 * 1024
 
-/** What only the store can tell. It is opened as it is, and nothing in it is changed. */
+/** Checks the store itself. It is opened as it is, and nothing in it is changed. */
 export async function checkStore(config: Config, full: boolean, context: CliContext): Promise<Check[]> {
   const url = maskUrlPassword(config.databaseUrl)
   const secret = checkSecretSet(config)
   const size = config.databaseUrl.startsWith('sqlite:') ? await sizeOf(sqlitePath(config.databaseUrl)) : 0
   if (size === undefined) {
     return [
-      { name: 'store', status: 'warning', message: `${url} is not there yet: the first start makes it` },
+      { name: 'store', status: 'warning', message: `${url} is not there yet: the first start creates it` },
       ...secret,
     ]
   }
@@ -53,7 +53,7 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
   }
 }
 
-/** Undefined where there is no file; what else may be in the way shows when it is opened. */
+/** The size; undefined where there is no file, 0 for any other error, which opening it will show. */
 const sizeOf = (path: string): Promise<number | undefined> =>
   stat(path).then(
     ({ size }) => size,
@@ -70,10 +70,12 @@ async function checkDamage({ findDamage }: InspectedStore, size: number, full: b
   const name = 'integrity'
   if (size > READ_AT_ONCE_BYTES && !full) {
     const gibibytes = (size / 1024 ** 3).toFixed(1)
-    return [{ name, status: 'ok', message: `not looked at, since the file has ${gibibytes} GiB: teslim doctor --full` }]
+    return [
+      { name, status: 'ok', message: `not checked, since the file has ${gibibytes} GiB: run teslim doctor --full` },
+    ]
   }
   const damage = await findDamage()
-  if (damage === undefined) return [{ name, status: 'ok', message: 'the file is whole' }]
+  if (damage === undefined) return [{ name, status: 'ok', message: 'the file is undamaged' }]
   // SQLite describes it in several lines.
   const found = damage.replaceAll('\n', ' ')
   return [{ name, status: 'failed', message: `the file is damaged, restore a backup: ${found}` }]
@@ -86,7 +88,7 @@ function checkServer(config: Config): Check[] {
     {
       name: 'server',
       status: 'ok',
-      message: server === undefined ? 'none works on the file' : `${server} works on the file`,
+      message: server === undefined ? 'no server uses the file' : `${server} uses the file`,
     },
   ]
 }
@@ -94,7 +96,7 @@ function checkServer(config: Config): Check[] {
 function checkSecretSet({ secret }: Config): Check[] {
   if (secret !== '') return []
   const message =
-    'TESLIM_SECRET is not set, so signing keys are stored in the clear: set it, start anew, then run teslim signing-key rewrap'
+    'TESLIM_SECRET is not set, so signing keys are stored in the clear: set it, restart, then run teslim signing-key rewrap'
   return [{ name: 'secret', status: 'warning', message }]
 }
 

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 
 const LONGEST = 64
 
-/** Who types, for the audit log. `sudo` says for whom root acts; anybody else could have made that up. */
+/** The user at the keyboard, for the audit log. SUDO_USER counts for root only: anybody else could have made it up. */
 export function cliActor(sudoUser: string | undefined): string {
   const { username, uid } = whoAmI()
   const name = (uid === 0 && sudoUser) || username
@@ -13,7 +13,7 @@ function whoAmI(): { username: string; uid: number } {
   try {
     return userInfo()
   } catch {
-    // A container may run under a number that has no name.
+    // A container may run as a user id that has no name.
     const uid = process.getuid?.() ?? -1
     return { username: `uid ${uid}`, uid }
   }

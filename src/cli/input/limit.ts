@@ -5,7 +5,7 @@ const MOST = 100_000
 export const limitOption = (fallback: number, which: string): Option => ({
   type: 'string',
   value: 'NUMBER',
-  about: `How many at most, ${which}; ${fallback} if not given`,
+  about: `At most this many, ${which}; ${fallback} if not given`,
 })
 
 export function readLimit(input: Input, fallback: number): number {

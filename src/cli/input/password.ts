@@ -4,8 +4,8 @@ import { randomText } from '#src/lib/random.ts'
 import { type CliContext, type Input, Misuse, type Option } from '../command.ts'
 
 export const passwordOptions: Record<string, Option> = {
-  'password-stdin': { type: 'boolean', about: 'Read the password from stdin; one newline at its end is dropped' },
-  generate: { type: 'boolean', about: 'Make a random password and print it once' },
+  'password-stdin': { type: 'boolean', about: 'Read the password from stdin; one newline at the end is dropped' },
+  generate: { type: 'boolean', about: 'Generate a random password and print it once' },
 }
 
 const GENERATED_LENGTH = 24
@@ -15,11 +15,11 @@ export interface PasswordInput {
   readonly generated: boolean
 }
 
-/** A password from stdin, from a prompt or made up; never from the command line, where other users could read it. */
+/** Takes a password from stdin or a prompt, or generates one; never from the command line, where other users could read it. */
 export async function readPassword(input: Input, context: CliContext): Promise<PasswordInput> {
   const fromStdin = input.flag('password-stdin')
   if (input.flag('generate')) {
-    if (fromStdin) throw new Misuse('--password-stdin and --generate exclude each other')
+    if (fromStdin) throw new Misuse('--password-stdin and --generate cannot be combined')
     return { password: randomText(GENERATED_LENGTH, context.random), generated: true }
   }
   if (fromStdin) return { password: await readSecretText('password', context), generated: false }
@@ -30,10 +30,10 @@ export async function readPassword(input: Input, context: CliContext): Promise<P
   return { password, generated: false }
 }
 
-/** Far more than a password may have; whoever pipes in a disk is told so before it is read. */
+/** Far more than a secret may have: a wrong file is refused before all of it is read. */
 const MOST_BYTES = 4096
 
-/** A secret from stdin, without one newline at its end. `what` it is, for errors. */
+/** Reads a secret from stdin, without one newline at the end. Errors call it `what`. */
 export async function readSecretText(what: string, { stdin }: CliContext): Promise<string> {
   const bytes = await readAll(stdin, what)
   try {

@@ -1,7 +1,17 @@
 import { parseDuration } from '#src/lib/duration.ts'
-import { Misuse } from '../command.ts'
+import { Misuse, type Option } from '../command.ts'
 
-/** How long, in milliseconds; `--expires 90d`. */
+/** The options of every list that `readMoment` reads. */
+export const momentOptions = {
+  from: {
+    type: 'string',
+    value: 'TIME',
+    about: 'From this time on: 2026-11-21T14:30:00Z, 2026-11-21 (UTC) or 24h (ago)',
+  },
+  to: { type: 'string', value: 'TIME', about: 'Before this time, in the same forms' },
+} as const satisfies Record<string, Option>
+
+/** A lifetime in milliseconds: `--expires 90d`. */
 export function readLifetime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const lifetime = parseDuration(text)
@@ -11,7 +21,7 @@ export function readLifetime(text: string | undefined): number | undefined {
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/i
 
-/** A moment in milliseconds since 1970: a date, a date and time (UTC, unless an offset is named), or so long ago. */
+/** Milliseconds since 1970 of a date, a date and time (UTC unless an offset is given), or a duration before now. */
 export function readMoment(option: string, text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
   const ago = parseDuration(text)

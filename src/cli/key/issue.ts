@@ -1,30 +1,87 @@
-import type { Command } from '../command.ts'
+import { parseDuration } from '#src/lib/duration.ts'
+import { type Command, Misuse } from '../command.ts'
+import { findKeyId } from '../input/id-prefix.ts'
 import { readLifetime } from '../input/time.ts'
-import { keyJson, validity } from '../output/show-key.ts'
 import { withAccounts } from '../with-accounts.ts'
+import { keyJson, validity } from './show.ts'
 
 export const keyIssue: Command = {
   name: 'key issue',
-  about: 'Issue an API key to a customer; it is shown this once',
+  about: 'Issue an API key; it is shown this once',
   options: {
-    customer: { type: 'string', value: 'CUSTOMER', required: true, about: 'Whose key it is: e-mail address or id' },
-    label: { type: 'string', value: 'TEXT', about: 'What it is for' },
+    customer: { type: 'string', value: 'CUSTOMER', required: true, about: 'The customer: e-mail address or id' },
+    label: { type: 'string', value: 'TEXT', about: 'What the key is for' },
     expires: {
       type: 'string',
       value: 'TIME',
-      about: 'How long it is valid, such as 90d, 24h or 30m; for ever if not given',
+      about: 'How long it is valid, such as 90d, 24h or 30m; forever if not given',
     },
   },
   async run(input, context) {
     const lifetime = readLifetime(input.text('expires'))
-    const { view, key } = await withAccounts(context, ({ apiKeys }) =>
+    const { view, key } = await withAccounts(context, 'change', ({ apiKeys }) =>
       apiKeys.issue(input.text('customer') ?? '', input.text('label') ?? '', lifetime),
     )
     const { id, ...rest } = keyJson(view)
+    if (input.json) context.out(JSON.stringify({ id, key, ...rest }))
+    else context.out(`${key}\n  shown this once; ${validity(view)}; to revoke it: teslim key revoke ${id}`)
+  },
+}
+
+const DEFAULT_OVERLAP = '24h'
+
+export const keyRotate: Command = {
+  name: 'key rotate',
+  about: 'Replace an API key with a new one; both work for a while',
+  details: 'The new key is shown this once. It has the label and the lifetime of the old one.',
+  positionals: ['KEYID'],
+  options: {
+    overlap: {
+      type: 'string',
+      value: 'TIME',
+      about: `How long the old key still works, such as 24h or 30m; 0 ends it immediately; ${DEFAULT_OVERLAP} if not given`,
+    },
+    expires: {
+      type: 'string',
+      value: 'TIME',
+      about: 'How long the new key is valid; the lifetime of the old one if not given',
+    },
+  },
+  async run(input, context) {
+    const lifetimeMilliseconds = readLifetime(input.text('expires'))
+    const overlapMilliseconds = readOverlap(input.text('overlap') ?? DEFAULT_OVERLAP)
+    const { view, key, replaced } = await withAccounts(context, 'change', async ({ apiKeys }) =>
+      apiKeys.rotate(findKeyId(input.positionals[0] ?? '', await apiKeys.list()), {
+        overlapMilliseconds,
+        lifetimeMilliseconds,
+      }),
+    )
+    const { id, ...rest } = keyJson(view)
+    const old = keyJson(replaced)
     if (input.json) {
-      context.out(JSON.stringify({ id, key, ...rest }))
+      const replaces = { id: old.id, state: old.state, expiresAt: old.expiresAt }
+      context.out(JSON.stringify({ id, key, ...rest, replaces }))
       return
     }
-    context.out(`${key}\n  shown this once; ${validity(view)}; to revoke it: teslim key revoke ${id}`)
+    const end = old.state === 'live' ? `works until ${old.expiresAt}` : 'no longer works'
+    context.out(`${key}\n  shown this once; ${validity(view)}; its id is ${id}\n  the old key, ${old.id}, ${end}`)
+  },
+}
+
+function readOverlap(text: string): number {
+  const overlap = parseDuration(text)
+  if (overlap === undefined) throw new Misuse(`--overlap takes a time such as 24h, 30m or 0, not "${text}"`)
+  return overlap
+}
+
+export const keyRevoke: Command = {
+  name: 'key revoke',
+  about: 'Revoke an API key; it stops working immediately',
+  positionals: ['KEYID'],
+  async run({ positionals: [id = ''], json }, context) {
+    const key = await withAccounts(context, 'change', async ({ apiKeys }) =>
+      apiKeys.revoke(findKeyId(id, await apiKeys.list())),
+    )
+    context.out(json ? JSON.stringify(keyJson(key)) : `${key.id} is revoked.`)
   },
 }

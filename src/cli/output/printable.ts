@@ -1,2 +1,2 @@
-/** What came over the network must not command the terminal of whoever reads it. */
+/** Replaces control characters: text from the network must not control the reader's terminal. */
 export const printable = (text: string): string => text.replace(/\p{C}/gu, '\ufffd')

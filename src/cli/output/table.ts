@@ -1,28 +1,71 @@
-/** Text in columns under a heading, for people. */
-export const table = (heading: readonly string[], rows: readonly (readonly string[])[]): string =>
-  tableWithin(Number.POSITIVE_INFINITY, heading, rows)
+import { wrapWords } from './wrap-words.ts'
 
 const GAP = '  '
-const NARROWEST = 8
+const INDENT = '  '
+/** The least room in which the last column is wrapped beside the others. */
+const LEAST_ROOM = 24
 
-/** The same in lines of so many characters: the widest columns give way. */
-export function tableWithin(columns: number, heading: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * Text in columns under a heading, in lines of `width` characters. Where the columns do not fit into one line, they go on in
+ * the next, indented; the last column wraps at words. Nothing is cut off, so that ids, times and e-mail addresses can be pasted.
+ */
+export function table(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  width = Number.POSITIVE_INFINITY,
+): string {
   const widths = heading.map((name, column) =>
-    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), name.length),
+    rows.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), name.length),
   )
-  const room = columns - GAP.length * (heading.length - 1)
-  for (let widest = Math.max(...widths); sum(widths) > room && widest > NARROWEST; widest = Math.max(...widths)) {
-    widths[widths.lastIndexOf(widest)] = widest - 1
+  const lines = divide(widths.slice(0, -1), width)
+  const room = width - lineWidth(lines.at(-1) ?? [], widths, lines.length > 1) - GAP.length
+  const beside = rows.length === 0 || rows.some((row) => fits(row.at(-1) ?? '', room))
+  const print = (row: readonly string[], last: 'beside' | 'below'): string => {
+    const all = lines.map((columns, index) => {
+      const cells = columns.map((column) => (row[column] ?? '').padEnd(widths[column] ?? 0))
+      return (index > 0 ? INDENT : '') + cells.join(GAP)
+    })
+    const text = row.at(-1) ?? ''
+    if (last === 'beside') {
+      const before = all.pop() ?? ''
+      const [first = '', ...more] = wrapWords(text, room)
+      all.push(before + GAP + first, ...more.map((line) => ' '.repeat(before.length) + GAP + line))
+    } else if (text !== '') all.push(...wrapWords(text, width - INDENT.length).map((line) => INDENT + line))
+    return all.map((line) => line.trimEnd()).join('\n')
   }
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => cut(cell, widths[column] ?? 0))
-      .join(GAP)
-      .trimEnd()
-  return [heading, ...rows].map(line).join('\n')
+  return [
+    print(heading, beside ? 'beside' : 'below'),
+    ...rows.map((row) => print(row, fits(row.at(-1) ?? '', room) ? 'beside' : 'below')),
+  ].join('\n')
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+/** A definition list: a name and what it means, which wraps at words. */
+export function definitions(rows: readonly (readonly [string, string])[], width: number): string {
+  const left = Math.max(...rows.map(([name]) => name.length))
+  return rows
+    .flatMap(([name, text]) =>
+      wrapWords(text, Math.max(LEAST_ROOM, width - left - 2 * GAP.length)).map(
+        (line, index) => INDENT + (index === 0 ? name : '').padEnd(left) + GAP + line,
+      ),
+    )
+    .join('\n')
+}
 
-const cut = (text: string, width: number): string =>
-  text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width)
+/** Puts as many columns into each line as fit. */
+function divide(widths: readonly number[], width: number): number[][] {
+  const lines: number[][] = [[]]
+  for (const column of widths.keys()) {
+    const line = lines.at(-1) as number[]
+    if (line.length > 0 && lineWidth([...line, column], widths, lines.length > 1) > width) lines.push([column])
+    else line.push(column)
+  }
+  return lines
+}
+
+const lineWidth = (columns: readonly number[], widths: readonly number[], indented: boolean): number =>
+  columns.reduce((sum, column) => sum + (widths[column] ?? 0) + GAP.length, indented ? INDENT.length : 0) - GAP.length
+
+/** Whether a text can stand beside the other columns, whole or wrapped at words. */
+const fits = (text: string, room: number): boolean =>
+  text.length <= room ||
+  (room >= LEAST_ROOM && text.includes(' ') && text.split(' ').every((word) => word.length <= room))

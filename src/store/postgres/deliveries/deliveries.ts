@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryFromRow, firstReceiptOf, receiptFromRow } from '#src/store/rows.ts'
+import { deliveryFromRow, firstReceiptOf, receiptFromRow, receiptRange } from '#src/store/rows.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customers.ts'
@@ -15,6 +15,9 @@ const COLUMNS = `
 
 const BY_RECEIPT = `
   SELECT ${COLUMNS} FROM delivery d JOIN customer c ON c.number = d.customer WHERE d.receipt = $1`
+
+const RECEIPTS = `
+  SELECT receipt FROM delivery WHERE receipt BETWEEN $1::uuid AND $2::uuid ORDER BY receipt LIMIT $3`
 
 const STATE = `
   SELECT d.receipt, s.order_id, s.status, d.received_at
@@ -105,6 +108,9 @@ export function postgresDeliveries(
       if (!UUID.test(receiptId)) return undefined
       const { rows } = await query(BY_RECEIPT, receiptId)
       return rows[0] && deliveryFromRow(rows[0])
+    },
+    async receiptsWith(prefix, most) {
+      return (await query(RECEIPTS, ...receiptRange(prefix), most)).rows.map(({ receipt }) => receipt as string)
     },
     async orderState(customerId, orderId) {
       const [row] = (await query(STATE, customerId, orderId)).rows

@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryFromRow, firstReceiptOf, receiptFromRow } from '#src/store/rows.ts'
+import { deliveryFromRow, firstReceiptOf, receiptFromRow, receiptRange, uuidFrom } from '#src/store/rows.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
@@ -16,6 +16,9 @@ const COLUMNS = `
 
 const BY_RECEIPT = `
   SELECT ${COLUMNS} FROM delivery d JOIN customer c ON c.number = d.customer WHERE d.receipt = unhex($1, '-')`
+
+const RECEIPTS = `
+  SELECT hex(receipt) AS receipt FROM delivery WHERE receipt BETWEEN unhex($1) AND unhex($2) ORDER BY receipt LIMIT $3`
 
 const STATE = `
   SELECT hex(d.receipt) AS receipt, s.order_id, s.status, d.received_at
@@ -73,6 +76,8 @@ export function sqliteDeliveries(
       const row = database.get(BY_RECEIPT, receiptId)
       return row && deliveryFromRow(row)
     },
+    receiptsWith: async (prefix, most) =>
+      database.all(RECEIPTS, ...receiptRange(prefix), most).map(({ receipt }) => uuidFrom(receipt as string)),
     orderState: async (customerId, orderId) => {
       const row = database.get(STATE, customerId, orderId)
       if (row === undefined) return undefined

@@ -2,9 +2,9 @@ import { isoMilliseconds } from '#src/lib/clock.ts'
 import { itemAnswer, payloadAnswer } from '#src/purchase/delivery-answer.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { DeliverySummary, OrderState } from '#src/store/store.ts'
-import { printable } from './printable.ts'
+import { printable } from '../output/printable.ts'
 
-/** A delivery as JSON shows it: the names are those of the API. */
+/** A delivery as JSON shows it, with the field names of the API. */
 export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, payload?: Uint8Array) => ({
   ...itemAnswer(delivery),
   ...(delivery.orderId !== null && { OrderID: delivery.orderId }),

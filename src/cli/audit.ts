@@ -1,0 +1,73 @@
+import type { AuditEvent } from '#src/store/store.ts'
+import type { Command } from './command.ts'
+import { limitOption, readLimit } from './input/limit.ts'
+import { momentOptions, readMoment } from './input/time.ts'
+import { printable } from './output/printable.ts'
+import { table } from './output/table.ts'
+import { withAccounts } from './with-accounts.ts'
+
+const DEFAULT_LIMIT = 100
+
+export const auditList: Command = {
+  name: 'audit list',
+  about: 'List what operators did and what was refused, newest last',
+  options: {
+    customer: { type: 'string', value: 'CUSTOMER', about: 'Only events of this customer: e-mail address or id' },
+    action: {
+      type: 'string',
+      value: 'TEXT',
+      about: 'Only actions that begin with this text: login, customer.dis, key.rotate',
+    },
+    ...momentOptions,
+    limit: limitOption(DEFAULT_LIMIT, 'the newest'),
+  },
+  async run(input, context) {
+    const now = context.clock.now()
+    const filter = {
+      action: input.text('action'),
+      from: readMoment('--from', input.text('from'), now),
+      to: readMoment('--to', input.text('to'), now),
+      limit: readLimit(input, DEFAULT_LIMIT),
+    }
+    const who = input.text('customer')
+    const { events, emails } = await withAccounts(context, 'read', async ({ customers }, { audit }) => {
+      const customerId = who === undefined ? undefined : (await customers.show(who)).id
+      const events = await audit.list({ ...filter, customerId })
+      return { events, emails: new Map((await customers.list()).map(({ id, email }) => [id, email])) }
+    })
+    if (input.json) context.out(JSON.stringify(events.map(eventJson)))
+    else if (events.length === 0) context.out('The audit log has no such event.')
+    else {
+      const heading = ['time (UTC)', 'action', 'by', 'customer', 'what']
+      const cells = events.map((event) => eventCells(event, emails.get(event.customerId ?? '')))
+      context.out(table(heading, cells, context.columns))
+    }
+  },
+}
+
+/** An event as JSON shows it. */
+const eventJson = ({ at, ...event }: AuditEvent) => ({ at: new Date(at).toISOString(), ...event })
+
+/** An event as people read it: time, action, actor or address, customer, details. */
+export function eventCells({ at, actor, action, customerId, address, details }: AuditEvent, email?: string): string[] {
+  const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+  return [time, action, address ?? actor, email ?? customerId ?? '', describe(details)].map(printable)
+}
+
+function describe({ errorCode, reason, notRecorded, ...more }: AuditEvent['details']): string {
+  const words = Object.entries(more)
+    .map(([name, value]) => [name, inWords(value)])
+    .filter(([, value]) => value !== '')
+    .map((both) => both.join(' '))
+  if (notRecorded !== undefined) return [`${notRecorded} more, not recorded one by one`, ...words].join('; ')
+  if (errorCode !== undefined) words.unshift(reason === undefined ? `${errorCode}` : `${reason} (${errorCode})`)
+  return words.join('; ')
+}
+
+function inWords(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  if (value === null || typeof value !== 'object') return value === null ? 'none' : String(value)
+  return Object.entries(value)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ')
+}

@@ -1,8 +1,0 @@
-import { customerCommand } from './change.ts'
-
-export const customerEnable = customerCommand(
-  'customer enable',
-  'Let a disabled customer in again',
-  [],
-  (customers, who) => customers.enable(who),
-)

@@ -1,0 +1,51 @@
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import type { Customer, CustomerStore, DeliveryStore } from '#src/store/store.ts'
+
+const SHORTEST = 4
+const UUID_LENGTH = 36
+const MOST_NAMED = 5
+
+const ambiguous = {
+  code: 'ID_AMBIGUOUS',
+  kind: 'conflict',
+  message: 'Several ids begin so.',
+} as const satisfies ErrorDefinition
+
+/** Whether a text may be the beginning of a UUID. */
+const isPrefix = (text: string): boolean =>
+  text.length >= SHORTEST && text.length < UUID_LENGTH && /^[0-9a-f][0-9a-f-]*$/i.test(text)
+
+/** The one that is found; undefined for none. Throws, naming them, when there are several. */
+function only<Found>(prefix: string, found: readonly Found[], describe: (each: Found) => string): Found | undefined {
+  if (found.length < 2) return found[0]
+  const named = found.slice(0, MOST_NAMED).map(describe).join(', ')
+  const more = found.length > MOST_NAMED ? ', and more' : ''
+  throw new AppError(ambiguous, { message: `Several ids begin with ${prefix}: ${named}${more}. Type more characters.` })
+}
+
+/** The customers of a store, found by a unique prefix of their id, too. */
+export const byPrefix = (customers: CustomerStore): CustomerStore => ({
+  ...customers,
+  async findById(id): Promise<Customer | undefined> {
+    const exact = await customers.findById(id)
+    if (exact !== undefined || !isPrefix(id)) return exact
+    const prefix = id.toLowerCase()
+    const next = await customers.list({ afterId: prefix, limit: MOST_NAMED + 1 })
+    const found = next.filter((each) => each.id.startsWith(prefix))
+    return only(id, found, (each) => `${each.id} (${each.email})`)
+  },
+})
+
+/** The id of the API key that an id or its unique prefix stands for; the text itself where there is none. */
+export function findKeyId(text: string, keys: readonly { readonly id: string; readonly label: string }[]): string {
+  if (!isPrefix(text)) return text
+  const found = keys.filter(({ id }) => id.startsWith(text.toLowerCase()))
+  return only(text, found, ({ id, label }) => (label === '' ? id : `${id} (${label})`))?.id ?? text
+}
+
+/** The receipt that a receipt or its unique prefix stands for; the text itself where there is none. */
+export async function findReceipt(text: string, deliveries: DeliveryStore): Promise<string> {
+  if (!isPrefix(text)) return text
+  const found = await deliveries.receiptsWith(text.toLowerCase(), MOST_NAMED + 1)
+  return only(text, found, (receipt) => receipt) ?? text
+}

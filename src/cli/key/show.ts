@@ -1,0 +1,80 @@
+import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
+import type { Command } from '../command.ts'
+import { table } from '../output/table.ts'
+import { withAccounts } from '../with-accounts.ts'
+
+export const keyList: Command = {
+  name: 'key list',
+  about: 'List API keys, oldest first, with last use and expiry',
+  options: {
+    customer: { type: 'string', value: 'CUSTOMER', about: 'Only keys of this customer: e-mail address or id' },
+  },
+  async run(input, context) {
+    const rows = await withAccounts(context, 'read', async ({ apiKeys, customers }) => {
+      const keys = await apiKeys.list(input.text('customer'))
+      const emails = new Map((await customers.list()).map(({ id, email }) => [id, email]))
+      return keys.map((key) => ({ key, json: { ...keyJson(key), customer: emails.get(key.customerId) ?? '' } }))
+    })
+    if (input.json) {
+      context.out(JSON.stringify(rows.map(({ json }) => json)))
+      return
+    }
+    if (rows.length === 0) {
+      context.out('There are no API keys yet: see teslim key issue --help.')
+      return
+    }
+    const heading = ['id', 'customer', 'label', 'state', 'expires', 'last used', 'from']
+    const now = context.clock.now()
+    const cells = rows.map(({ key, json }) => [
+      json.id,
+      json.customer,
+      json.label,
+      describeState(key, now),
+      json.expiresAt ?? 'never',
+      json.lastUsedAt ?? 'never',
+      json.lastUsedFrom ?? '',
+    ])
+    context.out(table(heading, cells, context.columns))
+  },
+}
+
+const iso = (milliseconds: number | null): string | null =>
+  milliseconds === null ? null : new Date(milliseconds).toISOString()
+
+/** A key as JSON shows it. */
+export const keyJson = (key: ApiKeyView) => ({
+  id: key.id,
+  customerId: key.customerId,
+  label: key.label,
+  state: key.state,
+  createdAt: iso(key.createdAt),
+  expiresAt: iso(key.expiresAt),
+  expiresSoon: key.expiresSoon,
+  revokedAt: iso(key.revokedAt),
+  successorId: key.successorId,
+  lastUsedAt: iso(key.lastUse?.usedAt ?? null),
+  lastUsedFrom: key.lastUse?.address ?? null,
+})
+
+/** How long a new key is valid, in words. */
+export const validity = ({ expiresAt }: ApiKeyView): string =>
+  `valid ${expiresAt === null ? 'until it is revoked' : `until ${iso(expiresAt)}`}`
+
+/** The state in words: `live, expires in 3 days`. */
+const describeState = ({ state, expiresSoon, expiresAt }: ApiKeyView, now: number): string =>
+  expiresSoon ? `${state}, expires in ${inWords((expiresAt ?? now) - now)}` : state
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const
+
+/** Rounds down, so that nobody counts on more time than there is. */
+function inWords(milliseconds: number): string {
+  for (const [unit, length] of UNITS) {
+    const count = Math.floor(milliseconds / length)
+    if (count > 0) return `${count} ${unit}${count === 1 ? '' : 's'}`
+  }
+  return 'less than a minute'
+}

@@ -1,0 +1,117 @@
+import { withoutMark } from '#src/lib/byte-text.ts'
+import { writeJson } from '#src/lib/json/raw.ts'
+import { OPERATOR } from '#src/purchase/caller.ts'
+import type { FoundDelivery } from '#src/purchase/orders/delivery-search.ts'
+import type { Command } from '../command.ts'
+import { limitOption, readLimit } from '../input/limit.ts'
+import { table } from '../output/table.ts'
+import { purchaseFilters, readPurchaseFilters } from './filters.ts'
+import { DELIVERY_HEADING, deliveryCells, deliveryJson, statusText, timeText } from './show.ts'
+import { type PurchaseRules, withPurchases } from './with-purchases.ts'
+
+const DEFAULT_LIMIT = 50
+
+export const deliveryList: Command = {
+  name: 'delivery list',
+  about: 'List deliveries, duplicates included, newest last',
+  options: { ...purchaseFilters, limit: limitOption(DEFAULT_LIMIT, 'the newest') },
+  async run(input, context) {
+    const filters = readPurchaseFilters(input, context.clock.now())
+    const limit = readLimit(input, DEFAULT_LIMIT)
+    const { found, emails } = await withPurchases(context, async (rules) => {
+      const query = { ...filters, receipt: await receiptIn(filters, rules), withPayload: false }
+      const newest: FoundDelivery[] = []
+      const onLooked = (done: number, all: number): void => context.progress(`${done} of ${all}`)
+      for await (const one of rules.search.findNewest(query, limit, onLooked)) newest.push(one)
+      context.progress('')
+      return { found: newest, emails: await rules.emails() }
+    })
+    if (input.json) {
+      context.out(JSON.stringify(found.map(({ delivery }) => deliveryJson(delivery))))
+      return
+    }
+    if (found.length === 0) {
+      context.out('There is no such delivery. Refused ones are in the audit log: see teslim audit list.')
+      return
+    }
+    const cells = found.map(({ delivery }) => deliveryCells(delivery, emails.get(delivery.customerId)))
+    context.out(table(DELIVERY_HEADING, cells, context.columns))
+  },
+}
+
+const receiptIn = async ({ receipt }: { receipt?: string | undefined }, { receiptOf }: PurchaseRules) =>
+  receipt === undefined ? undefined : receiptOf(receipt)
+
+export const deliveryShow: Command = {
+  name: 'delivery show',
+  about: 'Show one delivery and its payload',
+  positionals: ['RECEIPTID'],
+  options: { payload: { type: 'boolean', about: 'Print only the payload, byte for byte' } },
+  async run(input, context) {
+    const [typed = ''] = input.positionals
+    const { delivery, email } = await withPurchases(context, async ({ readBack, emails, receiptOf }) => {
+      const delivery = await readBack.delivery(OPERATOR, await receiptOf(typed))
+      return { delivery, email: (await emails()).get(delivery.customerId) }
+    })
+    if (input.flag('payload')) context.outBytes(delivery.payload)
+    else if (input.json) context.out(writeJson(deliveryJson(delivery, delivery.payload)).toString())
+    else {
+      const { orderId, status, duplicate, receivedAt, customerId, payload } = delivery
+      context.out(
+        [
+          delivery.receiptId,
+          `  received   ${timeText(receivedAt)} UTC`,
+          `  customer   ${email ?? customerId}`,
+          `  order      ${orderId ?? 'no order id was found in it'}`,
+          `  status     ${statusText(status)}${duplicate ? '   (a duplicate: it changed nothing)' : ''}`,
+          `  payload    ${payload.length} bytes`,
+          '',
+          pretty(payload),
+        ].join('\n'),
+      )
+    }
+  },
+}
+
+/** Indents JSON for people. Large numbers may be rounded: --payload prints the bytes. */
+const pretty = (payload: Uint8Array): string =>
+  JSON.stringify(JSON.parse(withoutMark(payload).toString()), undefined, 2).replace(
+    /[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    '\ufffd',
+  )
+
+export const deliveryExport: Command = {
+  name: 'delivery export',
+  about: 'Write deliveries and their payloads as NDJSON',
+  details: 'They come in the order of commits. To continue later, pass the Cursor of the last line to --after.',
+  options: {
+    ...purchaseFilters,
+    after: {
+      type: 'string',
+      value: 'CURSOR',
+      about: 'Only what came after this Cursor of an earlier export or of the feed',
+    },
+  },
+  async run(input, context) {
+    const filters = readPurchaseFilters(input, context.clock.now())
+    await withPurchases(context, async (rules) => {
+      const query = {
+        ...filters,
+        receipt: await receiptIn(filters, rules),
+        after: input.text('after'),
+        withPayload: true,
+      }
+      const onLooked = (done: number, all: number): void => context.progress(`${done} of ${all}`)
+      for await (const { delivery, payload } of rules.search.find(query, onLooked)) {
+        const line = { ...deliveryJson(delivery, payload), Cursor: await rules.search.cursorOf(delivery, query) }
+        // A line break in JSON is never part of a value.
+        context.out(
+          writeJson(line)
+            .toString()
+            .replace(/[\r\n]/g, ' '),
+        )
+      }
+      context.progress('')
+    })
+  },
+}

@@ -1,0 +1,33 @@
+import type { DeliveryQuery } from '#src/purchase/orders/delivery-search.ts'
+import { STATUS_MEANINGS } from '#src/purchase/status.ts'
+import type { Input, Option } from '../command.ts'
+import { momentOptions, readMoment } from '../input/time.ts'
+
+export const purchaseFilters = {
+  customer: { type: 'string', value: 'CUSTOMER', about: 'Only of this customer: e-mail address or id' },
+  order: { type: 'string', value: 'ORDERID', about: 'Only of this order' },
+  product: { type: 'string', value: 'CODE', about: 'Only with this product' },
+  status: {
+    type: 'string',
+    value: 'STATUS',
+    choices: Object.fromEntries(STATUS_MEANINGS.map((meaning, status) => [status, meaning])),
+    about: 'Only with this Status',
+  },
+  ...momentOptions,
+  receipt: { type: 'string', value: 'RECEIPTID', about: 'Only the delivery with this receipt' },
+} as const satisfies Record<string, Option>
+
+export type PurchaseFilter = Omit<DeliveryQuery, 'after' | 'withPayload'>
+
+export function readPurchaseFilters(input: Input, now: number): PurchaseFilter {
+  const status = input.text('status')
+  return {
+    customer: input.text('customer'),
+    orderId: input.text('order'),
+    product: input.text('product'),
+    status: status === undefined ? undefined : Number(status),
+    from: readMoment('--from', input.text('from'), now),
+    to: readMoment('--to', input.text('to'), now),
+    receipt: input.text('receipt'),
+  }
+}

@@ -1,0 +1,93 @@
+import { OPERATOR } from '#src/purchase/caller.ts'
+import type { OrderDetail, OrderList } from '#src/purchase/orders/orders.rule.ts'
+import type { Order } from '#src/store/store.ts'
+import type { Command } from '../command.ts'
+import { limitOption, readLimit } from '../input/limit.ts'
+import { printable } from '../output/printable.ts'
+import { table } from '../output/table.ts'
+import { purchaseFilters, readPurchaseFilters } from './filters.ts'
+import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText, timeText } from './show.ts'
+import { withPurchases } from './with-purchases.ts'
+
+const DEFAULT_LIMIT = 50
+const MOST_IN_A_PAGE = 500
+
+export const orderList: Command = {
+  name: 'order list',
+  about: 'List orders and their state, by customer and order id',
+  options: { ...purchaseFilters, limit: limitOption(DEFAULT_LIMIT, 'the first') },
+  async run(input, context) {
+    const { receipt, ...filters } = readPurchaseFilters(input, context.clock.now())
+    const limit = readLimit(input, DEFAULT_LIMIT)
+    const { orders, emails } = await withPurchases(context, async ({ readBack, emails, receiptOf }) => {
+      const wanted = receipt === undefined ? filters : { ...filters, ...(await orderOf(receipt)) }
+      const orders: Order[] = []
+      let cursor: string | undefined
+      do {
+        const most = Math.min(limit - orders.length, MOST_IN_A_PAGE)
+        const page: OrderList = await readBack.list(OPERATOR, { ...wanted, cursor, limit: most })
+        orders.push(...page.orders)
+        cursor = page.nextCursor ?? undefined
+        context.progress(`${orders.length} found`)
+      } while (cursor !== undefined && orders.length < limit)
+      context.progress('')
+      return { orders, emails: await emails() }
+
+      async function orderOf(typed: string) {
+        const { customerId, orderId } = await readBack.delivery(OPERATOR, await receiptOf(typed))
+        // No order has an empty id.
+        return { customer: customerId, orderId: orderId ?? '' }
+      }
+    })
+    if (input.json) {
+      context.out(JSON.stringify(orders.map(orderJson)))
+      return
+    }
+    if (orders.length === 0) {
+      context.out('There is no such order.')
+      return
+    }
+    const cells = orders.map(({ receivedAt, orderId, status, customerId, receiptId }) =>
+      [orderId, statusText(status), timeText(receivedAt), emails.get(customerId) ?? customerId, receiptId].map(
+        printable,
+      ),
+    )
+    context.out(table(['order', 'status', 'since (UTC)', 'customer', 'receipt'], cells, context.columns))
+  },
+}
+
+export const orderShow: Command = {
+  name: 'order show',
+  about: 'Show one order and its whole history, newest last',
+  positionals: ['ORDERID'],
+  options: {
+    customer: {
+      type: 'string',
+      value: 'CUSTOMER',
+      about: 'The customer, where several have an order of this id: e-mail address or id',
+    },
+  },
+  async run(input, context) {
+    const [orderId = ''] = input.positionals
+    const customer = input.text('customer')
+    const { state, history, email } = await withPurchases(context, async ({ readBack, emails }) => {
+      const pages: OrderDetail[] = []
+      let cursor: string | undefined
+      do {
+        const query = { customer, cursor, limit: MOST_IN_A_PAGE, withPayloads: false }
+        pages.push(await readBack.detail(OPERATOR, orderId, query))
+        cursor = pages.at(-1)?.nextCursor ?? undefined
+      } while (cursor !== undefined)
+      const { state } = pages[0] as OrderDetail
+      const history = pages.flatMap(({ history }) => history).reverse()
+      return { state, history, email: (await emails()).get(state.customerId) }
+    })
+    if (input.json) {
+      context.out(JSON.stringify({ ...orderJson(state), Deliveries: history.map((each) => deliveryJson(each)) }))
+      return
+    }
+    context.out(`${printable(state.orderId)}   ${statusText(state.status)}   ${email ?? state.customerId}\n`)
+    const cells = history.map((each) => deliveryCells(each, email))
+    context.out(table(DELIVERY_HEADING, cells, context.columns))
+  },
+}

@@ -1,0 +1,41 @@
+import { createCursors } from '#src/purchase/cursors.ts'
+import { createDeliveryReader } from '#src/purchase/intake/delivery-body.ts'
+import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
+import { createReadBack, type ReadBack } from '#src/purchase/orders/orders.rule.ts'
+import type { CliContext } from '../command.ts'
+import { byPrefix, findReceipt } from '../input/id-prefix.ts'
+import { withStore } from '../with-store.ts'
+
+export interface PurchaseRules {
+  readonly readBack: ReadBack
+  readonly search: DeliverySearch
+  /** E-mail addresses by customer id. */
+  emails(): Promise<Map<string, string>>
+  /** The receipt that a unique prefix stands for. */
+  receiptOf(text: string): Promise<string>
+}
+
+/** Opens the store to read deliveries and orders. */
+export const withPurchases = <Result>(
+  context: CliContext,
+  work: (rules: PurchaseRules) => Promise<Result>,
+): Promise<Result> =>
+  withStore(context, 'read', (store, config) => {
+    const { deliveries, secrets } = store
+    const customers = byPrefix(store.customers)
+    const { products: productsOf } = createDeliveryReader(config)
+    const dependencies = { deliveries, customers, cursors: createCursors(secrets, context.random), productsOf }
+    return work({
+      readBack: createReadBack(dependencies),
+      search: createDeliverySearch(dependencies),
+      receiptOf: (text) => findReceipt(text, deliveries),
+      async emails() {
+        const all = new Map<string, string>()
+        for (let page = await customers.list({ limit: 500 }); page.length > 0; ) {
+          for (const { id, email } of page) all.set(id, email)
+          page = await customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
+        }
+        return all
+      },
+    })
+  })

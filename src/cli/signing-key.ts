@@ -1,0 +1,111 @@
+import type { Config } from '#src/config/load-config.ts'
+import type { Store } from '#src/store/store.ts'
+import type { SigningKeyRules, SigningKeyView } from '#src/token/signing-key.rule.ts'
+import { type CliContext, type Command, Misuse } from './command.ts'
+import { readSecretText } from './input/password.ts'
+import { table } from './output/table.ts'
+import { recordAct } from './with-accounts.ts'
+import { withStore } from './with-store.ts'
+
+export const signingKeyList: Command = {
+  name: 'signing-key list',
+  about: 'List the signing keys of access tokens, newest first',
+  async run({ json }, context) {
+    const keys = await withStore(context, 'read', async (store, config) =>
+      (await (await signingKeyRules(store, config, context)).list()).map(signingKeyJson),
+    )
+    if (json) context.out(JSON.stringify(keys))
+    else if (keys.length === 0) context.out('There are no signing keys yet: the first login creates one.')
+    else {
+      const rows = keys.map(({ kid, algorithm, state, createdAt, expiresAt, encrypted }) => [
+        kid,
+        algorithm,
+        state,
+        createdAt,
+        expiresAt ?? 'when replaced',
+        encrypted ? 'encrypted' : 'in the clear',
+      ])
+      context.out(table(['kid', 'algorithm', 'state', 'created', 'expires', 'stored'], rows, context.columns))
+    }
+  },
+}
+
+export const signingKeyRotate: Command = {
+  name: 'signing-key rotate',
+  about: 'Sign access tokens with a new key',
+  details: 'The old key verifies until its last token has expired.',
+  options: {
+    'at-once': { type: 'boolean', about: 'Remove the old keys, for one that has leaked: every customer logs in again' },
+  },
+  async run(input, context) {
+    const atOnce = input.flag('at-once')
+    const { key, made } = await withStore(context, 'change', async (store, config) => {
+      const rotated = await (await signingKeyRules(store, config, context)).rotate(atOnce)
+      const details = { kid: rotated.key.kid, atOnce }
+      if (rotated.made) await recordAct(store, context)('signing-key.rotate', null, details)
+      return rotated
+    })
+    if (input.json) {
+      context.out(JSON.stringify({ ...signingKeyJson(key), made }))
+      return
+    }
+    const others = atOnce
+      ? 'Tokens issued before are refused: customers log in again.'
+      : 'Tokens issued before stay valid until they expire.'
+    const by = made ? '' : ' Another process created it just now.'
+    context.out(`${key.kid} signs from now on.${by}\n${others}`)
+  },
+}
+
+export const signingKeyRewrap: Command = {
+  name: 'signing-key rewrap',
+  about: 'Encrypt every signing key under TESLIM_SECRET',
+  details: 'Run it after TESLIM_SECRET was set for the first time or has changed.',
+  options: {
+    'old-secret-stdin': {
+      type: 'boolean',
+      about: 'Read the former secret from stdin, instead of TESLIM_SECRET_OLD or TESLIM_SECRET_OLD_FILE',
+    },
+  },
+  async run(input, context) {
+    const change = input.flag('old-secret-stdin') ? { formerSecret: await readSecretText('secret', context) } : {}
+    if (change.formerSecret === '') throw new Misuse('there is no secret on stdin')
+    const rewrap = async (store: Store, config: Config) => {
+      const done = await (await signingKeyRules(store, config, context)).rewrap()
+      await recordAct(store, context)('signing-key.rewrap', null, { ...done })
+      return done
+    }
+    const { rewrapped, kept } = await withStore(context, 'change', rewrap, change)
+    if (input.json) context.out(JSON.stringify({ rewrapped, kept }))
+    else context.out(`Encrypted under TESLIM_SECRET: ${rewrapped} now, ${kept} before.`)
+  },
+}
+
+export async function signingKeyRules(
+  store: Store,
+  { secret, formerSecret, tokenAlgorithm, tokenTtlSeconds }: Config,
+  { clock, random }: Pick<CliContext, 'clock' | 'random'>,
+): Promise<SigningKeyRules> {
+  // Loaded here because the other commands start sooner without them.
+  const { createKeySealing } = await import('#src/token/key-sealing.ts')
+  const { createSigningKeyRules } = await import('#src/token/signing-key.rule.ts')
+  return createSigningKeyRules({
+    store: store.signingKeys,
+    sealing: createKeySealing({ secret, formerSecret, random }),
+    clock,
+    algorithm: tokenAlgorithm,
+    ttlSeconds: tokenTtlSeconds,
+  })
+}
+
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+/** A key as JSON shows it. */
+const signingKeyJson = ({ kid, algorithm, state, createdAt, expiresAt, encrypted }: SigningKeyView) => ({
+  kid,
+  algorithm,
+  state,
+  createdAt: iso(createdAt),
+  expiresAt: expiresAt === null ? null : iso(expiresAt),
+  encrypted,
+})
