@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -141,6 +141,17 @@ const pages = PAGES.map((page) => ({ page, blocks: commandBlocks(page) })).filte
 console.info('docker and kubectl are not run; in the pages that name them only the teslim commands are')
 for (const program of EVERYWHERE.filter(isMissing))
   console.info(`${program} is not installed: in the pages it is not run`)
+
+// What needs root and systemd stands in `bash` blocks, which are not run.
+const NEEDS_ROOT = ['deploy/systemd/README.md']
+
+it('every page puts its commands into blocks that are run here', () => {
+  const hidden = PAGES.filter((page) => {
+    const fences = readFileSync(join(ROOT, page), 'utf8').match(/^```.*$/gm) ?? []
+    return fences.some((fence, index) => index % 2 === 0 && !['```sh', '```json', '```sql'].includes(fence))
+  })
+  expect(hidden).toEqual(NEEDS_ROOT)
+})
 
 it('the guides have commands', () => {
   const guides = ['README.md', 'docs/api-customers.md', 'docs/operations.md', 'docs/suppliers.md']
