@@ -167,7 +167,7 @@ describe.each(pages)('the commands in $page', ({ page, blocks }) => {
       const { status, printed, stderr } = await runBlock(block, stage, known)
       const where = `${block.page}:${block.line}: ${printed}${stderr}`
       expect(status, where).toBe(0)
-      // A server that a block starts has another store than the one that the page goes on with.
+      // A server that a block starts has a store of its own; the rest of the page uses the stage's.
       if (!SERVES.test(block.text)) Object.assign(known, learn(printed))
       if (block.output !== undefined) {
         const [real, shown] = [JSON.parse(printed), JSON.parse(block.output)]
