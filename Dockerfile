@@ -14,6 +14,8 @@ COPY bin bin
 COPY src src
 COPY tools/warm-cache.js tools/
 COPY openapi.yaml LICENSE ./
+# /docs shows these guides.
+COPY docs/suppliers.md docs/api-customers.md docs/
 
 # The code belongs to root. The service owns its data, which nobody else may read, and its compile cache until that is filled.
 # 1000 is the image's user `node`: a number, because Kubernetes cannot tell from a name that it is not root.

@@ -33,7 +33,9 @@ export function exampleOf(schema: Schema, resolve: (ref: string) => Schema): unk
   switch ([schema.type].flat()[0]) {
     case 'object': {
       const fields = Object.entries(schema.properties ?? {})
-      return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, resolve)]))
+      // Optional lists, such as Warnings, are absent from an ordinary answer.
+      const usual = fields.filter(([name, { items }]) => items === undefined || schema.required?.includes(name))
+      return Object.fromEntries(usual.map(([name, field]) => [name, exampleOf(field, resolve)]))
     }
     case 'array':
       return schema.items ? [exampleOf(schema.items, resolve)] : []

@@ -11,10 +11,14 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 const SCRIPTS = ['page', 'operation', 'form', 'text']
+const GUIDES = ['suppliers', 'api-customers']
 const FILES = [
-  { path: '/docs', type: 'text/html', file: 'index.html' },
-  { path: '/docs/page.css', type: 'text/css', file: 'page.css' },
-  ...SCRIPTS.map((name) => ({ path: `/docs/${name}.js`, type: 'text/javascript', file: `${name}.js` })),
+  { path: '/docs', type: 'text/html', file: './page/index.html' },
+  { path: '/docs/page.css', type: 'text/css', file: './page/page.css' },
+  ...SCRIPTS.map((name) => ({ path: `/docs/${name}.js`, type: 'text/javascript', file: `./page/${name}.js` })),
+  // A guide is shown by the same page.
+  ...GUIDES.map((name) => ({ path: `/docs/${name}`, type: 'text/html', file: './page/index.html' })),
+  ...GUIDES.map((name) => ({ path: `/docs/${name}.md`, type: 'text/markdown', file: `../../docs/${name}.md` })),
 ]
 
 const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
@@ -64,7 +68,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
       return packed
     })
   }
-  for (const { path, type, file } of FILES) serve(path, type, () => read(`./page/${file}`))
+  for (const { path, type, file } of FILES) serve(path, type, () => read(file))
   serve('/docs/reference.json', 'application/json', async () =>
     servedContract(await read('./page/reference.json'), (await variants()).json, config),
   )

@@ -43,15 +43,28 @@ describe('the API reference page', async () => {
     })
   })
 
+  it.each(['suppliers', 'api-customers'])('shows the guide %s', async (name) => {
+    expect((await app.inject(`/docs/${name}`)).payload).toBe((await app.inject('/docs')).payload)
+    const { payload, headers } = await app.inject(`/docs/${name}.md`)
+    expect(payload).toBe(readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
+    expect(headers['content-type']).toBe('text/markdown; charset=utf-8')
+  })
+
   it('serves no other file', async () => {
-    for (const url of ['/docs/page.ts', '/docs/../package.json', '/docs/%2e%2e/docs.plugin.ts', '/docs/static']) {
+    for (const url of [
+      '/docs/page.ts',
+      '/docs/security.md',
+      '/docs/../package.json',
+      '/docs/%2e%2e/docs.plugin.ts',
+      '/docs/static',
+    ]) {
       expect((await app.inject(url)).json()).toEqual(failure('NOT_FOUND'))
     }
   })
 
   it('is not there when it is turned off', async () => {
     const { app: without } = await testApp({ TESLIM_DOCS: 'off' })
-    for (const url of ['/docs', ...FILES.map((name) => `/docs/${name}`)])
+    for (const url of ['/docs', '/docs/suppliers', '/docs/suppliers.md', ...FILES.map((name) => `/docs/${name}`)])
       expect((await without.inject(url)).json()).toEqual(failure('NOT_FOUND'))
   })
 
@@ -295,6 +308,32 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
     await page.screenshot({ path: `${artefacts}docs-narrow.png`, fullPage: true })
     expect(complaints).toEqual([])
   })
+
+  it.each([
+    { path: '/docs/suppliers', link: 'Guide for suppliers', title: 'For suppliers', section: 'Send it again safely' },
+    { path: '/docs/api-customers', link: 'Guide for API customers', title: 'For API customers', section: 'Log in' },
+  ])(
+    'links to the guide at $path, with commands for this service and no dead link',
+    async ({ path, link, title, section }) => {
+      const { page, complaints } = await openPage(place)
+      await page.getByRole('link', { name: link }).click()
+      await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+      expect(new URL(page.url()).pathname).toBe(path)
+      await page.getByRole('link', { name: section, exact: true }).first().click()
+      expect(await page.getByRole('heading', { name: section, exact: true }).boundingBox()).toMatchObject({
+        y: expect.closeTo(15, -1),
+      })
+      expect(await page.locator('article pre').first().innerText()).toContain(`curl -s ${sandbox.server.url}/`)
+      expect(await page.evaluate(INACCESSIBLE)).toEqual([])
+      const paths = (await page.evaluate(
+        "[...document.querySelectorAll('article a')].map(({ href }) => href)",
+      )) as string[]
+      for (const href of new Set(paths)) expect([href, (await fetch(href)).status]).toEqual([href, 200])
+      await page.setViewportSize({ width: 390, height: 844 })
+      expect(await page.evaluate(TOO_WIDE)).toEqual([])
+      expect(complaints).toEqual([])
+    },
+  )
 
   it('delivers by the keyboard alone, with the focus in sight at every step', async () => {
     const { page, complaints } = await openPage(place)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { gunzipSync } from 'node:zlib'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
@@ -94,7 +95,9 @@ function contractObserver({ loginAnswer, loginEmailField }: Config) {
       const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
       const hasText = typeof payload === 'string' || (Buffer.isBuffer(payload) && !reply.hasHeader('content-encoding'))
       if (!hasText || !isJson || (spelledOtherwise && url === LOGIN)) return
-      const body = JSON.parse(withoutMark(Buffer.from(payload)).toString())
+      const bytes = Buffer.from(payload)
+      const plain = reply.getHeader('content-encoding') === 'gzip' ? gunzipSync(bytes) : bytes
+      const body = JSON.parse(withoutMark(plain).toString())
       const violation = contractViolation(method, url, reply.statusCode, body)
       if (violation !== undefined) violations.push(violation)
     })

@@ -1,5 +1,5 @@
 import { tryForm } from './form.js'
-import { h, inline, markdown, shown } from './text.js'
+import { breakable, h, inline, markdown, shown } from './text.js'
 
 const CREDENTIALS = { ApiKey: 'an ApiKey', bearer: 'a bearer token' }
 
@@ -39,7 +39,7 @@ const parameterTables = (parameters) =>
   )
 
 function errorTable(caption, refusals, errors) {
-  const row = (code) => h('div', {}, h('code', {}, code), h('span', {}, errors[code].message))
+  const row = (code) => h('div', {}, h('code', {}, breakable(code)), h('span', {}, errors[code].message))
   const rows = refusals.map(({ status, codes }) =>
     h('tr', {}, h('th', { scope: 'row' }, status), h('td', {}, ...codes.map(row))),
   )
@@ -73,7 +73,7 @@ export function operationSection(operation, errors) {
     'section',
     { class: 'operation', id, 'aria-labelledby': `${id}-title` },
     h('h3', { id: `${id}-title` }, h('a', { href: `#${id}` }, summary)),
-    h('p', { class: 'address' }, h('b', { class: method }, method), ' ', h('code', {}, ...breakable(path))),
+    h('p', { class: 'address' }, h('b', { class: method }, method), ' ', h('code', {}, breakable(path))),
     h(
       'div',
       { class: 'explained' },
@@ -97,6 +97,3 @@ export function operationSection(operation, errors) {
     h('div', { class: 'refused' }, ...errorsOf(operation, errors)),
   )
 }
-
-/** Lets a long path break after its slashes. */
-const breakable = (path) => path.split(/(?<=\/)/).flatMap((part) => [h('wbr'), part])

@@ -33,7 +33,6 @@ function startSection(reference) {
       curlBox(operation, () => request),
       h('p', { class: 'bar' }, 'Answer'),
       h('pre', {}, shown(operation.answers[0].example)),
-      h('p', {}, h('a', { href: `#${operation.id}` }, 'Details, and try it here')),
     )
   }
   main.append(h('h2', { id: 'conventions' }, 'Conventions'), h('div', { class: 'columns' }, ...sections(rest)))
@@ -46,6 +45,18 @@ function showReference({ operations, errors }) {
   }
 }
 
+const GUIDES = { suppliers: 'For suppliers', 'api-customers': 'For API customers' }
+
+/** The guide that the address names, if it names one. */
+const guide = Object.keys(GUIDES).find((name) => location.pathname.toLowerCase().startsWith(`/docs/${name}`))
+
+async function showGuide() {
+  const text = await (await load(`/docs/${guide}.md`)).text()
+  const article = h('article', {}, ...markdown(text.replaceAll('http://127.0.0.1:3000', location.origin)))
+  document.title = `${article.querySelector('h1').textContent}: teslim`
+  main.append(article)
+}
+
 function contents({ operations }) {
   const group = (title, ...links) => [h('h2', {}, title), h('ul', {}, ...links.map((link) => h('li', {}, link)))]
   const byTag = Map.groupBy(operations, ({ tag }) => tag)
@@ -56,6 +67,12 @@ function contents({ operations }) {
       'Start',
       h('a', { href: '/docs#content' }, 'First calls'),
       h('a', { href: '/docs#conventions' }, 'Conventions'),
+    ),
+    group(
+      'Guides',
+      ...Object.entries(GUIDES).map(([name, title]) =>
+        h('a', { href: `/docs/${name}`, 'aria-current': name === guide && 'page' }, title),
+      ),
     ),
     ...Array.from(byTag, ([tag, some]) => group(tag, ...some.map(link))),
     group('Files', h('a', { href: '/openapi.yaml' }, 'openapi.yaml')),
@@ -91,9 +108,12 @@ try {
   document.getElementById('version').textContent = reference.version
   document.getElementById('contents').append(...contents(reference))
   openMenu()
-  startSection(reference)
-  showReference(reference)
-  follow()
+  if (guide) await showGuide()
+  else {
+    startSection(reference)
+    showReference(reference)
+    follow()
+  }
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
 } catch (error) {
   main.append(

@@ -10,8 +10,15 @@ export function h(tag, properties = {}, ...children) {
   return element
 }
 
+/** Lets a long path or code break after a slash or an underscore. */
+export const breakable = (text) => text.split(/(?<=[/_])/).flatMap((part) => [h('wbr'), part])
+
 const INLINE = /`([^`]+)`|\*\*(.+?)\*\*|\[([^\]]+)\]\(([^)]+)\)/g
-const GUIDES = { 'suppliers.md': '/docs/suppliers', 'api-customers.md': '/docs/api-customers' }
+const SERVED = {
+  'suppliers.md': '/docs/suppliers',
+  'api-customers.md': '/docs/api-customers',
+  '../openapi.yaml': '/openapi.yaml',
+}
 
 /** Code, bold text and links; links to pages that are not served here become text. */
 export function inline(text) {
@@ -21,8 +28,8 @@ export function inline(text) {
     parts.push(text.slice(end, index))
     end = index + all.length
     const [file, anchor] = target.split('#')
-    const href = /^(https?:|#|\/)/.test(target) ? target : GUIDES[file] && GUIDES[file] + (anchor ? `#${anchor}` : '')
-    if (code) parts.push(h('code', {}, code))
+    const href = /^(https?:|#|\/)/.test(target) ? target : SERVED[file] && SERVED[file] + (anchor ? `#${anchor}` : '')
+    if (code) parts.push(h('code', {}, breakable(code)))
     else if (bold) parts.push(h('strong', {}, inline(bold)))
     else parts.push(href ? h('a', { href }, inline(label)) : h('span', {}, inline(label)))
   }
@@ -73,7 +80,8 @@ export function markdown(text) {
       end = at + 1
     } else if (line.startsWith('```')) {
       end = until(/^```\s*$/, at + 1)
-      blocks.push(h('pre', {}, lines.slice(at + 1, end).join('\n')))
+      const code = lines.slice(at + 1, end).join('\n')
+      blocks.push(h('pre', {}, line === '```json' ? indented(code) : code))
       end += 1
     } else if (line.startsWith('|')) blocks.push(table(lines.slice(at, end)))
     else if (/^[-*] /.test(line)) blocks.push(list(lines.slice(at, end), '[-*] '))
