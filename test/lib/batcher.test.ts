@@ -29,7 +29,7 @@ function controlled({ maxItems = 100, maxBytes = 1000, longestWaitMilliseconds =
   return { batcher, nextCommit, commits }
 }
 
-it('commits what arrives together in one batch, and what arrives meanwhile in the next', async () => {
+it('commits items that arrive together in one batch, and items that arrive meanwhile in the next', async () => {
   const { batcher, nextCommit, commits } = controlled()
   const first = [batcher.submit('a'), batcher.submit('b')]
   const one = await nextCommit()
@@ -44,7 +44,7 @@ it('commits what arrives together in one batch, and what arrives meanwhile in th
   expect(await Promise.all(second)).toEqual(['c!', 'd!', 'e!'])
 })
 
-it('fails a whole batch that could not be committed, and goes on with the next', async () => {
+it('rejects the whole batch when its commit fails, and commits the next', async () => {
   const { batcher, nextCommit } = controlled()
   const first = Promise.allSettled([batcher.submit('a'), batcher.submit('b')])
   const one = await nextCommit()
@@ -55,7 +55,7 @@ it('fails a whole batch that could not be committed, and goes on with the next',
   expect(await second).toBe('c!')
 })
 
-it('refuses items beyond its bounds, in number and in bytes, and takes them again later', async () => {
+it('refuses items beyond its limits of number and bytes, and accepts items again later', async () => {
   const { batcher, nextCommit } = controlled({ maxItems: 2, maxBytes: 10 })
   const first = batcher.submit('1234567890123')
   await expect(batcher.submit('x')).rejects.toThrow('full')
@@ -68,7 +68,7 @@ it('refuses items beyond its bounds, in number and in bytes, and takes them agai
   expect(await Promise.all(more)).toEqual(['a!', 'b!'])
 })
 
-it('is drained when nothing waits and nothing is under way', async () => {
+it('is drained when nothing waits and no commit is under way', async () => {
   const { batcher, nextCommit } = controlled()
   await batcher.drained()
   let drained = false
@@ -84,7 +84,7 @@ it('is drained when nothing waits and nothing is under way', async () => {
   expect(drained).toBe(true)
 })
 
-it('turns away what has waited for too long, hands nothing of it over, and is drained afterwards', async () => {
+it('rejects items that have waited too long without committing them, and is drained afterwards', async () => {
   const { batcher, nextCommit, commits } = controlled({ longestWaitMilliseconds: 150 })
   const first = batcher.submit('a')
   const one = await nextCommit()

@@ -7,7 +7,7 @@ const secret = randomBytes(32)
 const { seal, open } = createSealer(secret)
 const text = fc.string({ unit: 'grapheme' })
 
-it('what was sealed is opened for its purpose, in any process that has the secret, and for nothing else', () => {
+it('opens a sealed text for its purpose only, in any process that has the secret', () => {
   fc.assert(
     fc.property(text, text, text, (purpose, value, other) => {
       const sealed = seal(purpose, value)
@@ -19,13 +19,13 @@ it('what was sealed is opened for its purpose, in any process that has the secre
   )
 })
 
-it('the same place is sealed the same, and shows nothing of itself', () => {
+it('seals equal values alike and shows nothing of them', () => {
   expect(seal('p', '123456')).toBe(seal('p', '123456'))
   expect(seal('p', '123456')).not.toBe(seal('q', '123456'))
   expect(Buffer.from(seal('p', '123456'), 'base64url').toString('latin1')).not.toContain('123456')
 })
 
-it('no character of it can be changed, added or left out', () => {
+it('refuses a sealed text with any character changed, added or removed', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/ '
   for (const value of ['', '7', '42', '123']) {
     const sealed = seal('p', value)

@@ -12,7 +12,7 @@ import { addCustomer, PASSWORD, TestClock, testApp } from '../support/test-app.t
 const visitor = (lane: string, more = {}) => ({ lane, laneWidth: 1, preferred: false, isAwaited: () => true, ...more })
 
 describe('the gate', () => {
-  it('lets a few in at a time, known ones first, one of a lane, and turns the rest away', async () => {
+  it('admits a few at a time, preferred ones first, one per lane, and refuses the rest', async () => {
     const gate = createHashGate({ mostInside: 2, mostWaiting: 2 })
     const inside: string[] = []
     const leave = new Map<string, () => void>()
@@ -39,7 +39,7 @@ describe('the gate', () => {
     await Promise.all(visits)
   })
 
-  it('is left by work that fails, and not entered for a client that went away', async () => {
+  it('is free again after work that fails, and does no work for a client that has disconnected', async () => {
     const gate = createHashGate({ mostInside: 1, mostWaiting: 1 })
     await expect(gate.run(visitor('1'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     const work = vi.fn(async () => 'done')
@@ -51,8 +51,8 @@ describe('the gate', () => {
   })
 })
 
-describe('the threads that hash', () => {
-  it('hash and verify as the main thread does, and fail one work alone', async () => {
+describe('the hashing threads', () => {
+  it('hash and verify like the main thread, and a failing request fails alone', async () => {
     const workers = createHashWorkers(2)
     try {
       const made = await workers.hash(PASSWORD)
@@ -71,7 +71,7 @@ describe('the threads that hash', () => {
     }
   })
 
-  it('that are closed fail what they had, and the count of failures is taken back', async () => {
+  it('reject pending work when they are closed, which counts no login failure', async () => {
     const service = await testApp()
     const { email } = await addCustomer(service)
     const workers = createHashWorkers(1)
@@ -97,7 +97,7 @@ describe('a password that was verified', () => {
     return { service, customer, verify, logIn }
   }
 
-  it('is recognised for as long as the setting says, and only it', async () => {
+  it('is recognised without a hash for as long as the setting says, and no other password is', async () => {
     const { service, customer, verify, logIn } = await setUp(300)
     for (let n = 0; n < 3; n++) await logIn(customer.email, PASSWORD)
     expect(verify).toHaveBeenCalledTimes(1)
@@ -111,7 +111,7 @@ describe('a password that was verified', () => {
     expect(verify).toHaveBeenCalledTimes(3)
   })
 
-  it('is not recognised once it was changed, nor does it open a customer that was disabled or another region', async () => {
+  it('is refused after it was changed, for a disabled customer and for another region', async () => {
     const { service, customer, logIn } = await setUp(300)
     await logIn(customer.email, PASSWORD)
     await expect(logIn(customer.email, PASSWORD, '127.0.0.1', 'DE')).rejects.toMatchObject({ code: 'LOGIN_REFUSED' })
@@ -128,7 +128,7 @@ describe('a password that was verified', () => {
     expect(verify).toHaveBeenCalledTimes(2)
   })
 
-  it('costs the store no write', async () => {
+  it('causes no write to the store', async () => {
     const { service, customer, logIn } = await setUp(300)
     await logIn(customer.email, PASSWORD)
     const { count, settle } = service.store.loginFailures
@@ -140,8 +140,8 @@ describe('a password that was verified', () => {
   })
 })
 
-describe('refusals that cost no hash', () => {
-  it('are answered at once, and in turn when there are many; closing lets all go', async () => {
+describe('refusals without a hash', () => {
+  it('are answered at once, at a limited rate when there are many, and all of them on closing', async () => {
     vi.useFakeTimers()
     try {
       const clock = new TestClock()
@@ -164,7 +164,7 @@ describe('refusals that cost no hash', () => {
     }
   })
 
-  it('wait for ten seconds at most', async () => {
+  it('wait ten seconds at most', async () => {
     vi.useFakeTimers()
     try {
       const pace = createRefusalPace(new TestClock())
@@ -178,7 +178,7 @@ describe('refusals that cost no hash', () => {
   })
 })
 
-it('TESLIM_HASH_QUEUE bounds who may wait: 503 with Retry-After beyond', async () => {
+it('TESLIM_HASH_QUEUE limits how many logins wait: others get a 503 with Retry-After', async () => {
   const service = await testApp({ TESLIM_HASH_CONCURRENCY: '1', TESLIM_HASH_QUEUE: '2' })
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>

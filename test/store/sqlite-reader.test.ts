@@ -27,7 +27,7 @@ async function storeWithReaders(name: string) {
   return { store, readers, path, one }
 }
 
-it('a reader starts with the first walk, not with point look-ups, and ends with the store', async () => {
+it('the reader starts with the first walk, not with look-ups of single rows, and ends with the store', async () => {
   const { store, readers, one } = await storeWithReaders('start.db')
   await store.deliveries.orderState(one.id, 'a')
   await store.deliveries.findByReceipt('none')
@@ -41,7 +41,7 @@ it('a reader starts with the first walk, not with point look-ups, and ends with 
   expect(await ended).toBe(0)
 })
 
-it('a reader that dies fails what it had under way, and the next walk starts another', async () => {
+it('a reader that dies fails its pending walks, and the next walk starts another reader', async () => {
   const { store, readers, one } = await storeWithReaders('death.db')
   await store.deliveries.history(one.id, 'a')
   const underWay = store.deliveries.orders(null, {}, ALL)
@@ -56,7 +56,7 @@ it('a reader that dies fails what it had under way, and the next walk starts ano
   await store.close()
 })
 
-it('a reader that cannot start fails the walk, and no delivery', async () => {
+it('a reader that cannot start fails the walk but no delivery', async () => {
   const spawnReader = (): Worker => new Worker('throw new Error("on purpose")', { eval: true })
   const { store } = await openSqliteStore({ path: join(folder, 'no-start.db'), now: 0, limits, spawnReader })
   const one = customer()
@@ -66,7 +66,7 @@ it('a reader that cannot start fails the walk, and no delivery', async () => {
   await store.close()
 })
 
-it('a reader sees what was committed the moment before, and can write nothing', async () => {
+it('a reader sees the latest commit and cannot write', async () => {
   const { store, path, one } = await storeWithReaders('fresh.db')
   for (let n = 1; n < 20; n++) {
     expect((await store.deliveries.after(0, {}, { most: 100, look: 100 })).deliveries).toHaveLength(n)
@@ -79,7 +79,7 @@ it('a reader sees what was committed the moment before, and can write nothing', 
   await store.close()
 })
 
-it('a file that is not there is not made by reading it', () => {
+it('opening a missing file for reading does not create it', () => {
   expect(() => openDatabase(join(folder, 'none.db'), { readOnly: true })).toThrowError()
   expect(() => new DatabaseSync(join(folder, 'none.db'), { readOnly: true })).toThrowError()
 })

@@ -28,7 +28,7 @@ it('makes its folder and file for their owner only', async () => {
 })
 
 it.each(['sqlite::memory:', 'sqlite:file:x.db', 'sqlite:x.db?mode=ro', 'sqlite://x.db'])(
-  'takes %s for no file',
+  'refuses %s, which does not name a file',
   async (url) => {
     const { config } = loadConfig({ DATABASE_URL: url })
     await expect(openStore(config, 0)).rejects.toMatchObject({ code: 'STORE_CANNOT_OPEN' })
@@ -86,7 +86,7 @@ it('refuses a store made by a newer version and leaves it as it is', async () =>
   raw.close()
 })
 
-it('works beside a newer version whose migration says that it may', async () => {
+it('works beside a newer version whose migration allows it', async () => {
   const { store: before } = await openStore(at('ahead.db'), 0)
   await before.close()
   const raw = new DatabaseSync(join(folder, 'ahead.db'))
@@ -148,14 +148,14 @@ it('refuses migrations with a gap in their numbers', () => {
   expect(() => readMigrations(new URL(`file://${folder}/gap/`))).toThrow('0002-second.sql breaks the numbering')
 })
 
-it('reads from a migration which programs still work with what it makes', () => {
+it('reads from a migration which older programs still work with it', () => {
   mkdirSync(join(folder, 'kinds'))
   writeFileSync(join(folder, 'kinds', '0001-first.sql'), 'SELECT 1;')
   writeFileSync(join(folder, 'kinds', '0002-second.sql'), '-- Why.\n-- Runs with programs from 0001 on.\nSELECT 1;')
   expect(readMigrations(new URL(`file://${folder}/kinds/`)).map(({ oldest }) => oldest)).toEqual([1, 1])
 })
 
-it('tells of all arrivals, known or looked up, whatever another process stores in between', async () => {
+it('reports all arrivals, remembered or looked up, whatever another process stores in between', async () => {
   const { store } = await openStore(at('arrivals.db'), 0)
   const { store: another } = await openStore(at('arrivals.db'), 0)
   onTestFinished(async () => {

@@ -44,7 +44,7 @@ const delivery = (number: number, more: Partial<NewDelivery> = {}): NewDelivery 
   ...more,
 })
 
-it('a bad row fails alone: its neighbours in the batch are stored', async () => {
+it('a bad delivery fails alone: the others of its batch are stored', async () => {
   const { store } = await storeWithWorkers('neighbours.db')
   const batch = [1, 2, 3, 4, 5].map((number) => delivery(number, number === 3 ? { customerId: 'nobody' } : {}))
   const outcomes = await Promise.allSettled(batch.map((one) => store.deliveries.deliver(one)))
@@ -82,7 +82,7 @@ it('a writer that cannot start fails the delivery', async () => {
   await store.close()
 })
 
-it('closing waits for what was submitted', async () => {
+it('closing waits until submitted deliveries are stored', async () => {
   const { store } = await storeWithWorkers('closing.db')
   const submitted = [1, 2, 3].map((number) => store.deliveries.deliver(delivery(number)))
   await Promise.all([store.close(), ...submitted])

@@ -31,7 +31,7 @@ const isRight = (text: string, signature: string, { algorithm, privateKey }: Usa
       )
     : verify(null, Buffer.from(text), privateKey, Buffer.from(signature, 'base64url'))
 
-it('gives each its own signature, whatever came at once and with which key', async () => {
+it('returns the right signature to each caller, whichever texts and keys come at once', async () => {
   const { signer } = startSigner()
   const keys = [await newKey('ES256'), await newKey('EdDSA'), await newKey('ES256')]
   const asked = Array.from({ length: 100 }, (_, number) => ({
@@ -42,14 +42,14 @@ it('gives each its own signature, whatever came at once and with which key', asy
   expect(asked.filter(({ text, key }, index) => !isRight(text, signatures[index] ?? '', key))).toEqual([])
 })
 
-it('needs no thread for one alone', async () => {
+it('starts no thread for a single text', async () => {
   const { signer, workers } = startSigner()
   const key = await newKey('ES256')
   expect(isRight('alone', await signer.sign('alone', key), key)).toBe(true)
   expect(workers).toHaveLength(0)
 })
 
-it('signs for those whose thread dies, and starts another', async () => {
+it('signs what a thread that died did not sign, and starts another thread', async () => {
   const { signer, workers } = startSigner()
   const key = await newKey('ES256')
   for (let round = 1; round <= 3; round++) {
@@ -61,7 +61,7 @@ it('signs for those whose thread dies, and starts another', async () => {
   }
 })
 
-it('signs for those who wait when it is closed', async () => {
+it('signs what is still waiting when it is closed', async () => {
   const { signer } = startSigner()
   const key = await newKey('ES256')
   const signing = [signer.sign('a', key), signer.sign('b', key)]
@@ -71,7 +71,7 @@ it('signs for those who wait when it is closed', async () => {
   expect([isRight('a', a, key), isRight('b', b, key)]).toEqual([true, true])
 })
 
-it('fails one by one where a key cannot sign', async () => {
+it('rejects only the texts whose key cannot sign', async () => {
   const { signer } = startSigner()
   const key = await newKey('ES256')
   const broken = { ...key, privateKey: createPublicKey(key.privateKey) }
