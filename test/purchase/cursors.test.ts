@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 
-it('a cursor can stand on a command line, whatever it is of', async () => {
+it('a cursor never begins like a command-line option', async () => {
   const key = Buffer.from(systemRandom(32))
   const cursors = createCursors({ findOrInsert: async () => key }, systemRandom)
   for (let place = 0; place < 500; place++) {

@@ -12,7 +12,7 @@ it('writes what JSON.stringify writes', () => {
   expect(writeJson(odd).toString()).toBe(JSON.stringify(odd))
 })
 
-it('puts raw JSON in byte for byte, wherever it stands', () => {
+it('copies raw JSON byte for byte, at any place', () => {
   const text = fc.json({ noUnicodeString: false }).map((text) => ` ${text}\r\n`)
   fc.assert(
     fc.property(fc.array(text), fc.string({ unit: 'binary' }), (texts, name) => {

@@ -6,7 +6,7 @@ import { createScanner } from '#src/lib/json/scan.ts'
 const depthOf = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
 
-/** What a scanner finds, as values; containers are named only. */
+/** Returns the values that a scanner finds; arrays and objects become 'container'. */
 const find = (text: string, ...pointers: string[]): [string, unknown][] => {
   const scan = createScanner(
     pointers.map((pointer) => ({ pointer: pointer.replace('~any', ''), anyCase: pointer.endsWith('~any') })),
@@ -19,14 +19,14 @@ const find = (text: string, ...pointers: string[]): [string, unknown][] => {
   ])
 }
 
-it('finds what a pointer leads to in whatever JSON and white space, and the depth', () => {
+it('finds the values of pointers and the depth in any JSON with any white space', () => {
   const name = fc.constantFrom('a', 'b', 'A', '__proto__', 'ä"\\', 'aa', '')
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof({ maxDepth: 4 }, fc.jsonValue({ maxDepth: 0 }), tie('object'), tie('array')),
     object: fc.dictionary(name, tie('value')),
     array: fc.array(tie('value'), { maxLength: 4 }),
   }))
-  /** The same by way of JSON.parse: the oracle. */
+  /** The oracle: looks pointers up in what JSON.parse returns. */
   const lookUp = (from: unknown, parts: string[]): unknown[] => {
     const [part, ...rest] = parts
     if (part === undefined) return [typeof from === 'object' && from !== null ? 'container' : from]
@@ -49,7 +49,7 @@ it('finds what a pointer leads to in whatever JSON and white space, and the dept
   )
 })
 
-it('finds repeated fields, in any case where that is asked for', () => {
+it('finds repeated fields, and fields in any letter case if asked to', () => {
   const text = '{"a":1,"b":{"a":2},"A" : [3,{"a":4}],"\\u0061":"\\"a\\":5,"}'
   expect(find(text, '/a')).toEqual([
     ['/a', 1],
@@ -66,7 +66,7 @@ it('reads ~1 and ~0 in a pointer', () => {
   ])
 })
 
-it('stops when it is one too deep', () => {
+it('stops at one level too many', () => {
   expect(createScanner([], 64)(Buffer.alloc(1_000_000, '[')).depth).toBe(65)
 })
 

@@ -26,7 +26,7 @@ afterAll(() => {
 })
 const end = async (): Promise<number> => (await here.deliveries.arrivals(0)).position
 
-it('whoever waits is woken by a commit in another process, and reads on from where nothing of theirs was', async () => {
+it('a commit in another process wakes a follower, which skips what is not for it', async () => {
   const start = await end()
   const [mine, everything] = [arrivals.wait(one.id, start), arrivals.wait(null, start)]
   await there.deliveries.deliver(delivery(other.id))
@@ -35,7 +35,7 @@ it('whoever waits is woken by a commit in another process, and reads on from whe
   expect(await mine.over).toBe(start + 1)
 })
 
-it('whoever ends a wait learns how far nothing of theirs was', async () => {
+it('a follower that ends its wait learns how far it may skip', async () => {
   const start = await end()
   const mine = arrivals.wait(one.id, start)
   const everything = arrivals.wait(null, start)
@@ -45,14 +45,14 @@ it('whoever ends a wait learns how far nothing of theirs was', async () => {
   expect(await mine.over).toBe(start + 1)
 })
 
-it('whoever has not read as far as others are told need not wait', async () => {
+it('a follower that is behind the others does not wait', async () => {
   const start = await end()
   const ahead = arrivals.wait(one.id, start)
   expect(await arrivals.wait(one.id, start - 1).over).toBe(start - 1)
   ahead.end()
 })
 
-it('nothing is missed when commits and waits cross, whatever their order', async () => {
+it('nothing is missed when commits and waits overlap', async () => {
   const PER_WRITER = 150
   const start = await end()
   const writers = [here, there, there].map(async ({ deliveries }, writer) => {

@@ -21,7 +21,7 @@ const token = async (service: TestApp, email: string): Promise<string> =>
 const ask = (service: TestApp, bearer: string, query = '', headers = {}) =>
   service.app.inject({ url: `/Purchase/feed${query}`, headers: { authorization: `Bearer ${bearer}`, ...headers } })
 
-/** Server-sent events over a real connection, which inject has none of. */
+/** Opens a stream over a real connection, because inject has none. */
 async function openStream(service: TestApp, bearer: string, query = '', headers = {}) {
   const { port } = service.app.server.address() as { port: number }
   const request = httpRequest({
@@ -64,7 +64,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     store.deliveries.deliver(
       delivery(customerId, { receiptId: randomUUID(), payload: Buffer.from(`{"Status":1,"n":${number++}}`), ...more }),
     )
-  /** The cursor behind everything. */
+  /** Reads to the end and returns its cursor. */
   const end = async (bearer: string, query = ''): Promise<string> => {
     for (let after = ''; ; ) {
       const { data } = (await ask(here, bearer, `?limit=1000${after}${query}`)).json()
@@ -73,7 +73,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     }
   }
 
-  it('has what was delivered, in the order of commits, with its bytes', async () => {
+  it('returns the exact bytes that were delivered, in the order of commits', async () => {
     const start = await end(everybody)
     const payload = Buffer.from('{ "Status" : 1,"n":12345678901234567890,\r\n"n":1e400 }')
     const first = await deliver(one.id, { orderId: 'A/1', payload })
@@ -93,7 +93,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     expect((await ask(there, everybody, `?after=${bare.cursor}`)).json().data.items).toHaveLength(1)
   })
 
-  it('shows a customer its own only, and an operator one customer if it asks for one', async () => {
+  it('shows a customer only its own deliveries, and an operator those of one customer on request', async () => {
     const [start, all] = [await end(mine), await end(everybody)]
     const { receiptId } = await deliver(one.id)
     await deliver(other.id)
@@ -117,7 +117,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     }
   })
 
-  it('wakes who waits with the commit, not before, and lets the cursor go on without items', async () => {
+  it('answers a long poll when a delivery is committed, and moves the cursor on without items', async () => {
     const start = await end(mine)
     const waiting = ask(here, mine, `?after=${start}&wait=30`)
     await deliver(other.id)
@@ -153,7 +153,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     }
   })
 
-  it('comes as server-sent events, whose ids go on after a break', async () => {
+  it('streams server-sent events, whose ids resume the stream', async () => {
     const start = await end(everybody)
     const stream = await openStream(here, everybody, `?after=${start}`)
     expect(stream.response.statusCode).toBe(200)
@@ -174,7 +174,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     expect(again.events().at(-1)?.item).toMatchObject({ CustomerID: other.id, Payload: { Status: 1 } })
   })
 
-  it('ends with the token, and sends nothing after a revocation', async () => {
+  it('sends nothing after the token was revoked', async () => {
     const someone = await addCustomer(here)
     const bearer = await token(here, someone.email)
     const stream = await openStream(here, bearer)
@@ -186,18 +186,18 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     expect((await ask(here, bearer)).statusCode).toBe(401)
   })
 
-  it('takes an empty parameter as not sent, and an empty Last-Event-ID too', async () => {
+  it('ignores empty parameters and an empty Last-Event-ID', async () => {
     const whole = (await ask(here, everybody)).json()
     const empty = await ask(here, everybody, '?after=&limit=&wait=&payload=&customer=', { 'last-event-id': '' })
     expect([empty.statusCode, empty.json()]).toEqual([200, whole])
   })
 
-  it('is no endless stream for a client that weighs events at nothing', async () => {
+  it('answers JSON to a client that gives event streams the weight 0', async () => {
     const answer = await ask(here, everybody, '?limit=1', { accept: 'text/event-stream;q=0, application/json' })
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
   })
 
-  it('refuses what it does not know', async () => {
+  it('refuses unknown and invalid parameters', async () => {
     for (const query of ['?limit=0', '?limit=1001', '?wait=61', '?wait=x', '?payload=some', '?aftr=x']) {
       expect((await ask(here, everybody, query)).statusCode, query).toBe(400)
     }
@@ -211,7 +211,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
   })
 })
 
-it('skips nothing that a slow transaction commits after others have tried to', async () => {
+it('a delivery that a slow transaction commits late is not skipped', async () => {
   const databaseUrl = await newDatabase(inject('postgresUrl'))
   const here = await testApp({ DATABASE_URL: databaseUrl })
   const there = await testAppBeside(here)
@@ -229,7 +229,7 @@ it('skips nothing that a slow transaction commits after others have tried to', a
   const writers = [here, there].map(({ store }, writer) =>
     store.deliveries.deliver(delivery(one.id, { orderId: `fast${writer}` })),
   )
-  // They have tried, and stand behind it.
+  // Both writers now wait for the slow transaction.
   await expect
     .poll(() =>
       runSql(

@@ -11,7 +11,7 @@ const factsWith = (settings: Variables = {}) => {
 }
 const facts = factsWith()
 
-/** The warnings, as the path and what it was probably meant for. */
+/** Returns the warnings as pairs: a path, and what the field was probably meant to be. */
 const warningsOf = (body: unknown, read = facts) => {
   const found = read(body)
   if ('problems' in found) throw new Error(JSON.stringify(found))
@@ -78,7 +78,7 @@ describe('a warning', () => {
     expect(warningsOf(body)).toEqual([NO_ORDER])
   })
 
-  it('is not given for what the settings look for', () => {
+  it('follows the pointers in the settings', () => {
     const settings = { TESLIM_ORDER_ID_POINTERS: '/OrderNo, /Order~1Head/No', TESLIM_PRODUCT_POINTERS: '/Lines/*/Item' }
     const read = factsWith(settings)
     expect(warningsOf({ orderno: 1, Status: 1, lines: [{ item: 'A' }] }, read)).toEqual([])
@@ -89,14 +89,14 @@ describe('a warning', () => {
     ])
   })
 
-  it('is the same however often it is asked for, and is given once for each field', () => {
+  it('is the same every time, and appears once for each field', () => {
     const body = { Status: 1, Products: [{ Skuu: 'A' }, { Skuu: 'B' }, { SKUU: 'C' }] }
     const first = warningsOf(body)
     expect(first).toEqual([NO_ORDER, ['/Products/*/Skuu', '/Products/*/Sku'], ['/Products/*/SKUU', '/Products/*/Sku']])
     expect(warningsOf(body)).toEqual(first)
   })
 
-  it('is not given more than ten times, whatever comes', () => {
+  it('appears at most ten times', () => {
     const many = Object.fromEntries(
       Array.from({ length: 5000 }, (_, n) => [`OrderI${String.fromCharCode(192 + n)}`, n]),
     )
@@ -161,7 +161,7 @@ describe('TESLIM_ORDER_ID=required', () => {
     expect(required(body)).toEqual({ problems })
   })
 
-  it('takes a body with an order id', () => {
+  it('accepts a body with an order id', () => {
     expect(required('{"Status":1,"OrderID":7}')).toMatchObject({ status: 1, orderId: '7' })
   })
 })

@@ -8,7 +8,7 @@ import { systemRandom } from '#src/lib/random.ts'
 import { failure } from '../../support/failure.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
 
-/** A customer with a key, and a way to deliver under it. */
+/** Makes a customer with an API key, and a function that delivers with it. */
 async function supplier(service: TestApp, authority = ['*'], lifetime?: number) {
   const { store, customers, clock } = service
   const customer = await addCustomer(service, { authority })
@@ -32,7 +32,7 @@ const { store, clock, log } = service
 const main = await supplier(service)
 const { deliver } = main
 
-/** How many deliveries an order has. */
+/** Reads the deliveries of an order. */
 const historyOf = (orderId: string, customerId = main.customer.id) => store.deliveries.history(customerId, orderId)
 const text = (payload: Uint8Array | undefined): string => Buffer.from(payload ?? []).toString('utf8')
 
@@ -68,19 +68,19 @@ describe('a delivery', () => {
     ['nonsense;;='],
     [''],
     [undefined],
-  ])('is taken with Content-Type %j', async (type) => {
+  ])('is accepted with Content-Type %j', async (type) => {
     const answer = await deliver('{"Status":1}', type === undefined ? {} : { 'content-type': type })
     expect(answer.json()).toMatchObject({ success: true, data: { Status: 1 } })
   })
 
-  it('is taken at any spelling of its path, header and Status', async () => {
+  it('is accepted with path, header and Status in any letter case', async () => {
     const answer = await deliver('\ufeff{"sTATUS":3}', {}, { url: '/PURCHASE/Update/' })
     expect(answer.json()).toMatchObject({ success: true, data: { Status: 3 } })
     const { payload } = (await store.deliveries.findByReceipt(answer.json().data.ReceiptID)) ?? {}
     expect(text(payload)).toBe('\ufeff{"sTATUS":3}')
   })
 
-  it('leaves a log line with the customer, and neither key nor payload', async () => {
+  it('is logged with its customer, without API key and payload', async () => {
     log.length = 0
     await deliver({ Status: 1, OrderID: 'secret-order', Note: 'secret note' })
     expect(log).toMatchObject([
@@ -120,7 +120,7 @@ describe('a delivery', () => {
   })
 })
 
-describe('what is not an object with a Status', () => {
+describe('a body that is not an object with a Status', () => {
   const lastPosition = async (): Promise<number> => {
     const { data } = (await deliver({ Status: 1 })).json()
     return (await store.deliveries.findByReceipt(data.ReceiptID))?.position ?? 0
@@ -212,13 +212,13 @@ describe('the order id', () => {
     if (orderId !== undefined) expect(await historyOf(orderId)).toHaveLength(1)
   })
 
-  it('is looked for where TESLIM_ORDER_ID_POINTERS says', async () => {
+  it('is found where TESLIM_ORDER_ID_POINTERS says', async () => {
     const other = await supplier(await testApp({ TESLIM_ORDER_ID_POINTERS: '/Header/Lines/*/No, /X' }))
     const { data } = (await other.deliver('{"Status":1,"OrderID":"a","X":"x","header":{"lines":[{},{"no":7}]}}')).json()
     expect(data.OrderID).toBe('7')
   })
 
-  it('is asked for by TESLIM_ORDER_ID=required: without one nothing is stored', async () => {
+  it('is required by TESLIM_ORDER_ID=required: without one nothing is stored', async () => {
     const strict = await testApp({ TESLIM_ORDER_ID: 'required' })
     const one = await supplier(strict)
     const answer = await one.deliver({ OrderNo: 'S9', Status: 1 })
@@ -248,7 +248,7 @@ describe('a receipt', () => {
     expect(await warningsOf({ OrderNo: 'S9', Status: 1 })).toEqual([`The body ${NO_ORDER}.`, `/OrderNo ${MISSPELLED}.`])
   })
 
-  it('warns again when it is given for a retry', async () => {
+  it('has the same warnings for a retry', async () => {
     const body = { OrderNo: 'S9', Status: 1 }
     const headers = { 'Idempotency-Key': 'warned' }
     const first = (await deliver(body, headers)).json().data
@@ -256,7 +256,7 @@ describe('a receipt', () => {
     expect(first.Warnings).toHaveLength(2)
   })
 
-  it('does not warn where everything was found', async () => {
+  it('has no warnings if everything was found', async () => {
     const body = { OrderID: 'all', Status: 1, Products: [{ Sku: 'A', Quantity: 1 }], Currency: 'TRY' }
     expect((await deliver(body)).json().data).not.toHaveProperty('Warnings')
   })
@@ -273,7 +273,7 @@ describe('the state of an order', () => {
     expect((await historyOf('steps')).map(({ status }) => status)).toEqual([2, 0, 3, 1, 0, 2])
   })
 
-  it('is left alone by an echo, which is kept and answered with the first receipt', async () => {
+  it('does not change with an echo, which is stored and answered with the first receipt', async () => {
     const first = (await deliver({ OrderID: 'echo', Status: 1 })).json().data
     clock.time += 1000
     for (let i = 0; i < 3; i++) {
@@ -286,7 +286,7 @@ describe('the state of an order', () => {
     expect((await store.deliveries.orderState(main.customer.id, 'echo'))?.receiptId).toBe(first.ReceiptID)
   })
 
-  it('1, 2, 1 are three events, and other bytes of the same meaning are no echo', async () => {
+  it('changes with 1, 2, 1 three times, and other bytes with the same meaning are no echo', async () => {
     const bodies = [
       '{"OrderID":"o","Status":1}',
       '{"OrderID":"o","Status":2}',
@@ -334,7 +334,7 @@ describe('an Idempotency-Key', () => {
     expect(await historyOf('reuse')).toHaveLength(1)
   })
 
-  it('finds its receipt after the order has moved on, and changes nothing', async () => {
+  it('of an order that has changed since still gets the first receipt, and changes nothing', async () => {
     const first = (await deliver({ OrderID: 'late', Status: 1 }, under('k-late'))).json().data
     await deliver({ OrderID: 'late', Status: 2 })
     expect((await deliver({ OrderID: 'late', Status: 1 }, under('k-late'))).json().data).toEqual({
@@ -344,7 +344,7 @@ describe('an Idempotency-Key', () => {
     expect(await store.deliveries.orderState(main.customer.id, 'late')).toMatchObject({ status: 2 })
   })
 
-  it('of an echo answers with the first receipt, then and later', async () => {
+  it('of an echo gets the first receipt every time', async () => {
     const first = (await deliver({ OrderID: 'both', Status: 1 })).json().data
     for (let i = 0; i < 2; i++) {
       const again = (await deliver({ OrderID: 'both', Status: 1 }, under('k-both'))).json().data
@@ -489,7 +489,7 @@ describe('an ApiKey', () => {
     expect((await service.app.inject({ method: 'POST', url, payload: '{"Status":1}' })).statusCode).toBe(401)
   })
 
-  it('is one of several that live at once', async () => {
+  it('works beside other live keys of the customer', async () => {
     const { key } = await main.apiKeys.issue(main.customer.id, 'second')
     const { view } = await main.apiKeys.issue(main.customer.id, 'third')
     await main.apiKeys.revoke(view.id)
@@ -497,7 +497,7 @@ describe('an ApiKey', () => {
     expect((await deliver({ Status: 1 })).statusCode).toBe(200)
   })
 
-  it('that is mistyped is refused without a look-up', async () => {
+  it('that is mistyped is refused without a query', async () => {
     const { findByHash } = store.apiKeys
     let lookUps = 0
     const counting = (hash: Uint8Array) => {
@@ -530,14 +530,14 @@ describe('form data that was sent by mistake', () => {
     'Products[0][Sku]=A&Status=1',
     'payload={"Status":1}',
     '--------------------------d74496d66958873e\r\nContent-Disposition: form-data; name="Status"\r\n\r\n1\r\n',
-  ])('is told apart from broken JSON: %j', async (body) => {
+  ])('gets a message of its own: %j', async (body) => {
     const answer = await deliver(body, { 'content-type': 'application/x-www-form-urlencoded' })
     const message = 'The body looks like form data, not like JSON: send a JSON object, such as {"Status":1}.'
     expect([answer.statusCode, answer.json()]).toEqual([400, failure('BODY_NOT_JSON', { message })])
   })
 
   it.each(['{"Status"=1}', '"a"=1', 'Status: 1', '<Status>1</Status>', '{"Status":1'])(
-    'is not what %j is',
+    'is not confused with %j',
     async (body) => {
       const answer = await deliver(body)
       expect(answer.json()).toEqual(failure('BODY_NOT_JSON', { message: 'The body is not valid JSON.' }))
@@ -609,7 +609,7 @@ describe('a bearer token on a delivery', () => {
   })
 })
 
-describe('when more arrives than can be stored', () => {
+describe('more deliveries than can be stored', () => {
   it('the rest is a 503 with Retry-After, and nothing of it is kept', async () => {
     const small = await testApp({ TESLIM_QUEUE_DELIVERIES: '5' })
     const one = await supplier(small)

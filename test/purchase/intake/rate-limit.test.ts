@@ -24,7 +24,7 @@ describe('a key that is limited to 3 deliveries a minute', async () => {
   const { store, clock, id, keys, deliver, app } = await withKey({ TESLIM_RATE_LIMIT: '3' })
   const [key, other] = keys
 
-  it('is told with each answer what it may still do, and is refused beyond that', async () => {
+  it('is told in each answer how many deliveries are left, and is refused beyond them', async () => {
     const statuses = [await deliver(key), await deliver(key, '{'), await deliver(key)]
     expect(statuses.map(({ status, told }) => [status, told])).toEqual([
       [200, ['3', '2', '20']],
@@ -48,12 +48,12 @@ describe('a key that is limited to 3 deliveries a minute', async () => {
     })
   })
 
-  it('is refused before its body is looked at, and is not limited by another key', async () => {
+  it('is refused before its body is read, and is not limited by another key', async () => {
     expect((await deliver(key, 'x'.repeat(2_000_000))).status).toBe(429)
     expect(await deliver(other)).toMatchObject({ status: 200, told: ['3', '2', '20'] })
   })
 
-  it('may go on when the time it was told is over, and not before', async () => {
+  it('may deliver again after the time it was told, and not before', async () => {
     clock.time += 19_999
     expect((await deliver(key)).status).toBe(429)
     clock.time += 1
@@ -63,12 +63,12 @@ describe('a key that is limited to 3 deliveries a minute', async () => {
     expect(await deliver(key)).toMatchObject({ status: 200, told: ['3', '2', '20'] })
   })
 
-  it('is told nothing where the key is not known', async () => {
+  it('is told nothing if the key is unknown', async () => {
     expect(await deliver('tsl_unknown')).toMatchObject({ status: 401, told: [undefined, undefined, undefined] })
   })
 })
 
-it('without TESLIM_RATE_LIMIT nobody is limited, and no answer speaks of it', async () => {
+it('without TESLIM_RATE_LIMIT there is no limit and there are no RateLimit headers', async () => {
   const { keys, deliver } = await withKey()
   for (let i = 0; i < 20; i++) {
     expect(await deliver(keys[0])).toMatchObject({ status: 200, told: [undefined, undefined, undefined] })
@@ -80,7 +80,7 @@ describe('a limit', () => {
     maxLength: 20,
   })
 
-  it('of N lets through N at once and no more than N a minute from then on, whatever the pace', () => {
+  it('of N allows N deliveries at once and N a minute from then on, at any pace', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), steps, (perMinute, all) => {
         const clock = new TestClock()
@@ -99,7 +99,7 @@ describe('a limit', () => {
     )
   })
 
-  it('says the truth about when to come back', () => {
+  it('tells truthfully when to come back', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100_000 }), steps, (perMinute, all) => {
         const clock = new TestClock()

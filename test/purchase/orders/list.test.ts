@@ -24,7 +24,7 @@ const pageOf = async ({ get }: ReadingSupplier, query: string): Promise<ListPage
   return answer.json().data
 }
 
-/** All pages; `between` runs after each. */
+/** Reads all pages and runs `between` after each. */
 async function walk(who: ReadingSupplier, query: string, between: () => Promise<unknown> = async () => undefined) {
   const pages: (readonly ListedOrder[])[] = []
   for (let cursor = ''; ; ) {
@@ -57,7 +57,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     numbers.map((n) => `PO-${String((n * 7) % 40).padStart(2, '0')}`).toSorted()
   const whole = Array.from({ length: 40 }, (_, n) => n)
 
-  it('comes by order id, 50 at a time unless asked for otherwise', async () => {
+  it('is sorted by order id, in pages of 50 by default', async () => {
     const page = await pageOf(filled, '')
     expect(idsOf([page.Orders])).toEqual(all)
     expect(page.NextCursor).toBeNull()
@@ -70,7 +70,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     }
   })
 
-  it('is filtered by status, order, product and time, and by all of them together', async () => {
+  it('is filtered by status, order, product and time, alone and together', async () => {
     for (const limit of [3, 50]) {
       const list = async (query: string) => idsOf(await walk(filled, `${query}&limit=${limit}`))
       expect(await list('status=2')).toEqual(nth(whole.filter((n) => n % 4 === 2)))
@@ -119,7 +119,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     },
   )
 
-  it('finds a product in the last delivery of an order, whatever bytes surround it', async () => {
+  it('finds a product in the last delivery of an order, whatever its bytes look like', async () => {
     const who = await readingSupplier(service)
     await who.deliver('\ufeff{"Status":1,"OrderID":"a","productid":"ü\\u0031"}')
     await who.deliver('{"Status":1,"OrderID":"b","Products":[{"sku":7},{"Sku":1e3}]}')
@@ -136,7 +136,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     }
   })
 
-  it('looks for a product through some of the orders at a time, however large they are', async () => {
+  it('searches large orders for a product a few at a time', async () => {
     const who = await readingSupplier(service)
     const filling = 'x'.repeat(200_000)
     for (let n = 0; n < 6; n++) await who.deliver({ OrderID: `large-${n}`, Status: 1, ProductID: `P${n}`, filling })
@@ -144,7 +144,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     expect(pages.map((page) => page.map(({ OrderID }) => OrderID))).toEqual([[], [], [], [], ['large-4'], []])
   })
 
-  it('shows every order that was there at the start exactly once, whatever comes in meanwhile', async () => {
+  it('shows every order that existed at the start exactly once, whatever comes in meanwhile', async () => {
     const orderIds = fc.uniqueArray(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }), {
       minLength: 1,
       maxLength: 20,
@@ -167,7 +167,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     )
   })
 
-  it('takes a cursor at another replica, another hour, with another limit and the filters in another spelling', async () => {
+  it('accepts a cursor at another replica, later, with another limit and differently spelled filters', async () => {
     const beside = await testAppBeside(service)
     beside.clock.time += 1800_000
     const to = second(35)
@@ -180,7 +180,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     expect(idsOf([Orders, rest.Orders])).toEqual(wanted)
   })
 
-  it('takes no cursor for anything but what it was given for', async () => {
+  it('refuses a cursor with other filters, for another customer or at another address', async () => {
     const other = await readingSupplier(service)
     const operator = await readingSupplier(service, { operator: true })
     const cursor = (await pageOf(filled, 'limit=1')).NextCursor
@@ -205,7 +205,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     }
   })
 
-  it('takes no cursor of which any character was changed', async () => {
+  it('refuses a cursor with any character changed', async () => {
     const cursor = (await pageOf(filled, 'limit=1')).NextCursor ?? ''
     for (let place = 0; place < cursor.length; place++) {
       const character = cursor[place] === 'A' ? 'B' : 'A'
@@ -215,7 +215,7 @@ describe.each<[string, () => Promise<TestApp>]>([
     }
   })
 
-  it('keeps the key of its cursors in the store, where a cursor does not show it', async () => {
+  it('keeps the key of its cursors in the store, and a cursor reveals no data', async () => {
     const key = await service.store.secrets.findOrInsert('cursor-key', Buffer.alloc(32))
     expect(key.length).toBe(32)
     expect(createHash('sha256').update(key).digest('hex')).not.toBe(

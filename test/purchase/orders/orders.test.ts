@@ -33,7 +33,7 @@ describe('every route that reads back', async () => {
     `/Purchase/delivery/${ReceiptID}/payload`,
   ]
 
-  it.each(routes)('%s answers its customer, at any spelling and with any Content-Type', async (url) => {
+  it.each(routes)('%s answers its customer in any letter case and with any Content-Type', async (url) => {
     const answer = await main.get(url)
     expect(answer.statusCode).toBe(200)
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -50,7 +50,7 @@ describe('every route that reads back', async () => {
     expect(head.headers['content-length']).toBe(answer.headers['content-length'])
   })
 
-  it.each(routes)('%s asks for a token, whatever else comes with the request', async (url) => {
+  it.each(routes)('%s refuses a request without a valid token, whatever else it contains', async (url) => {
     const refusals: [Record<string, string>, string, string][] = [
       [{}, 'TOKEN_MISSING', 'Bearer realm="teslim"'],
       [{ authorization: 'Basic YTpi' }, 'TOKEN_MALFORMED', 'Bearer realm="teslim", error="invalid_token"'],
@@ -71,7 +71,7 @@ describe('every route that reads back', async () => {
     expect((await app.inject({ method: 'HEAD', url })).statusCode).toBe(401)
   })
 
-  it.each(routes)('%s takes no token that has expired, was revoked or is of a disabled customer', async (url) => {
+  it.each(routes)('%s refuses an expired token and the token of a disabled customer', async (url) => {
     const beside = await testAppBeside(service)
     const one = await addCustomer(service)
     const { Token } = (await service.login({ Email: one.email, Password: 'correct horse battery staple' })).json().data
@@ -83,7 +83,7 @@ describe('every route that reads back', async () => {
     expect((await get()).json()).toEqual(failure('TOKEN_REVOKED'))
   })
 
-  it.each(routes.slice(1))('%s refuses a parameter that it does not know, and one that comes twice', async (url) => {
+  it.each(routes.slice(1))('%s refuses an unknown parameter and one that is sent twice', async (url) => {
     const unknown = await main.get(`${url}?unheard-of=1`)
     expect([unknown.statusCode, unknown.json()]).toEqual([
       400,
@@ -105,8 +105,8 @@ describe('every route that reads back', async () => {
   })
 })
 
-describe('who am I', () => {
-  it('names the customer, what it may, and where', async () => {
+describe('GET /Customer/Get', () => {
+  it('returns the customer with its rules and regions', async () => {
     const { customer, get } = await readingSupplier(service, { authority: ['A-*', 'b'], regions: ['TR', 'DE'] })
     expect((await get('/Customer/Get')).json()).toEqual(
       ok({
@@ -125,7 +125,7 @@ describe('who am I', () => {
   })
 })
 
-describe('what belongs to somebody else', async () => {
+describe('data of another customer', async () => {
   const { ReceiptID } = await main.deliver({ OrderID: 'mine', Status: 1 })
 
   const answers = async (who: ReadingSupplier, url: string) => {
@@ -153,7 +153,7 @@ describe('what belongs to somebody else', async () => {
     expect((await operator.get(missing)).statusCode).toBe(404)
   })
 
-  it('is in no list of another customer', async () => {
+  it('does not appear in the list', async () => {
     await other.deliver({ OrderID: 'theirs', Status: 1 })
     const mine = (await main.get('/Purchase/list?limit=100')).json().data.Orders
     expect(new Set(mine.map((order: { CustomerID: string }) => order.CustomerID))).toEqual(new Set([main.customer.id]))
@@ -186,14 +186,14 @@ describe('an operator', async () => {
     ])
   })
 
-  it('names the customer where several have an order of that id', async () => {
+  it('must name the customer if several have an order with that id', async () => {
     const answer = await operator.get(detailOf(orderId))
     expect([answer.statusCode, answer.json()]).toEqual([409, failure('ORDER_AMBIGUOUS')])
     const named = await operator.get(detailOf(orderId, `?customer=${two.customer.id}`))
     expect(named.json().data.CustomerID).toBe(two.customer.id)
   })
 
-  it('that is one no longer sees its own only, with the same token, at once', async () => {
+  it('that loses the role sees only its own data at once, with the same token', async () => {
     const former = await readingSupplier(service, { operator: true })
     const count = async () => (await former.get('/Purchase/list')).json().data.Orders.length
     expect(await count()).toBeGreaterThan(0)
@@ -208,7 +208,7 @@ describe('an operator', async () => {
     expect(more.json()).toEqual(failure('CURSOR_INVALID'))
   })
 
-  it('that has become one logs in again to see more', async () => {
+  it('that was promoted sees more after the next login', async () => {
     const database = new DatabaseSync(sqlitePath(service.config.databaseUrl))
     const future = await readingSupplier(service)
     database.prepare('UPDATE customer SET operator = 1 WHERE id = ?').run(future.customer.id)
@@ -240,7 +240,7 @@ describe('one delivery', () => {
     expect(data).toMatchObject({ ReceiptID, Status: 0, Payload: { Status: 0 } })
   })
 
-  it('of any JSON stands in the answer in the bytes that came', async () => {
+  it('is returned byte for byte, whatever JSON it is', async () => {
     const space = fc.constantFrom('', ' ', '\r\n', '\t\n ')
     const values = fc.oneof(fc.json({ noUnicodeString: false }), fc.constantFrom('1e400', '-0.0', '"\\u0000\u{1f600}"'))
     await fc.assert(
@@ -261,7 +261,7 @@ describe('one delivery', () => {
 })
 
 describe('an order', () => {
-  it('is shown with its state and its whole history, the newest first', async () => {
+  it('is shown with its state and its whole history, newest first', async () => {
     const bodies = [1, 2, 2, 3].map((Status) => JSON.stringify({ OrderID: 'history', Status }))
     const receipts = []
     for (const body of bodies) receipts.push(await main.deliver(body))
@@ -298,7 +298,7 @@ describe('an order', () => {
     expect(rest).toMatchObject({ ReceiptID: first.ReceiptID, Deliveries: [{ Duplicate: false }], NextCursor: null })
   })
 
-  it('with a long history is shown in pages, that stay what they are while more comes in', async () => {
+  it('with a long history is shown in pages that do not shift while more comes in', async () => {
     const sent: string[] = []
     const deliverOne = async (n: number) => {
       sent.push((await main.deliver({ OrderID: 'long', Status: n % 4, n })).ReceiptID)
@@ -352,7 +352,7 @@ describe('an order', () => {
     expect(Orders).toMatchObject([{ OrderID, ReceiptID }])
   })
 
-  it('whose id no database can hold is found under its escapes', async () => {
+  it('whose id contains NUL is found under its escaped id', async () => {
     await main.deliver('{"OrderID":"nul\\u0000","Status":1}')
     expect((await main.get(detailOf('nul\\u0000'))).json().data.OrderID).toBe('nul\\u0000')
     expect((await main.get(detailOf('nul\0'))).json()).toEqual(failure('ORDER_NOT_FOUND'))
@@ -360,7 +360,7 @@ describe('an order', () => {
     expect((await operator.get('/Purchase/list?customer=%00')).json()).toEqual(failure('CUSTOMER_NOT_FOUND'))
   })
 
-  it.each(['.', '..'])('of the id %s is found in the list, since no address can end in it', async (OrderID) => {
+  it.each(['.', '..'])('with the id %s is found in the list, because no address can end in it', async (OrderID) => {
     await main.deliver({ OrderID, Status: 1 })
     expect((await main.get(`/Purchase/list?orderId=${OrderID}`)).json().data.Orders).toMatchObject([{ OrderID }])
   })
@@ -373,7 +373,7 @@ describe('an order', () => {
   )
 })
 
-describe('an address beside these', () => {
+describe('a similar address', () => {
   it.each<[string, InjectOptions['method'], number]>([
     ['/Purchase/detail', 'GET', 404],
     ['/Purchase/detail/', 'GET', 404],
