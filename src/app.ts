@@ -10,6 +10,7 @@ import { installErrorHandler } from '#src/http/error-handler.ts'
 import { healthPlugin } from '#src/http/health.plugin.ts'
 import { lendLogger } from '#src/http/log/logger-loan.ts'
 import { installRequestLog } from '#src/http/log/request-log.ts'
+import { installNewline } from '#src/http/newline.ts'
 import { installNotFound } from '#src/http/not-found.ts'
 import { installRequestHooks } from '#src/http/request-hooks.ts'
 import { rootPlugin } from '#src/http/root.plugin.ts'
@@ -51,6 +52,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installDraining(app, config, clock)
   installRequestLog(app, clock, writeInfo)
   installRequestHooks(app, config)
+  installNewline(app)
   installErrorHandler(app)
   installNotFound(app)
   installBodyReading(app, config, clock)

@@ -2,6 +2,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
 import { createOverloadLog } from './log/overload-log.ts'
+import { jsonLine } from './newline.ts'
+import { JSON_TYPE } from './raw-answer.ts'
 import { commonHeaders } from './response-headers.ts'
 import { validationProblems } from './validation-problems.ts'
 
@@ -45,7 +47,10 @@ export function installErrorHandler(app: FastifyInstance): void {
 
 /** For what Fastify refuses before a route is found, such as an address that cannot be decoded. No hook has run. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ ...commonHeaders(request.id), connection: 'close' })
+  reply
+    .headers({ ...commonHeaders(request.id), connection: 'close' })
+    .type(JSON_TYPE)
+    .serializer(jsonLine)
   answerError(error, request, reply)
 }
 

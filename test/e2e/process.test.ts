@@ -37,7 +37,7 @@ describe('the first run', () => {
     const commands = server.output().match(/curl .+/g) ?? []
     expect(commands).toHaveLength(2)
     const answers = commands.map(async (command) => {
-      const shell = spawn('sh', ['-c', `${command} -w '\\n%{http_code}'`])
+      const shell = spawn('sh', ['-c', `${command} -w '%{http_code}'`])
       const [body = '', status] = (await text(shell.stdout)).split('\n')
       return [status, JSON.parse(body)]
     })

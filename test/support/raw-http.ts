@@ -26,7 +26,10 @@ export function parseAnswers(bytes: string): RawAnswer[] {
       const [head = '', text = ''] = answer.split('\r\n\r\n')
       const status = Number(head.split(' ')[1])
       const body = JSON.parse(text || '{}')
-      if (text !== '') expect(contractViolation('', '', status, body)).toBeUndefined()
+      if (text !== '') {
+        expect(contractViolation('', '', status, body)).toBeUndefined()
+        expect(text.endsWith('}\n')).toBe(true)
+      }
       return { status, head: head.toLowerCase(), body }
     })
 }

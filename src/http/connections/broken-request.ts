@@ -4,6 +4,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { failure, STATUS } from '../error-handler.ts'
 import { httpErrors } from '../http.errors.ts'
+import { jsonLine } from '../newline.ts'
+import { JSON_TYPE } from '../raw-answer.ts'
 import { requestId } from '../request-id.ts'
 import { commonHeaders } from '../response-headers.ts'
 import { lingerBeforeDestroy } from './lingering.ts'
@@ -85,11 +87,11 @@ function write(
 ): void {
   const status = STATUS[definition.kind]
   const id = requestId({ headers: {} })
-  const body = JSON.stringify(failure(definition, id))
+  const body = jsonLine(failure(definition, id))
   const headers = {
     ...commonHeaders(id),
     ...more,
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   }

@@ -7,8 +7,8 @@ export interface RawJson {
 
 export const rawJson = (bytes: Uint8Array): RawJson => ({ [RAW]: bytes })
 
-/** Does what JSON.stringify does for plain values, and copies raw JSON byte for byte. */
-export function writeJson(value: unknown): Buffer {
+/** Does what JSON.stringify does for plain values, copies raw JSON byte for byte, and appends `end`. */
+export function writeJson(value: unknown, end = ''): Buffer {
   const parts: Uint8Array[] = []
   let text = ''
 
@@ -43,7 +43,7 @@ export function writeJson(value: unknown): Buffer {
   }
 
   write(value)
-  return Buffer.concat([...parts, Buffer.from(text)])
+  return Buffer.concat([...parts, Buffer.from(text + end)])
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -1,0 +1,12 @@
+import type { FastifyInstance } from 'fastify'
+
+/** A JSON answer where no hook runs. */
+export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`
+
+/** Ends every JSON answer with a newline, so that a prompt starts on a line of its own. Answers that are bytes stay as they are. */
+export function installNewline(app: FastifyInstance): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const isJson = typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('application/json')
+    done(null, isJson ? `${payload}\n` : payload)
+  })
+}
