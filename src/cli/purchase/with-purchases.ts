@@ -1,5 +1,5 @@
 import { createCursors } from '#src/purchase/cursors.ts'
-import { createDeliveryReader } from '#src/purchase/intake/delivery-body.ts'
+import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
 import { createReadBack, type ReadBack } from '#src/purchase/orders/orders.rule.ts'
 import type { CliContext } from '../command.ts'

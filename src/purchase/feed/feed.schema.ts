@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { DeliverySchema } from '../orders/orders.schema.ts'
+import { DeliverySchema } from '../purchase.schema.ts'
 
 export const DEFAULT_FEED_LIMIT = 100
 export const LONGEST_WAIT_SECONDS = 60

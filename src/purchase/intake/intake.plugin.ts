@@ -11,8 +11,8 @@ import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { DeliveryStore, Receipt } from '#src/store/store.ts'
+import { createDeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { createDeliveryReader } from './delivery-body.ts'
 import { createDeliver, type IncomingDelivery } from './intake.rule.ts'
 import {
   IDEMPOTENCY_KEY,

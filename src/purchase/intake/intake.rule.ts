@@ -2,8 +2,8 @@ import type { Account } from '#src/customer/accounts.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { DeliveryStore, Receipt } from '#src/store/store.ts'
+import type { DeliveryFacts } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import type { DeliveryFacts } from './delivery-body.ts'
 
 export interface DeliverDependencies {
   readonly deliveries: DeliveryStore

@@ -1,14 +1,6 @@
 import { Type } from '@sinclair/typebox'
+import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
-
-const meanings = STATUS_MEANINGS.map((meaning, status) => `${status} ${meaning}`).join(', ')
-
-export const StatusSchema = Type.Integer({
-  minimum: 0,
-  maximum: 3,
-  description: `The purchase order is: ${meanings}`,
-  examples: [2],
-})
 
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 

@@ -12,13 +12,13 @@ import type { Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
-import { createDeliveryReader } from '../intake/delivery-body.ts'
+import { createDeliveryReader } from '../delivery-body.ts'
+import { DeliverySchema } from '../purchase.schema.ts'
 import { readTime } from '../time.ts'
 import { createReadBack } from './orders.rule.ts'
 import {
   DEFAULT_HISTORY_LIMIT,
   DEFAULT_LIST_LIMIT,
-  DeliverySchema,
   DetailQuerySchema,
   ListQuerySchema,
   NoQuerySchema,

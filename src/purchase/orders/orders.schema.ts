@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { StatusSchema } from '../intake/intake.schema.ts'
+import { DeliverySchema, OrderIdSchema, StatusSchema } from '../purchase.schema.ts'
 
-const RECEIPT = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
 const CURSOR = 'cY3Vyc29yLW9mLWFuLWFuc3dlcg'
 
 const limit = (fallback: number) =>
@@ -79,68 +78,29 @@ export const OrderParamsSchema = Type.Object({
 })
 
 export const ReceiptParamsSchema = Type.Object({
-  receiptId: Type.String({ description: 'The ReceiptID of a delivery', examples: [RECEIPT] }),
+  receiptId: Type.String({
+    description: 'The ReceiptID of a delivery',
+    examples: ['01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'],
+  }),
 })
 
-const receiptId = Type.String({ format: 'uuid', description: 'Identifies a delivery', examples: [RECEIPT] })
-const receivedAt = Type.String({ format: 'date-time', description: 'Time of arrival in UTC' })
-const orderId = Type.String({ description: 'The id of the order', examples: ['PO-1'] })
-const customerId = Type.String({
-  description: 'The customer that delivered it',
-  examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'],
-})
-const duplicate = Type.Boolean({
-  description: 'Whether it repeated the bytes of the delivery before it and changed nothing',
-  examples: [false],
-})
 const nextCursor = Type.Union([Type.String({ examples: [CURSOR] }), Type.Null()], {
   description:
     'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
 })
 
-/** The delivered bytes. */
-const payload = Type.Object(
-  {},
-  {
-    additionalProperties: true,
-    description: 'The body that was delivered, byte for byte',
-    examples: [{ OrderID: 'PO-1', Status: 2, Products: [{ Sku: 'SKU-1', Quantity: 3 }] }],
-  },
-)
+const { ReceiptID, CustomerID, Status, Duplicate, ReceivedAt, Payload } = DeliverySchema.properties
 
-const state = {
-  OrderID: orderId,
-  CustomerID: customerId,
-  Status: StatusSchema,
-  ReceiptID: receiptId,
-  ReceivedAt: receivedAt,
-}
+const state = { OrderID: OrderIdSchema, CustomerID, Status, ReceiptID, ReceivedAt }
 
 export const OrderListSchema = Type.Object({ Orders: Type.Array(Type.Object(state)), NextCursor: nextCursor })
 
 export const OrderDetailSchema = Type.Object({
   ...state,
-  Deliveries: Type.Array(
-    Type.Object({
-      ReceiptID: receiptId,
-      Status: StatusSchema,
-      Duplicate: duplicate,
-      ReceivedAt: receivedAt,
-      Payload: Type.Optional(payload),
-    }),
-    { description: 'Newest first' },
-  ),
+  Deliveries: Type.Array(Type.Object({ ReceiptID, Status, Duplicate, ReceivedAt, Payload: Type.Optional(Payload) }), {
+    description: 'Newest first',
+  }),
   NextCursor: nextCursor,
 })
 
-export const DeliverySchema = Type.Object({
-  ReceiptID: receiptId,
-  OrderID: Type.Optional(orderId),
-  CustomerID: customerId,
-  Status: StatusSchema,
-  Duplicate: duplicate,
-  ReceivedAt: receivedAt,
-  Payload: payload,
-})
-
-export const PayloadSchema = payload
+export const PayloadSchema = Payload

@@ -3,8 +3,8 @@ import type { Problem } from '#src/lib/app-error.ts'
 import { fromByteText, withoutMark } from '#src/lib/byte-text.ts'
 import { type Pointer, pointerPart } from '#src/lib/json/pointers.ts'
 import { createScanner, DEEPEST, type Found, type Scan, type Scanner } from '#src/lib/json/scan.ts'
-import { readStatus } from '../status.ts'
 import { createMeantFor } from './spelling.ts'
+import { readStatus } from './status.ts'
 
 export type DeliverySettings = Pick<Config, 'orderIdPointers' | 'orderId' | 'productPointers' | 'fieldCase'>
 

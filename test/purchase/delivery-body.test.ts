@@ -2,7 +2,7 @@ import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
-import { createDeliveryReader } from '#src/purchase/intake/delivery-body.ts'
+import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { PurchaseBodySchema } from '#src/purchase/intake/intake.schema.ts'
 
 const factsWith = (settings: Variables = {}) => {

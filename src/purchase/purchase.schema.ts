@@ -1,0 +1,41 @@
+import { Type } from '@sinclair/typebox'
+import { STATUS_MEANINGS } from './status.ts'
+
+const meanings = STATUS_MEANINGS.map((meaning, status) => `${status} ${meaning}`).join(', ')
+
+export const StatusSchema = Type.Integer({
+  minimum: 0,
+  maximum: 3,
+  description: `The purchase order is: ${meanings}`,
+  examples: [2],
+})
+
+export const OrderIdSchema = Type.String({ description: 'The id of the order', examples: ['PO-1'] })
+
+/** A delivery as every read shows it. */
+export const DeliverySchema = Type.Object({
+  ReceiptID: Type.String({
+    format: 'uuid',
+    description: 'Identifies a delivery',
+    examples: ['01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'],
+  }),
+  OrderID: Type.Optional(OrderIdSchema),
+  CustomerID: Type.String({
+    description: 'The customer that delivered it',
+    examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'],
+  }),
+  Status: StatusSchema,
+  Duplicate: Type.Boolean({
+    description: 'Whether it repeated the bytes of the delivery before it and changed nothing',
+    examples: [false],
+  }),
+  ReceivedAt: Type.String({ format: 'date-time', description: 'Time of arrival in UTC' }),
+  Payload: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: 'The body that was delivered, byte for byte',
+      examples: [{ OrderID: 'PO-1', Status: 2, Products: [{ Sku: 'SKU-1', Quantity: 3 }] }],
+    },
+  ),
+})
