@@ -1,36 +1,47 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const LONGEST_FILE = 300
-const files = globSync('src/**/*.ts').sort()
-const sources = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]))
+const FULLEST_FOLDER = 20
 
-const ROOMS = ['audit', 'login', 'token', 'customer', 'purchase', 'docs', 'console']
+const files = globSync('src/**/*.ts').sort()
+const others = globSync('{test,bench,tools}/**/*.ts').sort()
+const sources = new Map([...files, ...others].map((file) => [file, readFileSync(file, 'utf8')]))
+
+const MODULES = ['audit', 'customer', 'docs', 'login', 'purchase', 'token']
+const SHELVES = ['cli', 'config', 'http', 'lib', 'store']
 
 type Kind = 'main' | 'server' | 'app' | 'plugin' | 'rule' | 'cli' | 'config' | 'http' | 'store' | 'lib'
 
 interface Place {
   readonly kind: Kind
-  readonly room: string
+  readonly module: string
 }
 
 function placeOf(file: string): Place {
-  const [, room = '', ...rest] = file.split('/')
-  if (room === 'main.ts') return { kind: 'main', room }
-  if (room === 'server.ts') return { kind: 'server', room }
-  if (room === 'app.ts') return { kind: 'app', room }
-  if (file.endsWith('.plugin.ts')) return { kind: 'plugin', room }
-  if (ROOMS.includes(room)) return { kind: 'rule', room }
-  if (['cli', 'config', 'http', 'store', 'lib'].includes(room) && rest.length > 0) return { kind: room as Kind, room }
-  throw new Error(`${file} lies in no room`)
+  const [, module = '', ...rest] = file.split('/')
+  const process = ['main', 'server', 'app'].find((name) => module === `${name}.ts`)
+  if (process !== undefined) return { kind: process as Kind, module }
+  if (SHELVES.includes(module) && rest.length > 0) {
+    return { kind: file.endsWith('.plugin.ts') ? 'plugin' : (module as Kind), module }
+  }
+  if (MODULES.includes(module)) return { kind: file.endsWith('.plugin.ts') ? 'plugin' : 'rule', module }
+  throw new Error(`${file} belongs to no module`)
 }
 
-/** Which rooms' rules a room's rules may use, besides their own. */
+/** The other modules whose rules a module's rules may use. */
 const NEIGHBOURS: Record<string, readonly string[]> = {
   login: ['customer', 'token'],
   purchase: ['customer'],
   customer: ['audit'],
+}
+
+/** Folders of which none may use another. What two of them need stands in their parent. */
+const SIBLINGS: Record<string, readonly string[]> = {
+  'src/purchase': ['intake', 'orders', 'feed'],
+  'src/store': ['sqlite', 'postgres'],
+  'src/cli': ['customer', 'key', 'purchase', 'doctor'],
 }
 
 const FRAMEWORK = /^(@?fastify|@fastify\/.*|fastify-plugin)$/
@@ -38,7 +49,7 @@ const DRIVER = /^(node:sqlite|pg)$/
 
 const STORE_DOORS = ['src/store/open-store.ts', 'src/store/copy/copy-store.ts']
 
-/** The table of who may import whom. Type-only imports count too, but for the ones named. */
+/** The table of who may import whom. Type-only imports count too, except where the table says otherwise. */
 function mayImport(from: Place, target: string, to: Place | undefined, typeOnly: boolean): boolean {
   if (to === undefined) {
     if (/^(\.|\/|test|tools|bench)/.test(target)) return false
@@ -60,12 +71,12 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
       return ['http', 'plugin'].includes(to.kind) || typeOnly
     case 'plugin':
       if (to.kind === 'http') return true
-      return to.room === from.room || (typeOnly && (to.kind === 'config' || port))
+      return (to.module === from.module && to.kind === 'rule') || (typeOnly && (to.kind === 'config' || port))
     case 'rule':
-      if (to.kind === 'rule') return to.room === from.room || (NEIGHBOURS[from.room] ?? []).includes(to.room)
+      if (to.kind === 'rule') return to.module === from.module || (NEIGHBOURS[from.module] ?? []).includes(to.module)
       return port || (typeOnly && to.kind === 'config')
     case 'http':
-      return to.room === 'http' || (typeOnly && (to.kind === 'config' || port))
+      return to.kind === 'http' || (typeOnly && (to.kind === 'config' || port))
     case 'cli':
       return ['cli', 'rule', 'config'].includes(to.kind) || port || STORE_DOORS.includes(target)
     case 'store':
@@ -95,6 +106,49 @@ function resolve(file: string, target: string): string {
   return target.startsWith('.') ? join(dirname(file), target) : target
 }
 
+/** The child of `folder` that a file stands in. */
+const childOf = (folder: string, file: string): string | undefined =>
+  file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined
+
+/** Every circle of imports, as the files on it (Tarjan's strongly connected components). */
+function circlesAmong(names: readonly string[]): string[][] {
+  const order = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const open: string[] = []
+  const circles: string[][] = []
+  const visit = (name: string): number => {
+    const index = order.size
+    order.set(name, index)
+    lowest.set(name, index)
+    open.push(name)
+    for (const { target } of importsOf(name)) {
+      if (!names.includes(target)) continue
+      const reached = order.has(target) ? (open.includes(target) ? (order.get(target) ?? index) : index) : visit(target)
+      lowest.set(name, Math.min(lowest.get(name) ?? index, reached))
+    }
+    if (lowest.get(name) === index) {
+      const circle = open.splice(open.indexOf(name))
+      if (circle.length > 1) circles.push(circle.sort())
+    }
+    return lowest.get(name) ?? index
+  }
+  for (const name of names) if (!order.has(name)) visit(name)
+  return circles
+}
+
+/** What each plugin adds to the app, a request or a reply, by the name of the plugin that a user has to depend on. */
+function decorators(): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const file of files.filter((name) => name.endsWith('.plugin.ts'))) {
+    const source = sources.get(file) ?? ''
+    const plugin = /name: '([^']+)'/.exec(source.slice(source.lastIndexOf('fastifyPlugin(')))?.[1]
+    for (const [, name = ''] of source.matchAll(/\.decorate(?:Request|Reply)?\('(\w+)'/g)) {
+      found.set(name, plugin ?? file)
+    }
+  }
+  return found
+}
+
 describe('the house', () => {
   it('has no import that the table does not allow', () => {
     const wrong = files.flatMap((file) =>
@@ -108,14 +162,57 @@ describe('the house', () => {
     expect(wrong).toEqual([])
   })
 
+  it('has no module that the table does not name, and the table names none that is not there', () => {
+    const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    expect(folders.map(({ name }) => name).sort()).toEqual([...MODULES, ...SHELVES].sort())
+  })
+
+  it('has no import between folders that stand side by side in a module', () => {
+    const wrong = Object.entries(SIBLINGS).flatMap(([folder, siblings]) =>
+      files.flatMap((file) => {
+        const own = childOf(folder, file)
+        if (own === undefined || !siblings.includes(own)) return []
+        const foreign = importsOf(file).filter(({ target }) => {
+          const other = childOf(folder, target)
+          return other !== undefined && other !== own && siblings.includes(other)
+        })
+        return foreign.map(({ target }) => `${file} -> ${target}`)
+      }),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('has no circle of imports, not even of types', () => {
+    expect(circlesAmong(files)).toEqual([])
+    expect(circlesAmong(others)).toEqual([])
+  })
+
+  it('uses what a plugin adds only where that plugin is a declared dependency', () => {
+    const wrong = [...decorators()].flatMap(([name, plugin]) => {
+      const use = new RegExp(
+        `\\b(?:app|scope|request|reply|server)\\.${name}\\b|\\(\\{[^{}()]*\\b${name}\\b[^{}()]*\\}[,)]`,
+      )
+      const users = files.filter(
+        (file) => FRAMEWORK_KINDS.includes(placeOf(file).kind) && use.test(sources.get(file) ?? ''),
+      )
+      return users.filter((file) => !declares(file, plugin)).map((file) => `${file} uses ${name} of ${plugin}`)
+    })
+    expect(wrong).toEqual([])
+  })
+
   it('reads every import line that there is', () => {
-    const lines = [...sources.values()].join('\n').match(/^(import|\} from|export .* from)\b.*['"]/gm) ?? []
+    const lines = files.flatMap((file) => sources.get(file)?.match(/^(import|\} from|export .* from)\b.*['"]/gm) ?? [])
     expect(files.flatMap(importsOf).length).toBeGreaterThanOrEqual(lines.length)
   })
 
   it(`has no file longer than ${LONGEST_FILE} lines`, () => {
     const long = files.filter((file) => (sources.get(file)?.split('\n').length ?? 0) > LONGEST_FILE + 1)
     expect(long).toEqual([])
+  })
+
+  it(`has no folder of more than ${FULLEST_FOLDER} files at one level`, () => {
+    const folders = Object.groupBy(files, dirname)
+    expect(Object.keys(folders).filter((folder) => (folders[folder]?.length ?? 0) > FULLEST_FOLDER)).toEqual([])
   })
 
   it('loads nothing by a name that is put together, nor past the import lines', () => {
@@ -163,3 +260,23 @@ describe('the house', () => {
     ).toEqual([])
   })
 })
+
+describe('tests of a real process', () => {
+  it('import nothing from src', () => {
+    const wrong = others.filter(
+      (file) => file.startsWith('test/e2e/') && importsOf(file).some(({ target }) => target.startsWith('src/')),
+    )
+    expect(wrong).toEqual([])
+  })
+})
+
+const FRAMEWORK_KINDS: readonly Kind[] = ['app', 'server', 'plugin', 'http']
+
+function declares(file: string, plugin: string): boolean {
+  const source = sources.get(file) ?? ''
+  const registration = source.slice(source.lastIndexOf('fastifyPlugin('))
+  return (
+    registration.includes(`name: '${plugin}'`) ||
+    /dependencies: \[[^\]]*/.exec(registration)?.[0].includes(`'${plugin}'`) === true
+  )
+}

@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import { authenticated } from '#src/http/authenticated.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
@@ -29,7 +28,7 @@ const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, { store, 
   app.decorate('accounts', createAccounts(store.apiKeys, versions, clock))
   app.decorate('keyUses', keyUses)
   app.addHook('onClose', () => keyUses.flush())
-  app.register(authenticated(routes))
+  app.register(app.authenticated(routes))
 }
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { bearerToken } from '#src/http/bearer.ts'
 import { failures } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
@@ -16,9 +17,11 @@ import { createSigningKeys } from './signing-keys.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     accessTokens: AccessTokens
+    /** Returns a plugin whose routes need a bearer token. */
+    authenticated: (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
   }
   interface FastifyRequest {
-    /** Whose token it is. Only there within an `authenticated` scope. */
+    /** The customer, region and scope of the bearer token; set for `authenticated` routes only. */
     access: Access
   }
 }
@@ -86,6 +89,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     ttlSeconds: config.tokenTtlSeconds,
   })
   app.decorate('accessTokens', accessTokens)
+  app.decorate('authenticated', authenticated)
   app.decorateRequest('access')
 
   const schema = {
@@ -100,5 +104,18 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     return keys.jwks()
   })
 }
+
+const authenticated = (routes: FastifyPluginAsyncTypebox): FastifyPluginAsyncTypebox =>
+  async function authenticatedScope(scope) {
+    scope.addHook('onRequest', async (request) => {
+      const access = await scope.accessTokens.verify(bearerToken(request.headers.authorization))
+      request.access = access
+      request.customerId = access.customer.id
+    })
+    scope.addHook('onRoute', (route) => {
+      route.schema = { ...route.schema, security: [{ bearer: [] }] }
+    })
+    await scope.register(routes)
+  }
 
 export const tokenPlugin = fastifyPlugin(plugin, { name: 'token' })

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { prefersEvents } from '#src/http/accept.ts'
-import { authenticated } from '#src/http/authenticated.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
@@ -94,7 +93,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
       },
     })
   }
-  app.register(authenticated(routes))
+  app.register(app.authenticated(routes))
 }
 
 export const feedPlugin = fastifyPlugin(plugin, { name: 'feed', dependencies: ['token'], encapsulate: true })

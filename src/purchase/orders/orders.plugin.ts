@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { authenticated } from '#src/http/authenticated.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { queryReading } from '#src/http/query-reading.ts'
@@ -136,7 +135,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     })
   }
 
-  app.register(authenticated(routes))
+  app.register(app.authenticated(routes))
 }
 
 function timeOf(name: string, text: string | undefined): number | undefined {
