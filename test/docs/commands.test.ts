@@ -176,5 +176,6 @@ describe.each(pages)('the commands in $page', ({ page, blocks }) => {
         expect(textsOf(real), where).toEqual(textsOf(shown))
       } else if (block.text.includes('curl')) expect(JSON.parse(printed), where).toMatchObject({ success: true })
     }
-  }, 120_000)
+    // A page starts up to twenty processes, each of which takes seconds on a busy machine.
+  }, 300_000)
 })
