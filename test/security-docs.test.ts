@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 const root = new URL('../', import.meta.url)
 const page = readFileSync(new URL('docs/security.md', root), 'utf8').replaceAll('\n', ' ')
 
-/** `path`: "name", "name" */
+/** Citations of the form `path`: "name", "name". */
 const cited = Array.from(page.matchAll(/`(test\/[^`]+)`((?:[:,]? "[^"]+")*)/g), ([, path = '', names = '']) => ({
   path,
   names: Array.from(names.matchAll(/"([^"]+)"/g), ([, name = '']) => name),
@@ -30,4 +30,9 @@ it('docs/security.md answers every row of the checklist, in order, and grants wh
   const grants = script.match(/^(GRANT|REVOKE) .*teslim_service;$/gm) ?? []
   expect(grants).toHaveLength(6)
   for (const grant of grants) expect(page).toContain(grant)
+})
+
+it('docs/security.md has the number of direct dependencies of production', () => {
+  const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+  expect(page).toContain(`Production has ${Object.keys(dependencies).length} direct dependencies,`)
 })
