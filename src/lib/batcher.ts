@@ -5,8 +5,6 @@ export interface BatcherOptions<Item, Outcome> {
    */
   readonly commit: (batch: readonly Item[], deadline: number) => Promise<readonly (Outcome | Error)[]>
   readonly bytesOf: (item: Item) => number
-  /** With two, the next batch is ready when a commit ends. `commit` must keep their order. */
-  readonly mostUnderWay: 1 | 2
   readonly maxItems: number
   readonly maxBytes: number
   /** Makes the error for an item that finds the queue full or has waited too long. */
@@ -35,6 +33,9 @@ const WORTHWHILE = 24
 
 const EXPIRE_EVERY_MILLISECONDS = 100
 
+/** With two commits under way, the next batch is ready when a commit ends. `commit` must keep their order. */
+const MOST_UNDER_WAY = 2
+
 /** Limits of one batch, so that the next one forms while it is committed. */
 const BATCH_ITEMS = 512
 const BATCH_BYTES = 8 * 1024 * 1024
@@ -44,7 +45,7 @@ const BATCH_BYTES = 8 * 1024 * 1024
  * event loop, without a timer, so that items that arrive together are committed together.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
-  const { commit, bytesOf, mostUnderWay, maxItems, maxBytes, whenFull, longestWaitMilliseconds, monotonic } = options
+  const { commit, bytesOf, maxItems, maxBytes, whenFull, longestWaitMilliseconds, monotonic } = options
   let queue: Waiting<Item, Outcome>[] = []
   let queuedBytes = 0
   let underWay = 0
@@ -123,7 +124,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   /** Commits a large batch at once, and a small one after the first turn in which nothing was added. */
   const lookAfter = (seen: number): void => {
     const { length } = queue
-    if (underWay === mostUnderWay || (underWay > 0 && length < WORTHWHILE)) return
+    if (underWay === MOST_UNDER_WAY || (underWay > 0 && length < WORTHWHILE)) return
     if (length >= WORTHWHILE || (length > 0 && length === seen)) void commitBatch()
     else if (length > 0 && !looking) {
       looking = true

@@ -1,4 +1,14 @@
-import type { ApiKey, ApiKeyUse, AuditEvent, Delivery, DeliverySummary, Order, Receipt, SigningKey } from './store.ts'
+import type {
+  ApiKey,
+  ApiKeyUse,
+  AuditEvent,
+  Delivery,
+  DeliverySummary,
+  Order,
+  OrderState,
+  Receipt,
+  SigningKey,
+} from './store.ts'
 
 /** A row of either database. The functions below read what both give under the same names and as the same types. */
 type Row = Readonly<Record<string, unknown>>
@@ -49,6 +59,13 @@ export const receiptFromRow = (row: Row): Receipt => ({
   duplicate: typeof row.echo_of === 'number',
 })
 
+export const orderStateFromRow = (row: Row): OrderState => ({
+  orderId: row.order_id as string,
+  status: row.status as number,
+  receiptId: uuidFrom(row.receipt as string),
+  receivedAt: row.received_at as number,
+})
+
 export const deliveryFromRow = (row: Row): Delivery => ({
   ...receiptFromRow(row),
   position: row.position as number,
@@ -64,10 +81,7 @@ export const summaryFromRow = (row: Row): DeliverySummary => ({
 })
 
 export const orderFromRow = (row: Row): Order => ({
-  orderId: row.order_id as string,
-  status: row.status as number,
-  receiptId: uuidFrom(row.receipt as string),
-  receivedAt: row.received_at as number,
+  ...orderStateFromRow(row),
   customerId: row.customer_id as string,
   position: row.position as number,
   payloadBytes: row.payload_bytes as number,

@@ -43,7 +43,7 @@ export interface Customer {
   readonly regions: readonly string[]
   /** Exact product codes, prefixes (`ABC-*`) or `*`, sorted. */
   readonly authority: readonly string[]
-  /** In seconds since 1970. Tokens issued earlier are refused. */
+  /** Seconds since 1970. Tokens issued earlier are refused. */
   readonly tokensValidFrom: number
   /** Milliseconds since 1970. */
   readonly createdAt: number

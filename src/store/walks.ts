@@ -1,22 +1,20 @@
 import type { Bounds, DeliverySummary, Filter, OrderPlace } from './store.ts'
 
-/** Where a walk through deliveries or orders begins and ends, which both databases work out alike. */
-
-/** Larger than any number, count or time that a store holds. */
+/** Larger than any customer number, count or time in a store. */
 export const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
-/** The number of a customer that is not there: no customer has it, and none after it. */
+/** Stands for the number of an unknown customer. It is larger than any customer number, so nothing is found. */
 export const NOBODY = Number.MAX_SAFE_INTEGER
 
-/** The numbers of the customers that a walk through orders names. */
+/** The numbers of the customers that a walk through orders is about. */
 export interface NumberedWalk {
-  /** The customer of the last order seen. */
+  /** The customer of the order after which it begins. */
   readonly after: number | undefined
-  /** The only customer whose orders are wanted. */
+  /** The customer whose orders are wanted; undefined for all. */
   readonly only: number | undefined
 }
 
-/** Beyond the first customer number and order id, up to and with the second. No order id is empty. */
+/** Returns two pairs of customer number and order id: the first exclusive, the second inclusive. No order id is empty. */
 export function orderRange(
   { after, only }: NumberedWalk,
   place: OrderPlace | null,
@@ -26,7 +24,7 @@ export function orderRange(
   return [after ?? only ?? 0, place?.orderId ?? '', only === undefined ? NO_LIMIT : only + 1, '']
 }
 
-/** The position up to which a walk looks. `found` is the row with the position at which it ends. */
+/** Returns the position up to which a walk through deliveries looks, from the row found for it. */
 export const endOfWalk = (after: number, found: Readonly<Record<string, unknown>> | undefined): number =>
   Math.max(after, Number(found?.position ?? 0))
 
@@ -35,7 +33,7 @@ export function filterValues({ customerId, orderId, status, from, to }: Filter) 
   return [customerId ?? null, orderId ?? null, status ?? null, from ?? null, to ?? null] as const
 }
 
-/** With as many deliveries as asked for, the walk goes on after the last of them. */
+/** Continues after the last delivery of a full page, and after all that the walk looked at otherwise. */
 export const deliveryPage = (deliveries: DeliverySummary[], end: number, { most }: Bounds) => ({
   deliveries,
   position: deliveries.length === most ? (deliveries.at(-1)?.position ?? end) : end,

@@ -7,7 +7,6 @@ function controlled({ maxItems = 100, maxBytes = 1000, longestWaitMilliseconds =
   let started = Promise.withResolvers<void>()
   const batcher = createBatcher<string, string>({
     bytesOf: (item) => item.length,
-    mostUnderWay: 2,
     maxItems,
     maxBytes,
     whenFull: () => new Error('full'),

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished } from 'vitest'
 import { createWorkerClient } from '#src/lib/worker-client.ts'
 
-/** What the thread does with a text. */
+/** Answers a text with an exclamation mark added, but obeys some texts. */
 const THREAD = `
   import { parentPort } from 'node:worker_threads'
   import { answerRequests } from ${JSON.stringify(new URL('../../src/lib/worker-client.ts', import.meta.url).href)}

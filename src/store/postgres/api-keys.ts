@@ -1,7 +1,7 @@
 import { apiKeyFromRow, listedKeyFromRow } from '../rows.ts'
 import type { ApiKeyStore } from '../store.ts'
 import { CUSTOMER_COLUMNS, type CustomerNumbers, countVersion, customerFromRow } from './customers.ts'
-import type { Database } from './database.ts'
+import { columnsOf, type Database } from './database.ts'
 
 const KEY_COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
@@ -69,12 +69,7 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
       return (await query(ROTATE, ...values)).count > 0
     },
     async recordUses(uses) {
-      await query(
-        RECORD_USES,
-        uses.map(({ keyId }) => keyId),
-        uses.map(({ usedAt }) => usedAt),
-        uses.map(({ address }) => address),
-      )
+      await query(RECORD_USES, ...columnsOf(uses, 'keyId', 'usedAt', 'address'))
     },
   }
 }

@@ -1,6 +1,6 @@
 import { auditEventFromRow } from '../rows.ts'
 import type { AuditStore } from '../store.ts'
-import type { Database } from './database.ts'
+import { columnsOf, type Database } from './database.ts'
 
 const APPEND = `
   INSERT INTO audit_event (at, actor, action, customer_id, address, request_id, details)
@@ -19,16 +19,9 @@ const DELETE_BEFORE = `
 export function postgresAudit({ query }: Database): AuditStore {
   return {
     async append(events) {
-      await query(
-        APPEND,
-        events.map(({ at }) => at),
-        events.map(({ actor }) => actor),
-        events.map(({ action }) => action),
-        events.map(({ customerId }) => customerId),
-        events.map(({ address }) => address),
-        events.map(({ requestId }) => requestId),
-        events.map(({ details }) => JSON.stringify(details)),
-      )
+      const columns = columnsOf(events, 'at', 'actor', 'action', 'customerId', 'address', 'requestId')
+      const details = events.map(({ details }) => JSON.stringify(details))
+      await query(APPEND, ...columns, details)
     },
     async list({ customerId = null, action = '', from = 0, to = Number.MAX_SAFE_INTEGER, limit }) {
       const { rows } = await query(LIST, customerId, action, from, to, limit)

@@ -25,6 +25,18 @@ const INSERT = `
   )
   SELECT FROM inserted`
 
+const SET_PASSWORD = `
+  UPDATE customer SET password_hash = $1, tokens_valid_from = greatest(tokens_valid_from, $2) WHERE id = $3`
+
+const REPLACE_HASH = `
+  UPDATE customer SET password_hash = $1 WHERE id = $2 AND password_hash = $3`
+
+const DISABLE = `
+  UPDATE customer SET enabled = false, tokens_valid_from = greatest(tokens_valid_from, $1) WHERE id = $2`
+
+const REVOKE_TOKENS = `
+  UPDATE customer SET tokens_valid_from = greatest(tokens_valid_from, $1) WHERE id = $2`
+
 const ADD_RULES = `
   WITH ${countVersion}, found AS (SELECT number FROM customer WHERE id = $1), added AS (
     INSERT INTO authority_rule (customer, rule) SELECT number, unnest($2::text[]) FROM found ON CONFLICT DO NOTHING
@@ -51,20 +63,11 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
   }
 
   return {
-    async insert({
-      id,
-      email,
-      passwordHash,
-      isApi,
-      operator,
-      enabled,
-      tokensValidFrom,
-      createdAt,
-      regions,
-      authority,
-    }) {
-      const values = [id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt, regions, authority]
-      return (await query(INSERT, ...values)).count > 0 ? 'inserted' : 'email-taken'
+    async insert(customer) {
+      const { id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt } = customer
+      const values = [id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt]
+      const { count } = await query(INSERT, ...values, customer.regions, customer.authority)
+      return count > 0 ? 'inserted' : 'email-taken'
     },
     findById: (id) => find(lookUp, 'c.id = $1', id),
     findByEmail: (email) => find(query, 'c.email = $1', email),
@@ -72,28 +75,11 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
       const { rows } = await query(`${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`, afterId, limit)
       return rows.map(customerFromRow)
     },
-    setPassword: (id, hash, tokensValidFrom) =>
-      change(
-        'UPDATE customer SET password_hash = $1, tokens_valid_from = greatest(tokens_valid_from, $2) WHERE id = $3',
-        hash,
-        tokensValidFrom,
-        id,
-      ),
-    replacePasswordHash: (id, from, to) =>
-      change('UPDATE customer SET password_hash = $1 WHERE id = $2 AND password_hash = $3', to, id, from),
+    setPassword: (id, hash, tokensValidFrom) => change(SET_PASSWORD, hash, tokensValidFrom, id),
+    replacePasswordHash: (id, from, to) => change(REPLACE_HASH, to, id, from),
     enable: (id) => change('UPDATE customer SET enabled = true WHERE id = $1', id),
-    disable: (id, tokensValidFrom) =>
-      change(
-        'UPDATE customer SET enabled = false, tokens_valid_from = greatest(tokens_valid_from, $1) WHERE id = $2',
-        tokensValidFrom,
-        id,
-      ),
-    revokeTokens: (id, tokensValidFrom) =>
-      change(
-        'UPDATE customer SET tokens_valid_from = greatest(tokens_valid_from, $1) WHERE id = $2',
-        tokensValidFrom,
-        id,
-      ),
+    disable: (id, tokensValidFrom) => change(DISABLE, tokensValidFrom, id),
+    revokeTokens: (id, tokensValidFrom) => change(REVOKE_TOKENS, tokensValidFrom, id),
     addAuthority: async (id, rules) => (await query(ADD_RULES, id, rules)).count > 0,
     removeAuthority: async (id, rules) => (await query(REMOVE_RULES, id, rules)).count > 0,
   }

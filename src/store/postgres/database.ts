@@ -9,6 +9,10 @@ import { atAnyOf, serversOf } from './protocol/server-list.ts'
 
 export type Row = Record<string, unknown>
 
+/** Returns the named values of all items, each as an array for `unnest`. */
+export const columnsOf = <Item>(items: readonly Item[], ...names: readonly (keyof Item)[]): unknown[][] =>
+  names.map((name) => items.map((item) => item[name]))
+
 /** `count` is the number of rows that were returned or changed. */
 export type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: Row[]; readonly count: number }>
 

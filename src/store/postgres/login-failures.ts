@@ -1,5 +1,5 @@
 import type { LoginFailureStore } from '../store.ts'
-import type { Database } from './database.ts'
+import { columnsOf, type Database } from './database.ts'
 
 const FIND = `SELECT name, count, last_at FROM login_failure WHERE name = ANY ($1::bytea[]) AND expires_at > $2`
 
@@ -27,11 +27,11 @@ const SETTLE = `
     UPDATE login_failure f
        SET count = greatest(f.count - 1, 0),
            last_at = CASE WHEN f.last_at = c.counted_at AND f.count = c.counted_as THEN c.last_at ELSE f.last_at END
-      FROM locked JOIN unnest($2::bytea[], $3::bigint[], $4::bigint[], $8::bigint[]) AS c (name, counted_at, last_at, counted_as) USING (name)
+      FROM locked JOIN unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[]) AS c (name, counted_at, counted_as, last_at) USING (name)
      WHERE f.name = locked.name
   )
   INSERT INTO login_failure (name, count, last_at, expires_at)
-  SELECT name, 0, $7::bigint, expires_at FROM unnest($5::bytea[], $6::bigint[]) AS r (name, expires_at) ORDER BY name
+  SELECT name, 0, $8::bigint, expires_at FROM unnest($6::bytea[], $7::bigint[]) AS r (name, expires_at) ORDER BY name
   ON CONFLICT (name) DO UPDATE SET last_at = excluded.last_at, expires_at = excluded.expires_at`
 
 export function postgresLoginFailures({ query }: Database): LoginFailureStore {
@@ -44,14 +44,9 @@ export function postgresLoginFailures({ query }: Database): LoginFailureStore {
       return names.map((name) => found.get(hex(name)))
     },
     async count(failures, now) {
-      const names = failures.map(({ name }) => bytes(name))
+      const names = namesOf(failures)
       const [{ rows }] = await Promise.all([
-        query(
-          COUNT,
-          names,
-          failures.map(({ expiresAt }) => expiresAt),
-          now,
-        ),
+        query(COUNT, names, ...columnsOf(failures, 'expiresAt'), now),
         query(PURGE, now, 2 * failures.length),
       ])
       const counts = new Map(rows.map(({ name, count }) => [hex(name), count as number]))
@@ -61,13 +56,11 @@ export function postgresLoginFailures({ query }: Database): LoginFailureStore {
       await query(
         SETTLE,
         forget.map(bytes),
-        countDown.map(({ name }) => bytes(name)),
-        countDown.map(({ countedAt }) => countedAt),
-        countDown.map(({ lastAt }) => lastAt),
-        remember.map(({ name }) => bytes(name)),
-        remember.map(({ expiresAt }) => expiresAt),
+        namesOf(countDown),
+        ...columnsOf(countDown, 'countedAt', 'countedAs', 'lastAt'),
+        namesOf(remember),
+        ...columnsOf(remember, 'expiresAt'),
         now,
-        countDown.map(({ countedAs }) => countedAs),
       )
     },
   }
@@ -75,5 +68,7 @@ export function postgresLoginFailures({ query }: Database): LoginFailureStore {
 
 /** Inside an array the driver would send a plain Uint8Array as an array of numbers. */
 const bytes = (name: Uint8Array): Buffer => Buffer.from(name)
+
+const namesOf = (items: readonly { readonly name: Uint8Array }[]): Buffer[] => items.map(({ name }) => bytes(name))
 
 const hex = (name: unknown): string => Buffer.from(name as Uint8Array).toString('hex')

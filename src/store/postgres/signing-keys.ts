@@ -1,6 +1,6 @@
 import { signingKeyFromRow } from '../rows.ts'
 import type { SigningKey, SigningKeyStore } from '../store.ts'
-import type { Database, Query } from './database.ts'
+import { columnsOf, type Database, type Query } from './database.ts'
 
 const COLUMNS = 'kid, algorithm, private_jwk, created_at, expires_at'
 
@@ -58,8 +58,7 @@ export function postgresSigningKeys({ query, lookUp, transaction }: Database): S
     removeExpired: async (now) => (await query(REMOVE_EXPIRED, now)).count,
     rewrap: (changes) =>
       locked(async (query) => {
-        const columns = [changes.map(({ kid }) => kid), changes.map(({ from }) => from), changes.map(({ to }) => to)]
-        if ((await query(REWRAP, ...columns)).count !== changes.length) return false
+        if ((await query(REWRAP, ...columnsOf(changes, 'kid', 'from', 'to'))).count !== changes.length) return false
         await countVersion(query)
         return true
       }),

@@ -33,7 +33,7 @@ export interface SqliteOptions {
   readonly limits: QueueLimits
   /** Whether the store is for the one server that may work on the file. */
   readonly toServe?: boolean
-  /** These are for tests that kill the threads. */
+  /** Replaced by tests that kill the threads. */
   readonly spawn?: SpawnWriter
   readonly spawnReader?: SpawnReader
 }
@@ -95,7 +95,7 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
 const SERVING_PATIENCE_MILLISECONDS = 2000
 
 interface Connections {
-  /** For look-ups of single rows, on the calling thread. */
+  /** The connection of the calling thread, for look-ups of single rows. */
   readonly database: Database
   readonly writer: Writer
   readonly reader: StoreThread

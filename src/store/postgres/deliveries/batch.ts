@@ -108,7 +108,7 @@ export function inRounds(deliveries: readonly NewDelivery[]): number[][] {
   if (deliveries.every(({ idempotency }) => idempotency === null)) return [[...deliveries.keys()]]
   const rounds: number[][] = []
   const nextForKey = new Map<string, number>()
-  /** For an order the round of its last one, and whether that round may take another one without a key. */
+  /** The round of the latest delivery of each order, and whether that delivery has an idempotency key. */
   const lastOfOrder = new Map<string, { round: number; keyed: boolean }>()
   for (const [place, { customerId, orderId, idempotency }] of deliveries.entries()) {
     const keyed = idempotency !== null

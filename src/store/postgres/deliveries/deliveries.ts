@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryFromRow, firstReceiptOf, receiptFromRow, receiptRange } from '#src/store/rows.ts'
+import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange } from '#src/store/rows.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customers.ts'
@@ -51,7 +51,6 @@ export function postgresDeliveries(
   let lookedUp: Promise<unknown> = Promise.resolve()
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
-    mostUnderWay: 2,
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
@@ -114,9 +113,7 @@ export function postgresDeliveries(
     },
     async orderState(customerId, orderId) {
       const [row] = (await query(STATE, customerId, orderId)).rows
-      if (row === undefined) return undefined
-      const { receiptId, status, receivedAt } = receiptFromRow(row)
-      return { orderId, status, receiptId, receivedAt }
+      return row && orderStateFromRow(row)
     },
     ...deliveryReads(query),
     positionAt: async (time) => Number((await query(POSITION_AT, firstReceiptOf(time))).rows[0]?.position ?? 0),

@@ -43,7 +43,7 @@ export function createConnectionPool({
   whenBusy,
 }: ConnectionPoolOptions): ConnectionPool {
   const idle: { readonly connection: Connection; readonly expiry: NodeJS.Timeout }[] = []
-  /** In the order of arrival. */
+  /** Callers in the order of arrival. */
   const waiting = new Set<(connection?: Connection) => void>()
   let count = 0
   let fullUntil = 0

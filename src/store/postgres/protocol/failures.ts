@@ -21,7 +21,7 @@ export function cannotOpen(cause: unknown): AppError {
   return new AppError(storeErrors.cannotOpen, { message: `The database cannot be reached: ${why}.`, cause })
 }
 
-/** Whether the connection is of no more use: no answer came, or the server was shut down, became a standby or lost its statements. */
+/** Whether the connection must be discarded: no answer came, or the server was shut down, became a standby or lost its statements. */
 export const isLost = (error: unknown): boolean => {
   const code = sqlState(error)
   return code === undefined || /^(?:08|57P|0A000|25006|26000)/.test(code)

@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryFromRow, firstReceiptOf, receiptFromRow, receiptRange, uuidFrom } from '#src/store/rows.ts'
+import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange, uuidFrom } from '#src/store/rows.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
@@ -54,7 +54,6 @@ export function sqliteDeliveries(
   const grace = Math.min(MOST_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
-    mostUnderWay: 2,
     maxItems: limits.maxDeliveries,
     maxBytes: limits.maxBytes,
     whenFull: () => new AppError(storeErrors.overloaded),
@@ -80,9 +79,7 @@ export function sqliteDeliveries(
       database.all(RECEIPTS, ...receiptRange(prefix), most).map(({ receipt }) => uuidFrom(receipt as string)),
     orderState: async (customerId, orderId) => {
       const row = database.get(STATE, customerId, orderId)
-      if (row === undefined) return undefined
-      const { receiptId, status, receivedAt } = receiptFromRow(row)
-      return { orderId, status, receiptId, receivedAt }
+      return row && orderStateFromRow(row)
     },
     ...sendOperations(deliveryReads, reader, 'deliveries'),
     positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),

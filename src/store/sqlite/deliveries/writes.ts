@@ -42,8 +42,9 @@ const digestOf = (payload: Uint8Array): Buffer => Buffer.from(hash('sha256', pay
 /** Writes batches of deliveries, each in one transaction. Run by the writer thread. */
 export function deliveryWrites(database: Database) {
   const numbers = new Map<string, number>()
-  /** These two are about the batch that is being written. */
+  /** Deliveries stored of the current batch. */
   let stored = 0
+  /** The position of the latest of them. */
   let lastPosition = 0
 
   const numberOf = (customerId: string): number => {

@@ -71,7 +71,7 @@ interface Failure {
 }
 
 export interface StoreThreadOptions {
-  /** For the log. */
+  /** Names the thread in error messages. */
   readonly name: string
   readonly spawn: () => Worker
   /** Sets the deadline of operations that come without one. */

@@ -98,7 +98,7 @@ export function createWriter(options: WriterOptions): Writer {
   }
 }
 
-/** After a full disk: a single page may still fit into the log where no delivery does. */
+/** Checked after a full disk, because the probe writes a single page, which may fit where no delivery does. */
 async function refuseWithoutRoom(path: string): Promise<void> {
   const { bavail, bsize } = await statfs(dirname(path))
   if (bavail * bsize < LEAST_ROOM_BYTES) throw new AppError(storeErrors.unavailable, { reason: FULL_REASON })
