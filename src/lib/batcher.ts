@@ -22,7 +22,7 @@ export interface Batcher<Item, Outcome> {
 
 interface Waiting<Item, Outcome> {
   readonly item: Item
-  /** The time at which it is turned away. */
+  /** The time at which it is rejected. */
   readonly deadline: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
@@ -49,7 +49,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   let queue: Waiting<Item, Outcome>[] = []
   let queuedBytes = 0
   let underWay = 0
-  let looking = false
+  let considering = false
   let expiring: NodeJS.Timeout | undefined
   let idle = Promise.withResolvers<void>()
   idle.resolve()
@@ -68,7 +68,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   const commitBatch = async (): Promise<void> => {
-    turnAwayLate()
+    rejectLate()
     if (queue.length === 0) {
       if (underWay === 0) idle.resolve()
       return
@@ -92,12 +92,12 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     }
     for (const { item } of batch) queuedBytes -= bytesOf(item)
     underWay--
-    if (queue.length > 0) lookAfter(0)
+    if (queue.length > 0) considerCommit(0)
     else if (underWay === 0) idle.resolve()
   }
 
-  /** Turns away what has waited too long, in order of arrival. None of it was passed to `commit`. */
-  const turnAwayLate = (): void => {
+  /** Rejects items that have waited too long, in order of arrival. None of them was passed to `commit`. */
+  const rejectLate = (): void => {
     const now = monotonic()
     if (queue[0] === undefined || queue[0].deadline > now) return
     const kept = queue.findIndex(({ deadline }) => deadline > now)
@@ -111,7 +111,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   const expire = (): void => {
     expiring = undefined
     // With no commit under way, what waits is about to be committed.
-    if (underWay > 0) turnAwayLate()
+    if (underWay > 0) rejectLate()
     expireLater()
   }
 
@@ -122,15 +122,15 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   /** Commits a large batch at once, and a small one after the first turn in which nothing was added. */
-  const lookAfter = (seen: number): void => {
+  const considerCommit = (lastLength: number): void => {
     const { length } = queue
     if (underWay === MOST_UNDER_WAY || (underWay > 0 && length < WORTHWHILE)) return
-    if (length >= WORTHWHILE || (length > 0 && length === seen)) void commitBatch()
-    else if (length > 0 && !looking) {
-      looking = true
+    if (length >= WORTHWHILE || (length > 0 && length === lastLength)) void commitBatch()
+    else if (length > 0 && !considering) {
+      considering = true
       setImmediate(() => {
-        looking = false
-        lookAfter(length)
+        considering = false
+        considerCommit(length)
       })
     }
   }
@@ -145,7 +145,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       queuedBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
       queue.push({ item, resolve, reject, deadline: monotonic() + longestWaitMilliseconds })
-      lookAfter(0)
+      considerCommit(0)
       expireLater()
       return promise
     },

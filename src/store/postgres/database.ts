@@ -3,7 +3,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { type Connection, openConnection, type Sessions, type Values } from './protocol/connection.ts'
 import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
-import { cannotOpen, Full, isFull, isLost, isUnavailable, Unfit, unavailable } from './protocol/failures.ts'
+import { cannotOpen, Full, isFull, isLost, isUnavailable, UnsafeServer, unavailable } from './protocol/failures.ts'
 import type { Parameters, Statement } from './protocol/message.ts'
 import { atAnyOf, serversOf } from './protocol/server-list.ts'
 
@@ -73,7 +73,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const openAnywhere = atAnyOf(
     serversOf(url),
     (server, pipelined: boolean) => openConnection(server, sessions, { timeoutSeconds, pipelined }),
-    (error) => error instanceof Unfit || isFull(error),
+    (error) => error instanceof UnsafeServer || isFull(error),
   )
   const hasRoom = () => sessions.all.size < most
   const queued = {

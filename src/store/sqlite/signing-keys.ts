@@ -27,7 +27,7 @@ const insert = (database: Database, { kid, algorithm, privateJwk, createdAt, exp
 }
 
 /** Overwrites what a row held before, so that no key stays behind in the file. */
-const forgetting = <Result>(database: Database, work: () => Result): Result => {
+const withSecureDelete = <Result>(database: Database, work: () => Result): Result => {
   database.script('PRAGMA secure_delete = ON')
   try {
     return database.transaction(work)
@@ -55,14 +55,14 @@ export const signingKeyWrites = {
     }),
 
   removeExpired: (database, now) =>
-    forgetting(database, () => {
+    withSecureDelete(database, () => {
       const removed = database.run('DELETE FROM signing_key WHERE expires_at <= $1', now)
       if (removed > 0) countVersion(database)
       return removed
     }),
 
   rewrap: (database, changes) => {
-    const done = forgetting(database, () => {
+    const done = withSecureDelete(database, () => {
       if (changes.some(({ kid, from }) => database.get(IS_STILL, kid, from) === undefined)) return false
       for (const { kid, to } of changes) {
         database.run('UPDATE signing_key SET private_jwk = $1 WHERE kid = $2', to, kid)

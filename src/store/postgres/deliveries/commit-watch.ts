@@ -8,8 +8,8 @@ const LISTEN = `LISTEN teslim_delivery; ${WANT_NOTICES}`
 /** Notices slow commits down, so none are wanted for this long after one. What is committed meanwhile is read together. */
 const REST_MILLISECONDS = 10
 /** Used while no notices arrive: behind a pooler, or until a lost connection is replaced. */
-const LOOK_EVERY_MILLISECONDS = 200
-const LISTEN_AGAIN_AFTER_LOOKS = 10
+const POLL_EVERY_MILLISECONDS = 200
+const LISTEN_AGAIN_AFTER_POLLS = 10
 
 export interface CommitWatch {
   watch(onCommit: () => void): () => void
@@ -45,7 +45,7 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
     const giveUp = (): void => {
       if (isOver()) return
       leave()
-      lookMeanwhile()
+      poll()
     }
     tellAll()
     run(WANT_NONE).catch(giveUp)
@@ -58,22 +58,22 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
     }, REST_MILLISECONDS)
   }
 
-  const lookMeanwhile = (): void => {
+  const poll = (): void => {
     clearTimeout(resting)
     resting = undefined
     listening = undefined
-    let looks = 0
+    let polls = 0
     if (started) {
       timer ??= setInterval(() => {
         tellAll()
-        if (++looks % LISTEN_AGAIN_AFTER_LOOKS === 0) void start()
-      }, LOOK_EVERY_MILLISECONDS).unref()
+        if (++polls % LISTEN_AGAIN_AFTER_POLLS === 0) void start()
+      }, POLL_EVERY_MILLISECONDS).unref()
     }
   }
 
   const start = async (): Promise<void> => {
     try {
-      const opened = await listen(LISTEN, takeNotice, lookMeanwhile)
+      const opened = await listen(LISTEN, takeNotice, poll)
       if (!started) {
         opened.leave()
         return
@@ -84,7 +84,7 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
       // Covers commits from before it listened.
       tellAll()
     } catch {
-      lookMeanwhile()
+      poll()
     }
   }
 

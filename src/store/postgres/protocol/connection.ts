@@ -1,6 +1,6 @@
 import pg, { type ClientConfig, type QueryResult } from 'pg'
 import { DURABILITY, whyNotDurable } from './durability.ts'
-import { Unfit } from './failures.ts'
+import { UnsafeServer } from './failures.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
 
 export type Values = readonly unknown[]
@@ -189,7 +189,7 @@ export async function openConnection(
     direct = isDirect
     if (readOnly) throw new Error('the server is a standby or read-only')
     const why = whyNotDurable(durability)
-    if (why !== undefined) throw new Unfit(why)
+    if (why !== undefined) throw new UnsafeServer(why)
   } catch (error) {
     lose(error as Error)
     throw error

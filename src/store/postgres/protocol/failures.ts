@@ -4,7 +4,7 @@ import { storeErrors } from '#src/store/store.errors.ts'
 import { whyRefused } from './durability.ts'
 
 /** The server answers but must not be used. The message is for operators. */
-export class Unfit extends Error {}
+export class UnsafeServer extends Error {}
 
 export const unavailable = (cause: unknown): AppError =>
   cause instanceof AppError
@@ -15,7 +15,7 @@ export const unavailable = (cause: unknown): AppError =>
       })
 
 export function cannotOpen(cause: unknown): AppError {
-  if (cause instanceof Unfit) return new AppError(storeErrors.cannotOpen, { message: cause.message, cause })
+  if (cause instanceof UnsafeServer) return new AppError(storeErrors.cannotOpen, { message: cause.message, cause })
   const { message, errors = [] } = cause as AggregateError
   const why = message || errors.map((error: Error) => error.message).join('; ')
   return new AppError(storeErrors.cannotOpen, { message: `The database cannot be reached: ${why}.`, cause })

@@ -108,7 +108,7 @@ export function deliveryWrites(database: Database) {
   }
 
   /** Stores a batch again in which a delivery failed: slower, each in a savepoint of its own. */
-  const deliverApart = (deliveries: readonly NewDelivery[]): RowOutcome[] =>
+  const deliverOneByOne = (deliveries: readonly NewDelivery[]): RowOutcome[] =>
     database.transaction(() =>
       deliveries.map((delivery) => {
         try {
@@ -130,7 +130,7 @@ export function deliveryWrites(database: Database) {
         return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
       } catch (error) {
         if (error instanceof AppError) throw error
-        return { outcomes: deliverApart(deliveries), span: null }
+        return { outcomes: deliverOneByOne(deliveries), span: null }
       }
     },
   }
