@@ -37,8 +37,7 @@ export function readBodiesOfStrangers(app: FastifyInstance, limit: number): void
 
 function readBodiesWith(app: FastifyInstance, reader: BodyReader): void {
   app.removeAllContentTypeParsers()
-  // A pattern, and not '*', because Fastify remembers what it found by a pattern.
-  app.addContentTypeParser(/^/, reader)
+  app.addContentTypeParser('*', reader)
 }
 
 /** For routes that insist on JSON by name; runs before the body is read. */
