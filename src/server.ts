@@ -6,7 +6,8 @@ import type { RunningServer } from '#src/cli/command.ts'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { systemClock } from '#src/lib/clock.ts'
-import { createLog } from '#src/lib/logger.ts'
+import { createLog, type LogForm } from '#src/lib/logger.ts'
+import { prettyLines } from '#src/lib/pretty-log.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -16,7 +17,7 @@ type Exit = (status: number) => void
 
 /** Listens, and stops on a signal. `exit` ends the process at once, whatever is under way. */
 export async function startServer(config: Config, store: Store, exit: Exit): Promise<RunningServer> {
-  const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel)
+  const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, logForm(config))
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   process.prependListener('exit', flushNow)
   process.on('unhandledRejection', (error) => {
@@ -36,6 +37,14 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
     setTimeout(stop, FAILING_MILLISECONDS, 'store gone').unref()
   }
   return { url, curlOptions, warn: (message) => logger.warn(message), fail, stop, stopped }
+}
+
+/** Readable lines on a terminal, unless it is production or the setting says otherwise. */
+function logForm({ log, environment }: Config): LogForm {
+  const { stdout } = process
+  const pretty = log === 'pretty' || (log === 'auto' && stdout.isTTY && environment !== 'production')
+  // hasColors heeds NO_COLOR.
+  return pretty ? { prettify: prettyLines(stdout.isTTY && stdout.hasColors()), sync: stdout.isTTY } : {}
 }
 
 /** For as long callers and `/readyz` are told, before connections end. */

@@ -1,8 +1,8 @@
+import { printable } from '#src/lib/printable.ts'
 import type { AuditEvent } from '#src/store/store.ts'
 import type { Command } from './command.ts'
 import { limitOption, readLimit } from './input/limit.ts'
 import { momentOptions, readMoment } from './input/time.ts'
-import { printable } from './output/printable.ts'
 import { table } from './output/table.ts'
 import { withAccounts } from './with-accounts.ts'
 

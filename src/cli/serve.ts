@@ -1,3 +1,4 @@
+import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -26,9 +27,9 @@ export const serve: Command = {
         if (production) server.warn(`no customer yet, add one: ${ADD_ONE}`)
         else {
           const sandbox = await addSandbox(customers, apiKeys, random).catch(unlessMadeMeanwhile)
-          if (sandbox) out(welcome(server, sandbox, config.loginEmailField))
+          if (sandbox) out(welcome(server, sandbox, config))
         }
-      } else if (!production && (await customers.exists(SANDBOX_EMAIL))) out(WELCOME_BACK)
+      } else if (!production && (await customers.exists(SANDBOX_EMAIL))) out(welcomeBack(server, config))
       return await server.stopped
     } catch (error) {
       await server?.stop('the start failed', 1)
@@ -45,37 +46,38 @@ function unlessMadeMeanwhile(error: unknown): undefined {
   throw error
 }
 
-/** Also after a first start that was killed before it had shown them. */
-const WELCOME_BACK = `
-This store has the sandbox customer ${SANDBOX_EMAIL}. Its password and ApiKey were shown once. For new ones:
+const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'
+
+const greeting = ({ url }: RunningServer, { docs }: Config): string =>
+  `teslim listens on ${url}. Ctrl-C stops it.${docs === 'on' ? `\nAPI reference: ${url}/docs` : ''}`
+
+/** Shown too after a first start that was killed before it had shown the credentials. */
+const welcomeBack = (server: RunningServer, config: Config): string => `
+${greeting(server, config)}
+
+This store has the sandbox customer ${SANDBOX_EMAIL}.
+Its password and ApiKey were shown once. For new ones:
 
   npx teslim customer set-password ${SANDBOX_EMAIL} --generate
   npx teslim key issue --customer ${SANDBOX_EMAIL}
 `
 
-const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'
-
-function welcome(
-  { url, curlOptions }: RunningServer,
-  { email, password, apiKey }: Sandbox,
-  emailField: string,
-): string {
-  const body = JSON.stringify({ [emailField]: email, Password: password })
+function welcome(server: RunningServer, { email, password, apiKey }: Sandbox, config: Config): string {
+  const { url, curlOptions } = server
+  const body = JSON.stringify({ [config.loginEmailField]: email, Password: password })
   return `
-teslim listens on ${url}
+${greeting(server, config)}
 
-The store is empty, so a sandbox customer was made. Password and key are shown this once:
-
+The store is empty: a sandbox customer was made. This is shown once:
   e-mail     ${email}
   password   ${password}
   ApiKey     ${apiKey}
-
-Log in and get a token:
-
+Log in:
   curl -s${curlOptions} ${url}/Login/Customer/Api/Verify -H 'Content-Type: application/json' -d '${body}'
-
 Deliver a purchase order:
-
   curl -s${curlOptions} ${url}/Purchase/update -H 'ApiKey: ${apiKey}' -d '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
+See what came in:
+  npx teslim order list
+  npx teslim delivery list
 `
 }

@@ -93,6 +93,13 @@ export const settings = {
     'LOG_LEVEL',
     choice(['info', 'trace', 'debug', 'warn', 'error', 'fatal', 'silent'], 'Least level that is logged.'),
   ),
+  log: setting(
+    'TESLIM_LOG',
+    choice(
+      ['auto', 'json', 'pretty'],
+      'Form of the log; `auto` is `pretty` on a terminal outside production, else `json`. `NO_COLOR` turns colours off.',
+    ),
+  ),
   environment: setting(
     'NODE_ENV',
     choice(['development', 'production', 'test'], '`production` never creates a sandbox customer.'),

@@ -20,10 +20,17 @@ const WITHIN_MILLISECONDS = 100
 /** A tenth of a second each. */
 const MOST_TRIES = 10
 
-/** JSON lines on stdout. No secret is ever handed to it, so none is redacted. */
-export function createLog(level: string): ServiceLog {
+export interface LogForm {
+  /** Makes readable lines of a JSON line; without it the log stays JSON. */
+  readonly prettify?: ((json: string) => string) | undefined
+  /** Writes each line at once, in the order of what else the process prints; a reader that stops would stop the process. */
+  readonly sync?: boolean
+}
+
+/** Writes the log to stdout. No secret is ever handed to it, so none is redacted. */
+export function createLog(level: string, { prettify, sync = false }: LogForm = {}): ServiceLog {
   let triesLeft = Number.POSITIVE_INFINITY
-  const output = destination({ fd: 1, sync: false, maxLength: MOST_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
+  const output = destination({ fd: 1, sync, maxLength: MOST_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
   // A full disk under the log is no reason to stop either.
   let broken = false
   output.on('error', () => {
@@ -40,7 +47,7 @@ export function createLog(level: string): ServiceLog {
     lines = ''
   }
   // The destination measures all it holds with each write, so it is given few.
-  const write = (line: string): void => {
+  const writeTogether = (line: string): void => {
     lines += line
     if (lines.length >= WORTHWHILE) handOver()
     if (waiting) return
@@ -51,6 +58,7 @@ export function createLog(level: string): ServiceLog {
     }, WITHIN_MILLISECONDS).unref()
   }
 
+  const write = prettify ? (line: string) => void output.write(prettify(line)) : writeTogether
   const timestamp = (): string => `,"time":"${isoMilliseconds(systemClock.now())}"`
   const logger = pino({ level, base: null, timestamp }, { write })
   const writesInfo = logger.isLevelEnabled('info')

@@ -47,7 +47,7 @@ const JwksSchema = Type.Object(
 )
 
 const NO_SECRET =
-  'signing keys are stored in the clear: set TESLIM_SECRET (or TESLIM_SECRET_FILE), start anew, then run teslim signing-key rewrap'
+  'signing keys are stored in the clear: set TESLIM_SECRET (or TESLIM_SECRET_FILE), restart, then run teslim signing-key rewrap'
 const NOT_REWRAPPED = 'some signing keys are not encrypted under TESLIM_SECRET: run teslim signing-key rewrap'
 
 export interface TokenOptions {
@@ -73,7 +73,8 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   })
   // Keys that cannot be opened end the start, not the first login.
   const wrappings = await keys.openAll()
-  if (secret === '') app.log.warn(NO_SECRET)
+  // Where nothing of value is signed, this is no reason to worry anybody.
+  if (secret === '') app.log[config.environment === 'production' ? 'warn' : 'info'](NO_SECRET)
   else if (wrappings.some((wrapping) => wrapping !== 'secret')) app.log.warn(NOT_REWRAPPED)
 
   const signer = createSigner()

@@ -13,16 +13,23 @@ const warnings = ({ log }: TestApp) => log.filter(({ level }) => level === 40).m
 
 describe('a service', () => {
   it('without a secret says once what to do, and one with a secret has nothing to say', async () => {
-    const [without, with_] = [await testApp(), await testApp({ TESLIM_SECRET: SECRET })]
+    const NODE_ENV = 'production'
+    const [without, with_] = [await testApp({ NODE_ENV }), await testApp({ NODE_ENV, TESLIM_SECRET: SECRET })]
     await Promise.all([issue(without), issue(without), issue(with_)])
     expect(warnings(without)).toEqual([
-      'signing keys are stored in the clear: set TESLIM_SECRET (or TESLIM_SECRET_FILE), start anew, then run teslim signing-key rewrap',
+      'signing keys are stored in the clear: set TESLIM_SECRET (or TESLIM_SECRET_FILE), restart, then run teslim signing-key rewrap',
     ])
     expect(warnings(with_)).toEqual([])
     const [inTheClear] = await without.store.signingKeys.list()
     expect(JSON.parse(inTheClear?.privateJwk ?? '')).toHaveProperty('d')
     const [sealed] = await with_.store.signingKeys.list()
     expect(sealed?.privateJwk).toMatch(/^v1\./)
+  })
+
+  it('without a secret outside production says so without a warning', async () => {
+    const service = await testApp()
+    expect(warnings(service)).toEqual([])
+    expect(service.log).toMatchObject([{ level: 30, msg: expect.stringContaining('set TESLIM_SECRET') }])
   })
 
   it('that gets a secret later goes on with the keys it has, and says what to do', async () => {

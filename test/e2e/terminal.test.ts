@@ -1,0 +1,74 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { serve } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const main = join(import.meta.dirname, '../../bin/teslim.js')
+const hasScript = spawnSync('script', ['--version']).error === undefined
+if (!hasScript) console.warn('skipped: there is no command "script" to make a terminal with')
+
+/** Starts `teslim serve` on a terminal of its own. */
+function serveOnTerminal(env: Record<string, string> = {}, cwd = tempFolder()) {
+  const all = { PATH: process.env.PATH ?? '', TERM: 'xterm', PORT: '0', ...env }
+  const child = spawn('script', ['-qec', `exec '${process.execPath}' '${main}' serve`, '/dev/null'], { cwd, env: all })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text.replaceAll('\r\n', '\n').replaceAll('\x1b', 'ESC')
+  })
+  const shows = (pattern: RegExp): Promise<void> => expect.poll(() => printed, { timeout: 20_000 }).toMatch(pattern)
+  return { child, cwd, shows, text: () => printed }
+}
+
+describe.skipIf(!hasScript)('on a terminal', () => {
+  it('the log is readable and coloured, no warning comes first, and Ctrl-C ends the server', async () => {
+    const { child, cwd, shows, text } = serveOnTerminal()
+    await shows(/npx teslim delivery list\n/)
+    const [first] = text().split('\n')
+    expect(first).toMatch(/^ESC\[2m\d\d:\d\d:\d\dESC\[\d+m ESC\[36minfo ESC\[39m teslim starts /)
+    expect(text()).not.toMatch(/warn|"level"/)
+    const [, url = ''] = /teslim listens on (\S+)\. Ctrl-C stops it\.\nAPI reference: \1\/docs\n/.exec(text()) ?? []
+    expect(text()).toContain('  npx teslim order list\n')
+    expect((await fetch(`${url}/Purchase/list`)).status).toBe(401)
+    await shows(/GET \/Purchase\/list ESC\[33m401ESC\[39m TOKEN_MISSING .* ms [0-9a-f]{8}/)
+    const ended = once(child, 'close')
+    child.stdin.write('\x03')
+    expect(await ended).toEqual([0, null])
+    expect(text()).toMatch(/stopped\n$/)
+
+    const second = serveOnTerminal({ NO_COLOR: '1' }, cwd)
+    await second.shows(/key issue/)
+    expect(second.text()).toMatch(/teslim listens on \S+\. Ctrl-C stops it\.\nAPI reference: \S+\/docs\n/)
+    expect(second.text()).toContain('sandbox customer sandbox@example.com')
+    expect(second.text()).toContain('npx teslim customer set-password sandbox@example.com --generate')
+    expect(second.text()).not.toContain('ESC')
+  })
+
+  it.each([{ NODE_ENV: 'production' }, { TESLIM_LOG: 'json' }])('the log is JSON with %j', async (env) => {
+    const { shows, text } = serveOnTerminal(env)
+    await shows(/"listening on/)
+    const [first = ''] = text().split('\n')
+    expect(JSON.parse(first)).toMatchObject({ level: 30, msg: 'teslim starts' })
+  })
+})
+
+it('TESLIM_LOG=pretty makes a log without a terminal readable, without colours', async () => {
+  const child = spawn(process.execPath, [main, 'serve'], {
+    cwd: tempFolder(),
+    env: { PATH: process.env.PATH ?? '', PORT: '0', TESLIM_LOG: 'pretty' },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text
+  })
+  await expect.poll(() => printed, { timeout: 20_000 }).toMatch(/^\d\d:\d\d:\d\d info {2}listening on/m)
+  expect(printed).not.toContain('\x1b')
+})
+
+it('without a terminal the log is JSON', async () => {
+  const server = await serve({ cwd: tempFolder() })
+  expect(server.output()).toMatch(/^\{"level":30,.*"teslim starts"\}$/m)
+})
