@@ -1,10 +1,8 @@
 #!/usr/bin/env node
-// Plain JavaScript: an old Node can say what it lacks, and a current one finds all TypeScript stripped and compiled in
-// its cache. The cache lies with the code and not in a temporary folder, where another user could have put theirs.
+// Plain JavaScript, so that an old Node can print the message below and a current one finds all TypeScript stripped and
+// compiled in its cache. The cache lies with the code: in a temporary folder another user could have prepared one.
 if (Number(process.versions.node.split('.')[0]) < 26) {
-  console.error(
-    `teslim needs Node 26 or later, this is ${process.version}; npm ci brings one along for npm start and npx`,
-  )
+  console.error(`teslim needs Node 26 or later, this is ${process.version}; npm ci installs one for npm start and npx`)
   process.exitCode = 1
 } else {
   const { enableCompileCache } = await import('node:module')
@@ -14,7 +12,7 @@ if (Number(process.versions.node.split('.')[0]) < 26) {
   // two starts in five then had a quarter less throughput and twice the p99 (docs/performance-log.md).
   setFlagsFromString('--no-allocation-site-pretenuring')
   const folder = fileURLToPath(new URL('../node_modules/.cache/teslim', import.meta.url))
-  // The variable is for worker threads, which do not inherit the call.
+  // Worker threads inherit the variable, not the call.
   process.env.NODE_COMPILE_CACHE ??= folder
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
   await import('../src/main.ts')

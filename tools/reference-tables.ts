@@ -7,7 +7,10 @@ export const withReferenceTables = (page: string): string =>
   replaceBetween(replaceBetween(page, 'commands', commandTable()), 'settings', settingsTable())
 
 function commandTable(): string {
-  const rows = commands.map(({ name, positionals = [], about }) => [`\`${[name, ...positionals].join(' ')}\``, about])
+  const rows = commands.map(({ name, positionals = [], about }) => [
+    `\`${[name, ...positionals].join(' ').replaceAll('|', '\\|')}\``,
+    about,
+  ])
   return markdownTable(['command', 'what it does'], rows)
 }
 

@@ -80,7 +80,7 @@ const fish = (
 ): string => `# Completion of teslim for fish: teslim completion fish > ~/.config/fish/completions/teslim.fish
 function __teslim_words
   switch "$argv[1]"
-${Array.from(places, ([place, words]) => `    case '${place}'\n      printf '%s\\n' ${words.join(' ')}`).join('\n')}
+${Array.from(places, ([place, words]) => `    case '${place}'\n      ${words.length > 0 ? `printf '%s\\n' ${words.join(' ')}` : 'true'}`).join('\n')}
     case '*'
       return 1
   end

@@ -43,7 +43,7 @@ export function overview(groups: readonly CommandGroup[], width: Width = DEFAULT
       '"teslim help COMMAND" shows the options of a command. Every command takes --json, which prints one JSON value. Settings come from the environment and .env: see "teslim config".',
       width,
     ),
-    'Exit status: 0 done, 1 failed, 2 wrong command line or settings.',
+    paragraph('Exit status: 0 done, 1 failed, 2 wrong command line or settings.', width),
   ].join('\n\n')
 }
 

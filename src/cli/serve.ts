@@ -14,11 +14,11 @@ export const serve: Command = {
     const { loadConfig, clock, random, out, startServer } = context
     const { config } = loadConfig()
     const opened = await openStore(config, clock.now(), { toServe: true })
-    sayCreated(opened, config, context.err)
     const { store } = opened
     let server: RunningServer | undefined
     try {
       server = await startServer(config, store)
+      sayCreated(opened, config, context.err)
       void store.gone.then(server.fail)
       const { customers, apiKeys } = accountRules(store, context)
       // Only once the port is ours: a start that fails must not use up a password that is shown once.

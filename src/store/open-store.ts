@@ -48,8 +48,16 @@ export async function openToRead(options: StoreOptions): Promise<InspectedStore>
 }
 
 /** Whether there is a file to open. An empty one is no store: `touch` made it, or a start that was killed. */
-const isThere = (options: StoreOptions): boolean =>
-  isPostgres(options) || (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) > 0
+function isThere(options: StoreOptions): boolean {
+  if (isPostgres(options)) return true
+  try {
+    return (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) > 0
+  } catch (error) {
+    // A folder that may not be entered, for example: opening the file gives the reason.
+    if (error instanceof AppError) throw error
+    return true
+  }
+}
 
 const missing = (options: StoreOptions): AppError =>
   new AppError(storeErrors.missing, {

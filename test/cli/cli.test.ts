@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verify } from '@node-rs/argon2'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { commands } from '#src/cli/command-table.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
 import { teslim } from '../support/process.ts'
@@ -254,23 +253,6 @@ describe('a password on stdin', () => {
 })
 
 describe('help', () => {
-  it('lists every command', async () => {
-    const { status, stdout, stderr } = await run(['--help'])
-    expect([status, stderr]).toEqual([0, ''])
-    for (const { name } of commands) expect(stdout).toContain(`\n  ${name} `)
-  })
-
-  it('is printed for one command without doing it', async () => {
-    const { status, stdout } = await run(['customer', 'add', '--help'])
-    expect(status).toBe(0)
-    expect(stdout).toMatch(/^Usage: teslim customer add \[OPTIONS\]/)
-    expect(stdout).toMatch(/--email ADDRESS +E-mail address that the customer logs in\n +with \(required\)/)
-  })
-
-  it.each([[['-h']], [['customer', 'add', '-h']]])('is printed for %j too', async (args) => {
-    expect((await run(args)).stdout).toMatch(/^Usage: teslim/)
-  })
-
   it('is not printed for --help after --', async () => {
     await run([...add, '--generate'])
     expect((await run(['customer', 'allow', 'a@b.co', '--', '--help'])).stdout).toContain('--help SKU-*')

@@ -224,7 +224,6 @@ describe('what goes wrong at the start is one clear line', () => {
 
   it.each([
     [['srve'], 'teslim: there is no command "srve", did you mean "serve"? (see teslim --help)'],
-    [['customer'], 'teslim: "customer" needs one more word: customer add, customer list'],
     [['customer', 'ad'], 'teslim: there is no command "customer ad", did you mean "customer add"?'],
     [['customer', 'add', '--emial', 'x'], 'teslim customer add: there is no option --emial, did you mean --email?'],
     [['customer', 'add', '--email', 'a', '--email', 'b'], 'teslim customer add: --email is given twice'],

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, inject, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { copyStore } from '#src/store/copy/copy-store.ts'
 import { COPY_TABLES } from '#src/store/copy/copy-tables.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { teslim } from '../support/process.ts'
+import { serve, teslim } from '../support/process.ts'
 import { apiKey, customer, delivery, key } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const DELIVERIES = 2500
 
 /** A store with something in every table. */
-async function makeSource() {
+async function makeSource(deliveries = DELIVERIES) {
   const cwd = tempFolder()
   const path = join(cwd, 'teslim.db')
   const { config } = loadConfig({ DATABASE_URL: `sqlite:${path}` })
@@ -28,7 +28,7 @@ async function makeSource() {
   await store.apiKeys.recordUses([{ keyId: issued.id, usedAt: 5, address: '::1' }])
   await store.apiKeys.rotate(issued.id, apiKey(one.id), { now: 5, endsAt: 7 })
   await store.signingKeys.insertFirst(key())
-  const made = Array.from({ length: DELIVERIES }, (_, number) =>
+  const made = Array.from({ length: deliveries }, (_, number) =>
     delivery(one.id, {
       orderId: number % 3 === 0 ? null : `ö"\\${number % 700}`,
       payload: Buffer.from(`{"Status":1,"n":${number % 5},"text":"\u{1f600}\\u0000"}`),
@@ -51,7 +51,7 @@ const copyTo = (to: string, onProgress = (_: string, __: number, ___: number): v
   copyStore({ from: source.config, to, now: 0, onProgress })
 const digestOfFile = () => createHash('sha256').update(readFileSync(source.path)).digest('hex')
 
-it('knows every table of the store and every column', () => {
+it('covers every table of the store and every column', () => {
   const database = new DatabaseSync(source.path)
   const tables = database
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_migration'`)
@@ -66,7 +66,7 @@ it('knows every table of the store and every column', () => {
   database.close()
 })
 
-it('copies everything, compares it, and leaves the source as it is; the copy serves on', async () => {
+it('copies everything, compares it, and leaves the source unchanged; the copy can be used', async () => {
   const to = await newDatabase(inject('postgresUrl'))
   const before = digestOfFile()
   const copied = await copyTo(to)
@@ -93,7 +93,7 @@ it('copies everything, compares it, and leaves the source as it is; the copy ser
   const [first] = source.made
   if (first === undefined) throw new Error('nothing was made')
   const idempotency = first.idempotency
-  // Sent again with its old key it is known, and what is new comes after all that was copied.
+  // The old idempotency key is known, and a new delivery comes after all copied ones.
   expect(await copy.deliveries.deliver({ ...first, receiptId: delivery('x').receiptId, idempotency })).toMatchObject({
     receiptId: first.receiptId,
     duplicate: true,
@@ -102,11 +102,11 @@ it('copies everything, compares it, and leaves the source as it is; the copy ser
   await copy.deliveries.deliver(fresh)
   expect((await copy.deliveries.findByReceipt(fresh.receiptId))?.position).toBeGreaterThan(DELIVERIES)
   await copy.customers.insert(customer())
-  await expect(copyTo(to)).rejects.toThrow('not empty')
+  await expect(copyTo(to)).rejects.toThrow('deliveries were stored in it since the copy of 1970-01-01T00:00:00.000Z')
   await Promise.all([old.close(), copy.close()])
 })
 
-it('goes on where a run that was cut off ended', async () => {
+it('continues where an interrupted run ended', async () => {
   const to = await newDatabase(inject('postgresUrl'))
   const cutOff = copyTo(to, (name, done) => {
     if (name === 'delivery' && done >= 1000) throw new Error('cut off')
@@ -121,7 +121,7 @@ it('goes on where a run that was cut off ended', async () => {
   expect(copied.find(({ name }) => name === 'delivery')?.rows).toBe(DELIVERIES)
 })
 
-it('says so when the two differ, and takes no database that holds something else', async () => {
+it('fails when the two differ, and refuses a database that holds something else', async () => {
   const to = await newDatabase(inject('postgresUrl'))
   const cutOff = copyTo(to, (name, done) => {
     if (name === 'delivery' && done >= 1000) throw new Error('cut off')
@@ -134,20 +134,155 @@ it('says so when the two differ, and takes no database that holds something else
   await store.customers.insert(customer())
   await store.close()
   const other = loadConfig({ DATABASE_URL: `sqlite:${join(source.cwd, 'other.db')}` }).config
-  await expect(copyStore({ from: other, to, now: 0, onProgress: () => undefined })).rejects.toThrow('of another store')
+  await expect(copyStore({ from: other, to, now: 0, onProgress: () => undefined })).rejects.toThrow(
+    'a copy of another store',
+  )
 })
 
-it('is a command', async () => {
-  const to = await newDatabase(inject('postgresUrl'))
-  const env = { DATABASE_URL: source.config.databaseUrl }
-  const run = (...args: string[]) => teslim(['copy', ...args], { cwd: source.cwd, env })
-  expect(await run()).toMatchObject({ status: 2, stderr: expect.stringContaining('--to is required') })
-  expect(await run('--to', 'mysql://x')).toMatchObject({ status: 2, stderr: expect.stringContaining('--to must be') })
-  const { status, stdout, stderr } = await run('--to', to, '--json')
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(JSON.parse(stdout).tables).toContainEqual({
-    name: 'delivery',
-    rows: DELIVERIES,
-    sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+describe('a second run after the copy was finished', () => {
+  const copy = (from: (typeof source)['config'], to: string, onProgress: typeof noProgress = noProgress) =>
+    copyStore({ from, to, now: 0, onProgress })
+  const noProgress = (_table: string, _done: number, _all: number): void => undefined
+  const rowsOf = (tables: Awaited<ReturnType<typeof copyStore>>, table: string) =>
+    tables.find(({ name }) => name === table)?.rows
+
+  it('brings over what came since: deliveries, idempotency keys, changed customers', async () => {
+    const { config, one, made } = await makeSource(1200)
+    const to = await newDatabase(inject('postgresUrl'))
+    await copy(config, to)
+    const { store } = await openStore(config, 0)
+    const fresh = delivery(one.id, { idempotency: { key: 'fresh', notBefore: 0 } })
+    await store.deliveries.deliver(fresh)
+    await store.customers.disable(one.id, 7)
+    const added = customer()
+    await store.customers.insert(added)
+    await store.close()
+
+    const steps: number[] = []
+    const copied = await copy(config, to, (name, done) => {
+      if (name === 'delivery') steps.push(done)
+    })
+    expect(steps).toEqual([1201])
+    expect([rowsOf(copied, 'delivery'), rowsOf(copied, 'customer')]).toEqual([1201, 3])
+    expect(rowsOf(await copy(config, to), 'delivery')).toBe(1201)
+    const { store: target } = await openStore(loadConfig({ DATABASE_URL: to }).config, 0)
+    expect(await target.customers.findById(one.id)).toMatchObject({ enabled: false, tokensValidFrom: 7 })
+    expect(await target.customers.findById(added.id)).toMatchObject({ email: added.email })
+    const again = { ...fresh, receiptId: delivery('x').receiptId }
+    expect(await target.deliveries.deliver(again)).toMatchObject({ receiptId: fresh.receiptId, duplicate: true })
+    expect((await target.deliveries.findByReceipt(made[0]?.receiptId ?? ''))?.position).toBe(1)
+    await target.close()
+  })
+
+  it.each([
+    ['UPDATE customer SET enabled = true', 'its table customer was changed since the copy of 1970-01-01'],
+    ["INSERT INTO login_failure VALUES ('\\x01', 1, 2, 3)", 'its table login_failure was changed since'],
+    [
+      "DELETE FROM delivery WHERE position > 3; SELECT setval('last_position', 11)",
+      'deliveries were stored in it since',
+    ],
+  ])('refuses, having changed nothing, after %s on the target', async (sql, reason) => {
+    const { config } = await makeSource(10)
+    const to = await newDatabase(inject('postgresUrl'))
+    await copy(config, to)
+    await runSql(to, sql)
+    const state = () =>
+      runSql(
+        to,
+        'SELECT (SELECT count(*) FROM login_failure), (SELECT count(*) FROM customer WHERE enabled), finished FROM store_copy',
+      )
+    const before = await state()
+    await expect(copy(config, to)).rejects.toThrow(`The database cannot be copied into: ${reason}`)
+    expect(await state()).toEqual(before)
+  })
+
+  it('refuses a store that was restored to a time before the copy', async () => {
+    const { config, path, one } = await makeSource(10)
+    const backup = `${path}-backup`
+    copyFileSync(path, backup)
+    const { store } = await openStore(config, 0)
+    const lost = delivery(one.id)
+    await store.deliveries.deliver(lost)
+    await store.close()
+    const to = await newDatabase(inject('postgresUrl'))
+    await copy(config, to)
+    copyFileSync(backup, path)
+    await expect(copy(config, to)).rejects.toThrow(`its last delivery, ${lost.receiptId}, is not in this store`)
+  })
+})
+
+describe('teslim copy', () => {
+  it('takes the URL from the command line or stdin, and prints every table', async () => {
+    const to = await newDatabase(inject('postgresUrl'))
+    const env = { DATABASE_URL: source.config.databaseUrl }
+    const run = (args: string[], stdin = '') => teslim(['copy', ...args], { cwd: source.cwd, env, stdin })
+    const misuse = (message: string) => ({ status: 2, stdout: '', stderr: expect.stringContaining(message) })
+    expect(await run([])).toMatchObject(misuse('name the database with --to or --to-stdin'))
+    expect(await run(['--to', to, '--to-stdin'])).toMatchObject(misuse('name the database with --to or --to-stdin'))
+    expect(await run(['--to', 'mysql://x'])).toMatchObject(misuse('--to must be the URL of a PostgreSQL database'))
+    expect(await run(['--to-stdin'], 'geheim')).toMatchObject(misuse('stdin must be the URL of a PostgreSQL database'))
+    const { status, stdout, stderr } = await run(['--to-stdin', '--json'], `${to}\n`)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(JSON.parse(stdout).tables).toContainEqual({
+      name: 'delivery',
+      rows: DELIVERIES,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+  })
+
+  it('fails where there is no store, and creates none', async () => {
+    const cwd = tempFolder()
+    const { status, stderr } = await teslim(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining(`There is no store at ${join(cwd, 'data/teslim.db')}`),
+    ])
+    expect(() => readFileSync(join(cwd, 'data/teslim.db'))).toThrow('ENOENT')
+  })
+
+  it('refuses while a server uses the store, unless --while-serving; a run after the server stopped brings over the rest', async () => {
+    const cwd = tempFolder()
+    const to = await newDatabase(inject('postgresUrl'))
+    const env = { NODE_ENV: 'production' }
+    const json = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd, env })).stdout)
+    await json('customer', 'add', '--email', 'a@b.co', '--api', '--allow', '*', '--generate')
+    const { key } = await json('key', 'issue', '--customer', 'a@b.co')
+    const server = await serve({ cwd, env })
+    const deliver = async (number: number): Promise<string> => {
+      const body = JSON.stringify({ OrderID: `PO-${number}`, Status: 1 })
+      const answer = await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
+      expect(answer.status).toBe(200)
+      return ((await answer.json()) as { data: { ReceiptID: string } }).data.ReceiptID
+    }
+    const receipts = [await deliver(0)]
+    const refused = await teslim(['copy', '--to', to], { cwd, env })
+    expect(refused).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^teslim copy: the store is being served by process \d+ on .*--while-serving/),
+    })
+    expect(await runSql(to, "SELECT FROM pg_tables WHERE schemaname = 'public'")).toEqual([])
+
+    const copyEnds = new AbortController()
+    const meanwhile = (async () => {
+      for (let number = 1; !copyEnds.signal.aborted; number++) receipts.push(await deliver(number))
+    })()
+    const { status, stdout } = await teslim(['copy', '--to', to, '--while-serving'], { cwd, env })
+    copyEnds.abort()
+    await meanwhile
+    expect([status, stdout]).toEqual([0, expect.stringContaining('is missing: stop it, then run this command again')])
+    const copied = async () =>
+      (await runSql(to, 'SELECT receipt FROM delivery ORDER BY position')).map((row) => row.receipt)
+    const first = await copied()
+    expect(first).toEqual(receipts.slice(0, first.length))
+    expect(first.length).toBeLessThan(receipts.length)
+
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    expect(await teslim(['copy', '--to', to], { cwd, env })).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('Both are equal. From now on: DATABASE_URL=postgres'),
+    })
+    expect(await copied()).toEqual(receipts)
   })
 })

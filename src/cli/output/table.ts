@@ -3,7 +3,9 @@ import { wrapWords } from './wrap-words.ts'
 const GAP = '  '
 const INDENT = '  '
 /** The least room in which the last column is wrapped beside the others. */
-const LEAST_ROOM = 24
+const LEAST_ROOM = 40
+/** The least room for the meanings of a definition list. */
+const LEAST_MEANING = 24
 
 /**
  * Text in columns under a heading, in lines of `width` characters. Where the columns do not fit into one line, they go on in
@@ -19,14 +21,15 @@ export function table(
   )
   const lines = divide(widths.slice(0, -1), width)
   const room = width - lineWidth(lines.at(-1) ?? [], widths, lines.length > 1) - GAP.length
-  const beside = rows.length === 0 || rows.some((row) => fits(row.at(-1) ?? '', room))
-  const print = (row: readonly string[], last: 'beside' | 'below'): string => {
+  const last = rows.map((row) => row.at(-1) ?? '').filter((text) => text !== '')
+  const beside = fits(heading.at(-1) ?? '', room) && (last.length === 0 || last.some((text) => fits(text, room)))
+  const print = (row: readonly string[], place: 'beside' | 'below'): string => {
     const all = lines.map((columns, index) => {
       const cells = columns.map((column) => (row[column] ?? '').padEnd(widths[column] ?? 0))
       return (index > 0 ? INDENT : '') + cells.join(GAP)
     })
     const text = row.at(-1) ?? ''
-    if (last === 'beside') {
+    if (place === 'beside') {
       const before = all.pop() ?? ''
       const [first = '', ...more] = wrapWords(text, room)
       all.push(before + GAP + first, ...more.map((line) => ' '.repeat(before.length) + GAP + line))
@@ -44,7 +47,7 @@ export function definitions(rows: readonly (readonly [string, string])[], width:
   const left = Math.max(...rows.map(([name]) => name.length))
   return rows
     .flatMap(([name, text]) =>
-      wrapWords(text, Math.max(LEAST_ROOM, width - left - 2 * GAP.length)).map(
+      wrapWords(text, Math.max(LEAST_MEANING, width - left - 2 * GAP.length)).map(
         (line, index) => INDENT + (index === 0 ? name : '').padEnd(left) + GAP + line,
       ),
     )

@@ -3,11 +3,11 @@ type Kind = 'integer' | 'flag' | 'text' | 'bytes' | 'uuid'
 export interface CopyTable {
   readonly name: string
   readonly columns: Readonly<Record<string, Kind>>
-  /** What its rows are read in the order of, on both sides. */
+  /** The columns that order its rows on both sides. */
   readonly key: readonly string[]
 }
 
-/** Every table of the store but the list of migrations, in an order that the references between them allow. */
+/** Every table of the store except the list of migrations; a table comes after those that it refers to. */
 export const COPY_TABLES: readonly CopyTable[] = [
   {
     name: 'customer',
@@ -110,7 +110,7 @@ export const arrayType: Record<Kind, string> = {
   uuid: 'uuid[]',
 }
 
-/** A value of either database as the text that is copied and compared. */
+/** A value of either database as text, to be copied and compared. */
 export function canonical(value: unknown, kind: Kind): string | null {
   if (value === null) return null
   if (kind === 'flag') return value === 1 || value === true ? 't' : 'f'

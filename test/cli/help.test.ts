@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { commandGroups, commands } from '#src/cli/command-table.ts'
+import { helpOn } from '#src/cli/help.ts'
+import { teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const cwd = tempFolder()
+const run = (...args: string[]) => teslim(args, { cwd })
+
+it.each(['--version', 'version'])('teslim %s prints the version of package.json', async (word) => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(await run(word)).toEqual({ status: 0, stdout: `teslim ${version}\n`, stderr: '' })
+  const { stdout } = await run(word, '--json')
+  expect(JSON.parse(stdout)).toEqual({ version, node: process.versions.node })
+})
+
+it('teslim help, --help and -h list every command under its group, with status 0', async () => {
+  const all = await run('help')
+  expect(all).toMatchObject({ status: 0, stderr: '' })
+  for (const { title } of commandGroups) expect(all.stdout).toContain(`\n\n${title}\n`)
+  for (const { name } of commands) expect(all.stdout).toContain(`\n  ${name} `)
+  for (const word of ['--help', '-h']) expect(await run(word)).toEqual(all)
+})
+
+it('teslim GROUP, GROUP --help and help GROUP list the commands of the group, with status 0', async () => {
+  const group = await run('signing-key')
+  expect(group).toMatchObject({ status: 0, stderr: '' })
+  expect(group.stdout).toMatch(/^Usage: teslim signing-key COMMAND \[OPTIONS\]\n\n {2}signing-key list {4}List the/)
+  expect(await run('signing-key', '--help')).toEqual(group)
+  expect(await run('help', 'signing-key')).toEqual(group)
+})
+
+it('help COMMAND and COMMAND --help show the options of a command, also before or after other words', async () => {
+  const command = await run('help', 'customer', 'allow')
+  expect(command.stdout).toMatch(/^Usage: teslim customer allow CUSTOMER RULE\.\.\. \[OPTIONS\]\n/)
+  expect(await run('customer', 'allow', '--help')).toEqual(command)
+  expect(await run('customer', 'allow', 'a@b.co', '-h')).toEqual(command)
+})
+
+it.each([
+  [['help', 'nothing'], 'there is no help on "nothing"'],
+  [['custmer', 'list'], 'there is no command "custmer list", did you mean "customer list"?'],
+  [['customer', 'lst'], 'there is no command "customer lst", did you mean "customer list"?'],
+  [['nothing', '--help'], 'there is no command "nothing"'],
+  [['completion', 'bsh'], 'the argument is one of bash, zsh, fish, not "bsh", did you mean bash?'],
+  [['version', 'x'], '"x" is one word too many'],
+])('teslim %j is misuse: %s', async (args, message) => {
+  expect(await run(...args)).toEqual({ status: 2, stdout: '', stderr: expect.stringContaining(message) })
+})
+
+it.each([40, 80, 200])('help wraps at words to %d columns', (width) => {
+  const topics = ['', 'customer', ...commands.map(({ name }) => name)]
+  const lines = topics.flatMap((topic) => helpOn(topic, commandGroups, width)?.split('\n') ?? [])
+  const tooLong = lines.filter((line) => line.length > Math.max(width, 62) && line.trim().includes(' '))
+  expect(tooLong).toEqual([])
+  expect(Math.max(...lines.map(({ length }) => length))).toBeGreaterThan(width / 2)
+})

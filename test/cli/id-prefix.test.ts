@@ -1,0 +1,62 @@
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { apiKey, customer, delivery } from '../store/store-conformance.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const id = (end: string): string => `019f6a21-1b2c-7000-8000-0000000000${end}`
+
+describe.each(['SQLite', 'PostgreSQL'])('a unique prefix of an id, on %s,', (kind) => {
+  const cwd = tempFolder()
+  let env = {}
+  const run = (...args: string[]) => teslim(args, { cwd, env })
+  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
+
+  beforeAll(async () => {
+    const url = kind === 'SQLite' ? `sqlite:${cwd}/teslim.db` : await newDatabase(inject('postgresUrl'))
+    env = { DATABASE_URL: url }
+    const { store } = await openStore(loadConfig(env).config, 0)
+    const [one, other] = [
+      customer({ id: id('a1'), email: 'one@b.co' }),
+      customer({ id: id('b2'), email: 'other@b.co' }),
+    ] as const
+    for (const each of [one, other]) await store.customers.insert(each)
+    await store.apiKeys.insert(apiKey(one.id, { id: id('c3'), label: 'erp' }))
+    await store.apiKeys.insert(apiKey(one.id, { id: id('c4'), label: '' }))
+    await store.deliveries.deliver(delivery(one.id, { receiptId: id('d5'), orderId: 'PO-1' }))
+    await store.deliveries.deliver(delivery(other.id, { receiptId: id('e6'), orderId: 'PO-2' }))
+    await store.close()
+  })
+
+  it('names a customer, a receipt or an API key', async () => {
+    expect(await json('customer', 'show', id('a1').slice(0, -1))).toMatchObject({ email: 'one@b.co' })
+    expect(await json('customer', 'show', id('B').toUpperCase())).toMatchObject({ email: 'other@b.co' })
+    expect(await json('delivery', 'show', id('d'))).toMatchObject({ ReceiptID: id('d5') })
+    expect(await json('delivery', 'list', '--receipt', id('e'))).toMatchObject([{ ReceiptID: id('e6') }])
+    expect(await json('order', 'list', '--receipt', id('e'))).toMatchObject([{ OrderID: 'PO-2' }])
+    expect(await json('delivery', 'list', '--customer', id('b'))).toMatchObject([{ ReceiptID: id('e6') }])
+    expect(await json('key', 'revoke', id('c4').slice(0, 36))).toMatchObject({ id: id('c4'), state: 'revoked' })
+  })
+
+  it.each([
+    ['customer', 'show', `${id('a1')} (one@b.co), ${id('b2')} (other@b.co)`],
+    ['key', 'revoke', `${id('c3')} (erp), ${id('c4')}`],
+    ['delivery', 'show', `${id('d5')}, ${id('e6')}`],
+  ])('that is ambiguous is an error of %s %s that lists the candidates', async (noun, verb, named) => {
+    const { status, stdout, stderr } = await run(noun, verb, '019f6a21')
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toBe(`teslim ${noun} ${verb}: Several ids begin with 019f6a21: ${named}. Type more characters.\n`)
+  })
+
+  it.each([
+    ['customer', 'show', '019', 'There is no customer "019".'],
+    ['customer', 'show', '019f6a22', 'There is no customer "019f6a22".'],
+    ['key', 'revoke', '019f6a22', 'There is no API key "019f6a22".'],
+    ['delivery', 'show', '019f6a22', 'no such delivery'],
+  ])("is not found by %s %s %s, too short or nobody's", async (noun, verb, prefix, message) => {
+    const { status, stdout, stderr } = await run(noun, verb, prefix)
+    expect([status, stdout, stderr]).toEqual([1, '', expect.stringContaining(message)])
+  })
+})

@@ -1,0 +1,144 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, inject, it } from 'vitest'
+import { createStore } from '../support/create-store.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { serve, teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const ALL = ['0001-accounts', '0002-deliveries', '0003-security', '0004-read-back']
+const READING = [
+  ['customer', 'list'],
+  ['customer', 'show', 'a@b.co'],
+  ['key', 'list'],
+  ['order', 'list'],
+  ['order', 'show', 'PO-1'],
+  ['delivery', 'list'],
+  ['delivery', 'show', 'x'],
+  ['delivery', 'export'],
+  ['audit', 'list'],
+  ['signing-key', 'list'],
+]
+const CHANGING = [
+  ['customer', 'set-password', 'a@b.co', '--generate'],
+  ['customer', 'enable', 'a@b.co'],
+  ['key', 'issue', '--customer', 'a@b.co'],
+  ['key', 'revoke', 'x'],
+  ['token', 'revoke', '--customer', 'a@b.co'],
+  ['signing-key', 'rotate'],
+]
+
+describe('where there is no store', () => {
+  const cwd = tempFolder()
+  const path = join(cwd, 'data/teslim.db')
+
+  it.each([...READING, ...CHANGING].map((args) => [args]))('%j fails and creates nothing', async (args) => {
+    const { status, stdout, stderr } = await teslim(args, { cwd })
+    expect([status, stdout, stderr]).toEqual([
+      1,
+      '',
+      `teslim ${args[0]} ${args[1]}: There is no store at ${path}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.\n`,
+    ])
+    expect(existsSync(join(cwd, 'data'))).toBe(false)
+  })
+
+  it('an empty file is none either, and stays empty', async () => {
+    mkdirSync(join(cwd, 'data'))
+    writeFileSync(path, '')
+    for (const args of [
+      ['customer', 'list'],
+      ['signing-key', 'rotate'],
+    ])
+      expect(await teslim(args, { cwd })).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('There is no store at'),
+      })
+    expect(readFileSync(path)).toHaveLength(0)
+    rmSync(join(cwd, 'data'), { recursive: true })
+  })
+
+  it('customer add creates one, and says where on stderr', async () => {
+    const created = `teslim: created a new store, ${path}\n`
+    const add = (email: string) => teslim(['customer', 'add', '--email', email, '--generate', '--json'], { cwd })
+    const first = await add('a@b.co')
+    expect([first.status, first.stderr, JSON.parse(first.stdout).email]).toEqual([0, created, 'a@b.co'])
+    expect(await add('c@d.co')).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  it('migrate creates one, says where, and applies every migration once', async () => {
+    const folder = tempFolder()
+    const run = (...args: string[]) => teslim(['migrate', ...args], { cwd: folder })
+    expect((await run()).stdout).toBe(
+      [`teslim: created a new store, ${folder}/data/teslim.db`, ...ALL.map((name) => `applied ${name}`), ''].join('\n'),
+    )
+    expect(JSON.parse((await run('--json')).stdout)).toEqual({ applied: [] })
+    expect((await run()).stdout).toBe('sqlite:./data/teslim.db is up to date.\n')
+    rmSync(join(folder, 'data'), { recursive: true })
+    expect(JSON.parse((await run('--json')).stdout)).toEqual({ applied: ALL })
+  })
+
+  it('serve creates one, and says where', async () => {
+    const folder = tempFolder()
+    const server = await serve({ cwd: folder, env: { NODE_ENV: 'production' } })
+    expect(server.output()).toContain(`teslim: created a new store, ${folder}/data/teslim.db\n`)
+  })
+
+  it('a PostgreSQL database stays without tables until one of these commands runs', async () => {
+    const url = new URL(await newDatabase(inject('postgresUrl')))
+    url.password = 'geheim'
+    const env = { DATABASE_URL: url.href }
+    const tables = () => runSql(env.DATABASE_URL, "SELECT FROM pg_tables WHERE schemaname = 'public'")
+    for (const args of [
+      ['customer', 'list'],
+      ['signing-key', 'rotate'],
+    ]) {
+      const { status, stderr } = await teslim(args, { cwd, env })
+      expect([status, stderr]).toEqual([
+        1,
+        `teslim ${args.join(' ')}: There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.\n`,
+      ])
+      expect(await tables()).toEqual([])
+    }
+    const { stdout } = await teslim(['migrate'], { cwd, env })
+    expect(stdout).toMatch(/^teslim: created a new store, postgres:\/\/teslim:\*\*\*@\S+\n/)
+    expect(await teslim(['customer', 'list'], { cwd, env })).toMatchObject({ status: 0, stderr: '' })
+  })
+})
+
+/** As a version made it that knew the first two migrations only. */
+async function olderStore(): Promise<{ cwd: string; schema: () => unknown }> {
+  const cwd = tempFolder()
+  await createStore(cwd)
+  const path = join(cwd, 'data/teslim.db')
+  const edit = new DatabaseSync(path)
+  edit.exec(`
+    DROP TABLE audit_event; DROP TABLE login_failure; DROP TABLE service_secret;
+    DELETE FROM schema_migration WHERE number > 2`)
+  edit.close()
+  const schema = () => {
+    const database = new DatabaseSync(path, { readOnly: true })
+    const last = database.prepare('SELECT max(number) AS last FROM schema_migration').get()?.last
+    database.close()
+    return last
+  }
+  return { cwd, schema }
+}
+
+describe('on a store of an older schema', () => {
+  it('reading commands migrate nothing: they read what they can, and else name what is missing', async () => {
+    const { cwd, schema } = await olderStore()
+    expect(await teslim(['customer', 'list', '--json'], { cwd })).toEqual({ status: 0, stdout: '[]\n', stderr: '' })
+    expect(await teslim(['audit', 'list'], { cwd })).toEqual({
+      status: 1,
+      stdout: '',
+      stderr:
+        'teslim audit list: The store lacks 0003-security, 0004-read-back, which this command needs: run "teslim migrate".\n',
+    })
+    expect(await teslim(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('lacks 0003-security, 0004-read-back: run "teslim migrate"'),
+    })
+    expect(schema()).toBe(2)
+  })
+})

@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { customer, delivery } from './store-conformance.ts'
+
+const folder = tempFolder()
+const urls: Record<string, () => Promise<string>> = {
+  SQLite: async () => `sqlite:${join(folder, 'teslim.db')}`,
+  PostgreSQL: () => newDatabase(inject('postgresUrl')),
+}
+
+it.each(Object.keys(urls))('%s finds receipts by the beginning of their text', async (kind) => {
+  const { store } = await openStore(loadConfig({ DATABASE_URL: (await urls[kind]?.()) ?? '' }).config, 0)
+  onTestFinished(() => store.close())
+  const one = customer()
+  await store.customers.insert(one)
+  const receipts = [
+    '019f6a21-1b2c-7000-8000-000000000000',
+    '019f6a21-1b2c-7fff-bfff-ffffffffffff',
+    '019f6a21-1b2d-7000-8000-000000000000',
+    '019f6a22-0000-7abc-8000-000000000000',
+  ]
+  for (const receiptId of receipts.toReversed()) await store.deliveries.deliver(delivery(one.id, { receiptId }))
+  const find = (prefix: string, most = 10) => store.deliveries.receiptsWith(prefix, most)
+  expect(await find('019f')).toEqual(receipts)
+  expect(await find('019f', 2)).toEqual(receipts.slice(0, 2))
+  expect(await find('019f6a21-1b2c')).toEqual(receipts.slice(0, 2))
+  expect(await find('019f6a21-1b2c-')).toEqual(receipts.slice(0, 2))
+  expect(await find('019f6a21-1b2c-7')).toEqual(receipts.slice(0, 2))
+  expect(await find('019f6a21-1b2c-7000-8000-00000000000')).toEqual(receipts.slice(0, 1))
+  expect(await find('019f6a22')).toEqual(receipts.slice(3))
+  expect(await find('019f6a23')).toEqual([])
+})
