@@ -261,15 +261,6 @@ describe('the house', () => {
   })
 })
 
-describe('tests of a real process', () => {
-  it('import nothing from src', () => {
-    const wrong = others.filter(
-      (file) => file.startsWith('test/e2e/') && importsOf(file).some(({ target }) => target.startsWith('src/')),
-    )
-    expect(wrong).toEqual([])
-  })
-})
-
 const FRAMEWORK_KINDS: readonly Kind[] = ['app', 'server', 'plugin', 'http']
 
 function declares(file: string, plugin: string): boolean {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { apiKey, customer, delivery } from '../store/store-conformance.ts'
 import { newDatabase } from '../support/postgres-server.ts'
 import { teslim } from '../support/process.ts'
+import { apiKey, customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const id = (end: string): string => `019f6a21-1b2c-7000-8000-0000000000${end}`

@@ -4,13 +4,12 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { createApiKeys } from '#src/customer/api-key.rule.ts'
-import { systemRandom } from '#src/lib/random.ts'
 import { contract, toYaml } from '../../tools/contract.ts'
 import type { Operation } from '../../tools/contract-answers.ts'
 import { type Schema, withoutExamples } from '../../tools/contract-examples.ts'
 import { contractViolation, published, written } from '../support/contract.ts'
-import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
+import { addSupplier } from '../support/supplier.ts'
+import { PASSWORD, testApp } from '../support/test-app.ts'
 
 const file = new URL('../../openapi.yaml', import.meta.url)
 const operations = Object.entries(published.paths).flatMap(([path, methods]) =>
@@ -96,9 +95,8 @@ describe('openapi.yaml', () => {
 
 describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
   const service = await testApp()
-  const { customers, store, clock } = service
-  const { email } = await addCustomer(service, { authority: ['A', 'B-*', '*'] })
-  const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(email, 'fuzz')
+  const { customer, key } = await addSupplier(service, { authority: ['A', 'B-*', '*'] })
+  const { email } = customer
   const { Token } = (await service.login({ Email: email, Password: PASSWORD })).json().data
   const bearer = `Bearer ${Token}`
   const delivered = await service.app.inject({

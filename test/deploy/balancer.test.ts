@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { type Balancer, nginxInstalled, startBalancer } from '../support/balancer.ts'
+import { fetch } from '../support/checked-fetch.ts'
 import { failure } from '../support/failure.ts'
 import { exchange, parseAnswers } from '../support/raw-http.ts'
 

@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it, type TestContext } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
 import { buildContainer, type Container, filesOf, NoRegistry, start, startAsFirst } from '../support/container.ts'
 import { freePort, newDatabase } from '../support/postgres-server.ts'
 

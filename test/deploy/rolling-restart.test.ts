@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, describe, expect, inject, it } from 'vitest'
@@ -6,6 +5,7 @@ import { type Balancer, nginxInstalled, startBalancer } from '../support/balance
 import { addSupplier, deliver } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { type ServerProcess, serve } from '../support/process.ts'
+import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 if (!nginxInstalled) console.info('the rolling restart is not tested: nginx is not installed')
@@ -13,7 +13,7 @@ if (!nginxInstalled) console.info('the rolling restart is not tested: nginx is n
 /** Returns a free port below the range of outgoing connections, so that none takes it while a replica restarts. */
 async function steadyPort(): Promise<number> {
   for (;;) {
-    const port = randomInt(20_000, 32_000)
+    const port = 20_000 + randomBelow(12_000)
     const server = createServer().listen(port, '127.0.0.1')
     const free = await once(server, 'listening').catch(() => undefined)
     if (free === undefined) continue

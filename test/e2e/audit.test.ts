@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, inject, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
+import { makeSupplier } from '../support/ledger.ts'
 import { newDatabase } from '../support/postgres-server.ts'
 import { serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -21,11 +23,8 @@ it.each(['one file', 'PostgreSQL'])(
     const database = on === 'PostgreSQL' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
     const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', TESLIM_RATE_LIMIT: '2', ...database } }
     const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
-    const { id } = await run('customer', 'add', '--email', 'a@b.co', '--allow', '*', '--generate')
-    const [{ key }, { key: other }] = [
-      await run('key', 'issue', '--customer', id),
-      await run('key', 'issue', '--customer', id),
-    ]
+    const { id, key } = await makeSupplier(where)
+    const { key: other } = await run('key', 'issue', '--customer', id)
     const server = await serve(where)
     const { url, child, ended } = server
     const deliver = async (ApiKey: string) =>

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { type Acknowledged, addSupplier, deliver, missingFrom } from '../support/ledger.ts'
 import { serve } from '../support/process.ts'
+import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ROUNDS = 15
@@ -17,7 +18,7 @@ it('a server that is killed under load has lost nothing it answered 200, and no 
   for (let round = 0; round < ROUNDS; round++) {
     const { url, child, ended } = await serve({ cwd, env })
     const load = deliver({ url, key, clients: CLIENTS })
-    await load.more(50 + Math.floor(Math.random() * 400))
+    await load.more(50 + randomBelow(400))
     child.kill('SIGKILL')
     await load.stop()
     acknowledged.push(...load.acknowledged)

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
+import { makeSupplier } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { type RunOptions, serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -11,8 +13,7 @@ const root = resolve(import.meta.dirname, '../..')
 /** A login and deliveries, of a customer that is added, changed and shut out on the way. */
 async function useAll(where: RunOptions, node: readonly string[] = []): Promise<void> {
   const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
-  const { password } = await run('customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'A', '--generate')
-  const { id, key } = await run('key', 'issue', '--customer', 'a@b.co')
+  const { keyId: id, password, key } = await makeSupplier(where, ['--api', '--allow', 'A'])
   const { url, child, ended } = await serve({ ...where, node })
   const login = () =>
     fetch(`${url}/Login/Customer/Api/Verify`, {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
 import { freePort } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 

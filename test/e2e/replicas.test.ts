@@ -1,29 +1,16 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect, inject, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
+import { makeSupplier, SUPPLIER_EMAIL } from '../support/ledger.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
 import { type ServerProcess, serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-
-const EMAIL = 'a@b.co'
+import { until } from '../support/until.ts'
 
 /** A database with a customer that may deliver everything. */
 async function prepare(databaseUrl: string) {
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: databaseUrl } }
   const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
-  const { password } = await run(
-    'customer',
-    'add',
-    '--email',
-    EMAIL,
-    '--api',
-    '--region',
-    'TR',
-    '--allow',
-    '*',
-    '--generate',
-  )
-  const { id, key } = await run('key', 'issue', '--customer', EMAIL)
-  return { where, run, password: password as string, keyId: id as string, key: key as string }
+  return { where, run, ...(await makeSupplier(where, ['--api', '--allow', '*'])) }
 }
 
 const withinASecond = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 1000, interval: 20 })
@@ -40,7 +27,7 @@ it('what is changed by one process holds in every other within a second', async 
     fetch(`${url}/Login/Customer/Api/Verify`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ Email: EMAIL, Password: password }),
+      body: JSON.stringify({ Email: SUPPLIER_EMAIL, Password: password }),
     })
   const order = '{"OrderID":"1","Status":1}'
 
@@ -51,12 +38,12 @@ it('what is changed by one process holds in every other within a second', async 
   )
   expect(keySets[1]).toEqual(keySets[0])
 
-  await run('customer', 'disallow', EMAIL, '*')
+  await run('customer', 'disallow', SUPPLIER_EMAIL, '*')
   await withinASecond(() => all((url) => deliver(url, key, order))).toEqual([403, 403])
-  await run('customer', 'allow', EMAIL, '*')
+  await run('customer', 'allow', SUPPLIER_EMAIL, '*')
   await run('key', 'revoke', keyId)
   await withinASecond(() => all((url) => deliver(url, key, order))).toEqual([401, 401])
-  await run('customer', 'disable', EMAIL)
+  await run('customer', 'disable', SUPPLIER_EMAIL)
   await withinASecond(() => all(login)).toEqual([400, 400])
 })
 
@@ -90,13 +77,15 @@ it('servers and a database that are killed under load lose nothing that was answ
             expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
             refused++
           }
-          await wait(50)
+          // A refused connection would otherwise be tried again without a pause.
+          await new Promise((resolve) => setImmediate(resolve))
         }
       }
     }
-    const reached = async (share: number) => {
-      while (answered < CLIENTS * PER_CLIENT * share) await wait(10)
-    }
+    const reached = (share: number) =>
+      until(`${share} of the deliveries are answered 200`, () => answered >= CLIENTS * PER_CLIENT * share, {
+        milliseconds: 60_000,
+      })
     const accidents = async (): Promise<void> => {
       await reached(0.2)
       await postgres.kill()

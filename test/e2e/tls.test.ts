@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { makeCertificate, storeCertificate, type Wanted } from '../support/certificate.ts'
+import { fetch } from '../support/checked-fetch.ts'
 import { serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 

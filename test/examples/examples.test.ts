@@ -9,21 +9,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { buffer, text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { createApiKeys } from '#src/customer/api-key.rule.ts'
-import { systemRandom } from '#src/lib/random.ts'
 import { sqlitePath } from '#src/store/open-store.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { freePort } from '../support/postgres-server.ts'
+import { addSupplier } from '../support/supplier.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { addCustomer, testApp } from '../support/test-app.ts'
+import { testApp } from '../support/test-app.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 const folder = tempFolder()
 
 const service = await testApp()
-const { app, store, customers, clock, config } = service
-const customer = await addCustomer(service, { authority: ['SKU-*'] })
-const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(customer.id, '', undefined)
+const { app, config } = service
+const { key } = await addSupplier(service, { authority: ['SKU-*'] })
 await app.listen({ port: 0, host: '127.0.0.1' })
 const database = new DatabaseSync(sqlitePath(config.databaseUrl), { readOnly: true })
 afterAll(() => database.close())

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createSealer } from '#src/lib/sealer.ts'
+import { randomBytes } from '../support/random.ts'
 
 const secret = randomBytes(32)
 const { seal, open } = createSealer(secret)

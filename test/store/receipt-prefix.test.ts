@@ -3,8 +3,8 @@ import { expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { newDatabase } from '../support/postgres-server.ts'
+import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { customer, delivery } from './store-conformance.ts'
 
 const folder = tempFolder()
 const urls: Record<string, () => Promise<string>> = {

@@ -1,17 +1,15 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { createApiKeys } from '#src/customer/api-key.rule.ts'
-import { systemRandom } from '#src/lib/random.ts'
 import { startPostgres } from '../support/postgres-server.ts'
-import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
+import { addSupplier } from '../support/supplier.ts'
+import { PASSWORD, testApp } from '../support/test-app.ts'
 
 it('while the database is away everybody is told to come back, and afterwards all is as it was', async () => {
   const server = await startPostgres()
   const service = await testApp({ DATABASE_URL: server.url })
   onTestFinished(() => server.remove())
-  const { app, store, customers, clock } = service
-  const { id, email } = await addCustomer(service, { authority: ['*'] })
-  const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(id, '', undefined)
-  const logIn = () => service.login({ Email: email, Password: PASSWORD })
+  const { app } = service
+  const { customer, key } = await addSupplier(service)
+  const logIn = () => service.login({ Email: customer.email, Password: PASSWORD })
   const deliver = () =>
     app.inject({
       method: 'POST',

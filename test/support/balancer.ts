@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { chownSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { fetch } from './checked-fetch.ts'
 import { freePort, identity } from './postgres-server.ts'
 import { tempFolder } from './temp-folder.ts'
+import { until } from './until.ts'
 
 export const nginxInstalled = spawnSync('nginx', ['-v']).status === 0
 
@@ -43,10 +45,11 @@ export async function startBalancer(replicas: readonly number[]): Promise<Balanc
     await ended
   }
   const url = `http://127.0.0.1:${port}`
-  for (let tries = 0; tries < 100; tries++) {
-    if (await fetch(url).catch(() => undefined)) return { url, stop }
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  try {
+    await until('nginx answers', async () => (await fetch(url).catch(() => undefined)) !== undefined)
+    return { url, stop }
+  } catch {
+    await stop()
+    throw new Error(`nginx does not answer: ${readFileSync(join(folder, 'error.log'), 'utf8')}`)
   }
-  await stop()
-  throw new Error(`nginx does not answer: ${readFileSync(join(folder, 'error.log'), 'utf8')}`)
 }

@@ -1,22 +1,22 @@
 import { afterAll, expect } from 'vitest'
 
-/** Answers of servers that tests start as processes must be in openapi.yaml, like those of the service in tests of its rooms. */
 const violations: string[] = []
 const send = globalThis.fetch
 
-globalThis.fetch = async (input, init) => {
+/** `fetch` for servers that run as processes: their JSON answers must be in openapi.yaml, else the test file fails. */
+export const fetch: typeof globalThis.fetch = async (input, init) => {
   const answer = await send(input, init)
   const isJson = answer.headers.get('content-type')?.startsWith('application/json')
-  // Servers that stand in for others give no id.
+  // Servers that stand in for others send no request id.
   if (!isJson || !answer.headers.has('x-request-id')) return answer
   const { method, url } = input instanceof Request ? input : { method: 'GET', url: String(input) }
   const body = await answer
     .clone()
     .text()
-    // Whoever reads it will learn that it broke off.
+    // The caller learns from its own copy that the answer broke off.
     .catch(() => '')
   if (body === '') return answer
-  // Loaded here because most test files ask no such server.
+  // Imported here because it reads and compiles the whole contract.
   const { contractViolation, routeOf } = await import('./contract.ts')
   const asked = (init?.method ?? method).toUpperCase()
   const violation = contractViolation(asked, routeOf(new URL(url).pathname), answer.status, JSON.parse(body))
@@ -24,4 +24,4 @@ globalThis.fetch = async (input, init) => {
   return answer
 }
 
-afterAll(() => expect(violations, 'answers of a server that are not in openapi.yaml').toEqual([]))
+afterAll(() => expect(violations.splice(0), 'answers of a server that are not in openapi.yaml').toEqual([]))

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { randomBelow } from './random.ts'
 import { bytesOf, type Call, lastNumber, type Moment } from './trace.ts'
 
 const SECTOR = 512
@@ -174,6 +175,6 @@ function settle<Value>(doubtful: Doubtful<Value>, before: number): void {
 }
 
 function anyOf<Value>({ durable, since }: Doubtful<Value>): Value {
-  const chosen = Math.floor(Math.random() * (since.length + 1))
+  const chosen = randomBelow(since.length + 1)
   return chosen === 0 ? durable : (since[chosen - 1] as Version<Value>).value
 }

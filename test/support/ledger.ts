@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { fetch } from './checked-fetch.ts'
 import { type RunOptions, teslim } from './process.ts'
 
 export interface Acknowledged {
@@ -33,6 +34,8 @@ export interface LoadOptions {
   /** Told of every answer; `receipt` is undefined unless it is a 200. */
   readonly onAnswer?: (status: number, milliseconds: number) => void
 }
+
+export const SUPPLIER_EMAIL = 'a@b.co'
 
 let sent = 0
 
@@ -99,7 +102,7 @@ export function deliver({ url, key, clients = 8, bytes = 2000, onAnswer = () => 
 /** A customer that may deliver everything, in a new store unless there is one; resolves to its API key. */
 export async function addSupplier({ cwd, env }: RunOptions): Promise<string> {
   const isTheirs = (env && 'DATABASE_URL' in env) || existsSync(join(cwd, 'data'))
-  if (isTheirs) return makeSupplier({ cwd, ...(env && { env }) })
+  if (isTheirs) return (await makeSupplier({ cwd, ...(env && { env }) })).key
   prepared ??= prepare()
   const { data, key } = await prepared
   cpSync(data, join(cwd, 'data'), { recursive: true })
@@ -112,13 +115,15 @@ let prepared: Promise<{ readonly data: string; readonly key: string }> | undefin
 async function prepare() {
   const cwd = mkdtempSync(join(tmpdir(), 'teslim-test-'))
   process.once('exit', () => rmSync(cwd, { recursive: true, force: true }))
-  return { data: join(cwd, 'data'), key: await makeSupplier({ cwd, env: { NODE_ENV: 'production' } }) }
+  return { data: join(cwd, 'data'), key: (await makeSupplier({ cwd, env: { NODE_ENV: 'production' } })).key }
 }
 
-async function makeSupplier(options: RunOptions): Promise<string> {
-  await teslim(['customer', 'add', '--email', 'a@b.co', '--allow', '*', '--generate'], options)
-  const { stdout } = await teslim(['key', 'issue', '--customer', 'a@b.co', '--json'], options)
-  return JSON.parse(stdout).key
+/** A customer with an API key in the store of a server that runs as a process, made by the command line. */
+export async function makeSupplier(where: RunOptions, flags: readonly string[] = ['--allow', '*']) {
+  const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
+  const { id, password } = await run('customer', 'add', '--email', SUPPLIER_EMAIL, '--generate', ...flags)
+  const { id: keyId, key } = await run('key', 'issue', '--customer', id)
+  return { id, password, keyId, key } as { id: string; password: string; keyId: string; key: string }
 }
 
 /** The deliveries that are not in the file with the bytes that were acknowledged. The file itself must be sound. */

@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { until } from './until.ts'
 
 export interface PostgresServer {
   readonly url: string
@@ -119,9 +120,7 @@ function end(id: number): boolean {
 
 /** For a moment at most: where nobody buries the dead they stay in the list. */
 async function untilGone(processes: readonly number[], look: (id: number) => boolean): Promise<void> {
-  for (let tries = 0; tries < 50 && processes.some(look); tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  await until('they are gone', () => !processes.some(look), { milliseconds: 1000 }).catch(() => undefined)
 }
 
 function isThere(id: number): boolean {
@@ -180,19 +179,15 @@ export async function freePort(): Promise<number> {
 }
 
 export async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
+  await until('the server answers', async () => {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => undefined)
-    try {
-      await client.connect()
-      await client.end()
-      return
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-  throw new Error('no answer after 15 s')
+    return client.connect().then(
+      () => client.end().then(() => true),
+      () => false,
+    )
+  })
 }
 
 /** An empty database of its own on a server, and its URL. */

@@ -4,11 +4,21 @@ import type { Customers } from '#src/customer/customer.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { addCustomer, PASSWORD, type TestApp } from './test-app.ts'
 
-/** A customer that delivers under a key, and reads back under a token. */
-export async function readingSupplier(service: TestApp, more: Partial<Parameters<Customers['add']>[0]> = {}) {
-  const { app, store, customers, clock } = service
+type Wanted = Partial<Parameters<Customers['add']>[0]>
+
+/** A customer with an API key, under which it may deliver everything. For servers that run as processes: ledger.ts. */
+export async function addSupplier(service: TestApp, more: Wanted = {}, keyMilliseconds?: number) {
+  const { store, customers, clock } = service
   const customer = await addCustomer(service, { authority: ['*'], ...more })
-  const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(customer.id, 'test')
+  const apiKeys = createApiKeys({ store, customers, clock, random: systemRandom })
+  const { key, view } = await apiKeys.issue(customer.id, 'test', keyMilliseconds)
+  return { customer, apiKeys, key, keyId: view.id }
+}
+
+/** A supplier that also logs in and reads back. */
+export async function readingSupplier(service: TestApp, more: Wanted = {}) {
+  const { app } = service
+  const { customer, key } = await addSupplier(service, more)
   const logIn = async (): Promise<string> =>
     (await service.login({ Email: customer.email, Password: PASSWORD })).json().data.Token
   const token = await logIn()

@@ -1,6 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
+import type { Load } from '../../support/ledger.ts'
 import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
 import { teslim } from '../../support/process.ts'
@@ -58,13 +59,13 @@ async function readers(url: string, password: string) {
   return { answers, stop }
 }
 
-/** Makes every replica look up the accounts again and again. */
-function changeAccounts(admin: string) {
+/** Makes every replica read the accounts again after each few deliveries. */
+function changeAccounts(admin: string, load: Load) {
   let changing = true
   const all = (async () => {
     while (changing) {
       await runSql(admin, 'UPDATE account_version SET number = number + 1')
-      await wait(100)
+      await load.more(5)
     }
   })()
   return async () => {
@@ -83,7 +84,7 @@ it.each([
     const password = await addReader(url)
     const { server, load, slowest } = await underLoad(url, { TESLIM_DATABASE_POOL: pool })
     const { answers, stop } = await readers(server.url, password)
-    const stopChanging = changeAccounts(admin)
+    const stopChanging = changeAccounts(admin, load)
     await load.more(400)
     await Promise.all([stop(), stopChanging()])
     await load.stop()
@@ -151,7 +152,7 @@ it('while the table of customers is locked, no more connections are open than ma
       [new URL(url).pathname.slice(1)],
     )
     counts.push(row?.count as number)
-    await wait(20)
+    await load.more(1)
   }
   expect(Object.fromEntries(load.others)).toEqual({})
   expect(Math.max(...counts)).toBeLessThanOrEqual(8)

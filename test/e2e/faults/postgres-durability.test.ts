@@ -1,4 +1,5 @@
 import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
 import { teslim } from '../../support/process.ts'

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { makeNamespace, whyNoNamespace } from '../../support/network-namespace.ts'
 import { missingFromPostgres, type UnderLoad, underLoad } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'

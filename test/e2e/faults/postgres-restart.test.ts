@@ -1,4 +1,5 @@
 import { afterAll, expect, it } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
 import { type PostgresServer, runSql, startPostgres } from '../../support/postgres-server.ts'
 

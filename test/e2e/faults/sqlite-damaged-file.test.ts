@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import {
   closeSync,
   copyFileSync,
@@ -13,9 +13,11 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { refusedStart } from '../../support/faults.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { serve, startServer, teslim } from '../../support/process.ts'
+import { randomBelow, randomBytes } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const env = { NODE_ENV: 'production' }
@@ -181,7 +183,7 @@ it('with a log that was cut off anywhere all that was committed before is there,
     return found
   }
   for (let round = 0; round < 20; round++) {
-    const length = Math.floor(Math.random() * log.length)
+    const length = randomBelow(log.length)
     const end = ends.findLast((end) => end <= length)
     expect({ length, found: cut(length) }).toEqual({ length, found: cut(end ?? 0) })
   }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { canTrace, inject } from '../../support/faults.ts'
 import { deliver, type Load, missingFrom } from '../../support/ledger.ts'
 import { serve, serveSandbox } from '../../support/process.ts'

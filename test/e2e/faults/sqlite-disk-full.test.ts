@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { canMount, smallDisk } from '../../support/faults.ts'
 import { addSupplier, deliver, type Load, missingFrom } from '../../support/ledger.ts'
 import { serve, teslim } from '../../support/process.ts'

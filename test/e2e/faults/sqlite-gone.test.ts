@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { copyFileSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { serve, teslim } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
+import { until } from '../../support/until.ts'
 
 const env = { NODE_ENV: 'production' }
 
@@ -259,9 +261,9 @@ describe('while another process holds the lock of the file', () => {
     const load = deliver({ url: server.url, key })
     await load.more(50)
     const holder = await holdLock(path)
-    const timer = setTimeout(holder.release, 1000)
-    onTestFinished(() => clearTimeout(timer))
-    await load.more(200)
+    const end = performance.now() + 1000
+    const released = until('a second has passed', () => performance.now() >= end).then(holder.release)
+    await Promise.all([load.more(200), released])
     await load.stop()
     expect([...load.others]).toEqual([])
     expect(server.output()).not.toContain('store lost')

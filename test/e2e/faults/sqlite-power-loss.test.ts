@@ -7,6 +7,7 @@ import { createDiskModel, type DiskOptions } from '../../support/disk-model.ts'
 import { canTrace } from '../../support/faults.ts'
 import { type Acknowledged, deliver, type Load } from '../../support/ledger.ts'
 import { serve, serveSandbox } from '../../support/process.ts'
+import { randomBelow } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { lastNumber, type Moment, readTrace, recording } from '../../support/trace.ts'
 
@@ -73,7 +74,7 @@ async function cutPower(images: number, options: DiskOptions): Promise<number[]>
   const others = moments.flatMap(({ call }, index) => (call.name === 'pwrite64' ? [] : [index]))
   const cuts = new Set<number>()
   while (cuts.size < images) {
-    cuts.add((others[Math.floor(Math.random() * others.length)] as number) + Math.floor(Math.random() * 4))
+    cuts.add((others[randomBelow(others.length)] as number) + randomBelow(4))
   }
   const disk = createDiskModel(folder, options)
   const answered = new Set<string>()

@@ -2,11 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { deliver, missingFrom } from '../../support/ledger.ts'
 import { serveSandbox } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
-it.runIf(process.platform !== 'win32')(
+const canStop = process.platform !== 'win32'
+if (!canStop) console.info('skipped: Windows cannot stop a process and let it go on')
+
+it.runIf(canStop)(
   'a server that is stopped for seconds under load and goes on answers each request once, loses nothing, and its tokens stay valid',
   async () => {
     const cwd = tempFolder()

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { failure } from '../../support/failure.ts'
 import { type Crowd, hold, peakMegabytes } from '../../support/hostile.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { type OpenLoopOptions, openLoop } from '../../../bench/open-loop.ts'
+import { fetch } from '../../support/checked-fetch.ts'
 import { peakMegabytes } from '../../support/hostile.ts'
 import { addSupplier, missingFrom } from '../../support/ledger.ts'
 import { type RunOptions, type ServerProcess, serve } from '../../support/process.ts'

@@ -2,18 +2,16 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { failure } from '../../support/failure.ts'
-import { addCustomer, PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
+import { addSupplier } from '../../support/supplier.ts'
+import { PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
 
 /** Makes a customer with an API key, and a function that delivers with it. */
 async function supplier(service: TestApp, authority = ['*'], lifetime?: number) {
-  const { store, customers, clock } = service
-  const customer = await addCustomer(service, { authority })
-  const apiKeys = createApiKeys({ store, customers, clock, random: systemRandom })
-  const { key, view } = await apiKeys.issue(customer.id, 'test', lifetime)
+  const made = await addSupplier(service, { authority }, lifetime)
+  const { key } = made
   const deliver = (payload: string | Buffer | object | undefined, headers = {}, more: InjectOptions = {}) =>
     service.app.inject({
       method: 'POST',
@@ -24,7 +22,7 @@ async function supplier(service: TestApp, authority = ['*'], lifetime?: number) 
       }),
       ...more,
     })
-  return { customer, apiKeys, key, keyId: view.id, deliver }
+  return { ...made, deliver }
 }
 
 const service = await testApp()

@@ -1,17 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createApiKeys } from '#src/customer/api-key.rule.ts'
-import { systemRandom } from '#src/lib/random.ts'
 import { createRateLimit } from '#src/purchase/intake/rate-limit.ts'
 import { failure } from '../../support/failure.ts'
-import { addCustomer, TestClock, testApp } from '../../support/test-app.ts'
+import { addSupplier } from '../../support/supplier.ts'
+import { TestClock, testApp } from '../../support/test-app.ts'
 
 async function withKey(settings = {}) {
   const service = await testApp(settings)
-  const { app, store, customers, clock } = service
-  const { id } = await addCustomer(service, { authority: ['*'] })
-  const apiKeys = createApiKeys({ store, customers, clock, random: systemRandom })
-  const keys = [(await apiKeys.issue(id, '')).key, (await apiKeys.issue(id, '')).key] as const
+  const { app } = service
+  const { customer, apiKeys, key } = await addSupplier(service)
+  const { id } = customer
+  const keys = [key, (await apiKeys.issue(id, '')).key] as const
   const deliver = async (ApiKey: string, payload = '{"Status":1,"OrderID":"1"}') => {
     const answer = await app.inject({ method: 'POST', url: '/Purchase/update', headers: { ApiKey }, payload })
     const { 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': reset } = answer.headers

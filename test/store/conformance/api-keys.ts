@@ -4,9 +4,9 @@ import { apiKey, auditEvent, customer, delivery } from '../../support/store-rows
 import { bytes, changesAccountVersion, type Open, promises } from './promises.ts'
 
 export function describeApiKeys(name: string, open: Open): void {
-  const { promise, withCustomers } = promises(open)
-
   describe(`${name}: API keys`, () => {
+    const { promise, withCustomers } = promises(open)
+
     withCustomers('a key is found by its hash, with its customer', async ({ apiKeys }, one) => {
       const key = apiKey(one.id, { expiresAt: 99, revokedAt: null })
       await apiKeys.insert(key)

@@ -4,9 +4,9 @@ import { customer, delivery } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeArrivals(name: string, open: Open): void {
-  const { promise } = promises(open)
-
   describe(`${name}: arrivals`, () => {
+    const { promise } = promises(open)
+
     const lastPosition = async ({ deliveries }: Store): Promise<number> => {
       for (let position = 0; ; ) {
         const next = await deliveries.arrivals(position)

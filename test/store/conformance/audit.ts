@@ -3,9 +3,9 @@ import { auditEvent } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeAudit(name: string, open: Open): void {
-  const { promise } = promises(open)
-
   describe(`${name}: audit log`, () => {
+    const { promise } = promises(open)
+
     promise('an event is read back as it was written', async ({ audit }) => {
       const full = auditEvent({
         address: '::1',

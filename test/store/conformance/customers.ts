@@ -3,9 +3,9 @@ import { customer } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeCustomers(name: string, open: Open): void {
-  const { promise, withStore } = promises(open)
-
   describe(`${name}: customers`, () => {
+    const { promise } = promises(open)
+
     promise('a customer is found by id and by e-mail as it was inserted', async ({ customers }) => {
       const one = customer({ isApi: false, operator: true, enabled: false, tokensValidFrom: 1_763_726_401 })
       expect(await customers.insert(one)).toBe('inserted')
@@ -15,8 +15,12 @@ export function describeCustomers(name: string, open: Open): void {
 
     it('a customer is still there when the store is opened again', async () => {
       const one = customer({ regions: [], authority: [] })
-      await withStore(async ({ customers }) => void (await customers.insert(one)))
-      await withStore(async ({ customers }) => expect(await customers.findById(one.id)).toEqual(one))
+      const first = await open()
+      await first.customers.insert(one)
+      await first.close()
+      const second = await open()
+      expect(await second.customers.findById(one.id)).toEqual(one)
+      await second.close()
     })
 
     promise('an e-mail address that is taken leaves nothing behind', async ({ customers }) => {

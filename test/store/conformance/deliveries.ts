@@ -3,9 +3,9 @@ import { delivery } from '../../support/store-rows.ts'
 import { bytes, type Open, promises } from './promises.ts'
 
 export function describeDeliveries(name: string, open: Open): void {
-  const { withCustomers } = promises(open)
-
   describe(`${name}: deliveries`, () => {
+    const { withCustomers } = promises(open)
+
     withCustomers('a delivery is read back as it was stored, to the byte', async ({ deliveries }, one) => {
       const payload = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
       const sent = delivery(one.id, { orderId: 'ı/"\\ 漢', status: 3, payload })

@@ -4,9 +4,9 @@ import { delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 export function describeFeed(name: string, open: Open): void {
-  const { withCustomers } = promises(open)
-
   describe(`${name}: deliveries after a position`, () => {
+    const { withCustomers } = promises(open)
+
     withCustomers('come in the order of commits, and each once', async (store, one, two) => {
       const start = (await store.deliveries.after(0, {}, { most: 1, look: 1e6 })).position
       const last = (await store.deliveries.after(start, {}, { most: 1e6, look: 1e6 })).position

@@ -2,9 +2,9 @@ import { describe, expect } from 'vitest'
 import { type Open, promises } from './promises.ts'
 
 export function describeHealth(name: string, open: Open): void {
-  const { promise } = promises(open)
-
   describe(`${name}: health`, () => {
+    const { promise } = promises(open)
+
     promise('an open store answers', async (store) => {
       await expect(store.ping()).resolves.toBeUndefined()
     })

@@ -3,9 +3,9 @@ import { delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 export function describeHistories(name: string, open: Open): void {
-  const { withCustomers } = promises(open)
-
   describe(`${name}: histories`, () => {
+    const { withCustomers } = promises(open)
+
     withCustomers('one of ten thousand entries is walked through in pages', async (store, one, two) => {
       const sent = Array.from({ length: 10_000 }, (_, n) => delivery(one.id, { orderId: 'long', status: n % 4 }))
       await Promise.all(sent.map((each) => store.deliveries.deliver(each)))

@@ -3,9 +3,9 @@ import { delivery } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeIdempotency(name: string, open: Open): void {
-  const { withCustomers } = promises(open)
-
   describe(`${name}: idempotency keys`, () => {
+    const { withCustomers } = promises(open)
+
     withCustomers('an idempotency key holds its receipt, until it is too old', async ({ deliveries }, one) => {
       const idempotency = { key: 'key', notBefore: 0 }
       const first = delivery(one.id, { idempotency, orderId: 'keyed' })

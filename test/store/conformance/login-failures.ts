@@ -3,9 +3,9 @@ import { nextNumber } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
 export function describeLoginFailures(name: string, open: Open): void {
-  const { promise } = promises(open)
-
   describe(`${name}: login failures`, () => {
+    const { promise } = promises(open)
+
     const named = () => Buffer.from(nextNumber().toString(16).padStart(32, '0'), 'hex')
     const none = { forget: [], countDown: [], remember: [] }
     const NOW = 1_763_726_400_123

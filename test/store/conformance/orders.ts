@@ -21,9 +21,9 @@ async function walk({ deliveries }: Store, filter: Filter, most: number, look: n
 /** What every adapter owes to whoever reads back. */
 
 export function describeOrders(name: string, open: Open): void {
-  const { withCustomers } = promises(open)
-
   describe(`${name}: orders`, () => {
+    const { withCustomers } = promises(open)
+
     withCustomers('each is what its last delivery made of it', async (store, one) => {
       const first = delivery(one.id, { orderId: 'a', status: 1 })
       const last = delivery(one.id, { orderId: 'a', status: 2, receivedAt: 77 })

@@ -3,9 +3,9 @@ import { delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 export function describePayloads(name: string, open: Open): void {
-  const { withCustomers } = promises(open)
-
   describe(`${name}: payloads`, () => {
+    const { withCustomers } = promises(open)
+
     withCustomers('come by position, to the byte, those that are there', async (store, one) => {
       const sent = [0, 1, 70_000].map((length) => delivery(one.id, { payload: Buffer.alloc(length, 0xff) }))
       await deliverAll(store, sent)

@@ -1,21 +1,18 @@
-import { it } from 'vitest'
+import { afterAll, beforeAll, it } from 'vitest'
 import type { Customer, NewDelivery, Store } from '#src/store/store.ts'
 import { customer } from '../../support/store-rows.ts'
 
 /** Opens a store on the same data each time it is called. */
 export type Open = () => Promise<Store>
 
-/** The ways in which a capability states its promises. Each test opens the store and closes it. */
+/** The ways in which a capability states its promises, all on one open store. */
 export function promises(open: Open) {
-  const withStore = async (work: (store: Store) => Promise<void>): Promise<void> => {
-    const store = await open()
-    try {
-      await work(store)
-    } finally {
-      await store.close()
-    }
-  }
-  const promise = (text: string, work: (store: Store) => Promise<void>): void => it(text, () => withStore(work))
+  let store: Store
+  beforeAll(async () => {
+    store = await open()
+  })
+  afterAll(() => store.close())
+  const promise = (text: string, work: (store: Store) => Promise<void>): void => it(text, () => work(store))
   const withCustomers = (text: string, work: (store: Store, one: Customer, other: Customer) => Promise<void>): void =>
     promise(text, async (store) => {
       const [one, other] = [customer(), customer()]
@@ -23,7 +20,7 @@ export function promises(open: Open) {
       await store.customers.insert(other)
       await work(store, one, other)
     })
-  return { withStore, promise, withCustomers }
+  return { promise, withCustomers }
 }
 
 export async function changesAccountVersion(store: Store, work: () => Promise<unknown>): Promise<boolean> {

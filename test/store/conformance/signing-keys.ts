@@ -4,9 +4,9 @@ import { key } from '../../support/store-rows.ts'
 import { changesAccountVersion, type Open, promises } from './promises.ts'
 
 export function describeSigningKeys(name: string, open: Open): void {
-  const { promise } = promises(open)
-
   describe(`${name}: signing keys`, () => {
+    const { promise } = promises(open)
+
     promise('the first key of an algorithm is kept, whoever comes at the same time', async ({ signingKeys }) => {
       const first = key()
       const rivals = [first, key({ algorithm: first.algorithm }), key({ algorithm: first.algorithm })]

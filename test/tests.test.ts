@@ -1,0 +1,55 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { importsOf } from './support/projects.ts'
+
+const files = globSync('test/**/*.ts').filter((file) => file !== 'test/tests.test.ts')
+const sources = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]))
+const filesWith = (pattern: RegExp): string[] => files.filter((file) => pattern.test(sources.get(file) ?? '')).sort()
+
+describe('no test', () => {
+  it('sleeps: until.ts waits for a condition, and has the only timer', () => {
+    const timers = /\bsetTimeout\(|timers\/promises|Atomics\.wait/
+    expect(filesWith(timers)).toEqual(['test/support/until.ts'])
+  })
+
+  it('makes random choices that TEST_SEED does not repeat', () => {
+    const unseeded = /Math\.random|randomInt|getRandomValues|\brandomBytes\b[^\n]*node:crypto/
+    expect(filesWith(unseeded)).toEqual([])
+  })
+
+  it('asks a server by a fetch that is not checked against the contract', () => {
+    const asks = filesWith(/(?<![.\w])fetch\(/).filter((file) => file !== 'test/support/checked-fetch.ts')
+    expect(
+      asks.filter((file) => !/import \{ fetch \} from '[^']*checked-fetch\.ts'/.test(sources.get(file) ?? '')),
+    ).toEqual([])
+  })
+
+  it('replaces anything that all code shares', () => {
+    expect(filesWith(/^\s*(?:globalThis|global)[.[][^=\n]* = |stubGlobal/m)).toEqual([])
+  })
+
+  it('in test/e2e imports the service, itself or through test/support', () => {
+    const reaches = (file: string, seen = new Set<string>()): boolean => {
+      if (seen.has(file)) return false
+      seen.add(file)
+      return importsOf(file).some(
+        (target) =>
+          /^#src|\/src\//.test(target) ||
+          (target.startsWith('.') &&
+            sources.has(join(dirname(file), target)) &&
+            reaches(join(dirname(file), target), seen)),
+      )
+    }
+    expect(files.filter((file) => file.startsWith('test/e2e/') && reaches(file))).toEqual([])
+  })
+
+  it('is skipped without a reason that is printed', () => {
+    const skips = filesWith(/\b(?:it|describe|test)\.(?:skip|skipIf|runIf|todo|only)\b/)
+    expect(
+      skips.filter(
+        (file) => !/console\.\w+\(|canTrace|canMount|browserPath|it\.skip\('\(/.test(sources.get(file) ?? ''),
+      ),
+    ).toEqual([])
+  })
+})
