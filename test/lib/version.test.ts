@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { VERSION } from '#src/lib/version.ts'
+import { fetch } from '../support/checked-fetch.ts'
 import { published } from '../support/contract.ts'
 import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
