@@ -1,10 +1,10 @@
 import type { OpenApi, Operation } from './contract-answers.ts'
 import type { Schema } from './contract-examples.ts'
 
-/** What an answer leaves in the environment for the requests after it. */
+/** Fields of answers that are kept as variables for later requests. */
 const KEPT: Readonly<Record<string, string>> = { Token: 'token', OrderID: 'orderId', ReceiptID: 'receiptId' }
 
-/** The lines of a request's test script: status, envelope, fields, and the whole answer against its schema. */
+/** Writes the test script of a request: it checks status, envelope, fields, and the whole answer against its schema. */
 export function testsOf(document: OpenApi, { responses }: Operation): string[] {
   const [[status, answer] = ['200', undefined]] = Object.entries(responses)
   const lines = [
@@ -21,7 +21,7 @@ export function testsOf(document: OpenApi, { responses }: Operation): string[] {
     ...(whole.properties?.success ? ENVELOPE : []),
     ...fieldTests(whole.properties?.success ? whole.properties.data : undefined),
     `const schema = ${JSON.stringify(whole)}`,
-    "pm.test('the answer is of the published schema', () => pm.expect(answer).to.have.jsonSchema(schema))",
+    "pm.test('the answer fits the published schema', () => pm.expect(answer).to.have.jsonSchema(schema))",
   ]
 }
 
@@ -31,7 +31,7 @@ const EITHER_SPELLING = [
 ]
 
 const ENVELOPE = [
-  "pm.test('the answer is an envelope of success', () => {",
+  "pm.test('the answer is a success envelope', () => {",
   "  pm.expect(answer).to.have.all.keys('data', 'success', 'message')",
   '  pm.expect(answer.success).to.equal(true)',
   "  pm.expect(answer.message).to.equal('OK')",
@@ -51,7 +51,7 @@ function fieldTests(data: Schema | undefined): string[] {
   ]
 }
 
-/** As Postman's validator, which knows JSON Schema up to draft 7, can read it. */
+/** Resolves references and drops what Postman's validator (JSON Schema draft 7) does not know. */
 function resolved(document: OpenApi, schema: Schema): Schema {
   const walk = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(walk)
@@ -66,5 +66,5 @@ function resolved(document: OpenApi, schema: Schema): Schema {
   return walk(schema) as Schema
 }
 
-/** Annotations, and formats that a sandbox may not know. */
+/** Annotations, and formats that Postman's sandbox may not know. */
 const IGNORED = new Set(['description', 'examples', 'format'])

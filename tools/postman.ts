@@ -7,10 +7,10 @@ export const toJson = (value: unknown): string => `${JSON.stringify(value, null,
 
 const ID = '0b6a8e0e-6f57-4b52-9a55-7e51f1a3d0c1'
 
-/** What a user fills in, and what the requests leave for one another. */
+/** Variables that the user fills in, and that requests keep for later ones. */
 const VARIABLES = [
   { key: 'baseUrl', value: 'http://127.0.0.1:3000', type: 'default' },
-  // As TESLIM_LOGIN_EMAIL_FIELD names it.
+  // The value of TESLIM_LOGIN_EMAIL_FIELD.
   { key: 'emailField', value: 'Email', type: 'default' },
   { key: 'email', value: '', type: 'default' },
   { key: 'password', value: '', type: 'secret' },
@@ -27,7 +27,7 @@ export const postmanEnvironment = {
   _postman_variable_scope: 'environment',
 }
 
-/** Fields of bodies and parameters of addresses that come from the environment. */
+/** Body fields and path parameters that take a variable. */
 const FROM_ENVIRONMENT: Readonly<Record<string, string>> = {
   Email: '{{email}}',
   Password: '{{password}}',
@@ -41,7 +41,7 @@ interface Place {
   readonly operation: Operation
 }
 
-/** Postman's form of the contract, v2.1: a folder for each tag, in the order in which the requests need one another. */
+/** Converts the contract to a Postman collection v2.1: one folder per tag, each request after those it depends on. */
 export function postmanCollection(document: OpenApi) {
   const places = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Place => ({ path, method: method.toUpperCase(), operation })),
@@ -51,7 +51,7 @@ export function postmanCollection(document: OpenApi) {
     description,
     item: places
       .filter(({ operation }) => operation.tags[0] === name)
-      // What is delivered first can be read afterwards.
+      // POST first: what it delivers is read by the others.
       .sort((one, other) => Number(other.method === 'POST') - Number(one.method === 'POST'))
       .map((place) => item(document, place)),
   })
@@ -121,7 +121,7 @@ function requestOf(document: OpenApi, { path, method, operation }: Place) {
   }
 }
 
-/** What an address needs is there to be sent; the rest is there to be switched on. */
+/** Enables required parameters; the user enables optional ones. */
 function entry({ name, required = false, schema }: Parameter) {
   const value = FROM_ENVIRONMENT[name] ?? String(schema.default ?? schema.examples?.[0] ?? '')
   return { key: name, value, ...(!required && { disabled: true }) }

@@ -46,7 +46,7 @@ describe('openapi.yaml', () => {
     expect(lacking).toEqual([])
   })
 
-  it('has examples that mean something: each text in it has its own', () => {
+  it('has an example for every text field', () => {
     const resolve = (ref: string): Schema => published.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
     const lacking = operations.flatMap(({ path, method, operation }) => {
       const { parameters = [], requestBody, responses } = operation
@@ -65,7 +65,7 @@ describe('openapi.yaml', () => {
     expect(lacking, "put `examples: ['...']` beside these in their schema, then run npm run openapi").toEqual([])
   })
 
-  it('describes every operation, and gives an example of what stands in its address', () => {
+  it('describes every operation, and has an example for each path parameter', () => {
     const lacking = operations.flatMap(({ path, method, operation: { description = '', parameters = [] } }) => [
       ...(description === '' ? [`${method} ${path}: description`] : []),
       ...parameters
@@ -76,7 +76,7 @@ describe('openapi.yaml', () => {
     expect(published.info.contact?.name).toBeTruthy()
   })
 
-  it('says of every operation which credentials it takes', () => {
+  it('names the credentials of every operation', () => {
     const taken = Object.fromEntries(operations.map(({ operation }) => [operation.operationId, operation.security]))
     expect(Object.values(taken)).not.toContain(undefined)
     expect(taken).toMatchObject({
@@ -85,7 +85,7 @@ describe('openapi.yaml', () => {
     })
   })
 
-  it('is served as it is, with a type of its own', async () => {
+  it('is served unchanged as application/yaml', async () => {
     const { app } = await testApp({ TESLIM_DOCS: 'off' })
     const answer = await app.inject('/openapi.yaml')
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/yaml; charset=utf-8'])
@@ -153,15 +153,15 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
     return fc.record(all, { requiredKeys: ['content-type'] })
   }
 
-  /** What stands in an address in place of its parameters, and in its query. */
+  /** Fills in the path and query parameters of a path. */
   const addresses = (path: string, { parameters = [] }: Operation): fc.Arbitrary<string> => {
     const known = fc.constantFrom('a/ı', ReceiptID)
-    // Nobody waits for news here.
+    // A long poll would hold up the test.
     const own = parameters.filter((parameter) => parameter.in !== 'header' && parameter.name !== 'wait')
     const values = Object.fromEntries(
       own.map(({ name, schema, in: place }) => {
         const value = fc.oneof(known, fitting(schema), fc.string({ unit: 'grapheme' }))
-        // Without one, or with a dot, it is another address.
+        // An empty segment or a dot segment is another path.
         return [name, place === 'path' ? value.filter((given) => !/^\.{0,2}$/.test(String(given))) : value]
       }),
     )

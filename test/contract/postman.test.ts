@@ -41,7 +41,7 @@ it('the Postman collection has a request for every operation, with an answer for
 it.each([
   ['', {}],
   [
-    ' whose login is spelled otherwise',
+    ' with other names in its login',
     { TESLIM_LOGIN_ANSWER: 'camel', TESLIM_LOGIN_EMAIL_FIELD: 'UserMail', TESLIM_PURCHASE_BEARER: 'ignored' },
   ],
 ] as const)('newman runs the whole collection against a fresh server%s without a failure', async (_name, env) => {

@@ -39,7 +39,7 @@ describe('the contract that is served', () => {
     },
   )
 
-  it('names the e-mail field by any name that the setting may have', () => {
+  it('takes any name for the e-mail field that the setting allows', () => {
     const name = fc.oneof(
       fc.constantFrom('y', 'N', 'No', 'TRUE', 'False', 'null', 'Off', 'e1', 'x-', 'a.b', 'NaN', 'Infinity'),
       fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/),
