@@ -27,7 +27,6 @@ export interface DeliveryReader {
 /** Longer order ids and product codes would not fit into the indexes of the stores. */
 const LONGEST_ID = 200
 const MOST_ODDITIES = 10
-const MOST_UNKNOWN_FIELDS = 50
 const NONE: readonly Problem[] = []
 
 const STATUS = 0
@@ -49,26 +48,19 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
   const productMeantBy = createMeantFor(productPointers)
   const noOrder = { path: '', message: `holds no order id at ${orderIdPointers.join(', ')}` }
 
-  /** Scans a second time, which only the bodies that lack something pay for. */
-  const findOddities = (text: string, lacksOrder: boolean, lacksProduct: boolean): readonly Problem[] => {
-    const oddities: Problem[] = lacksOrder ? [noOrder] : []
-    const seen = new Set<string>()
-    scan(Buffer.from(text, 'latin1'), (path, start, end) => {
-      if (seen.size === MOST_UNKNOWN_FIELDS || oddities.length === MOST_ODDITIES) return
+  const findOddities = ({ text, unknown }: Scan, lacksOrder: boolean, lacksProduct: boolean): readonly Problem[] => {
+    const oddities = new Map<string, Problem>()
+    if (lacksOrder) oddities.set('', noOrder)
+    for (const { path, start, end } of unknown) {
       const field = fromByteText(text.slice(start, end))
-      const place = `${path}/${field}`
-      if (seen.has(place) || field.includes('\\')) return
-      seen.add(place)
       const meant =
         (lacksOrder ? orderMeantBy(path, field) : undefined) ?? (lacksProduct ? productMeantBy(path, field) : undefined)
-      if (meant === undefined) return
-      const object = meant.slice(0, meant.lastIndexOf('/'))
-      oddities.push({
-        path: `${object}/${pointerPart(field)}`,
-        message: `was ignored: it looks like a misspelled ${meant}`,
-      })
-    })
-    return oddities
+      if (meant === undefined) continue
+      const place = `${meant.slice(0, meant.lastIndexOf('/'))}/${pointerPart(field)}`
+      oddities.set(place, { path: place, message: `was ignored: it looks like a misspelled ${meant}` })
+      if (oddities.size === MOST_ODDITIES) break
+    }
+    return [...oddities.values()]
   }
 
   return {
@@ -78,7 +70,8 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
       const places = found.filter(({ pointer }) => pointer >= firstProduct && pointer < firstEntry)
       return places.map((place) => readId(text, place)).filter((id) => id !== undefined)
     },
-    facts({ text, found }) {
+    facts(scan) {
+      const { text, found } = scan
       if (!isObject(text)) return { problems: [{ path: '', message: 'must be a JSON object' }] }
       const problems: Problem[] = []
       const products: string[] = []
@@ -116,7 +109,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
       else if (status === undefined) problems.push({ path: '/Status', message: 'must be an integer from 0 to 3' })
       lacksProduct ||= entryLacksProduct || products.length === 0
       const lacksOrder = order === undefined
-      const oddities = lacksOrder || lacksProduct ? findOddities(text, lacksOrder, lacksProduct) : NONE
+      const oddities = lacksOrder || lacksProduct ? findOddities(scan, lacksOrder, lacksProduct) : NONE
       if (lacksOrder && settings.orderId === 'required') problems.push(...oddities)
       if (problems.length > 0 || status === undefined) return { problems }
       return { status, orderId: order?.id ?? null, products, oddities }

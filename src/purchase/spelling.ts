@@ -11,7 +11,13 @@ const TWO_EDITS_FROM = 6
 const MOST_REMEMBERED = 1000
 
 export function createMeantFor(pointers: readonly string[]): MeantFor {
-  /** By path and by plain name. */
+  const objects = new Map<string, (field: string) => string | undefined>()
+  for (const [path, fields] of fieldsByPath(pointers)) objects.set(path, remembering(fields))
+  return (path, field) => objects.get(path)?.(field)
+}
+
+/** Returns, for the path of each object, the pointers to its fields by their plain names. */
+function fieldsByPath(pointers: readonly string[]): Map<string, Map<string, string>> {
   const known = new Map<string, Map<string, string>>()
   for (const pointer of pointers) {
     const parts = pointer.split('/')
@@ -22,20 +28,22 @@ export function createMeantFor(pointers: readonly string[]): MeantFor {
       known.set(path, fields.set(plain(fieldName(part)), parts.slice(0, index + 1).join('/')))
     }
   }
-  // Suppliers repeat the same few names, and comparing one with all costs microseconds.
-  const remembered = new Map<string, string | undefined>()
+  return known
+}
 
-  return (path, field) => {
-    const fields = known.get(path)
-    if (fields === undefined || field.length > LONGEST_FIELD) return undefined
-    const key = `${path}/${field}`
-    if (!remembered.has(key)) {
-      if (remembered.size >= MOST_REMEMBERED) remembered.clear()
-      const name = plain(field)
-      const meant = nearest(name, fields.keys(), name.length < TWO_EDITS_FROM ? 1 : 2)
-      remembered.set(key, meant === undefined ? undefined : fields.get(meant))
-    }
-    return remembered.get(key)
+/** Remembers answers: suppliers repeat the same few names, and comparing one with all takes microseconds. */
+function remembering(fields: ReadonlyMap<string, string>): (field: string) => string | undefined {
+  const remembered = new Map<string, string | undefined>()
+  return (field) => {
+    const meant = remembered.get(field)
+    if (meant !== undefined || remembered.has(field)) return meant
+    if (field.length > LONGEST_FIELD || field.includes('\\')) return undefined
+    const name = plain(field)
+    const close = nearest(name, fields.keys(), name.length < TWO_EDITS_FROM ? 1 : 2)
+    const pointer = close === undefined ? undefined : fields.get(close)
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+    remembered.set(field, pointer)
+    return pointer
   }
 }
 

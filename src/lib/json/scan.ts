@@ -11,6 +11,16 @@ export interface Found {
   readonly end: number
 }
 
+/** A field that no pointer leads to, in an object that a pointer leads to or through; `path` is that object's, in lower case. */
+export interface UnknownField {
+  readonly path: string
+  /** The name without its quotes lies from here to `end`, exclusive. */
+  readonly start: number
+  readonly end: number
+}
+
+const MOST_UNKNOWN = 200
+
 export interface Scan {
   /** The bytes as byte text. */
   readonly text: string
@@ -20,17 +30,16 @@ export interface Scan {
   readonly depth: number
   /** In the order of the text. Contains repeated fields, which JSON.parse would hide. */
   readonly found: readonly Found[]
+  /** The first 200 unknown fields. */
+  readonly unknown: readonly UnknownField[]
 }
 
-/** Hears of a field that no pointer leads to, in an object that other pointers lead into. */
-export type OnUnknownField = (path: string, nameStart: number, nameEnd: number) => void
-
 /** Validates JSON and finds values in it in one pass, without building a value. */
-export type Scanner = (bytes: Buffer, onUnknownField?: OnUnknownField) => Scan
+export type Scanner = (bytes: Buffer) => Scan
 
 export function createScanner(pointers: readonly Pointer[], deepest: number): Scanner {
   const root = pointerTree(pointers)
-  return (bytes, onUnknownField) => scan(bytes, root, deepest, onUnknownField)
+  return (bytes) => scan(bytes, root, deepest)
 }
 
 /** Flags for what may come next. */
@@ -41,11 +50,12 @@ const COMMA = 8
 const CLOSE = 16
 const NOTHING = 0
 
-function scan(bytes: Buffer, root: PointerNode, limit: number, onUnknownField: OnUnknownField | undefined): Scan {
+function scan(bytes: Buffer, root: PointerNode, limit: number): Scan {
   const text = bytes.toString('latin1')
   const { length } = bytes
   const lastQuote = lastQuoteIn(bytes)
   const found: Found[] = []
+  const unknown: UnknownField[] = []
   const escaped = text.includes('\\')
   const containers: (PointerNode | undefined)[] = []
   const objects: boolean[] = []
@@ -72,7 +82,8 @@ function scan(bytes: Buffer, root: PointerNode, limit: number, onUnknownField: O
       if (end === NOT_ONE) break
       if (expected & NAME) {
         place = container && childOf(container, text, i + 1, end - 1, escaped)
-        if (onUnknownField && container && place === undefined) onUnknownField(container.path, i + 1, end - 1)
+        if (container && place === undefined && unknown.length < MOST_UNKNOWN)
+          unknown.push({ path: container.path, start: i + 1, end: end - 1 })
         expected = COLON
       } else if (expected & VALUE) {
         capture(i, end)
@@ -120,5 +131,5 @@ function scan(bytes: Buffer, root: PointerNode, limit: number, onUnknownField: O
     }
     i++
   }
-  return { text, valid: i === length && expected === NOTHING, depth: deepest, found }
+  return { text, valid: i === length && expected === NOTHING, depth: deepest, found, unknown }
 }

@@ -95,7 +95,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     operationId: 'purchaseUpdate',
     tags: ['Purchase'],
     description:
-      'Delivers a purchase order. It is answered once the delivery is durable. Any Content-Type is taken. Where keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell how.',
+      'Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. If API keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance.',
     security: CREDENTIALS[config.purchaseBearer],
     errors: [
       'API_KEY_MISSING',

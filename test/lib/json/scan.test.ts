@@ -59,6 +59,21 @@ it('finds repeated fields, and fields in any letter case if asked to', () => {
   expect(find('{"\u212a":1,"k":2,"K":3}', '/k~any').map(([, value]) => value)).toEqual([2, 3])
 })
 
+it('reports the first 200 unknown fields of objects that pointers lead to', () => {
+  const scan = createScanner([{ pointer: '/List/*/a', anyCase: true }], 64)
+  const unknownIn = (text: string) => {
+    const { text: byteText, unknown } = scan(Buffer.from(text))
+    return unknown.map(({ path, start, end }) => [path, byteText.slice(start, end)])
+  }
+  expect(unknownIn('{"x":{"y":1},"LIST":[{"a":{"z":1},"b":[{"c":1}]},{"A":1,"d":1}]}')).toEqual([
+    ['', 'x'],
+    ['/list/*/a', 'z'],
+    ['/list/*', 'b'],
+    ['/list/*', 'd'],
+  ])
+  expect(unknownIn(`{${Array.from({ length: 300 }, (_, n) => `"n${n}":1`).join()}}`).at(-1)).toEqual(['', 'n199'])
+})
+
 it('reads ~1 and ~0 in a pointer', () => {
   expect(find('{"a/b":1,"m~n":2}', '/a~1b', '/m~0n')).toEqual([
     ['/a~1b', 1],
