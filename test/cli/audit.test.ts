@@ -31,7 +31,7 @@ const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'SKU-*'
 const self = `cli:${userInfo().username}`
 
 describe('every administrative command', () => {
-  it('is in the audit log, with who, what and to whom, and without any secret', async () => {
+  it('is in the audit log, with actor, action and customer, and without any secret', async () => {
     const { id } = await json([...add, '--password-stdin'], PASSWORD)
     const { password } = await json(['customer', 'set-password', id, '--generate'])
     await json(['customer', 'disable', 'a@b.co'])

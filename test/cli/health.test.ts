@@ -40,7 +40,7 @@ describe('teslim health', () => {
     expect(await health(['--json'], env)).toEqual({ status: 1, stdout: `${JSON.stringify(gone)}\n`, stderr: '' })
   })
 
-  it('exits with 1 when the server cannot work', async () => {
+  it('exits with 1 when the server is not ready', async () => {
     const port = await portOf(createServer(answering(503)))
     const { status, stderr } = await health([], { PORT: String(port) })
     expect([status, stderr]).toEqual([
@@ -49,7 +49,7 @@ describe('teslim health', () => {
     ])
   })
 
-  it('exits with 1 when what listens does not answer, or answers something else than HTTP', async () => {
+  it('exits with 1 when there is no answer, or none in HTTP', async () => {
     const silent = await portOf(createTcpServer((socket) => void onTestFinished(() => void socket.destroy())))
     const odd = await portOf(createTcpServer((socket) => void socket.on('error', () => undefined).end('SSH-2.0-x\r\n')))
     const [noAnswer, noHttp] = await Promise.all([silent, odd].map((port) => health([], { PORT: String(port) })))
@@ -58,7 +58,7 @@ describe('teslim health', () => {
     expect([noAnswer?.status, noHttp?.status]).toEqual([1, 1])
   })
 
-  it('asks a server that has a certificate over TLS, whoever that is for and whoever has issued it', async () => {
+  it('asks a server with TLS, whatever its certificate names and whoever issued it', async () => {
     const folder = tempFolder()
     const made = makeCertificate({ names: ['api.example.com'], addresses: [] })
     const port = String(await freePort())
