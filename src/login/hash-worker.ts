@@ -13,8 +13,17 @@ export interface HashRequest {
 const work = ({ password, passwordHash }: HashRequest): boolean | string =>
   passwordHash === undefined ? hashSync(password, ARGON2) : verifySync(passwordHash, password)
 
+/** Lowers the priority of this thread on Linux; elsewhere the call would lower that of the whole process. */
+function lowerPriority(): void {
+  if (process.platform !== 'linux') return
+  try {
+    setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // A sandbox may forbid it; logins then compete with deliveries as equals.
+  }
+}
+
 if (parentPort) {
-  // On Linux this lowers the priority of the thread; elsewhere it would lower that of the whole process.
-  if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+  lowerPriority()
   answerRequests(parentPort, work)
 }
