@@ -86,7 +86,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     )
     const { cursor } = answer.json().data
     expect(answer.payload).toBe(
-      `{"data":{"items":[${start1},"OrderID":"A/1","CustomerID":"${one.id}","Payload":${payload}},${start2},"CustomerID":"${other.id}","Payload":{"Status":2}}],"cursor":"${cursor}"},"success":true,"message":"OK"}`,
+      `{"data":{"items":[${start1},"OrderID":"A/1","CustomerID":"${one.id}","Payload":${payload}},${start2},"CustomerID":"${other.id}","Payload":{"Status":2}}],"cursor":"${cursor}"},"success":true,"message":"OK"}\n`,
     )
     const bare = (await ask(here, everybody, `?after=${start}&payload=none&limit=1`)).json().data
     expect(bare.items).toEqual([expect.not.objectContaining({ Payload: expect.anything() })])

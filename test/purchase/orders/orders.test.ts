@@ -228,7 +228,7 @@ describe('one delivery', () => {
     const answer = await main.get(`/Purchase/delivery/${receipt.ReceiptID.toUpperCase()}`)
     const start = JSON.stringify({ ReceiptID: receipt.ReceiptID, Status: 2, Duplicate: false }).slice(0, -1)
     const rest = `"ReceivedAt":"${receipt.ReceivedAt}","OrderID":"ı/1","CustomerID":"${main.customer.id}"`
-    expect(answer.payload).toBe(`{"data":${start},${rest},"Payload":${body.slice(1)}},"success":true,"message":"OK"}`)
+    expect(answer.payload).toBe(`{"data":${start},${rest},"Payload":${body.slice(1)}},"success":true,"message":"OK"}\n`)
     const exact = await main.get(`/Purchase/delivery/${receipt.ReceiptID}/payload`)
     expect(exact.rawPayload.equals(Buffer.from(body))).toBe(true)
   })
@@ -249,7 +249,7 @@ describe('one delivery', () => {
         const body = `${before}{"OrderID":"spliced","Status":${status},"x":${value},"x":${value}}${after}`
         const { ReceiptID } = await main.deliver(body)
         const answer = await main.get(`/Purchase/delivery/${ReceiptID}`)
-        expect(answer.payload.endsWith(`"Payload":${body}},"success":true,"message":"OK"}`)).toBe(true)
+        expect(answer.payload.endsWith(`"Payload":${body}},"success":true,"message":"OK"}\n`)).toBe(true)
         expect(() => answer.json()).not.toThrow()
         const detail = await main.get(detailOf('spliced', '?payload=full&limit=1'))
         expect(detail.payload).toContain(`"Payload":${body}}],"NextCursor":`)
