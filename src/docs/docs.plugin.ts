@@ -4,6 +4,7 @@ import { gzip } from 'node:zlib'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { failures } from '#src/http/envelope.ts'
+import { keptWork } from '#src/lib/shared-work.ts'
 import { asYaml, servedContract, type Variants } from './served-contract.ts'
 
 /** Scripts, styles and data of this service only, nothing inline, and no HTML made from text. */
@@ -28,10 +29,10 @@ export interface DocsOptions {
 }
 
 export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config }) => {
-  const variants = once(
+  const variants = keptWork(
     async () => JSON.parse(await read('./contract-variants.json')) as { yaml: Variants; json: Variants },
   )
-  const contract = once(async () =>
+  const contract = keptWork(async () =>
     servedContract(await read('../../openapi.yaml'), (await variants()).yaml, config, asYaml),
   )
   const schema = {
@@ -54,7 +55,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
 
   if (config.docs === 'off') return
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
-    const load = once(async () => {
+    const load = keptWork(async () => {
       const plain = await text()
       return { plain, packed: await promisify(gzip)(plain) }
     })
@@ -72,16 +73,4 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
   serve('/docs/reference.json', 'application/json', async () =>
     servedContract(await read('./page/reference.json'), (await variants()).json, config),
   )
-}
-
-/** Loads at the first call and keeps the value; a failure is tried again. */
-function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let kept: Promise<Value> | undefined
-  return () => {
-    kept ??= load().catch((error: unknown) => {
-      kept = undefined
-      throw error
-    })
-    return kept
-  }
 }
