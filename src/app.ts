@@ -35,13 +35,13 @@ export interface AppDependencies {
   readonly clock: Clock
   readonly random: Random
   readonly logger: FastifyBaseLogger
-  /** Takes the line of each request, as JSON. */
+  /** Receives the log line of each request, as JSON. */
   readonly writeInfo: (line: string) => void
-  /** Registered before every route, so that it sees them all; `npm run openapi` writes the contract with it. */
+  /** Registered before every route, so that it sees them all; `npm run openapi` uses it. */
   readonly observer?: FastifyPluginAsync
 }
 
-/** The whole service, ready to listen. Closing it leaves the store open: whoever opened that closes it. */
+/** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { config, store, clock, random, logger, writeInfo, observer } = dependencies
   const certificate = readCertificate(config, clock.now())

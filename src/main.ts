@@ -20,13 +20,13 @@ const context: CliContext = {
   },
   loadConfig: () => loadConfig(process.env, readEnvFile('.env')),
   async startServer(config, store) {
-    // Loaded here because the other commands start in half the time without it.
+    // Loaded here because the other commands start faster without it.
     const { startServer } = await import('#src/server.ts')
     return startServer(config, store, process.exit)
   },
 }
 
-// What could not be printed may have been a password that is shown once: never an exit status of 0.
+// The lost output may have been a password that is shown once, so the exit status must not be 0.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') context.err(`teslim: stdout cannot be written (${code})`)
   process.exit(1)

@@ -15,7 +15,7 @@ import type { Store } from '#src/store/store.ts'
 
 type Exit = (status: number) => void
 
-/** Listens, and stops on a signal. `exit` ends the process at once, whatever is under way. */
+/** Listens, and stops on a signal. `exit` ends the process at once. */
 export async function startServer(config: Config, store: Store, exit: Exit): Promise<RunningServer> {
   const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, logForm(config))
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
@@ -39,7 +39,7 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
   return { url, curlOptions, warn: (message) => logger.warn(message), fail, stop, stopped }
 }
 
-/** Readable lines on a terminal, unless it is production or the setting says otherwise. */
+/** Chooses readable lines on a terminal outside production, unless the setting says otherwise. */
 function logForm({ log, environment }: Config): LogForm {
   const { stdout } = process
   const pretty = log === 'pretty' || (log === 'auto' && stdout.isTTY && environment !== 'production')
@@ -47,10 +47,10 @@ function logForm({ log, environment }: Config): LogForm {
   return pretty ? { prettify: prettyLines(stdout.isTTY && stdout.hasColors()), sync: stdout.isTTY } : {}
 }
 
-/** For as long callers and `/readyz` are told, before connections end. */
+/** How long callers and `/readyz` get the reason before connections end. */
 const FAILING_MILLISECONDS = 500
 
-/** How the server ends, which it does once, for the first reason that is given; its exit status is the worst. */
+/** Ends the server once, for the first reason given, with the highest exit status given. */
 function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flush: () => Promise<void>) {
   const { promise: stopped, resolve } = Promise.withResolvers<number>()
   let begun = false
@@ -58,7 +58,7 @@ function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flus
 
   const close = async (reason: string): Promise<number> => {
     app.log.info({ reason }, 'stopping: no new connections, requests in flight finish')
-    // To write down what is left and close the store.
+    // Time reserved for writing what is queued and closing the store.
     const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
     const cutOff = setTimeout(
       () => {
@@ -89,7 +89,7 @@ function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flus
   return { stop, stopped, atLeast }
 }
 
-/** `npm start` passes a terminal's Ctrl-C on to a process that the terminal has told already: that is one signal. */
+/** The terminal and `npm start` each send SIGINT on one Ctrl-C: both count as one signal. */
 const SAME_SIGNAL_MILLISECONDS = 100
 
 /** A second signal ends the process at once. */
@@ -108,7 +108,7 @@ function onFirstSignal(stop: RunningServer['stop'], exit: Exit): void {
   process.on('SIGINT', onSignal)
 }
 
-/** The end of the terminal that the server was started on, else a request to read the certificate again. */
+/** SIGHUP means that the server's terminal was closed; without a terminal, that the certificate should be read again. */
 function onHangUp(app: App, stop: RunningServer['stop']): void {
   const onTerminal = [0, 1, 2].some(isatty)
   process.on('SIGHUP', () => {
@@ -118,7 +118,7 @@ function onHangUp(app: App, stop: RunningServer['stop']): void {
   })
 }
 
-/** On one address only: given a name with two, Fastify would open a second server that no limit and no end reaches. */
+/** Listens on one address only: for a name with two, Fastify would open a second server without our limits. */
 async function listenOn(app: App, { host, port, maxConnections: backlog }: Config): Promise<AddressInfo> {
   try {
     const { address } = await lookup(host, { order: 'ipv4first' })
@@ -136,7 +136,7 @@ async function listenOn(app: App, { host, port, maxConnections: backlog }: Confi
   }
 }
 
-/** How this machine reaches it. */
+/** How this machine reaches the server. */
 function reach({ tls }: App, address: string, port: number) {
   const host = reachableHost(address)
   return tls?.reach(host, port) ?? { url: `http://${urlHost(host)}:${port}`, curlOptions: '' }

@@ -1,7 +1,7 @@
 import type { Clock } from '#src/lib/clock.ts'
 import type { AuditStore } from '#src/store/store.ts'
 
-/** Writes an administrative act down: `customer.disable`, to whom, and what else is worth knowing. Never a secret. */
+/** Records an administrative action in the audit log: its name (`customer.disable`), the customer and details. Never a secret. */
 export type RecordAct = (
   action: string,
   customerId: string | null,
@@ -11,9 +11,9 @@ export type RecordAct = (
 export interface ActDependencies {
   readonly audit: AuditStore
   readonly clock: Clock
-  /** Who acts: `cli:` and a name. */
+  /** The person at the command line: `cli:` and a name. */
   readonly actor: string
-  /** The act itself is done and stays done; a password or a key that it shows once must still be shown. */
+  /** Called instead of throwing: the action itself is done, and a password or key shown once must still be shown. */
   readonly onFailed: (action: string, error: unknown) => void
 }
 

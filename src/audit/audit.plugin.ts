@@ -9,7 +9,7 @@ import { createRetention, type Retention } from './retention.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The action under which refusals of a route are in the audit log; those of other routes are not. */
+    /** The action under which the audit log records refusals of this route; without it they are not recorded. */
     readonly refusedAs?: string
   }
   interface FastifyInstance {
@@ -36,7 +36,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, { config, audit, cl
 
   app.onRefusal((request, error) => {
     const action = request.routeOptions.config.refusedAs
-    // What did not arrive whole was broken off, by the client or by the end of the process, and not refused.
+    // A request that did not arrive whole was broken off, not refused.
     if (action === undefined || isFault(error) || request.raw.readableAborted) return
     const { customerId, address, id: requestId } = request
     refusals.record({ action, errorCode: error.code, reason: reasonOf(error), customerId, address, requestId })
@@ -49,12 +49,12 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, { config, audit, cl
   })
 }
 
-/** Of ours, not of the request: the log has it. */
+/** Faults of the service are in the log, not in the audit log. */
 const isFault = ({ kind }: AppError): boolean => kind === 'internal' || kind === 'unavailable' || kind === 'overloaded'
 
 const MOST_PROBLEMS = 3
 
-/** Of what was sent, problems name products that are not allowed, and nothing else. */
+/** Safe to store: of what was sent, problems name field paths and refused products only. */
 function reasonOf({ details: { reason, problems = [] } }: AppError): string | null {
   if (reason !== undefined || problems.length === 0) return reason ?? null
   const named = problems.slice(0, MOST_PROBLEMS).map(({ path, message }) => `${path} ${message}`.trim())

@@ -1,6 +1,6 @@
-/** Why a request was refused, and to whom. */
+/** A refused request. */
 export interface Refusal {
-  /** What was refused: `login.refused`. */
+  /** `login.refused` or `delivery.refused`. */
   readonly action: string
   readonly errorCode: string
   readonly reason: string | null
@@ -9,23 +9,23 @@ export interface Refusal {
   readonly requestId: string
 }
 
-/** What is known of refusals that are not kept one by one. */
+/** A summary of the refusals that are not recorded one by one. */
 export interface CountedOnly {
   readonly action: string
   readonly notRecorded: number
-  /** These tell how many of them each, the most first. */
+  /** Counts by name, the highest first. */
   readonly errorCodes: Record<string, number>
   readonly addresses: Record<string, number>
   readonly customers: Record<string, number>
 }
 
-/** So that one who hammers leaves room for what others do, and nobody fills the disk. */
+/** Limits a minute, so that one attacker neither hides what others do nor fills the disk. */
 const MOST_OF_A_KIND = 60
 const MOST_OF_A_SOURCE = 10
 const MOST_NAMES_COUNTED = 1000
 const MOST_NAMES_TOLD = 10
 
-/** Decides which refusals of a minute are kept, and counts the others. Its memory is bounded whatever comes. */
+/** Decides which refusals of a minute are recorded, and counts the others. Its memory is bounded. */
 export function createRefusalWindow() {
   const kept = new Map<string, number>()
   const rests = new Map<string, ReturnType<typeof createRest>>()
@@ -37,7 +37,7 @@ export function createRefusalWindow() {
   }
 
   return {
-    /** Whether it is to be kept; it is counted if not. */
+    /** Returns whether to record the refusal; counts it if not. */
     admit(refusal: Refusal): boolean {
       const { action, errorCode, address } = refusal
       const source = `${action} ${errorCode} ${address}`

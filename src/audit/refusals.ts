@@ -3,21 +3,21 @@ import type { AuditEvent, AuditStore } from '#src/store/store.ts'
 import { createRefusalWindow, type Refusal } from './refusal-window.ts'
 
 export interface Refusals {
-  /** Costs the request nothing but a place in memory. */
+  /** Only queues: the request does not wait for the store. */
   record(refusal: Refusal): void
-  /** Writes down what waits. */
+  /** Writes what is queued. */
   flush(): Promise<void>
-  /** The same, with the count of what was not kept. */
+  /** Writes what is queued and the counts of what was not recorded. */
   close(): Promise<void>
 }
 
 const WINDOW_MILLISECONDS = 60_000
 const WRITE_AFTER_MILLISECONDS = 1_000
-/** For when the store is away; what comes beyond that is only counted. */
+/** Limit of the queue while the store is away; further refusals are only counted. */
 const MOST_WAITING = 1_000
 const LONGEST_REASON = 200
 
-/** Gathers refused requests and writes them down every second, so many of them a minute at most. */
+/** Queues refused requests and writes them every second, up to a limit a minute. */
 export function createRefusals(audit: AuditStore, clock: Clock, onFailed: (error: unknown) => void): Refusals {
   let waiting: AuditEvent[] = []
   let window = createRefusalWindow()

@@ -2,19 +2,19 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { AuditStore } from '#src/store/store.ts'
 
 const DAY_MILLISECONDS = 86_400_000
-/** Few at a time, so that no delivery waits for it. */
+/** Few at a time, so that no delivery waits for a long transaction. */
 const AT_ONCE = 500
 const SOON_MILLISECONDS = 1_000
 const LATER_MILLISECONDS = 600_000
 
 export interface Retention {
-  /** Deletes some of what is too old; resolves to whether there may be more. */
+  /** Deletes one batch of expired events; resolves to whether there may be more. */
   expire(): Promise<boolean>
   start(): void
   stop(): void
 }
 
-/** Deletes events of the audit log that are older than so many days, bit by bit while the server runs. */
+/** Deletes events of the audit log that are older than `days`, gradually while the server runs. */
 export function createRetention(
   audit: AuditStore,
   clock: Clock,

@@ -21,7 +21,7 @@ export const serve: Command = {
       sayCreated(opened, config, context.err)
       void store.gone.then(server.fail)
       const { customers, apiKeys } = accountRules(store, context)
-      // Only once the port is ours: a start that fails must not use up a password that is shown once.
+      // Made only after the port is open: a failed start must not use up a password that is shown once.
       const production = config.environment === 'production'
       if (await customers.isEmpty()) {
         if (production) server.warn(`no customer yet, add one: ${ADD_ONE}`)
@@ -40,7 +40,7 @@ export const serve: Command = {
   },
 }
 
-/** Two servers may start on one empty store: the other one has printed the password. */
+/** Two servers may start on one empty store: then the other one printed the password. */
 function unlessMadeMeanwhile(error: unknown): undefined {
   if (error instanceof AppError && error.code === customerErrors.emailTaken.code) return undefined
   throw error
@@ -51,7 +51,7 @@ const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --all
 const greeting = ({ url }: RunningServer, { docs }: Config): string =>
   `teslim listens on ${url}. Ctrl-C stops it.${docs === 'on' ? `\nAPI reference: ${url}/docs` : ''}`
 
-/** Shown too after a first start that was killed before it had shown the credentials. */
+/** Also helps after a first start that was killed before it showed the credentials. */
 const welcomeBack = (server: RunningServer, config: Config): string => `
 ${greeting(server, config)}
 

@@ -9,7 +9,7 @@ export interface EffectiveSetting {
   readonly about: string
 }
 
-/** The settings as they apply, with secrets masked. */
+/** Lists the effective settings, with secrets masked. */
 export function describeConfig({ config, sources }: LoadedConfig): EffectiveSetting[] {
   return (Object.entries(settings) as [SettingName, Setting][]).map(([name, { variable, schema, mask }]) => ({
     variable,
@@ -20,7 +20,7 @@ export function describeConfig({ config, sources }: LoadedConfig): EffectiveSett
   }))
 }
 
-/** As it would be written in the environment. */
+/** Formats a value the way the environment spells it. */
 function shown(value: string | number | readonly string[], mask?: (value: string) => string): string | number {
   if (typeof value === 'number') return value
   const text = typeof value === 'string' ? value : value.join(',')

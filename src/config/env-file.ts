@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { ConfigError, type Variables } from './load-config.ts'
 
-/** The variables in an optional `.env` file. No file is an empty one; a file that cannot be read is an error. */
+/** Reads the variables of an optional `.env` file. A missing file counts as empty; an unreadable one is an error. */
 export function readEnvFile(path: string): Variables {
   const bytes = read(path)
   if (!isUtf8(bytes) || bytes.includes(0)) throw unreadable(path, 'not UTF-8 text')

@@ -14,7 +14,7 @@ export interface LoadedConfig {
   readonly sources: Readonly<Record<SettingName, Source>>
 }
 
-/** Every wrong setting at once, a line each. */
+/** All wrong settings at once, one line each. */
 export class ConfigError extends Error {
   readonly problems: readonly string[]
 
@@ -27,7 +27,7 @@ export class ConfigError extends Error {
 
 const entries = Object.entries(settings) as [SettingName, Setting][]
 
-/** The environment wins over the file; an empty value counts as not set. */
+/** Reads the settings. The environment wins over the file; an empty value counts as not set. */
 export function loadConfig(environment: Variables, file: Variables = {}): LoadedConfig {
   const problems = [...unknownNames(environment, 'environment'), ...unknownNames(file, '.env')]
   const config: Record<string, unknown> = {}
@@ -51,7 +51,7 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
   return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'] }
 }
 
-/** What is set without what it needs. */
+/** Finds a certificate without a key, or a key without a certificate. */
 function halfPairs({ tlsCertificateFile, tlsKeyFile }: Record<string, unknown>): string[] {
   if ((tlsCertificateFile === '') === (tlsKeyFile === '')) return []
   const [missing, given] =

@@ -10,7 +10,7 @@ const FILES: readonly (readonly [secret: SettingName, file: SettingName])[] = [
 
 type Values = Record<string, unknown>
 
-/** Puts what the files hold where the secrets would be, and returns what is wrong with them. */
+/** Copies secrets from their files into the settings, and returns what is wrong with the files. */
 export function readSecretFiles(config: Values, sources: Values): string[] {
   const problems: string[] = []
   for (const [secret, file] of FILES) {
@@ -32,7 +32,7 @@ export function readSecretFiles(config: Values, sources: Values): string[] {
 function readSecret(path: string): { readonly text: string } | { readonly wrong: string } {
   try {
     const bytes = readFileSync(path)
-    // Bytes that are no text would all be read as the same replacement character.
+    // Invalid UTF-8 decodes to replacement characters, so different secrets would become equal.
     if (!isUtf8(bytes)) return { wrong: 'a file of text: base64, for example' }
     return { text: bytes.toString('utf8').replace(/\r?\n$/, '') }
   } catch (error) {

@@ -5,7 +5,7 @@ export interface Setting<Schema extends TSchema = TSchema> {
   readonly variable: string
   /** Type, limits and default; `description` is the text of docs/reference.md. */
   readonly schema: Schema
-  /** How a value is shown by `teslim config`, where it can hold a secret. */
+  /** Hides the secret part of a value in `teslim config`. */
   readonly mask?: (value: string) => string
 }
 
@@ -55,7 +55,8 @@ export const settings = {
       default: 'off',
       format: TRUSTED_PROXIES,
       allowed: 'off, or addresses, networks such as 10.0.0.0/8, and loopback, separated by commas',
-      description: 'Proxies whose `X-Forwarded-For` names the client; without it everybody behind one has its address.',
+      description:
+        'Proxies whose `X-Forwarded-For` names the client; unless set, clients behind a proxy share its address.',
     }),
   ),
   tlsCertificateFile: setting(
@@ -64,7 +65,7 @@ export const settings = {
       '',
       '^[^\\0]*$',
       'the path of a PEM file',
-      'Serve HTTPS with this certificate and its chain; read anew on SIGHUP. Needs `TESLIM_TLS_KEY`.',
+      'Serve HTTPS with this certificate and its chain; read again on SIGHUP. Needs `TESLIM_TLS_KEY`.',
     ),
   ),
   tlsKeyFile: setting(
@@ -77,21 +78,18 @@ export const settings = {
       'sqlite:./data/teslim.db',
       '^(?:sqlite:.+|postgres(?:ql)?://.+)$',
       'sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME',
-      'The store: `sqlite:` and the path of its file, or `postgres://` and a server, which many replicas may share.',
+      'The store: `sqlite:` and a file, or a PostgreSQL server, which many replicas can share.',
     ),
     maskUrlPassword,
   ),
-  databasePool: setting(
-    'TESLIM_DATABASE_POOL',
-    whole(8, 3, 1000, 'Connections to PostgreSQL held by each replica at most.'),
-  ),
+  databasePool: setting('TESLIM_DATABASE_POOL', whole(8, 3, 1000, 'Most connections of each replica to PostgreSQL.')),
   databaseTimeoutSeconds: setting(
     'TESLIM_DATABASE_TIMEOUT',
-    whole(5, 1, 600, 'Seconds that PostgreSQL has to answer a query.'),
+    whole(5, 1, 600, 'Seconds to wait for PostgreSQL to answer a query.'),
   ),
   logLevel: setting(
     'LOG_LEVEL',
-    choice(['info', 'trace', 'debug', 'warn', 'error', 'fatal', 'silent'], 'Least level that is logged.'),
+    choice(['info', 'trace', 'debug', 'warn', 'error', 'fatal', 'silent'], 'Lowest level that is logged.'),
   ),
   log: setting(
     'TESLIM_LOG',
@@ -102,11 +100,11 @@ export const settings = {
   ),
   environment: setting(
     'NODE_ENV',
-    choice(['development', 'production', 'test'], '`production` never creates a sandbox customer.'),
+    choice(['development', 'production', 'test'], 'Outside `production` the first start makes a sandbox customer.'),
   ),
   fieldCase: setting(
     'TESLIM_FIELD_CASE',
-    choice(['any', 'exact'], 'Whether contract fields in bodies may be spelled in any letter case.'),
+    choice(['any', 'exact'], 'Letter case of contract fields in bodies: any, or exactly as in the contract.'),
   ),
   loginEmailField: setting(
     'TESLIM_LOGIN_EMAIL_FIELD',
@@ -119,34 +117,32 @@ export const settings = {
   ),
   loginAuthorization: setting(
     'TESLIM_LOGIN_AUTHORIZATION',
-    choice(['reject', 'ignore'], 'What a login that carries an `Authorization` header gets.'),
+    choice(['reject', 'ignore'], 'What to do with an `Authorization` header on a login.'),
   ),
   loginAnswer: setting(
     'TESLIM_LOGIN_ANSWER',
     choice(
       ['contract', 'camel', 'both'],
-      'Spelling in the login answer: `Token` and `Expiration`, `token` and `expiration`, or both.',
+      'Field names of the login answer: `Token` and `Expiration`, `token` and `expiration`, or both.',
     ),
   ),
   loginMemorySeconds: setting(
     'TESLIM_LOGIN_MEMORY',
-    whole(
-      300,
-      0,
-      86_400,
-      'Seconds a password is recognised after it was verified, without being hashed again; 0 is not.',
-    ),
+    whole(300, 0, 86_400, 'Seconds that a verified password is recognised without hashing it again; 0 turns this off.'),
   ),
   hashConcurrency: setting(
     'TESLIM_HASH_CONCURRENCY',
-    whole(0, 0, 1024, 'Passwords hashed at once; 0 is one for each core but one, and one at least.'),
+    whole(0, 0, 1024, 'Passwords hashed at once; 0 means one less than the number of cores, but at least one.'),
   ),
   hashQueue: setting(
     'TESLIM_HASH_QUEUE',
-    whole(32, 0, 100_000, 'Logins that may wait for a password to be hashed; beyond that 503.'),
+    whole(32, 0, 100_000, 'Logins that may wait for hashing; further ones get 503.'),
   ),
   tokenTtlSeconds: setting('TESLIM_TOKEN_TTL', whole(3600, 1, 31_536_000, 'Lifetime of an access token, in seconds.')),
-  tokenAlgorithm: setting('TESLIM_TOKEN_ALGORITHM', choice(['ES256', 'EdDSA'], 'Signature of access tokens.')),
+  tokenAlgorithm: setting(
+    'TESLIM_TOKEN_ALGORITHM',
+    choice(['ES256', 'EdDSA'], 'Signature algorithm of access tokens.'),
+  ),
   tokenIssuer: setting(
     'TESLIM_TOKEN_ISSUER',
     text('teslim', '^[\\x21-\\x7e]{1,255}$', '1 to 255 visible ASCII characters', '`iss` of access tokens.'),
@@ -157,26 +153,29 @@ export const settings = {
   ),
   signingKeyDays: setting(
     'TESLIM_SIGNING_KEY_DAYS',
-    whole(90, 0, 3650, 'Days after which a new key signs access tokens; 0 for never by itself.'),
+    whole(90, 0, 3650, 'Days after which a new signing key replaces the old one; 0 turns this off.'),
   ),
   secret: setting(
     'TESLIM_SECRET',
-    secret('What signing keys are encrypted with in the store; not set, they are stored in the clear.'),
+    secret('Encrypts the signing keys in the store; unless set, they are stored in the clear.'),
     maskAll,
   ),
   secretFile: setting(
     'TESLIM_SECRET_FILE',
-    file('A file that holds it instead, as text; one newline at its end is dropped.'),
+    file('A text file that holds `TESLIM_SECRET` instead; one newline at its end is ignored.'),
   ),
   formerSecret: setting(
     'TESLIM_SECRET_OLD',
-    secret('The secret before, after a change and until `teslim signing-key rewrap` was run.'),
+    secret('The former secret, from a change until `teslim signing-key rewrap` was run.'),
     maskAll,
   ),
-  formerSecretFile: setting('TESLIM_SECRET_OLD_FILE', file('A file that holds that one instead.')),
+  formerSecretFile: setting('TESLIM_SECRET_OLD_FILE', file('A text file that holds `TESLIM_SECRET_OLD` instead.')),
   purchaseBearer: setting(
     'TESLIM_PURCHASE_BEARER',
-    choice(['optional', 'required', 'ignored'], 'Whether a delivery must, may or need not carry a bearer token too.'),
+    choice(
+      ['optional', 'required', 'ignored'],
+      'Bearer token beside the `ApiKey` of a delivery: checked if sent, required, or ignored.',
+    ),
   ),
   orderIdPointers: setting(
     'TESLIM_ORDER_ID_POINTERS',
@@ -184,7 +183,7 @@ export const settings = {
       ['/PurchaseOrderID', '/PurchaseID', '/OrderNumber', '/OrderID'],
       POINTER,
       ALLOWED_POINTERS,
-      'Where the order id of a delivery is looked for, the first found counts; `*` is each element of an array.',
+      'Where to find the order id of a delivery: the first match counts; `*` stands for each element of an array.',
     ),
   ),
   orderId: setting(
@@ -200,32 +199,29 @@ export const settings = {
       ['/ProductID', '/ProductCode', '/Products/*/ProductID', '/Products/*/ProductCode', '/Products/*/Sku'],
       POINTER,
       ALLOWED_POINTERS,
-      'Where the products of a delivery are looked for; all found must be within the authority of the key.',
+      'Where to find the products of a delivery: a rule must cover each of them.',
     ),
   ),
   idempotencyDays: setting('TESLIM_IDEMPOTENCY_DAYS', whole(7, 1, 3650, 'Days an `Idempotency-Key` is remembered.')),
   rateLimit: setting(
     'TESLIM_RATE_LIMIT',
-    whole(0, 0, 1_000_000, 'Deliveries a minute that each API key may make at each replica; 0 sets no limit.'),
+    whole(0, 0, 1_000_000, 'Most deliveries a minute of each API key at each replica; 0 sets no limit.'),
   ),
   auditDays: setting(
     'TESLIM_AUDIT_DAYS',
-    whole(400, 0, 36_500, 'Days that events stay in the audit log; 0 keeps them for ever.'),
+    whole(400, 0, 36_500, 'Days that events stay in the audit log; 0 keeps them forever.'),
   ),
   queueDeliveries: setting(
     'TESLIM_QUEUE_DELIVERIES',
-    whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; beyond that 503.'),
+    whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; further ones get 503.'),
   ),
   queueBytes: setting(
     'TESLIM_QUEUE_BYTES',
-    whole(67_108_864, 1024, 68_719_476_736, 'Bytes of deliveries that may wait to be stored; beyond that 503.'),
+    whole(67_108_864, 1024, 68_719_476_736, 'Bytes of deliveries that may wait to be stored; further ones get 503.'),
   ),
   docs: setting(
     'TESLIM_DOCS',
-    choice(
-      ['on', 'off'],
-      'Whether the API reference page is at `/docs`; the contract is at `/openapi.yaml` in any case.',
-    ),
+    choice(['on', 'off'], 'Serve the API reference page at `/docs`; `/openapi.yaml` is always served.'),
   ),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
   bodyBudgetBytes: setting(
@@ -234,7 +230,7 @@ export const settings = {
       0,
       0,
       68_719_476_736,
-      'Bytes of request bodies held at once, beyond that 503; 0 is an eighth of the memory there is.',
+      'Bytes of request bodies held at once, beyond that 503; 0 means an eighth of the memory.',
     ),
   ),
   requestTimeoutSeconds: setting(
@@ -243,11 +239,11 @@ export const settings = {
   ),
   maxConnections: setting(
     'TESLIM_MAX_CONNECTIONS',
-    whole(8192, 1, 1_000_000, 'Connections held at once; requests beyond that are 503.'),
+    whole(8192, 1, 1_000_000, 'Connections held at once; requests on further ones get 503.'),
   ),
   shutdownSeconds: setting(
     'TESLIM_SHUTDOWN_SECONDS',
-    whole(8, 1, 600, 'Seconds that requests in flight have to finish after SIGTERM or SIGINT.'),
+    whole(8, 1, 600, 'Seconds for requests in flight to finish after SIGTERM or SIGINT.'),
   ),
 } satisfies Record<string, Setting>
 

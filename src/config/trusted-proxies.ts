@@ -5,14 +5,14 @@ export const TRUSTED_PROXIES = 'trusted-proxies'
 
 const BITS: Readonly<Record<number, number>> = { 4: 32, 6: 128 }
 
-/** An address without a zone, with or without the length of a prefix; /0 would trust everybody. */
+/** Accepts an address without a zone, optionally with a prefix length; /0 would trust everybody. */
 function isNetwork(text: string): boolean {
   const [, address = '', prefix] = /^([^/%]+)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
   const bits = BITS[isIP(address)]
   return bits !== undefined && (prefix === undefined || Number(prefix) <= bits)
 }
 
-/** `undefined` for `off`. */
+/** Returns undefined for `off`. */
 export function readTrustedProxies(text: string): string[] | undefined {
   return text === 'off' ? undefined : text.split(',').map((item) => item.trim())
 }

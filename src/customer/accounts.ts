@@ -5,29 +5,29 @@ import { keyState } from './api-key.rule.ts'
 import { digestApiKey, hashApiKey, isApiKey } from './api-key.ts'
 import { type Authority, compileAuthority } from './authority.ts'
 
-/** A customer as the holder of one of its keys. */
+/** An API key with its customer and authority. */
 export interface Account {
   readonly key: ApiKey
   readonly customer: Customer
   readonly authority: Authority
 }
 
-/** Why a key opens nothing, in words that must not reach who sent it. */
+/** Why a key is refused. For the log only, never for the caller. */
 export interface Obstacle {
   readonly obstacle: string
   readonly customerId?: string
 }
 
 export interface Accounts {
-  /** The account that a key opens now. */
+  /** Finds the account of a key, or why the key is refused. */
   byApiKey(text: string): Promise<Account | Obstacle>
-  /** The same at once where it is cached and fresh; undefined says nothing. */
+  /** Returns the account at once if it is cached and fresh; undefined means not known here. */
   cachedByApiKey(text: string): Account | undefined
 }
 
 const MOST_CACHED = 10_000
 
-/** Accounts by key, cached until the version changes: then everything is forgotten. */
+/** Caches accounts by key until any account changes; then clears the cache. */
 export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Accounts {
   const cached = new Map<string, Account>()
   versions.onChange(() => cached.clear())
@@ -45,7 +45,7 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
     if (found === undefined) return undefined
     const account = { ...found, authority: compileAuthority(found.customer.authority) }
     if (cached.size >= MOST_CACHED) cached.clear()
-    // What was read before a change was noticed must not outlive it.
+    // An account read before a change was noticed must not be cached after it.
     if (asOf === versions.version()) cached.set(digest, account)
     return account
   }

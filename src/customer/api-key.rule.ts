@@ -16,29 +16,29 @@ export interface ApiKeyDependencies {
 
 export type KeyState = 'live' | 'expired' | 'revoked'
 
-/** A key as operators see it: without its hash. */
+/** An API key without its hash, for operators. */
 export interface ApiKeyView extends Omit<ApiKey, 'hash'> {
   readonly state: KeyState
-  /** Whether it is live, but not for much longer. */
+  /** Live, but expires within two weeks. */
   readonly expiresSoon: boolean
   readonly lastUse: Pick<ApiKeyUse, 'usedAt' | 'address'> | null
 }
 
 export interface IssuedKey {
   readonly view: ApiKeyView
-  /** Shown now and never again. */
+  /** Shown once: only its hash is stored. */
   readonly key: string
 }
 
 export interface Rotation {
-  /** How long the old key works beside the new one. */
+  /** How long the old key keeps working. */
   readonly overlapMilliseconds: number
-  /** Of the new key; that of the old one if not given. */
+  /** Lifetime of the new key; defaults to that of the old one. */
   readonly lifetimeMilliseconds?: number | undefined
 }
 
 export interface RotatedKey extends IssuedKey {
-  /** The old key as it is now. */
+  /** The old key after the rotation. */
   readonly replaced: ApiKeyView
 }
 
@@ -47,7 +47,7 @@ export type ApiKeys = ReturnType<typeof createApiKeys>
 const LONGEST_LABEL = 100
 const SOON_MILLISECONDS = 14 * 86_400_000
 
-/** What operators do with the keys of customers. */
+/** The operators' actions on API keys. */
 export function createApiKeys({ store, customers, clock, random }: ApiKeyDependencies) {
   const find = async (id: string): Promise<ApiKey & { lastUse: ApiKeyUse | null }> => {
     const key = (await store.apiKeys.list()).find((one) => one.id === id)
@@ -82,7 +82,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
       return issued
     },
 
-    /** A new key of the same customer, label and lifetime; the old one ends with the overlap, or earlier by itself. */
+    /** Issues a key with the same customer, label and lifetime; the old one ends after the overlap, or earlier if it expires. */
     async rotate(id: string, { overlapMilliseconds, lifetimeMilliseconds }: Rotation): Promise<RotatedKey> {
       const old = await find(id)
       refuseRotation(old, clock.now())
@@ -90,7 +90,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
       const { made, issued } = make(old.customerId, old.label, lifetime)
       const now = made.createdAt
       if (!(await store.apiKeys.rotate(id, made, { now, endsAt: now + overlapMilliseconds }))) {
-        // Between the two looks at it somebody else has revoked or rotated it.
+        // Somebody else revoked or rotated it meanwhile.
         refuseRotation(await find(id), clock.now())
         throw new Error(`key ${id} could not be rotated`)
       }
@@ -109,7 +109,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
   }
 }
 
-/** A key opens nothing from the moment it expires or is revoked. */
+/** A key stops working the moment it expires or is revoked. */
 export function keyState({ expiresAt, revokedAt }: ApiKey, now: number): KeyState {
   if (revokedAt !== null) return 'revoked'
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'live'

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { BASE62, type Random, randomText } from '#src/lib/random.ts'
 
 const PREFIX = 'tsl_'
-/** 32 times 5.95 bits. */
+/** 190 bits: 5.95 for each character. */
 const RANDOM_LENGTH = 32
 const CHECK_LENGTH = 6
 const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`)
@@ -13,16 +13,16 @@ export function makeApiKey(random: Random): string {
   return body + checkOf(body)
 }
 
-/** Whether it can be a key at all: a mistyped one has the wrong check characters, and nobody needs to look it up. */
+/** Checks the form and the check characters, so that a mistyped key needs no look-up. */
 export function isApiKey(text: string): boolean {
   const body = text.slice(0, -CHECK_LENGTH)
   return SHAPE.test(text) && text.slice(-CHECK_LENGTH) === checkOf(body)
 }
 
-/** What is stored in place of the key. Its 190 random bits need no slow hash. */
+/** The stored form of a key. Its 190 random bits need no slow hash. */
 export const hashApiKey = (key: string): Buffer => Buffer.from(digestApiKey(key), 'latin1')
 
-/** The same as a string of 32 characters, to look up by. */
+/** The hash as a string of 32 characters, for maps. */
 export const digestApiKey = (key: string): string => hash('sha256', key, 'latin1')
 
 /** CRC-32 in base 62, the most significant digit first. */

@@ -2,7 +2,7 @@ import type { RecordAct } from '#src/audit/acts.ts'
 import type { ApiKeys } from './api-key.rule.ts'
 import type { Customers } from './customer.rule.ts'
 
-/** The same rules; what they change is written down in the audit log once it is done. */
+/** Wraps the rules so that each completed change is recorded in the audit log. */
 export function auditedCustomers(customers: Customers, record: RecordAct): Customers {
   return {
     ...customers,

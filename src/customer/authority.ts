@@ -1,12 +1,12 @@
 const LONGEST = 200
 
-/** An exact product code, a prefix with a star at its end (`ABC-*`), or `*` for every product. */
+/** Accepts an exact product code, a prefix (`ABC-*`), or `*` for every product. */
 export const isAuthorityRule = (rule: string): boolean =>
   rule.length <= LONGEST && rule.isWellFormed() && /^(?:[^*\p{Cc}]+\*?|\*)$/u.test(rule) && rule.trim() === rule
 
-/** What a customer may deliver; nothing that no rule covers. */
+/** What a customer may deliver: only products that a rule covers. */
 export interface Authority {
-  /** Whether `*` is among the rules, which a delivery that names no product needs. */
+  /** Whether `*` is among the rules. A delivery that names no product needs it. */
   readonly everything: boolean
   covers(product: string): boolean
 }

@@ -26,7 +26,7 @@ export const customerErrors = {
     message: 'A label is at most 100 characters without control characters.',
   },
   keyNotFound: { code: 'API_KEY_NOT_FOUND', kind: 'missing', message: 'There is no such API key.' },
-  keyEnded: { code: 'API_KEY_ENDED', kind: 'conflict', message: 'The API key opens nothing any more.' },
+  keyEnded: { code: 'API_KEY_ENDED', kind: 'conflict', message: 'The API key has expired or was revoked.' },
   keyRotated: { code: 'API_KEY_ROTATED', kind: 'conflict', message: 'The API key has been rotated already.' },
   notFound: { code: 'CUSTOMER_NOT_FOUND', kind: 'missing', message: 'There is no such customer.' },
 } as const satisfies Record<string, ErrorDefinition>

@@ -23,7 +23,7 @@ export interface CustomerOptions {
 
 const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, { store, versions, clock }) => {
   const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
-    app.log.warn({ err: error }, 'the last use of keys could not be written down'),
+    app.log.warn({ err: error }, 'the last use of keys could not be written'),
   )
   app.decorate('accounts', createAccounts(store.apiKeys, versions, clock))
   app.decorate('keyUses', keyUses)
@@ -35,7 +35,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   const schema = {
     summary: 'Who am I?',
     operationId: 'customerGet',
-    description: 'The holder of the token, with its regions and authority rules.',
+    description: 'The customer of the token, with its regions and authority rules.',
     tags: ['Customer'],
     response: {
       200: successSchema(CustomerSchema, 'The customer that the token belongs to'),

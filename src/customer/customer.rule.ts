@@ -26,7 +26,7 @@ export interface CustomerDependencies {
   readonly hashPassword: (password: string) => Promise<string>
 }
 
-/** A customer as operators see it: without the password hash. */
+/** A customer without the password hash, for operators. */
 export type CustomerView = Omit<Customer, 'passwordHash'>
 
 export interface Changed {
@@ -36,7 +36,7 @@ export interface Changed {
 
 export type Customers = ReturnType<typeof createCustomers>
 
-/** What operators do with customers. `who` is an e-mail address or an id. */
+/** The operators' actions on customers. `who` is an e-mail address or an id. */
 export function createCustomers({ store, clock, random, hashPassword }: CustomerDependencies) {
   const find = async (who: string): Promise<Customer> => {
     const customer = await findCustomer(store.customers, who)
@@ -52,7 +52,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     return toView(await find(customer.id))
   }
 
-  /** The first whole second that lies after every token issued until now. */
+  /** The first whole second after every token issued so far. */
   const afterEveryToken = (): number => toSeconds(clock.now()) + 1
 
   return {
@@ -103,7 +103,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
     enable: (who: string) => change(who, ({ id }) => store.customers.enable(id)),
     disable: (who: string) => change(who, ({ id }) => store.customers.disable(id, afterEveryToken())),
-    /** Every token issued until now is refused from now on. */
+    /** Ends every token issued so far. */
     revokeTokens: (who: string) => change(who, ({ id }) => store.customers.revokeTokens(id, afterEveryToken())),
     allow: (who: string, rules: readonly string[]) =>
       change(who, ({ id }) => store.customers.addAuthority(id, checkRules(rules))),

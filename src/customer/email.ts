@@ -1,13 +1,13 @@
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 
-/** In UTF-16 code units. */
+/** Counted in UTF-16 code units. */
 export const LONGEST_EMAIL = 254
 const SHAPE = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u
 const SPACE = 0x20
 
 /**
- * The form in which e-mail addresses are stored and compared: ASCII spaces trimmed, ASCII letters in lower case, nothing
- * else folded. Undefined for text that no account can have, which keeps NUL and lone surrogates away from the store.
+ * Returns the form in which e-mail addresses are stored and compared: ASCII spaces trimmed, ASCII letters in lower case, nothing
+ * else changed. Undefined for text that no account can have, so that NUL and lone surrogates never reach the store.
  */
 export function canonicalEmail(text: string): string | undefined {
   const trimmed = trimSpaces(text)
@@ -15,7 +15,7 @@ export function canonicalEmail(text: string): string | undefined {
   return asciiLowerCase(trimmed)
 }
 
-/** Not by a regular expression: one that looks for spaces at the end takes quadratic time on spaces in the middle. */
+/** Without a regular expression: `/ +$/` takes quadratic time on spaces in the middle. */
 function trimSpaces(text: string): string {
   let start = 0
   let end = text.length

@@ -5,6 +5,6 @@ import { canonicalEmail } from './email.ts'
 export async function findCustomer(customers: CustomerStore, who: string): Promise<Customer | undefined> {
   const email = canonicalEmail(who)
   if (email !== undefined) return customers.findByEmail(email)
-  // No database holds NUL or half a surrogate pair in a text.
+  // A database cannot hold NUL or a lone surrogate in a text.
   return who.includes('\0') || !who.isWellFormed() ? undefined : customers.findById(who)
 }

@@ -3,13 +3,13 @@ import type { ApiKeyStore, ApiKeyUse } from '#src/store/store.ts'
 
 export interface KeyUses {
   record(keyId: string, address: string): void
-  /** Writes down what was not written yet. */
+  /** Writes what is pending. */
   flush(): Promise<void>
 }
 
 const WRITE_AFTER_MILLISECONDS = 5_000
 
-/** Remembers when and from where each key was last used, and writes it down every few seconds, not with each request. */
+/** Records when and from where each key was last used; writes every few seconds, not with each request. */
 export function createKeyUses(store: ApiKeyStore, clock: Clock, onFailed: (error: unknown) => void): KeyUses {
   let uses = new Map<string, ApiKeyUse>()
   let timer: NodeJS.Timeout | undefined

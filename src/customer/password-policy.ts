@@ -5,7 +5,7 @@ const SHORTEST = 8
 const ADVISED = 15
 export const LONGEST_PASSWORD_BYTES = 1024
 
-/** Of the lists of most used passwords, those that are long enough to pass otherwise. */
+/** The most used passwords of at least 8 characters. */
 const COMMONEST = new Set(
   `password password1 password12 password123 password1234 passw0rd p@ssw0rd p@ssword 12345678 123456789 1234567890
   0123456789 987654321 9876543210 11111111 00000000 88888888 12341234 11223344 123123123 112233445566 87654321 1q2w3e4r
@@ -20,7 +20,7 @@ const COMMONEST = new Set(
 
 export type PasswordVerdict = { readonly refusal: ErrorDefinition } | { readonly warning?: string }
 
-/** Checks a password where it is set. Length counts code points; no character is demanded or forbidden. */
+/** Checks a new password. Length counts code points; no kind of character is required or forbidden. */
 export function judgePassword(password: string): PasswordVerdict {
   if (!isUsablePassword(password)) return { refusal: customerErrors.passwordUnusable }
   const length = Array.from(password).length
@@ -29,6 +29,6 @@ export function judgePassword(password: string): PasswordVerdict {
   return length < ADVISED ? { warning: `The password has ${length} characters; ${ADVISED} or more are safer.` } : {}
 }
 
-/** Whether a password can be hashed as it was sent: a lone surrogate has no bytes of its own. */
+/** Whether a password can be hashed exactly as sent: a lone surrogate has no UTF-8 form. */
 export const isUsablePassword = (password: string): boolean =>
   Buffer.byteLength(password) <= LONGEST_PASSWORD_BYTES && password.isWellFormed()

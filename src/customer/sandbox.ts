@@ -11,7 +11,7 @@ export interface Sandbox {
 
 export const SANDBOX_EMAIL = 'sandbox@example.com'
 
-/** A customer to try the service with. The caller sees to it that none is made in production. */
+/** Adds a customer for trying the service. The caller must not do this in production. */
 export async function addSandbox(customers: Customers, apiKeys: ApiKeys, random: Random): Promise<Sandbox> {
   const [email, password] = [SANDBOX_EMAIL, randomText(24, random)]
   await customers.add({ email, password, isApi: true, operator: false, regions: [DEFAULT_REGION], authority: ['*'] })

@@ -1,10 +1,10 @@
-/** Parts between commas or semicolons; quoted text may hold both. */
+/** Split at commas or semicolons; quoted text may contain both. */
 const BETWEEN_COMMAS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g
 const BETWEEN_SEMICOLONS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
 
 /**
- * Whether an `Accept` header names `text/event-stream` and wants it at least as much as JSON (RFC 9110, 12.5.1). A wildcard does
- * not ask for a stream: it would never end for a client that wanted any answer at all.
+ * Whether an `Accept` header names `text/event-stream` with at least the weight of JSON (RFC 9110, 12.5.1). A wildcard does not
+ * ask for a stream, which would never end for a client that accepts anything.
  */
 export function prefersEvents(accept = ''): boolean {
   const weights = new Map<string, number>()
@@ -14,12 +14,12 @@ export function prefersEvents(accept = ''): boolean {
     weights.set(name, Math.max(weights.get(name) ?? 0, weightOf(parameters)))
   }
   const events = weights.get('text/event-stream') ?? 0
-  // The most exact range that covers JSON counts.
+  // The most specific range that matches JSON counts.
   const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0
   return events > 0 && events >= json
 }
 
-/** 1 where none is given, or none that is a number. */
+/** Returns 1 if there is no weight, or none that is a number. */
 function weightOf(parameters: readonly string[]): number {
   const [, text] =
     parameters.map((parameter) => parameter.split('=')).find(([name = '']) => /^\s*q\s*$/i.test(name)) ?? []

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
 
-/** The token of an `Authorization: Bearer` header (RFC 6750). */
+/** Reads the token of an `Authorization: Bearer` header (RFC 6750). */
 export function bearerToken(authorization: string | undefined): string {
   if (authorization === undefined) throw new AppError(httpErrors.tokenMissing)
   const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1]

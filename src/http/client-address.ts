@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 
 /**
- * The address of the client: the connection's, or what a trusted proxy says it is. Some proxies add the port; what is no
- * address at all is the proxy's fault, and its own address has to do.
+ * Returns the client's address: the connection's, or the one that a trusted proxy names. Drops the port that some proxies add.
+ * If the proxy names no address, returns the proxy's own.
  */
 export function clientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
   if (ip === socket.remoteAddress || isIP(ip) !== 0) return ip

@@ -6,9 +6,8 @@ import { invalidRequest } from './error-handler.ts'
 export type FieldCase = 'any' | 'exact'
 
 /**
- * Makes a reader of bodies that gives contract fields the contract's spelling and leaves everything else as it is. A
- * field sent twice, in two spellings or in the same, is refused: whoever reads only the first would see another request
- * than we do.
+ * Makes a reader of JSON bodies that renames contract fields to the contract's spelling. Refuses a field sent twice, in one
+ * spelling or two: another reader might take the other value.
  */
 export function contractBodyReader(fields: readonly string[], fieldCase: FieldCase): (bytes: unknown) => unknown {
   const anyCase = fieldCase === 'any'

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 
-/** The shape of every JSON answer that succeeds. */
+/** Every successful JSON answer has this shape. */
 export const successSchema = <Data extends TSchema>(data: Data, description: string) =>
   Type.Object({ data, success: Type.Literal(true), message: Type.String({ examples: ['OK'] }) }, { description })
 
@@ -36,19 +36,19 @@ const REASONS = {
   400: 'The request is not valid',
   401: 'The ApiKey or the token is missing or not valid',
   403: 'Not within the authority of the key',
-  404: 'There is no such thing, or it belongs to somebody else',
-  409: 'Several fit, and one must be named',
+  404: 'Not found, or it belongs to another customer',
+  409: 'Several match: name one',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type',
   422: 'The request contradicts an earlier one',
-  429: 'Too many requests; come back after Retry-After seconds',
+  429: 'Too many requests; send it again after Retry-After seconds',
   500: 'A fault of the service',
-  503: 'The service cannot store anything right now; come back after Retry-After seconds',
+  503: 'The service cannot take the request right now; send it again after Retry-After seconds',
 } as const
 
 type FailureStatus = keyof typeof REASONS
 
-/** The `response` entries for the refusals a route can give. */
+/** Makes the `response` entries for the refusals of a route. */
 export const failures = <Status extends FailureStatus>(...statuses: Status[]) =>
   Object.fromEntries(
     statuses.map((status) => [status, { $ref: 'Failure#', description: REASONS[status] }]),

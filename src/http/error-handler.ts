@@ -7,7 +7,7 @@ import { JSON_TYPE } from './raw-answer.ts'
 import { commonHeaders } from './response-headers.ts'
 import { validationProblems } from './validation-problems.ts'
 
-/** The one place where the kind of an error becomes a status. */
+/** The HTTP status for each kind of error. */
 export const STATUS: Record<ErrorKind, number> = {
   invalid: 400,
   unauthenticated: 401,
@@ -30,7 +30,7 @@ type RefusalListener = (request: FastifyRequest, error: AppError) => void
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whoever wants to know of every request that a route refuses; the answer waits for nobody. */
+    /** Calls the listener for every refused request, before the answer is sent. */
     onRefusal(listener: RefusalListener): void
   }
 }
@@ -45,7 +45,7 @@ export function installErrorHandler(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, listeners))
 }
 
-/** For what Fastify refuses before a route is found, such as an address that cannot be decoded. No hook has run. */
+/** Answers what Fastify refuses before it finds a route: an address that cannot be decoded. No hook has run. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   reply
     .headers({ ...commonHeaders(request.id), connection: 'close' })
@@ -67,7 +67,7 @@ function answerError(
   request.refusal = reason ?? null
   if (customerId !== undefined) request.customerId = customerId
   for (const listener of listeners) listener(request, error)
-  // Other refusals are in the request's own line; outage-log.ts and overload-log.ts say when they begin.
+  // Other refusals are in the request's log line; outage-log.ts and overload-log.ts report when they begin and end.
   if (error.kind === 'internal') request.log.error({ requestId: request.id, err: cause ?? thrown }, 'request failed')
   const retryAfter = retryAfterSeconds ?? (status === 503 ? 1 : undefined)
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
@@ -91,7 +91,7 @@ export const failure = (error: { code: string; message: string }, id: string, pr
   ...(problems && { errors: problems }),
 })
 
-/** Fastify's own refusals keep their meaning and lose their shape; whatever is not a refusal is a defect of ours. */
+/** Gives Fastify's own refusals our shape; any other error is a defect of the service. */
 function fromFramework(error: FastifyError): AppError {
   if (error.validation) return invalidRequest(validationProblems(error))
   const definition = FRAMEWORK_STATUS[error.statusCode ?? 500]

@@ -2,37 +2,37 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
-/** Server-sent events (WHATWG HTML, "Server-sent events") to one reader. */
+/** A stream of server-sent events (WHATWG HTML, "Server-sent events") to one reader. */
 export interface EventStream {
-  /** Resolves to false once the reader has gone, or was cut off because it took nothing for too long. */
+  /** Resolves to false if the reader has disconnected, or was cut off because it read nothing for too long. */
   send(events: readonly ServerSentEvent[]): Promise<boolean>
-  /** Aborted when the reader has gone, whoever ended it. */
+  /** Aborted when the connection closes, from either side. */
   readonly gone: AbortSignal
   end(): void
 }
 
 export interface ServerSentEvent {
   readonly id: string
-  /** A line break in it arrives as LF, whatever it was. */
+  /** Line breaks arrive as LF. */
   readonly data: string
 }
 
 export interface EventStreams {
   open(reply: FastifyReply): EventStream
-  /** Ends every stream, so that its reader comes back to another replica. */
+  /** Ends every stream, so that readers reconnect to another replica. */
   close(): void
 }
 
-/** These are milliseconds. */
+/** In milliseconds. */
 export interface Patience {
-  /** Below the time after which proxies give up a silent connection. */
+  /** Shorter than the idle timeout of common proxies. */
   readonly heartbeat: number
-  /** For a reader that takes nothing of what waits for it. */
+  /** How long a reader may leave its data unread. */
   readonly slowestReader: number
 }
 
 const PATIENCE: Patience = { heartbeat: 15_000, slowestReader: 30_000 }
-/** Readers wait this long before they come back. */
+/** Readers wait this long before they reconnect. */
 const RETRY_MILLISECONDS = 2000
 
 export function createEventStreams({ heartbeat: interval, slowestReader } = PATIENCE): EventStreams {
@@ -42,12 +42,12 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
 
   const beat = (): void => {
     for (const response of responses) {
-      // One that was ended may still have something to send.
+      // An ended stream may still have data to send.
       if (!response.writableEnded && !response.writableNeedDrain) response.write(':\n\n')
     }
   }
 
-  /** What its reader does not take is given up after a while. */
+  /** Ends a stream; destroys it if the reader leaves the rest unread. */
   const end = (response: ServerResponse): void => {
     response.end()
     const cut = setTimeout(() => response.destroy(), slowestReader).unref()
@@ -71,7 +71,7 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
       if (closed) end(response)
       responses.add(response)
       heartbeat ??= setInterval(beat, interval).unref()
-      // Without a listener an error would end the process.
+      // Without a listener an error would crash the process.
       response.on('error', () => response.destroy())
       response.on('close', () => {
         forget(response)

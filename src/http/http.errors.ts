@@ -18,7 +18,7 @@ export const httpErrors = {
     kind: 'invalid',
     message: 'The Transfer-Encoding header may only be chunked, and only in HTTP/1.1.',
   },
-  noTunnel: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This is no proxy: CONNECT is not taken.' },
+  noTunnel: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This is not a proxy: CONNECT is not allowed.' },
   bodyMissing: { code: 'BODY_MISSING', kind: 'invalid', message: 'The request needs a JSON object as its body.' },
   bodyNotUtf8: { code: 'BODY_NOT_UTF8', kind: 'invalid', message: 'The body is not valid UTF-8.' },
   bodyNotJson: { code: 'BODY_NOT_JSON', kind: 'invalid', message: 'The body is not valid JSON.' },
@@ -45,13 +45,13 @@ export const httpErrors = {
     message: 'The Expect header may only be 100-continue.',
   },
   notFound: { code: 'NOT_FOUND', kind: 'missing', message: 'There is nothing at this address.' },
-  methodNotAllowed: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This address does not take this method.' },
+  methodNotAllowed: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This address does not allow this method.' },
   requestTimeout: { code: 'REQUEST_TIMEOUT', kind: 'timeout', message: 'The request did not arrive in time.' },
   bodyTooLarge: { code: 'BODY_TOO_LARGE', kind: 'too-large', message: 'The body is larger than allowed.' },
   bodiesOverloaded: {
     code: 'BODIES_OVERLOADED',
     kind: 'overloaded',
-    message: 'The service receives more than it can hold right now. Nothing was kept; send the request again.',
+    message: 'The service is receiving more than it can hold right now. Nothing was kept; send the request again.',
   },
   connectionsOverloaded: {
     code: 'CONNECTIONS_OVERLOADED',
@@ -66,7 +66,7 @@ export const httpErrors = {
   contentEncoding: {
     code: 'UNSUPPORTED_CONTENT_ENCODING',
     kind: 'unsupported',
-    message: 'The body must be sent as it is, without a Content-Encoding.',
+    message: 'The body must be sent uncompressed, without a Content-Encoding.',
   },
   headersTooLarge: {
     code: 'HEADERS_TOO_LARGE',
@@ -81,6 +81,6 @@ export const httpErrors = {
   internal: {
     code: 'INTERNAL',
     kind: 'internal',
-    message: 'Something went wrong on our side. The log has the details.',
+    message: 'Something went wrong in the service. Its log has the details under this requestId.',
   },
 } as const satisfies Record<string, ErrorDefinition>

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 
-/** A JSON answer where no hook runs. */
+/** Writes a JSON answer where no hook runs. */
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`
 
-/** Ends every JSON answer with a newline, so that a prompt starts on a line of its own. Answers that are bytes stay as they are. */
+/** Ends every JSON answer with a newline, so that the shell's prompt starts on a new line. Buffers are sent unchanged. */
 export function installNewline(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
     const isJson = typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('application/json')

@@ -7,7 +7,7 @@ interface KnownRoute {
   readonly method: string
 }
 
-/** 404 for an address that is not there, 405 with `Allow` for one that is there under another method. */
+/** Answers 404 for an unknown address, and 405 with `Allow` for a known one under another method. */
 export function installNotFound(app: FastifyInstance): void {
   const routes: KnownRoute[] = []
 
@@ -22,14 +22,14 @@ export function installNotFound(app: FastifyInstance): void {
     const methods = [...new Set(allow)].sort().join(', ')
     reply.header('allow', methods)
     throw new AppError(httpErrors.methodNotAllowed, {
-      message: `This address takes ${methods}, not ${request.method}.`,
+      message: `This address allows ${methods}, not ${request.method}.`,
     })
   }
-  // As a hook too, which the types do not know: else the body would be read first.
+  // A hook too, although the types lack it: otherwise the body would be read first.
   app.setNotFoundHandler({ onRequest: refuse } as object, refuse)
 }
 
-/** As the router reads it: without the origin of an absolute address, query and fragment, and decoded. */
+/** The path that the router sees: decoded, without origin, query and fragment. */
 const pathOf = (url: string): string => {
   const path = url.replace(/^https?:\/\/[^/]*/i, '').split(/[?#]/, 1)[0] ?? ''
   return decodeURI(path)

@@ -3,8 +3,8 @@ import type { preValidationHookHandler } from 'fastify'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 
 /**
- * A hook that gives query parameters the spelling of the schema, whatever their letter case, and whole numbers their type. An
- * empty one counts as not sent. One sent twice, in whatever spellings, becomes a list, which no schema takes.
+ * Makes a hook that renames query parameters to the schema's spelling and converts whole numbers. An empty parameter counts as
+ * not sent. One sent twice becomes a list, which no schema accepts.
  */
 export function queryReading({ properties }: TObject): preValidationHookHandler {
   const spelling = new Map(Object.keys(properties).map((name) => [asciiLowerCase(name), name]))

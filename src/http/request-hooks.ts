@@ -8,11 +8,11 @@ import { installExpectation } from './connections/expectation.ts'
 import { httpErrors } from './http.errors.ts'
 import { commonHeaders } from './response-headers.ts'
 
-/** What happens to every request before a byte of its body is read. */
+/** Checks every request before its body is read. */
 export function installRequestHooks(app: FastifyInstance, config: Config): void {
   const isBeyondLimit = limitConnections(app, config)
   app.addHook('onRequest', (request, reply, done) => {
-    // It could not be answered: the client will send it again.
+    // It cannot be answered any more; the client will send it again.
     if (request.raw.socket.writableEnded) {
       request.raw.destroy()
       return
@@ -23,7 +23,7 @@ export function installRequestHooks(app: FastifyInstance, config: Config): void 
       reply.header('connection', 'close')
       throw new AppError(httpErrors.connectionsOverloaded)
     }
-    // Node drops what it has read together with a request that asks for an upgrade, maybe half of the next request.
+    // Node drops bytes read together with an upgrade request: maybe half of the next request.
     if (headers.upgrade !== undefined) reply.header('connection', 'close')
     const fault = framingFault(request.raw)
     if (fault !== undefined) {
@@ -41,10 +41,10 @@ export function installRequestHooks(app: FastifyInstance, config: Config): void 
   app.server.on('connect', answerConnect(app.log))
 }
 
-/** RFC 3986; empty where the address has no host. */
+/** RFC 3986; empty if the address has no host. */
 const HOST = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/
 
-/** What Node's parser lets through, and another server on the way might read otherwise. */
+/** Finds what Node's parser accepts but a proxy might read differently (request smuggling). */
 function framingFault({ httpVersion, headers, rawHeaders }: IncomingMessage): ErrorDefinition | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return httpErrors.httpVersion
   const hosts = hostCount(rawHeaders)
@@ -55,7 +55,7 @@ function framingFault({ httpVersion, headers, rawHeaders }: IncomingMessage): Er
   return httpErrors.transferEncoding
 }
 
-/** Node keeps the first Host header and says nothing of a second. Names stand at even places. */
+/** Node keeps only the first Host header, so this counts the raw ones. Names have even indexes. */
 function hostCount(rawHeaders: readonly string[]): number {
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {

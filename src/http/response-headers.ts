@@ -1,4 +1,4 @@
-/** What every answer carries. Answers hold tokens and orders, so nothing may keep, frame or sniff them. */
+/** The headers of every answer. Answers hold tokens and orders: nothing may cache, frame or sniff them. */
 export const commonHeaders = (requestId: string) => ({
   'x-request-id': requestId,
   'cache-control': 'no-store',

@@ -20,7 +20,7 @@ const RootSchema = Type.Object({
   ),
 })
 
-/** Answers `GET /`, where people look first. */
+/** Answers `GET /`, the first request of most people. */
 export const rootPlugin: FastifyPluginAsyncTypebox<{ readonly config: Config }> = async (app, { config }) => {
   const schema = {
     summary: 'Name, version and links',

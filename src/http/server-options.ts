@@ -8,27 +8,27 @@ import { requestId } from './request-id.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { secureContext } from './tls/tls.ts'
 
-/** Every option of the server, the tests' included. Fastify's defaults coerce, drop fields and wait for ever. */
+/** The options of the server, in tests too. Fastify's defaults coerce types, drop fields and wait forever. */
 export const serverOptions = (config: Config, logger: FastifyBaseLogger, certificate: Certificate | null) => {
   const headersTimeout = Math.min(10, config.requestTimeoutSeconds) * 1000
   const limits = {
     maxHeaderSize: 16_384,
     headersTimeout,
     connectionsCheckingInterval: 2_000,
-    // Whatever NODE_OPTIONS say.
+    // Overrides NODE_OPTIONS.
     insecureHTTPParser: false,
-    // Counted in request-hooks.ts, where the refusal gets a body.
+    // request-hooks.ts checks it and sends a refusal with a body.
     requireHostHeader: false,
   }
   const options = {
-    // One line a request is written by request-log.ts. The logger itself comes by logger-loan.ts.
+    // request-log.ts writes one line a request; logger-loan.ts provides the logger.
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     genReqId: requestId,
     trustProxy: config.trustProxy === 'off' ? false : config.trustProxy,
     bodyLimit: config.bodyLimitBytes,
     rewriteUrl: singleLeadingSlash,
-    // Order ids are long when they are percent-encoded; maxHeaderSize is the limit of them all.
+    // Percent-encoded order ids are long; maxHeaderSize limits them.
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 16_384 },
     ajv: {
       customOptions: {
@@ -37,7 +37,7 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
         useDefaults: false,
         allErrors: true,
         allowUnionTypes: true,
-        // Errors carry their schemas; validation-problems.ts makes sentences of them.
+        // Adds the schema to each error; validation-problems.ts needs it.
         verbose: true,
       },
     },
@@ -46,11 +46,11 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
     ...(certificate === null
       ? { http: limits }
       : { https: { ...limits, ...secureContext(certificate), handshakeTimeout: headersTimeout } }),
-    // What arrives on a kept connection while the server drains is answered, not turned away in Fastify's own shape.
+    // Requests on kept connections are answered while the server drains, not refused in Fastify's own shape.
     return503OnClosing: false,
     frameworkErrors: answerFrameworkError,
     clientErrorHandler: answerBrokenRequest(logger),
   }
-  // A server with TLS is one of HTTP too, which the types do not say.
+  // The types do not say that a TLS server is an HTTP server too.
   return options as FastifyHttpOptions<Server>
 }

@@ -13,7 +13,7 @@ interface Wanted {
   readonly properties?: object
 }
 
-/** What stands before the name of a parameter; nothing does in the body. */
+/** The prefix of a parameter's path; fields of the body have none. */
 const PLACES: Readonly<Record<string, string | undefined>> = {
   querystring: 'query',
   params: 'path',
@@ -29,13 +29,13 @@ const TYPES: Readonly<Record<string, string | undefined>> = {
   null: 'null',
 }
 
-/** What the validator found, in plain sentences instead of its own. */
+/** Turns the validator's errors into plain sentences. */
 export const validationProblems = ({ validation = [], validationContext = 'body' }: FastifyError): Problem[] =>
   validation
-    // The error of the whole choice follows.
+    // Drops the errors of single choices: one for the whole choice follows.
     .filter(({ schemaPath }) => !schemaPath.includes('/anyOf/'))
     .map((error) => {
-      // `verbose` among the options of the server adds these two.
+      // The server option `verbose` adds these two.
       const { instancePath, keyword, params, parentSchema = {}, data } = error as typeof error & Verbose
       const path = (PLACES[validationContext] ?? '') + instancePath
       if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: 'is required' }
@@ -54,7 +54,7 @@ interface Verbose {
   readonly data?: unknown
 }
 
-/** What a value must be: `a whole number from 0 to 3`. */
+/** Describes what a value must be: `a whole number from 0 to 3`. */
 export function wanted({ title, type, minimum, maximum, anyOf }: Wanted): string {
   if (title !== undefined) return title
   if (anyOf !== undefined) return `one of ${anyOf.map((choice) => choice.const).join(', ')}`

@@ -1,4 +1,4 @@
-/** What sort of refusal it is. `http/error-handler.ts` turns it into a status, `cli/` into an exit status. */
+/** The kind of a refusal. `http/error-handler.ts` turns it into a status, `cli/` into an exit status. */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
@@ -13,11 +13,11 @@ export type ErrorKind =
   | 'unsupported'
   | 'headers-too-large'
   | 'unavailable'
-  /** There is too much to do right now, which is no fault. */
+  /** Too much load right now; not a fault. */
   | 'overloaded'
   | 'internal'
 
-/** One entry of a room's registry: `code` is stable, `message` is what the caller may read. */
+/** One entry of a module's registry: `code` is stable, `message` is for the caller. */
 export interface ErrorDefinition {
   readonly code: string
   readonly kind: ErrorKind
@@ -31,9 +31,9 @@ export interface Problem {
 }
 
 export interface ErrorDetails {
-  /** For the log only: why, in words that must not reach the caller. Never a secret. */
+  /** The cause, for the log and never for the caller. Never a secret. */
   readonly reason?: string
-  /** Replaces the registry's text where the value at fault has to be named. */
+  /** Replaces the registry's message, to name the wrong value. */
   readonly message?: string
   readonly problems?: readonly Problem[]
   /** When the caller may try again. */
@@ -42,7 +42,7 @@ export interface ErrorDetails {
   readonly cause?: unknown
 }
 
-/** Everything teslim refuses on purpose. Whatever else is thrown is a defect. */
+/** An intended refusal. Any other error is a defect. */
 export class AppError extends Error {
   readonly code: string
   readonly kind: ErrorKind

@@ -1,10 +1,10 @@
 import type { Random } from '#src/lib/random.ts'
 
 const HEX = Buffer.from('0123456789abcdef')
-/** Where in the text the two digits of each random byte go. */
+/** Index in the text of the two digits of each random byte. */
 const PLACES = [14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const
 
-/** Always the last id. Put together from pieces, one would be copied into a single text each time it is read. */
+/** Holds the last id. Concatenated strings would be flattened at each read. */
 const id = Buffer.alloc(36, '-')
 let lastMilliseconds = Number.NaN
 

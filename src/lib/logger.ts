@@ -4,26 +4,26 @@ import { isoMilliseconds, systemClock } from './clock.ts'
 
 export interface ServiceLog {
   readonly logger: Logger
-  /** Writes a whole JSON line of level info as it is, which costs a fifth of having pino make it. */
+  /** Writes a whole JSON line of level info unchanged, which is cheaper than building it with pino. */
   writeInfo(line: string): void
-  /** Writes out what is buffered; to be awaited before the process ends. */
+  /** Writes what is buffered. Await it before the process ends. */
   flush(): Promise<void>
-  /** The same for a process that ends at once, as much as can be written: the first thing to do on its exit. */
+  /** Writes as much as possible without waiting. Call it first in the handler of `exit`. */
   flushNow(): void
 }
 
-/** Bytes that may wait for a slow reader of stdout; beyond that they are dropped, never the service stopped. */
+/** Bytes buffered for a slow reader of stdout. Further lines are dropped; the service goes on. */
 const MOST_BUFFERED = 8 * 1024 * 1024
-/** Lines are written together: at once where there are this many characters, else within a tenth of a second. */
+/** Lines are written in groups: at this many characters, or after a tenth of a second. */
 const WORTHWHILE = 16_000
 const WITHIN_MILLISECONDS = 100
-/** A tenth of a second each. */
+/** Retries of a blocked write, a tenth of a second apart. */
 const MOST_TRIES = 10
 
 export interface LogForm {
-  /** Makes readable lines of a JSON line; without it the log stays JSON. */
+  /** Formats a JSON line for people; without it the log stays JSON. */
   readonly prettify?: ((json: string) => string) | undefined
-  /** Writes each line at once, in the order of what else the process prints; a reader that stops would stop the process. */
+  /** Writes each line at once, in order with the process's other output. A blocked reader then blocks the process. */
   readonly sync?: boolean
 }
 
@@ -31,7 +31,7 @@ export interface LogForm {
 export function createLog(level: string, { prettify, sync = false }: LogForm = {}): ServiceLog {
   let triesLeft = Number.POSITIVE_INFINITY
   const output = destination({ fd: 1, sync, maxLength: MOST_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
-  // A full disk under the log is no reason to stop either.
+  // A full disk under the log must not stop the service either.
   let broken = false
   output.on('error', () => {
     broken = true
@@ -46,7 +46,7 @@ export function createLog(level: string, { prettify, sync = false }: LogForm = {
     if (lines !== '') output.write(lines)
     lines = ''
   }
-  // The destination measures all it holds with each write, so it is given few.
+  // Each write makes the destination measure its whole buffer, so lines are joined first.
   const writeTogether = (line: string): void => {
     lines += line
     if (lines.length >= WORTHWHILE) handOver()
@@ -73,13 +73,13 @@ export function createLog(level: string, { prettify, sync = false }: LogForm = {
     },
     flushNow() {
       try {
-        // Left alone the destination tries for ever, where the terminal is gone, the disk full or the reader stuck.
+        // By default the destination retries forever if the terminal is gone, the disk full or the reader stuck.
         writeSync(1, '')
         triesLeft = MOST_TRIES
         handOver()
         if (!broken) output.flushSync()
       } catch {
-        // Nobody is left to be told.
+        // Nothing can be reported without a log.
       }
       output.destroy()
     },

@@ -1,5 +1,5 @@
-/** An address that a server listens on, as this machine reaches it. */
+/** The address at which this machine reaches a server that listens on `host`. */
 export const reachableHost = (host: string): string => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host)
 
-/** As it stands in a URL. */
+/** Formats a host for a URL. */
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)

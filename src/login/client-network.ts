@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 
-/** The first 64 bits of IPv6 are what a provider gives to one customer at least; IPv4 written as IPv6 is IPv4. */
+/** A provider gives one subscriber at least the first 64 bits of an IPv6 address. */
 const GROUPS = 8
 const NETWORK_GROUPS = 4
 
-/** Whom an address stands for where failures are counted: an IPv4 address, or the first half of an IPv6 address. */
+/** The unit of counting failures: an IPv4 address (also in IPv6 notation), or the first half of an IPv6 address. */
 export function clientNetwork(address: string): string {
   const [plain = ''] = address.split('%', 1)
   if (isIP(plain) !== 6) return plain

@@ -1,12 +1,12 @@
 import { sharedByTurn } from '#src/lib/shared-work.ts'
 import type { Customer, Store } from '#src/store/store.ts'
 
-/** A customer by canonical e-mail, as the store has it now. */
+/** Finds the current customer by canonical e-mail. */
 export type FindCustomer = (email: string) => Promise<Customer | undefined>
 
 const MOST_CACHED = 10_000
 
-/** Kept for as long as the store says that no account has changed: asking for that costs a third of reading a customer. */
+/** Caches customers until the store's account version changes, which is cheaper to read than a customer. */
 export function createFindCustomer({ customers, accountVersion }: Pick<Store, 'customers' | 'accountVersion'>) {
   const currentVersion = sharedByTurn(accountVersion)
   const cached = new Map<string, Customer>()
@@ -20,7 +20,7 @@ export function createFindCustomer({ customers, accountVersion }: Pick<Store, 'c
     if (known !== undefined) return known
     const customer = await customers.findByEmail(email)
     if (cached.size >= MOST_CACHED) cached.clear()
-    // What was read before a change was noticed must not outlive it.
+    // A customer read before a change was noticed must not be cached after it.
     if (customer !== undefined && version === current) cached.set(email, customer)
     return customer
   }

@@ -19,7 +19,7 @@ export const loginErrors = {
   overloaded: {
     code: 'LOGIN_OVERLOADED',
     kind: 'overloaded',
-    message: 'More logins wait to be checked than can be right now: try again after a moment.',
+    message: 'Too many logins are waiting to be checked: try again in a moment.',
   },
   authorizationSent: {
     code: 'AUTHORIZATION_NOT_ALLOWED',

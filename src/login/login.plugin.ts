@@ -27,7 +27,7 @@ export interface LoginOptions {
   readonly random: Random
 }
 
-/** While one hashes, others are counted in the store, so that no thread waits for that. */
+/** Extra logins beyond the hashing threads: they are counted in the store while others hash. */
 const COUNTING_MEANWHILE = 2
 
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
@@ -56,7 +56,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     summary: 'Generate token',
     operationId: 'login',
     tags: ['Login'],
-    description: 'Anonymous: send no Authorization header. When the token expires, call this endpoint again.',
+    description: 'Anonymous: send no Authorization header. When the token expires, log in again.',
     consumes: ['application/json'],
     security: [],
     errors: [loginErrors],

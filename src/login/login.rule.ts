@@ -15,7 +15,7 @@ export interface Passwords {
   hash(password: string): Promise<string>
   verify(passwordHash: string, password: string): Promise<boolean>
   isOutdated(passwordHash: string): boolean
-  /** A hash of today's parameters that no password is known to match. */
+  /** A hash with the current parameters that matches no known password. */
   readonly unmatched: string
 }
 
@@ -28,18 +28,18 @@ export interface LoginDependencies {
   readonly memory: PasswordMemory
   readonly gate: HashGate
   readonly pace: RefusalPace
-  /** Told when an outdated hash could not be renewed; the login itself succeeds. */
+  /** Called if an outdated hash could not be renewed; the login itself succeeds. */
   readonly onRehashFailed: (error: unknown) => void
 }
 
 export interface Credentials {
   readonly email: string
   readonly password: string
-  /** As it was sent, if it was. */
+  /** The h-region-code header, if it was sent. */
   readonly region: string | undefined
-  /** Of the client. */
+  /** The client's address. */
   readonly address: string
-  /** Whether the client still waits for an answer. */
+  /** Whether the client is still connected. */
   readonly isAwaited: () => boolean
 }
 
@@ -63,10 +63,10 @@ export function createLogIn(dependencies: LoginDependencies) {
     customerId: customer.id,
   })
 
-  /** Counted as a failure until the hash has shown that it is none. */
+  /** Counts the attempt as a failure until the hash shows otherwise. */
   const verifyCounted = async (attempt: Attempt, candidate: Candidate, password: string): Promise<LoggedIn> => {
     const counted = await throttle.count(attempt)
-    // An account that may not log in takes the time of a wrong password all the same.
+    // An account that may not log in takes as long as a wrong password.
     const hash = 'obstacle' in candidate ? passwords.unmatched : candidate.customer.passwordHash
     const matches = await passwords.verify(hash, password).catch(async (error: unknown) => {
       await throttle.takeBack(counted)
@@ -92,7 +92,7 @@ export function createLogIn(dependencies: LoginDependencies) {
       return admit(candidate)
     }
     return gate.run({ ...visitorOf(attempt, standing), isAwaited }, async () => {
-      // Another login of the same client may have been inside meanwhile.
+      // Another login of the same client may have succeeded meanwhile.
       if (!isRecognised(candidate, password)) return verifyCounted(attempt, candidate, password)
       await throttle.succeededUncounted(attempt, await throttle.look(attempt))
       return admit(candidate)
@@ -119,7 +119,7 @@ interface OpenCandidate {
 
 type Candidate = OpenCandidate | { readonly customer?: Customer; readonly obstacle: string }
 
-/** The account, or what keeps it from logging in whatever the password. */
+/** Finds the account, or the reason it may not log in with any password. */
 async function findCandidate(
   findCustomer: FindCustomer,
   email: string | undefined,

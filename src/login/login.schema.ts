@@ -16,8 +16,8 @@ export const LoginHeadersSchema = Type.Object({
 })
 
 /**
- * Room for the longest e-mail, the longest password and 64 KiB of callbackData, each byte of which may be sent as six
- * (\u0041), and for names, punctuation and white space.
+ * Room for the longest e-mail, the longest password and 64 KiB of callbackData, with each byte escaped to six (\u0041), and for
+ * names, punctuation and white space.
  */
 export const LONGEST_BODY = 6 * (LONGEST_EMAIL + LONGEST_PASSWORD_BYTES + 65_536) + 4096
 
@@ -27,7 +27,7 @@ export interface LoginBody {
   readonly [emailField: string]: string | null | undefined
 }
 
-/** The e-mail field bears the name that `TESLIM_LOGIN_EMAIL_FIELD` gives it. */
+/** `TESLIM_LOGIN_EMAIL_FIELD` names the e-mail field. */
 export const loginBodySchema = (emailField: string) =>
   Type.Unsafe<LoginBody>(
     Type.Object({
@@ -62,7 +62,7 @@ const expiration = Type.String({
 })
 const echo = {
   callbackData: Type.Optional(
-    Type.String({ description: 'What was sent, if anything was', examples: ['order-run-7'] }),
+    Type.String({ description: 'The callbackData of the request; absent if none was sent', examples: ['order-run-7'] }),
   ),
 }
 
@@ -75,5 +75,5 @@ const ANSWERS = {
   both: Type.Object({ ...contract, ...camel, ...echo }),
 }
 
-/** `TESLIM_LOGIN_ANSWER` decides the spelling: fields that this schema does not name are not sent. */
+/** `TESLIM_LOGIN_ANSWER` chooses the spelling: fields missing from this schema are not sent. */
 export const loginAnswerSchema = (answer: Config['loginAnswer']) => ANSWERS[answer]

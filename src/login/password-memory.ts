@@ -3,14 +3,14 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Customer } from '#src/store/store.ts'
 
-/** Passwords that were verified a short while ago, as digests that mean nothing outside this process. */
+/** Remembers recently verified passwords, as keyed digests that are useless outside this process. */
 export interface PasswordMemory {
   recognises(customer: Customer, password: string): boolean
   remember(customer: Customer, password: string): void
 }
 
 export interface PasswordMemoryOptions {
-  /** How long a password is remembered after it was verified; 0 is not at all. */
+  /** How long a verified password is remembered; 0 disables it. */
   readonly seconds: number
   readonly random: Random
   readonly clock: Clock
@@ -28,7 +28,7 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
   const key = random(KEY_BYTES)
   const remembered = new Map<string, Remembered>()
 
-  /** Over the stored hash too: a new password is another hash, and the old one is recognised no more. */
+  /** Includes the stored hash, so that a password change invalidates the entry. */
   const digestOf = ({ id, passwordHash }: Customer, password: string): Buffer =>
     createHmac('sha256', key).update(`${id}\0${passwordHash}\0${password}`).digest()
 
@@ -44,7 +44,7 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
     },
     remember(customer, password) {
       if (seconds === 0) return
-      // Put at the end again, so that the first is the oldest.
+      // Moves the entry to the end, so that the first is the oldest.
       remembered.delete(customer.id)
       const [oldest] = remembered.keys()
       if (remembered.size >= MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest)

@@ -1,16 +1,16 @@
 import type { Clock } from '#src/lib/clock.ts'
 
-/** Answers that cost us little cost a storm little too: it would come back at once, and the event loop would do nothing else. */
+/** Slows cheap refusals down: a storm of logins would retry at once and occupy the event loop. */
 export interface RefusalPace {
-  /** Resolves when the next refusal may be answered: at once, unless there were many of late. */
+  /** Resolves when the next refusal may be answered: at once, unless there were many recently. */
   turn(): Promise<void>
-  /** Lets all who wait go, and waits no more. */
+  /** Releases all that wait, and lets later ones pass at once. */
   close(): void
 }
 
 const PER_SECOND = 200
 const AT_ONCE = 100
-/** A client whose connection is held longer may take it for dead. */
+/** Clients may give up a connection that is silent for longer. */
 const LONGEST_WAIT_MILLISECONDS = 10_000
 
 export function createRefusalPace(clock: Clock): RefusalPace {

@@ -8,21 +8,21 @@ import {
   ADDRESS_LIMIT,
   accountForgetAfter,
   delayAfter,
-  KNOWN_ANEW_AFTER,
   KNOWN_FOR,
   type Limit,
   mayBeMade,
   mostAtOnce,
   pairLimit,
+  REMEMBER_AGAIN_AFTER,
   remainingDelay,
 } from './throttle.rule.ts'
 
-/** Who tries to log in to what, in the names that failures are counted under. */
+/** The digests under which failures of an attempt are counted. */
 export interface Attempt {
   readonly pair: Buffer
   readonly address: Buffer
   readonly account: Buffer
-  /** Under it stands that the address logged in to the account before. */
+  /** Records that the address logged in to the account before. */
   readonly known: Buffer
 }
 
@@ -38,7 +38,7 @@ export interface Begun {
   readonly standing: Standing
 }
 
-/** An attempt that is counted as a failure, until it proves to be none. */
+/** An attempt counted as a failure until it succeeds. */
 export interface Counted {
   readonly attempt: Attempt
   readonly before: Standing
@@ -49,21 +49,21 @@ export interface Counted {
 type CountedName = 'pair' | 'address' | 'account'
 
 export interface Throttle {
-  /** What was counted so far, a second ago at most. Throws LOGIN_THROTTLED when the attempt comes too early. */
+  /** Reads the counts, at most a second old. Throws LOGIN_THROTTLED if the attempt comes too early. */
   begin(email: string, address: string): Promise<Begun>
-  /** The same as it is now. */
+  /** Reads the current counts. Throws like `begin`. */
   look(attempt: Attempt): Promise<Standing>
-  /** Counts a failure before it is one, so that many at once cannot outrun the count. Throws like `look`. */
+  /** Counts a failure in advance, so that concurrent attempts cannot outrun the count. Throws like `begin`. */
   count(attempt: Attempt): Promise<Counted>
-  /** After a login: the failures of the account from this address are forgotten, and the address is known. */
+  /** Forgets the failures of the account from this address, and remembers the address as known. */
   succeeded(counted: Counted): Promise<void>
-  /** The same for a login that was never counted. */
+  /** Does what `succeeded` does for a login that was not counted. */
   succeededUncounted(attempt: Attempt, standing: Standing): Promise<void>
-  /** After an attempt that came to no end. */
+  /** Undoes the count of an attempt that was not completed. */
   takeBack(counted: Counted): Promise<void>
 }
 
-/** For as long nothing is asked of the store about an address that had not failed: frequent logins come from such ones. */
+/** How long an address without failures is cached: most logins come from such addresses. */
 const CLEAN_MILLISECONDS = 1000
 const MOST_CLEAN = 10_000
 
@@ -85,14 +85,14 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
   const takeBack = ({ attempt, before, at, counts }: Counted, names: readonly CountedName[]) =>
     names.map((name) => {
       const { count = 0, lastAt = 0 } = before[name] ?? {}
-      // Where others were counted since it was looked, the last failure is one of theirs, at about the same time.
+      // If others were counted meanwhile, the last failure is theirs, at about the same time.
       const isNext = counts[name] === count + 1
       return { name: attempt[name], countedAt: at, countedAs: counts[name], lastAt: isNext ? lastAt : at }
     })
 
   const remember = ({ known }: Attempt, standing: Standing) => {
     const now = clock.now()
-    const isRecent = standing.known !== undefined && now - standing.known.lastAt < KNOWN_ANEW_AFTER
+    const isRecent = standing.known !== undefined && now - standing.known.lastAt < REMEMBER_AGAIN_AFTER
     return isRecent ? [] : [{ name: known, expiresAt: now + KNOWN_FOR }]
   }
 
@@ -151,7 +151,7 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
   }
 }
 
-/** `email` as it is compared; what is no address is counted like any other. */
+/** `email` is canonical; text that is not an address is counted like any other. */
 export function attemptOf(email: string, address: string): Attempt {
   const network = clientNetwork(address)
   return {
@@ -164,13 +164,13 @@ export function attemptOf(email: string, address: string): Attempt {
 
 const DIGEST_BYTES = 16
 
-/** The length of each part keeps two lists of parts from giving one text. */
+/** The lengths make the text unambiguous. */
 function digest(kind: string, ...parts: string[]): Buffer {
   const text = parts.map((part) => `\0${part.length}\0${part}`).join('')
   return hash('sha256', `teslim login ${kind}${text}`, 'buffer').subarray(0, DIGEST_BYTES)
 }
 
-/** What the gate has to know: honest logins that come together must not be taken for tries beyond the free ones. */
+/** For the gate: limits concurrent tries, so that honest concurrent logins stay within the free ones. */
 export const visitorOf = (attempt: Attempt, standing: Standing) => ({
   lane: attempt.pair.toString('hex'),
   laneWidth: mostAtOnce(standing.pair, limitOf(standing)),

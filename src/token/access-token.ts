@@ -8,7 +8,7 @@ import type { SigningKeys } from './signing-keys.ts'
 import { tokenErrors } from './token.errors.ts'
 import type { UsableKey } from './usable-key.ts'
 
-/** RFC 9068: says that it is an access token, so that no other JWT of ours could pass for one. */
+/** RFC 9068: marks access tokens, so that no other JWT could pass for one. */
 const TYPE = 'at+jwt'
 const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'region', 'scope']
 
@@ -23,7 +23,7 @@ export interface IssuedToken {
 export interface Access {
   readonly customer: Customer
   readonly region: string
-  /** `operator` only if the token says so and the customer still is one. */
+  /** `operator` only if the token says so and the customer still is an operator. */
   readonly scope: Scope
   readonly expiresAt: number
 }
@@ -41,7 +41,7 @@ export interface AccessTokenDependencies {
 
 export interface AccessTokens {
   issue(customer: Customer, region: string): Promise<IssuedToken>
-  /** Who the token belongs to. Throws one of `tokenErrors` for any other outcome. */
+  /** Returns what a valid token grants; throws one of `tokenErrors` for any other. */
   verify(token: string): Promise<Access>
 }
 
@@ -51,7 +51,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
   return {
     async issue(customer, region) {
       const key = await keys.current()
-      // A revocation counts from the next whole second; a login in the same second must not be caught by it.
+      // A revocation counts from the next whole second; a login in that second must stay valid.
       const issuedAt = Math.max(toSeconds(clock.now()), customer.tokensValidFrom)
       const expiresAt = issuedAt + ttlSeconds
       const scope: Scope = customer.operator ? 'operator' : 'customer'
@@ -85,12 +85,12 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
   }
 }
 
-/** Unpadded base64url in its one canonical spelling: the bits that a last character does not use are zero. */
+/** Unpadded base64url in its canonical spelling: unused bits of the last character are zero. */
 const PART = '(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?'
-/** Three such parts, the last maybe empty. jose lets white space, padding and other spellings pass. */
+/** Three such parts, the last maybe empty. jose would accept white space, padding and other spellings. */
 const SHAPE = new RegExp(`^(?=[^.])${PART}\\.(?=[^.])${PART}\\.${PART}$`)
 
-/** The header is only asked which of our keys to use, and whether it agrees with that key. */
+/** Finds the key that the header names, and checks that the header agrees with it. */
 async function findKey(keys: SigningKeys, token: string): Promise<UsableKey> {
   if (!SHAPE.test(token)) throw refusal(tokenErrors.malformed)
   const { alg, typ, kid, crit } = readHeader(token)

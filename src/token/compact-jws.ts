@@ -3,7 +3,7 @@ import type { UsableKey } from './usable-key.ts'
 
 const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
 
-/** A JWS in compact form (RFC 7515). */
+/** Signs a JWS in compact form (RFC 7515). */
 export async function signCompact(header: object, claims: object, key: UsableKey, signer: Signer): Promise<string> {
   const signed = `${encode(header)}.${encode(claims)}`
   return `${signed}.${await signer.sign(signed, key)}`

@@ -5,13 +5,13 @@ import type { Random } from '#src/lib/random.ts'
 import { signingKeyErrors } from './signing-key.errors.ts'
 
 export interface SealingOptions {
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly secret: string
   readonly formerSecret: string
   readonly random: Random
 }
 
-/** What a stored text was found to be: in the clear, or encrypted under the secret or the one before it. */
+/** How a stored key was protected: not at all, by the secret, or by the former one. */
 export type Wrapping = 'clear' | 'secret' | 'former'
 
 export interface Opened {
@@ -19,10 +19,10 @@ export interface Opened {
   readonly wrapping: Wrapping
 }
 
-/** Encrypts what is stored of a key, and binds it to the id of that key. */
+/** Encrypts private keys for the store, each bound to its key id. */
 export interface KeySealing {
   readonly hasSecret: boolean
-  /** The text as it is where there is no secret. */
+  /** Returns the text unchanged if there is no secret. */
   seal(kid: string, text: string): Promise<string>
   /** Throws SIGNING_KEY_CANNOT_OPEN. */
   open(kid: string, stored: string): Promise<Opened>
@@ -35,13 +35,13 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** As OWASP has it for passwords, since a secret may be one: 32 MiB and some 0.2 s, once for each process. */
+/** OWASP's parameters for passwords, since a secret may be one. Uses 32 MiB, once for each process. */
 const SCRYPT = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const CONTEXT = 'teslim signing keys 1'
 
 type Derive = (secret: string, salt: string, length: number, options: typeof SCRYPT) => Promise<Buffer>
 
-/** In the clear it is JSON, which never begins so. */
+/** A key in the clear is JSON, which never begins like this. */
 export const isSealed = (stored: string): boolean => stored.startsWith('v1.')
 
 export function createKeySealing({ secret, formerSecret, random }: SealingOptions): KeySealing {
@@ -70,7 +70,7 @@ export function createKeySealing({ secret, formerSecret, random }: SealingOption
       if (stored.startsWith('{')) return { text: stored, wrapping: 'clear' }
       const [, nonce = '', sealed = ''] = SEALED.exec(stored) ?? []
       const bytes = Buffer.from(sealed, 'base64url')
-      // Bits at the end that decode to nothing must be as they were too.
+      // Unused bits at the end must be unchanged too.
       if (bytes.toString('base64url') !== sealed || nonce === '') throw cannotOpen(kid, 'its row is damaged')
       for (const [from, wrapping] of [
         [secret, 'secret'],
@@ -87,7 +87,7 @@ export function createKeySealing({ secret, formerSecret, random }: SealingOption
 
 const boundTo = (kid: string): Buffer => Buffer.from(`${CONTEXT} ${kid}`)
 
-/** Undefined when the key is another one, or a bit of anything has changed: nobody can tell which. */
+/** Returns undefined if the key is wrong or any bit was changed; the two cannot be told apart. */
 function decrypted(key: Buffer, kid: string, nonce: string, bytes: Buffer): string | undefined {
   const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES })
   decipher.setAAD(boundTo(kid)).setAuthTag(bytes.subarray(-TAG_BYTES))
@@ -106,6 +106,6 @@ const WRONG_SECRET =
 const BOTH_WRONG =
   'neither TESLIM_SECRET nor TESLIM_SECRET_OLD (nor the files they come from) is the secret that it was stored under: set that one; nothing was changed'
 
-/** The kid is public; the text of the key never gets into an error. */
+/** Names the key id, which is public, and never the key itself. */
 export const cannotOpen = (kid: string, why: string): AppError =>
   new AppError(signingKeyErrors.cannotOpen, { reason: `signing key ${kid}: ${why}` })

@@ -11,11 +11,11 @@ export interface RotationDependencies {
   readonly ttlSeconds: number
 }
 
-/** For clocks that differ, and for replicas that sign with the old key until they learn of the new one. */
+/** Allows for clocks that differ, and for replicas that sign with the old key until they see the new one. */
 const LATE_MILLISECONDS = 5 * 60_000
 const DAY_MILLISECONDS = 86_400_000
 
-/** Among keys as the store lists them. A key that is to expire signs no more. */
+/** Finds the signing key among keys in the order of the store. A key with an expiry no longer signs. */
 export const signingKeyOf = <Key extends SigningKey>(keys: Iterable<Key>, algorithm: string): Key | undefined =>
   Array.from(keys).find((key) => key.algorithm === algorithm && key.expiresAt === null)
 
@@ -28,8 +28,8 @@ export const makeFirst = async ({ store, sealing, clock, algorithm }: RotationDe
   store.insertFirst(await makeKey(algorithm, clock.now(), sealing))
 
 /**
- * A new key in the place of `replaced`, which verifies until its last token has expired, or nothing more when `atOnce`.
- * Undefined when somebody else has put another one there first.
+ * Makes a new key in place of `replaced`, which verifies tokens until its last one has expired, or stops at once with `atOnce`.
+ * Returns undefined if somebody else replaced it first.
  */
 export async function rotate(
   { store, sealing, clock, algorithm, ttlSeconds }: RotationDependencies,
@@ -37,7 +37,7 @@ export async function rotate(
   atOnce = false,
 ): Promise<SigningKey | undefined> {
   const now = clock.now()
-  // Newer than the one it replaces, even where that was made by a clock that runs ahead of ours.
+  // Newer than the key it replaces, even if a clock ahead of ours made that one.
   const candidate = await makeKey(algorithm, Math.max(now, replaced.createdAt + 1), sealing)
   const othersExpireAt = atOnce ? now : now + ttlSeconds * 1000 + LATE_MILLISECONDS
   return (await store.rotate(candidate, replaced.kid, othersExpireAt)) ? candidate : undefined

@@ -1,7 +1,7 @@
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 
 export const signingKeyErrors = {
-  /** Why goes into the reason, for operators. */
+  /** The reason is for operators only. */
   cannotOpen: {
     code: 'SIGNING_KEY_CANNOT_OPEN',
     kind: 'unavailable',
@@ -17,6 +17,6 @@ export const signingKeyErrors = {
     code: 'SIGNING_KEY_CHANGED',
     kind: 'conflict',
     message:
-      'The signing keys were changed by others at the same time, again and again: nothing was done; run it again.',
+      'Other processes kept changing the signing keys at the same time. Nothing was done; run the command again.',
   },
 } as const satisfies Record<string, ErrorDefinition>

@@ -5,31 +5,31 @@ import { hasExpired, makeFirst, type RotationDependencies, rotate, signingKeyOf 
 import { signingKeyErrors } from './signing-key.errors.ts'
 import { importKey } from './usable-key.ts'
 
-/** A key as operators see it: without its private part. */
+/** A signing key without its private part, for operators. */
 export interface SigningKeyView extends Omit<SigningKey, 'privateJwk'> {
   readonly state: 'signs' | 'verifies' | 'expired'
   readonly encrypted: boolean
 }
 
 export interface Rotated {
-  /** What signs now. */
+  /** The key that signs now. */
   readonly key: SigningKeyView
-  /** False when another process had just made it. */
+  /** False if another process had just made it. */
   readonly made: boolean
 }
 
 export interface Rewrapped {
   readonly rewrapped: number
-  /** Of those that were encrypted under the secret already. */
+  /** Keys that were encrypted under the secret already. */
   readonly kept: number
 }
 
 export type SigningKeyRules = ReturnType<typeof createSigningKeyRules>
 
-/** Others change the keys seldom: who loses against them more often than this has met a defect. */
+/** Concurrent changes are rare: losing more often than this means a defect. */
 const MOST_TRIES = 10
 
-/** What operators do with signing keys, beside running servers. */
+/** The operators' actions on signing keys, beside running servers. */
 export function createSigningKeyRules(dependencies: RotationDependencies) {
   const { store, sealing, clock, algorithm } = dependencies
 
@@ -48,14 +48,14 @@ export function createSigningKeyRules(dependencies: RotationDependencies) {
     Promise.all((await liveKeys()).map(async (key) => ({ key, wrapping: (await importKey(key, sealing)).wrapping })))
 
   const rotateOnce = async (atOnce: boolean): Promise<{ kid: string; made: boolean } | undefined> => {
-    // A new key under a wrong secret could be used by no server: first it has to open the keys that are there.
+    // Servers could not use a new key under a wrong secret: the secret must open the existing keys first.
     const replaced = signingKeyOf(
       (await openedKeys()).map(({ key }) => key),
       algorithm,
     )
     if (replaced === undefined) {
       const { kid } = await makeFirst(dependencies)
-      // A first key leaves those of other algorithms as they are; the next attempt replaces them all.
+      // A first key leaves keys of other algorithms unchanged; the next attempt replaces them.
       return atOnce ? undefined : { kid, made: true }
     }
     const made = await rotate(dependencies, replaced, atOnce)
@@ -67,7 +67,7 @@ export function createSigningKeyRules(dependencies: RotationDependencies) {
   return {
     list,
 
-    /** `atOnce` for keys that have leaked: what they signed is refused from now on. */
+    /** Pass `atOnce` for leaked keys: tokens they signed are refused immediately. */
     async rotate(atOnce: boolean): Promise<Rotated> {
       const { kid, made } = await persistently(() => rotateOnce(atOnce))
       await store.removeExpired(clock.now())
@@ -76,7 +76,7 @@ export function createSigningKeyRules(dependencies: RotationDependencies) {
       return { key, made }
     },
 
-    /** Encrypts every key under the secret: those in the clear, and those under the secret before. */
+    /** Encrypts every key under the secret, whether it was in the clear or under the former secret. */
     async rewrap(): Promise<Rewrapped> {
       if (!sealing.hasSecret) throw new AppError(signingKeyErrors.secretMissing)
       return persistently(async () => {
@@ -91,7 +91,7 @@ export function createSigningKeyRules(dependencies: RotationDependencies) {
       })
     },
 
-    /** How the keys are stored; rejects when one cannot be opened. */
+    /** Resolves to how the keys are stored; rejects if one cannot be opened. */
     wrappings: async () => (await openedKeys()).map(({ wrapping }) => wrapping),
   }
 }

@@ -7,21 +7,21 @@ import { importKey, type PublicJwk, type UsableKey } from './usable-key.ts'
 
 export interface SigningKeysDependencies extends RotationDependencies {
   readonly versions: VersionWatch
-  /** After which a new key signs; 0 for never. */
+  /** Days until a new key signs; 0 for never. */
   readonly rotationDays: number
   readonly onRotated: (kid: string) => void
-  /** Told when the keys could not be renewed or cleared away; those that are there go on. */
+  /** Called if keys could not be renewed or deleted; the existing keys stay in use. */
   readonly onTendingFailed: (error: unknown) => void
 }
 
 export interface SigningKeys {
-  /** Opens every key there is, and rejects when one cannot be opened. Resolves to how they are stored. */
+  /** Opens every key; resolves to how they are stored, and rejects if one cannot be opened. */
   openAll(): Promise<readonly Wrapping[]>
-  /** The key that signs new tokens, made when it is first asked for. */
+  /** Returns the key that signs new tokens; makes it at the first call. */
   current(): Promise<UsableKey>
-  /** Only ever a key of our own store. */
+  /** Finds a key of our own store only. */
   find(kid: string): Promise<UsableKey | undefined>
-  /** Public halves. */
+  /** Returns the public keys. */
   jwks(): Promise<{ keys: PublicJwk[] }>
 }
 
@@ -29,12 +29,12 @@ interface HeldKey extends SigningKey {
   readonly opened: { readonly key: UsableKey; readonly wrapping: Wrapping } | { readonly error: unknown }
 }
 
-/** Kids can be made up by anybody; the store is asked for an unknown one no more often than this. */
+/** Anybody can make up key ids: the store is asked about unknown ones at most this often. */
 const ASK_AGAIN_MILLISECONDS = 100
-/** A store that took no new key is left alone for so long. */
+/** Pause after a failed renewal. */
 const TEND_AGAIN_MILLISECONDS = 60_000
 
-/** The keys of the store, held in memory and read again when the version has changed. */
+/** Caches the store's keys and reads them again when the account version changes. */
 export function createSigningKeys(dependencies: SigningKeysDependencies): SigningKeys {
   const { store, sealing, clock, algorithm, versions, rotationDays, onRotated, onTendingFailed } = dependencies
   let held: ReadonlyMap<string, HeldKey> = new Map()
@@ -50,9 +50,9 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
     return { ...key, opened: await importKey(key, sealing).catch((error: unknown) => ({ error })) }
   }
 
-  const loadAnew = async (): Promise<void> => {
+  const reload = async (): Promise<void> => {
     const number = ++begun
-    // What is read from now on may be newer than this version, never older.
+    // Keys read from here on may be newer than this version, never older.
     const version = versions.version()
     const keys = await Promise.all((await store.list()).map(hold))
     if (number < latest) return
@@ -60,7 +60,7 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
     held = new Map(keys.map((key) => [key.kid, key]))
     heldVersion = version
   }
-  const load = sharedWork(loadAnew)
+  const load = sharedWork(reload)
 
   const follow = async (): Promise<void> => {
     if (!versions.isFresh()) await versions.makeFresh()
@@ -77,23 +77,23 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
 
   const makeOne = sharedWork(async () => {
     await makeFirst(dependencies)
-    await loadAnew()
+    await reload()
   })
 
-  /** A new key where the one that signs is old enough; those that have expired are cleared away. */
+  /** Replaces the signing key if it is due, and deletes expired keys. */
   const tend = sharedWork(async () => {
     try {
       const old = due()
       if (old !== undefined && (await rotate(dependencies, old)) !== undefined) onRotated(old.kid)
       await store.removeExpired(clock.now())
-      await loadAnew()
+      await reload()
     } catch (error) {
       tendNotBefore = clock.monotonic() + TEND_AGAIN_MILLISECONDS
       onTendingFailed(error)
     }
   })
 
-  /** Sees to it that a key signs, and that it is not too old. */
+  /** Makes sure that there is a signing key, and that it is not too old. */
   const prepare = async (): Promise<void> => {
     await follow()
     if (signing() === undefined) await makeOne()

@@ -1,7 +1,7 @@
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 
 export const tokenErrors = {
-  malformed: { code: 'TOKEN_MALFORMED', kind: 'unauthenticated', message: 'The token is not one of this service.' },
+  malformed: { code: 'TOKEN_MALFORMED', kind: 'unauthenticated', message: 'The token was not issued by this service.' },
   algorithm: {
     code: 'TOKEN_ALGORITHM',
     kind: 'unauthenticated',
@@ -13,7 +13,7 @@ export const tokenErrors = {
     message: 'The token is signed with an unknown key.',
   },
   signature: { code: 'TOKEN_SIGNATURE', kind: 'unauthenticated', message: 'The signature of the token is wrong.' },
-  issuer: { code: 'TOKEN_ISSUER', kind: 'unauthenticated', message: 'The token was issued by somebody else.' },
+  issuer: { code: 'TOKEN_ISSUER', kind: 'unauthenticated', message: 'The token was issued by another service.' },
   audience: { code: 'TOKEN_AUDIENCE', kind: 'unauthenticated', message: 'The token is meant for another service.' },
   claims: { code: 'TOKEN_CLAIMS', kind: 'unauthenticated', message: 'The token lacks a claim or has a wrong one.' },
   notYetValid: { code: 'TOKEN_NOT_YET_VALID', kind: 'unauthenticated', message: 'The token is not valid yet.' },

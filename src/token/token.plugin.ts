@@ -68,12 +68,12 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     algorithm: config.tokenAlgorithm,
     ttlSeconds: config.tokenTtlSeconds,
     rotationDays: config.signingKeyDays,
-    onRotated: (kid) => app.log.info({ kid }, 'a new signing key takes the place of one that is old'),
-    onTendingFailed: (error) => app.log.warn({ err: error }, 'the signing keys could not be renewed or cleared away'),
+    onRotated: (kid) => app.log.info({ kid }, 'a new signing key replaces an old one'),
+    onTendingFailed: (error) => app.log.warn({ err: error }, 'the signing keys could not be renewed or deleted'),
   })
-  // Keys that cannot be opened end the start, not the first login.
+  // Fails the start, not the first login, if a key cannot be opened.
   const wrappings = await keys.openAll()
-  // Where nothing of value is signed, this is no reason to worry anybody.
+  // Outside production there is nothing of value to sign, so this is not a warning.
   if (secret === '') app.log[config.environment === 'production' ? 'warn' : 'info'](NO_SECRET)
   else if (wrappings.some((wrapping) => wrapping !== 'secret')) app.log.warn(NOT_REWRAPPED)
 
@@ -96,7 +96,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   const schema = {
     summary: 'The public keys that verify access tokens',
     operationId: 'jwks',
-    description: 'Ask again when a token names a kid that is new: keys are replaced from time to time.',
+    description: 'Fetch them again when a token names an unknown kid: keys are replaced from time to time.',
     tags: ['Token'],
     response: { 200: JwksSchema, ...failures(500, 503) },
   }

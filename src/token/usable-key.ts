@@ -21,7 +21,7 @@ export interface UsableKey {
   readonly publicJwk: PublicJwk
 }
 
-/** A new key as it is to be stored. */
+/** Makes a new key in its stored form. */
 export async function makeKey(algorithm: string, createdAt: number, sealing: KeySealing): Promise<SigningKey> {
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
   const jwk = await exportJWK(privateKey)
@@ -43,7 +43,7 @@ export async function importKey(
     const publicJwk: PublicJwk = { ...publicHalf, kid, alg: algorithm, use: 'sig' }
     return { key: { kid, algorithm, privateKey, publicKey, publicJwk }, wrapping }
   } catch {
-    // Without the cause: it quotes what could not be read.
+    // Leaves the cause out, because it would quote the key.
     throw cannotOpen(kid, 'its row is damaged')
   }
 }

@@ -3,31 +3,31 @@ import { getHeapStatistics } from 'node:v8'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 
-/** A body of which something has come. It counts until it is released, at the latest with the end of its request. */
+/** A body being received. It counts until it is released, at the latest when its request ends. */
 export interface HeldBody {
-  /** Counts more bytes; false where there is no room for them, and then the body counts no longer. */
+  /** Counts more bytes; returns false if there is no room, and then releases the body. */
   grow(bytes: number): boolean
-  /** All of it has come, so it is not given up for others any more. */
+  /** Marks the body as complete: it no longer loses its room to others. */
   complete(): void
   release(): void
 }
 
-/** A number of bytes that bodies share. */
+/** A budget of bytes that bodies share. */
 export interface BodyPool {
-  /** `giveUp` is called if the body comes so slowly that its room goes to another one. */
+  /** Calls `giveUp` if the body arrives so slowly that another one gets its room. */
   hold(giveUp: () => void): HeldBody
 }
 
-/** Parts of their own, so that no kind of caller can use up the room of another. */
+/** Separate pools, so that no kind of caller can use up the room of another. */
 export interface BodyBudget {
-  /** For callers that are not known yet. */
+  /** For callers that are not authenticated yet. */
   readonly strangers: BodyPool
-  /** For bodies of known callers that are announced as small ones. */
+  /** For bodies of authenticated callers with a small Content-Length. */
   readonly small: BodyPool
   readonly large: BodyPool
 }
 
-/** A part of the memory that this process may have, or of V8's heap, where the texts of bodies lie. */
+/** The budget is a fraction of this process's memory, or of V8's heap, which holds the decoded bodies. */
 const PART_OF_MEMORY = 8
 const PART_OF_HEAP = 4
 
@@ -41,12 +41,12 @@ export function createBodyBudget({ bodyBudgetBytes }: Config, clock: Clock): Bod
 }
 
 function defaultBudget(): number {
-  // 0 where it is not known, and a huge number where the control group sets no limit.
+  // 0 if it is unknown, and a huge number if the control group sets no limit.
   const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
   return Math.floor(Math.min(memory / PART_OF_MEMORY, getHeapStatistics().heap_size_limit / PART_OF_HEAP))
 }
 
-/** What has not come whole after this time may lose its room to another body. */
+/** A body that is incomplete after this time may lose its room to another one. */
 const PATIENCE_MILLISECONDS = 2000
 
 interface Entry {
@@ -57,7 +57,7 @@ interface Entry {
 
 function createPool(limit: number, clock: Clock): BodyPool {
   let held = 0
-  /** The oldest first. */
+  /** In order of arrival. */
   const unfinished = new Set<Entry>()
 
   const release = (entry: Entry): void => {
@@ -66,7 +66,7 @@ function createPool(limit: number, clock: Clock): BodyPool {
     unfinished.delete(entry)
   }
 
-  /** One body of any size has room alone. */
+  /** A single body of any size always fits. */
   const hasRoom = (entry: Entry, bytes: number): boolean => held + bytes <= limit || held === entry.bytes
 
   const makeRoom = (entry: Entry, bytes: number): boolean => {

@@ -1,10 +1,10 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { httpErrors } from '../http.errors.ts'
 
-/** What `curl -d` and PHP send unless told otherwise: `Status=1&OrderID=...`, or parts between boundaries. */
+/** What `curl -d` and PHP send by default: `Status=1&OrderID=...`, or multipart. */
 const FORM = /^\s*(?:[\w.~%+*[\]-]{1,200}=|--[^\r\n]{1,200}\r?\nContent-Disposition:)/i
 
-/** The refusal of a body that is not JSON; says so where it is form data instead. */
+/** The refusal of a body that is not JSON, with a hint if it is form data. */
 export const notJson = (text: string): AppError =>
   FORM.test(text)
     ? new AppError(httpErrors.bodyNotJson, {

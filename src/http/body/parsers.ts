@@ -16,12 +16,12 @@ declare module 'fastify' {
   }
 }
 
-/** Most deliveries are far smaller; what is larger shares another part of the budget. */
+/** Most deliveries are far smaller; larger ones use another pool of the budget. */
 const SMALL_BYTES = 16_384
 
 const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
 
-/** Bodies arrive as the bytes that were sent, whatever their Content-Type; a route says itself what it makes of them. */
+/** Routes get each body as the bytes that were sent, whatever its Content-Type. */
 export function installBodyReading(app: FastifyInstance, config: Config, clock: Clock): void {
   const budget = createBodyBudget(config, clock)
   app.decorate('bodyBudget', budget)
@@ -29,7 +29,7 @@ export function installBodyReading(app: FastifyInstance, config: Config, clock: 
   readBodiesWith(app, createBodyReader({ limit: config.bodyLimitBytes, poolFor, countsWhole: false }))
 }
 
-/** For the routes of a scope whose callers are not known when their bodies come. */
+/** Reads bodies in a scope whose callers are not authenticated before their bodies arrive. */
 export function readBodiesOfStrangers(app: FastifyInstance, limit: number): void {
   const { strangers } = app.bodyBudget
   readBodiesWith(app, createBodyReader({ limit, poolFor: () => strangers, countsWhole: true }))
@@ -40,27 +40,27 @@ function readBodiesWith(app: FastifyInstance, reader: BodyReader): void {
   app.addContentTypeParser('*', reader)
 }
 
-/** For routes that insist on JSON by name; runs before the body is read. */
+/** Refuses a Content-Type that is not JSON, before the body is read. */
 export async function requireJsonType(request: FastifyRequest): Promise<void> {
   const essence = request.headers['content-type']?.split(';', 1)[0]?.trim() ?? ''
   if (!JSON_TYPE.test(essence)) throw new AppError(httpErrors.notJsonType)
 }
 
-/** Makes sure that bytes are JSON, without building a value. Nothing is converted and nothing dropped, except a byte order mark. */
+/** Checks that bytes are JSON, without building a value. Skips a byte order mark. */
 export function scanJson(bytes: unknown, scanner: Scanner): Scan {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw new AppError(httpErrors.bodyMissing)
   if (!isUtf8(bytes)) throw new AppError(httpErrors.bodyNotUtf8)
   const scan = scanner(withoutMark(bytes))
   const { text, depth, valid } = scan
   if (depth > DEEPEST) throw new AppError(httpErrors.bodyTooDeep)
-  // The parser's own words would quote the body, which may hold a password.
+  // The message of JSON.parse would quote the body, which may hold a password.
   if (!valid) throw notJson(text)
   if (text.includes('\\') || text.includes('__proto__') || text.includes('constructor'))
     refuseForbiddenKeys(parse(text))
   return scan
 }
 
-/** The same with the value. */
+/** Checks that bytes are JSON, and parses them. */
 export function readJson(bytes: unknown, scanner: Scanner): { readonly scan: Scan; readonly value: unknown } {
   const scan = scanJson(bytes, scanner)
   return { scan, value: parse(scan.text) }
@@ -68,7 +68,7 @@ export function readJson(bytes: unknown, scanner: Scanner): { readonly scan: Sca
 
 const parse = (text: string): unknown => JSON.parse(fromByteText(text))
 
-/** Depth is bounded by then, so recursion is safe. */
+/** Recursion is safe: the depth was checked before. */
 function refuseForbiddenKeys(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {

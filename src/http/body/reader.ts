@@ -12,26 +12,26 @@ export type BodyReader = (
 ) => void
 
 export interface BodyReaderOptions {
-  /** The most bytes of a body. */
+  /** Largest body, in bytes. */
   readonly limit: number
-  /** By the length that is announced; NaN where none is. */
+  /** Chooses the pool by the Content-Length; NaN if there is none. */
   readonly poolFor: (announced: number) => BodyPool
-  /** Whether a body counts that comes whole in one piece: that is held no longer than any other part of its request. */
+  /** Whether to count a body that arrives in one piece too, although it is held no longer than the rest of its request. */
   readonly countsWhole: boolean
 }
 
-/** Blocks grow with the body from the smallest to the largest size. */
+/** Block sizes grow with the body between these limits. */
 const SMALLEST_BLOCK = 1024
 const LARGEST_BLOCK = 65_536
 
 const NO_BLOCKS: readonly Buffer[] = []
 
-/** Reads a body as it comes. Most come whole in one piece, and of those only the length is compared. */
+/** Reads a body. Most arrive in one piece, for which only the length is compared. */
 export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions): BodyReader {
   return (request, payload, done) => {
     const announced = Number(request.headers['content-length'])
     let received = 0
-    /** All but the last one are full. Copied into, as a piece costs hundreds of bytes beside its own, and some have only one. */
+    /** All but the last one are full. Pieces are copied: each costs hundreds of bytes on top, and some hold a single byte. */
     let blocks = NO_BLOCKS
     let free = 0
     let finished = false
@@ -45,7 +45,7 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
       request.heldBody?.release()
       blocks = NO_BLOCKS
       lingerAtEnd(payload.socket)
-      // What still comes is dropped.
+      // Drops the rest of the body.
       payload.removeListener('data', onData).resume()
       finish(new AppError(definition))
     }
@@ -75,21 +75,21 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
       else keep(piece)
     }
     const onEnd = (): void => {
-      // It was answered 408 meanwhile: what was refused must not be carried out.
+      // It was answered 408 meanwhile, so it must not be carried out.
       if (payload.socket.writableEnded) {
         payload.destroy()
         return
       }
       request.heldBody?.complete()
       if (received !== announced && !Number.isNaN(announced)) finish(new AppError(httpErrors.badRequest))
-      // Copied into memory that many share: a piece has memory of its own, which costs V8 more the longer it is held.
+      // Copies into pooled memory: a piece has memory of its own, which costs V8 more the longer it is held.
       else {
         const body = Buffer.concat(blocks, received)
         blocks = NO_BLOCKS
         finish(null, body)
       }
     }
-    // The client went away.
+    // The client disconnected.
     const onError = (error: Error): void => finish(Object.assign(error, { statusCode: 400 }))
 
     if (announced > limit) {

@@ -17,13 +17,13 @@ const BROKEN: Readonly<Record<string, ErrorDefinition | undefined>> = {
   ERR_HTTP_REQUEST_TIMEOUT: httpErrors.requestTimeout,
 }
 
-/** What OpenSSL and Node call a handshake that failed: nothing can be answered over it. */
+/** Error codes of a failed TLS handshake, after which nothing can be answered. */
 const HANDSHAKE = /^(ERR_SSL|ERR_TLS|EPROTO)/
 
-/** Requests that were refused before their bodies had come, by their connections. */
+/** Requests refused before their bodies arrived, by connection. */
 const refusedEarly = new WeakMap<Socket, IncomingMessage>()
 
-/** To be told of every request that has been answered. */
+/** Must be called for every answered request. */
 export function noteAnswered(request: IncomingMessage): void {
   if (request.complete) return
   const { socket } = request
@@ -31,9 +31,9 @@ export function noteAnswered(request: IncomingMessage): void {
   if (socket.writableEnded) lingerBeforeDestroy(socket)
 }
 
-/** For bytes that Node's parser refuses: there is no request yet, so the answer is written by hand. */
+/** Answers bytes that Node's parser refuses. There is no request yet, so it writes to the socket. */
 export const answerBrokenRequest = (logger: FastifyBaseLogger) => {
-  // Every further byte is one more error.
+  // Every further byte would raise the error again.
   const seen = new WeakSet<Socket>()
 
   const answer = (error: SocketError, socket: Socket): void => {
@@ -44,8 +44,8 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger) => {
       socket.destroy()
       return
     }
-    // The rest of a request that has its answer already gets no second one, and what belongs to a later request waits
-    // for the answers before it: else the client would take one for another.
+    // A request that was answered already gets no second answer, and the error of a later request waits
+    // for the answers before it: else the client would match answers to the wrong requests.
     const hasItsAnswer = refusedEarly.get(socket)?.complete === false
     if (reason === 'ECONNRESET' || !socket.writable || hasItsAnswer) {
       socket.destroy()
@@ -70,7 +70,7 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger) => {
   return answer
 }
 
-/** Node closes the connection of a CONNECT without a word. */
+/** Answers CONNECT with 405; Node would close the connection without an answer. */
 export const answerConnect =
   (logger: FastifyBaseLogger) =>
   (_request: IncomingMessage, socket: Socket): void => {

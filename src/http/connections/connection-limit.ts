@@ -6,19 +6,19 @@ import { lingerAtEnd } from './lingering.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route is served over a connection beyond the limit, too. */
+    /** Serves the route on connections beyond the limit too. */
     answeredBeyondLimit?: boolean
   }
 }
 
-/** Connections beyond the limit that may wait for their refusal, as a part of it. Node closes those beyond without a word. */
+/** Connections accepted beyond the limit to get a refusal, as a fraction of it. Node closes further ones without an answer. */
 const PART_REFUSED = 1 / 4
-/** They have this long to send a request. */
+/** How long such a connection may take to send a request. */
 const PATIENCE_MILLISECONDS = 2000
 
 /**
- * Holds no more connections than the settings and the system allow. Returns whether a request is to be refused because it
- * came over one beyond that, which then ends with the answer.
+ * Limits connections to what the settings and the system allow. Returns a function that says whether to refuse a request
+ * because its connection is beyond the limit; such a connection ends with the answer.
  */
 export function limitConnections(
   { server, log }: FastifyInstance,
@@ -40,7 +40,7 @@ export function limitConnections(
     return beyond.has(socket)
   }
 
-  // With TLS nothing can be answered before the handshake has ended.
+  // With TLS nothing can be answered before the handshake is complete.
   server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
     open++
     socket.once('close', () => {
@@ -61,18 +61,18 @@ export function limitConnections(
   }
 }
 
-/** What the threads of the store, the store itself and the log have open, with some to spare. */
+/** File descriptors of the store, its threads and the log, with a reserve. */
 const OWN_DESCRIPTORS = 48
 const DESCRIPTORS_PER_HASH_THREAD = 6
 const LEAST_CONNECTIONS = 8
 
 function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }: Config): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
-  // Else it looks up the name of every peer.
+  // The report would look up the host name of every peer.
   report.excludeNetwork = true
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } }
   const files = Number(userLimits?.open_files?.soft)
-  // "unlimited", or a system that has no such limit.
+  // "unlimited", or a system without such a limit.
   if (!Number.isInteger(files)) return Number.POSITIVE_INFINITY
   const hashing = (hashConcurrency || availableParallelism()) * DESCRIPTORS_PER_HASH_THREAD
   const pool = databaseUrl.startsWith('sqlite:') ? 0 : databasePool

@@ -4,20 +4,20 @@ import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { lingerBeforeDestroy } from './lingering.ts'
 
-/** Long enough for a proxy that has just picked a kept connection to send its request. */
+/** Long enough for a proxy to send a request on a connection it has just chosen. */
 const LONGEST_QUIET_MILLISECONDS = 1_000
 const LOOK_EVERY_MILLISECONDS = 50
 
 interface Look {
   bytesRead: number
   bytesWritten: number
-  /** When bytes last came or went, or a request was being worked on. */
+  /** When bytes were last read or written, or a request was being handled. */
   since: number
-  /** Whether bytes came that have had no answer, such as half of a request. */
+  /** Whether bytes arrived that were not answered: half of a request, for example. */
   unanswered: boolean
 }
 
-/** Has a server that is closing end its kept connections once nothing comes on them. Node would end them at once. */
+/** Makes a closing server end each kept connection when it falls quiet. Node would end them at once. */
 export function installDraining(app: FastifyInstance, { shutdownSeconds }: Config, clock: Clock): void {
   const quiet = Math.min(LONGEST_QUIET_MILLISECONDS, shutdownSeconds * 250)
   const open = new Set<Socket>()
@@ -38,7 +38,7 @@ export function installDraining(app: FastifyInstance, { shutdownSeconds }: Confi
     app.server.once('close', () => clearInterval(looking))
   }
   let draining = false
-  // What `close` calls. Meanwhile Fastify answers each request with `Connection: close`.
+  // `close` calls this. Meanwhile Fastify answers each request with `Connection: close`.
   app.server.closeIdleConnections = () => {
     if (!draining) drain()
     draining = true
@@ -61,7 +61,7 @@ function isQuiet(socket: Socket, looks: Map<Socket, Look>, now: number, quiet: n
   return !busy && !last.unanswered && now - last.since >= quiet
 }
 
-/** A request that crosses with this gets no answer and no reset, and request-hooks.ts keeps it from being worked on. */
+/** A request that arrives just then gets neither an answer nor a reset; request-hooks.ts drops it. */
 function endGently(socket: Socket): void {
   socket.end()
   lingerBeforeDestroy(socket)

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * `Expect: 100-continue` is answered with 100 once the body is going to be read, so not before a refusal that the headers
- * alone decide. Node would send it before any hook has run.
+ * Answers `Expect: 100-continue` with 100 when the body is about to be read, so not before a refusal by the headers alone. Node
+ * would send it before any hook has run.
  */
 export function installExpectation(app: FastifyInstance): void {
   app.server.on('checkContinue', (request, response) => {
@@ -13,7 +13,7 @@ export function installExpectation(app: FastifyInstance): void {
       return
     }
     const { shouldKeepAlive } = response
-    // After a refusal the client may send its body or not, so what comes next on the connection has no certain meaning.
+    // After a refusal the client may or may not send its body, so the next bytes would be ambiguous.
     response.shouldKeepAlive = false
     request.once('resume', () => {
       if (response.headersSent) return
@@ -23,6 +23,6 @@ export function installExpectation(app: FastifyInstance): void {
     app.routing(request, response)
   })
 
-  // Node would answer an unknown expectation by itself, with 417 and no body.
+  // Node would answer an unknown expectation with 417 and no body.
   app.server.on('checkExpectation', (request, response) => void app.routing(request, response))
 }

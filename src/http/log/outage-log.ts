@@ -2,9 +2,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 
-/** One line when the store is lost and one when it is back, however many requests suffer. */
+/** Logs one line when the store is lost and one when it is back, however many requests fail. */
 export interface OutageLog {
-  /** To be told of every refusal. */
+  /** Must be called for every refusal. */
   note(errorCode: string, reason: string | undefined): void
   close(): void
 }

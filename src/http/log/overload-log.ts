@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 
 const QUIET_MILLISECONDS = 1000
 
-/** Tells of requests that are refused because there are too many: a line when that begins and one when it has ended, not one each. */
+/** Logs one line when overload refusals begin and one when they end, not one a request. */
 export function createOverloadLog(log: FastifyBaseLogger): (errorCode: string) => void {
   let refused = 0
   let seen = 0

@@ -6,18 +6,18 @@ import { noteAnswered } from '../connections/broken-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of the client. Kept, because a connection that was cut off has none any more. */
+    /** The client's address, kept because a closed connection no longer has one. */
     address: string
-    /** For the log line: who it was, how it was refused, and why in words the caller does not get. */
+    /** For the log line: the customer, the error code, and a reason that the caller does not get. */
     customerId: string | null
     errorCode: string | null
     refusal: string | null
-    /** The share of the body in the budget of all; released with the request. */
+    /** What the body holds of the shared budget; released when the request ends. */
     heldBody: HeldBody | null
   }
 }
 
-/** One line a request. Never the address asked for, which may hold a secret: the route's pattern instead. */
+/** Logs one line a request, with the route's pattern instead of the URL, which may hold a secret. */
 export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo: (line: string) => void): void {
   app.decorateRequest('address', '')
   app.decorateRequest('customerId', null)
@@ -28,7 +28,7 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
   app.addHook('onRequest', (request, reply, done) => {
     request.address = clientAddress(request)
     const start = clock.monotonic()
-    // "close" comes after the answer, and also when the client went away and there is none.
+    // "close" comes after the answer, and also if the client disconnects before it.
     reply.raw.on('close', () => {
       const milliseconds = clock.monotonic() - start
       writeInfo(requestLine(request, reply, milliseconds, isoMilliseconds(clock.now())))
@@ -39,7 +39,7 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
   })
 }
 
-/** Put together by hand: every delivery pays for it. Only the request id and the reason can need escaping. */
+/** Built by hand, because every delivery pays for it. Only the request id and the reason can need escaping. */
 function requestLine(request: FastifyRequest, reply: FastifyReply, milliseconds: number, time: string): string {
   const { method, address, customerId, errorCode, refusal } = request
   const route = request.routeOptions.url ?? null

@@ -6,25 +6,25 @@ import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { httpErrors } from '../http.errors.ts'
 
-/** The pair that the settings name, as read and found to belong together. */
+/** A certificate and its key, checked to belong together. */
 export interface Certificate {
-  /** PEM: the server's own certificate first, then those of its issuers. */
+  /** PEM: the server's own certificate first, then its issuers'. */
   readonly chain: Buffer
   readonly privateKey: Buffer
   readonly own: X509Certificate
   readonly path: string
-  /** What an operator should look at, although it works. */
+  /** Problems that an operator should fix although the pair works. */
   readonly warnings: readonly string[]
 }
 
-/** Beyond the default of Node: forward secrecy always, and no key exchange or cipher that old clients do not need. */
+/** Stricter than Node's defaults: forward secrecy always, and only ciphers that clients still need. */
 export const TLS_LIMITS = {
   minVersion: 'TLSv1.2',
   ciphers:
     'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES',
 } as const
 
-/** `null` where TLS is off. */
+/** Returns null if TLS is off. */
 export function readCertificate({ tlsCertificateFile, tlsKeyFile }: Config, now: number): Certificate | null {
   if (tlsCertificateFile === '') return null
   const path = resolve(tlsCertificateFile)
@@ -49,7 +49,7 @@ export const subjectOf = ({ subject }: X509Certificate): string => subject?.repl
 
 const LARGEST_FILE = 1_048_576
 
-/** Only plain files: reading a pipe would wait, and a server that reloads must not. */
+/** Reads plain files only: a pipe would block a server that reloads. */
 function readFile(variable: string, path: string): Buffer {
   const unreadable = (why: string): AppError => unusable(`${variable} ${path} cannot be read: ${why}`)
   try {

@@ -9,17 +9,17 @@ import { type Certificate, readCertificate, subjectOf, TLS_LIMITS } from './cert
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** `null` where TLS is off. */
+    /** Null if TLS is off. */
     readonly tls: Tls | null
   }
 }
 
 export interface Tls {
-  /** Reads the files anew, for the connections from then on. What cannot be used changes nothing. */
+  /** Reads the files again, for new connections. Unusable files change nothing. */
   reload(): void
-  /** Ends every connection at once, also those that are still shaking hands. */
+  /** Ends every connection at once, including those in their handshake. */
   cutOff(): void
-  /** How this machine gets at the server that listens on an address: a URL the certificate is good for. */
+  /** How this machine reaches the server: a URL that the certificate is valid for. */
   reach(host: string, port: number): { readonly url: string; readonly curlOptions: string }
 }
 
@@ -31,7 +31,7 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
   const server = app.server as unknown as Server
   let current = first
 
-  // Node counts a connection only from the end of its handshake.
+  // Node lists a connection only after its handshake.
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     open.add(socket)
@@ -71,7 +71,7 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
       const there = name === host ? '' : ` --connect-to ::${bracketed(host)}:`
       return {
         url: `https://${bracketed(name)}:${port}`,
-        // It vouches for itself, whoever has issued it.
+        // Trusts exactly this certificate, whoever issued it.
         curlOptions: ` --cacert ${shellQuoted(current.path)}${there}`,
       }
     },
@@ -81,7 +81,7 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
 
 export const secureContext = ({ chain, privateKey }: Certificate) => ({ cert: chain, key: privateKey, ...TLS_LIMITS })
 
-/** The host itself if the certificate names it, else the first name it does name. */
+/** Returns the host if the certificate names it, else the first name in the certificate. */
 function nameFor({ own }: Certificate, host: string): string {
   if (isIP(host) ? own.checkIP(host) : own.checkHost(host)) return host
   const [, named] = /(?:DNS|IP Address):([A-Za-z0-9.:*_-]+)/.exec(own.subjectAltName ?? '') ?? []
