@@ -53,7 +53,7 @@ describe.each(where)('in the audit log on %s', async (_name, settings) => {
   const headers = { 'x-request-id': 'my-request' }
   const since = async () => refused(service, { from: clock.now() })
 
-  it('a refused login stands with its reason, and whose it was where that is known', async () => {
+  it('a refused login is recorded with its reason, and with its customer if known', async () => {
     const login = (body: unknown, more = {}) => service.login(body, { headers: { ...headers, ...more } })
     const refusal = (reason: string, whose: string | null = null) =>
       event('login.refused', 'LOGIN_REFUSED', reason, whose)
@@ -79,7 +79,7 @@ describe.each(where)('in the audit log on %s', async (_name, settings) => {
     ])
   })
 
-  it('a refused delivery stands with its reason, and whose it was where that is known', async () => {
+  it('a refused delivery is recorded with its reason, and with its customer if known', async () => {
     const refusal = (code: string, reason: string | null, whose: string | null = null) =>
       event('delivery.refused', code, reason, whose)
     const [live, revoked, expired] = [await issue(), await issue(), await issue(0)]
@@ -122,7 +122,7 @@ describe.each(where)('in the audit log on %s', async (_name, settings) => {
     clock.time += 60_000
   })
 
-  it('what succeeds, what no route refuses, and what is a fault of ours do not stand', async () => {
+  it('successes, unknown addresses and faults of the service are not recorded', async () => {
     const { key } = await issue()
     await service.login({ Email: email, Password: PASSWORD })
     await deliver(key, { Status: 1, ProductID: 'SKU-1' })
@@ -135,7 +135,7 @@ describe.each(where)('in the audit log on %s', async (_name, settings) => {
     expect(await since()).toEqual([])
   })
 
-  it('no secret stands, whatever was refused, nor in any other table', async () => {
+  it('no secret is recorded, whatever was refused, here or in any other table', async () => {
     const { key } = await issue()
     const unknown = makeApiKey(systemRandom)
     const token = (await service.login({ Email: email, Password: PASSWORD })).json().data.Token as string
@@ -186,7 +186,7 @@ describe('refusals', async () => {
     return events
   }
 
-  it('of one who hammers are kept ten times a minute, and leave room for others', async () => {
+  it('of one attacker are recorded ten times a minute, and leave room for others', async () => {
     const refusals = start()
     for (let i = 0; i < 50_000; i++) refusals.record(refusal())
     refusals.record(refusal({ address: '10.0.0.2' }))
@@ -211,7 +211,7 @@ describe('refusals', async () => {
     })
   })
 
-  it('of many who hammer are kept sixty times a minute, and the count says what most of them were', async () => {
+  it('of many attackers are recorded sixty times a minute, and the count names the most frequent', async () => {
     const refusals = start()
     for (let i = 0; i < 50_000; i++) {
       refusals.record(refusal({ address: `10.1.${i % 200}.${i % 256}`, customerId: `c-${i % 20}` }))
@@ -225,7 +225,7 @@ describe('refusals', async () => {
     expect(Object.keys(details?.customers ?? {})).toHaveLength(10)
   })
 
-  it('are kept again in the next minute, whose flush writes the count of the last', async () => {
+  it('are recorded again in the next minute, whose flush writes the count of the last one', async () => {
     const refusals = start()
     for (let i = 0; i < 15; i++) refusals.record(refusal())
     clock.time += 59_999
@@ -243,7 +243,7 @@ describe('refusals', async () => {
     clock.time += 3_600_000
   })
 
-  it('that could not be written wait, so many at most, and are written when the store is back', async () => {
+  it('that could not be written are queued up to a limit, and written when the store is back', async () => {
     const state: { away: boolean } = { away: true }
     const failures: unknown[] = []
     const append: AuditStore['append'] = (events) =>
@@ -285,7 +285,7 @@ describe('retention', () => {
     return { ...service, left: async () => (await service.store.audit.list({ limit: 9999 })).length }
   }
 
-  it('deletes what is older than TESLIM_AUDIT_DAYS, bit by bit', async () => {
+  it('deletes what is older than TESLIM_AUDIT_DAYS, in batches', async () => {
     const { app, left } = await withOld()
     const steps: unknown[] = []
     for (let i = 0; i < 4; i++) steps.push([await app.auditRetention.expire(), await left()])
@@ -318,7 +318,7 @@ it('a proxy that adds ports makes no new source of each connection', async () =>
   ])
 })
 
-it('what waits is written when the server closes', async () => {
+it('what is queued is written when the server closes', async () => {
   const service = await testApp()
   await service.login({ Email: 'nobody@example.com', Password: 'whatever' })
   expect(await service.store.audit.list({ limit: 9 })).toEqual([])

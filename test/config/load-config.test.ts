@@ -47,7 +47,7 @@ describe('settings', () => {
     expect(Object.isFrozen(loadConfig({}).config)).toBe(true)
   })
 
-  it('are all checked before anything is said, each with what is allowed', () => {
+  it('are all checked at once, and each error says what is allowed', () => {
     expect(
       problemsOf({ PORT: '70000', TESLIM_TOKEN_TTL: 'soon', TESLIM_FIELD_CASE: 'Any', TESLIM_TOKEN_TLT: '1' }),
     ).toEqual([
@@ -96,7 +96,7 @@ describe('settings', () => {
     },
   )
 
-  it('either load or give a reason, whatever the values', () => {
+  it('load or give a reason, whatever the values', () => {
     const names = Object.values(settings).map(({ variable }) => variable)
     const environment = fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'binary' }))
     fc.assert(

@@ -42,7 +42,7 @@ describe('a key that is rotated', async () => {
     expect([await opens(old.key), await opens(key)]).toEqual([false, true])
   })
 
-  it('by two at once has one successor, and the other one is told', async () => {
+  it('by two at once has one successor, and the loser is told', async () => {
     const { view } = await apiKeys.issue(id, 'twice')
     const both = [1, 2, 3].map(() => apiKeys.rotate(view.id, { overlapMilliseconds: HOUR }))
     const outcomes = await Promise.allSettled(both)
@@ -66,7 +66,7 @@ describe('a key that is rotated', async () => {
     expect(await apiKeys.list()).toEqual(before)
   })
 
-  it('never outlives its own expiry, and its successor lives as long as it was meant to, or as is said', async () => {
+  it('never outlives its own expiry, and its successor gets the same lifetime, or the one given', async () => {
     const time = fc.integer({ min: 1, max: 400 * 24 * HOUR })
     const wanted = fc.record({
       lifetime: fc.option(time),
@@ -91,7 +91,7 @@ describe('a key that is rotated', async () => {
     )
   })
 
-  it('is told to expire soon in its last 14 days', async () => {
+  it('is shown as expiring soon in its last 14 days', async () => {
     const DAY = 24 * HOUR
     const soon = async (lifetime?: number) => (await apiKeys.issue(id, '', lifetime)).view.expiresSoon
     expect([await soon(), await soon(14 * DAY + 1), await soon(14 * DAY), await soon(1), await soon(0)]).toEqual([

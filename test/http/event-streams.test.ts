@@ -37,7 +37,7 @@ async function fill(stream: EventStream) {
 }
 
 describe('an event stream', () => {
-  it('pauses a reader that takes nothing, goes on when it reads again, and holds little meanwhile', async () => {
+  it('pauses for a reader that reads nothing, goes on when it reads again, and buffers little meanwhile', async () => {
     const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
     reader.pause()
     const { taken, sending } = await fill(stream)
@@ -52,7 +52,7 @@ describe('an event stream', () => {
     await expect.poll(() => bytes).toBeGreaterThan(taken * EVENT.data.length)
   })
 
-  it('that was ended for a reader that takes nothing survives the next heartbeat, and is cut off', async () => {
+  it('that ended while its reader reads nothing survives the next heartbeat, and is cut off', async () => {
     const { reader, stream, response } = await openStream({ heartbeat: 20, slowestReader: 200 })
     reader.pause()
     const small = { id: 'x', data: 'y'.repeat(1000) }
@@ -69,7 +69,7 @@ describe('an event stream', () => {
     expect(await stream.send([small])).toBe(false)
   })
 
-  it('cuts off a reader that takes nothing for too long', async () => {
+  it('cuts off a reader that reads nothing for too long', async () => {
     const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: 50 })
     reader.pause()
     const { sending } = await fill(stream)
@@ -78,7 +78,7 @@ describe('an event stream', () => {
     expect(await stream.send([EVENT])).toBe(false)
   })
 
-  it('says that it is alive while there is nothing to say', async () => {
+  it('sends heartbeats while there are no events', async () => {
     const { reader } = await openStream({ heartbeat: 5, slowestReader: NEVER })
     let text = ''
     reader.setEncoding('utf8').on('data', (chunk: string) => {
@@ -87,14 +87,14 @@ describe('an event stream', () => {
     await expect.poll(() => text.match(/^:$/gm)?.length).toBeGreaterThan(2)
   })
 
-  it('tells when its reader has gone', async () => {
+  it('tells when its reader disconnects', async () => {
     const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
     reader.destroy()
     await once(stream.gone, 'abort')
     expect(await stream.send([EVENT])).toBe(false)
   })
 
-  it('that is opened after the others were ended ends at once, so that its reader goes elsewhere', async () => {
+  it('that is opened after the others were ended ends at once, so that its reader reconnects elsewhere', async () => {
     const { reader, streams } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
     streams.close()
     let text = ''

@@ -6,6 +6,8 @@ import { prettyLines } from '#src/lib/pretty-log.ts'
 
 const plain = prettyLines(false)
 const coloured = prettyLines(true)
+const ONE_LINE = /^\P{C}+\n$/u
+const LINES = /^(?:\P{C}+\n)+$/u
 const TIME = '2026-11-21T12:00:00.250Z'
 const clock = new Date(TIME).toTimeString().slice(0, 8)
 
@@ -75,10 +77,10 @@ describe('a readable log line', () => {
         const hostile = `${text}\x1b[2J\r\n\u202e\x07`
         const request = requestLine({ requestId: hostile, reason: hostile, errorCode: 'X', route: '/x' })
         const message = JSON.stringify({ level: 30, time: TIME, msg: hostile, field: hostile, other: { hostile } })
-        for (const line of [plain(request), plain(message)]) expect(line).toMatch(/^\P{C}+\n$/u)
+        for (const line of [plain(request), plain(message)]) expect(line).toMatch(ONE_LINE)
       }),
     )
     const err = { stack: 'Error: \x1b[2J\n    at \x1b]0;title\x07' }
-    expect(plain(JSON.stringify({ level: 50, time: TIME, msg: 'x', err }))).toMatch(/^(?:\P{C}+\n)+$/u)
+    expect(plain(JSON.stringify({ level: 50, time: TIME, msg: 'x', err }))).toMatch(LINES)
   })
 })

@@ -62,7 +62,7 @@ describe('a login with the right password', () => {
     expect((await login(`\ufeff${JSON.stringify(good)}`)).statusCode).toBe(200)
   })
 
-  it('is not taken by a field that only Unicode would call the same', async () => {
+  it('is refused for a field name that matches by Unicode folding only', async () => {
     const { data } = (await login({ ...good, 'callbac\u212aData': 'x' })).json()
     expect(Object.keys(data)).toEqual(['Token', 'Expiration'])
   })
@@ -231,7 +231,7 @@ describe('a login that is not well-formed', () => {
     expect([answer.statusCode, answer.json()]).toEqual([413, failure('BODY_TOO_LARGE')])
   })
 
-  it('quotes none of a body that is broken', async () => {
+  it('quotes nothing of a broken body', async () => {
     const { payload } = await login('{"Email":"a@b.c",\n"Password": hunter2}')
     expect(payload).not.toMatch(/hunter2|a@b/)
   })

@@ -48,7 +48,7 @@ describe('the delays', () => {
 })
 
 describe('the throttle', () => {
-  it('behaves as the model does, whatever comes in whatever order', async () => {
+  it('behaves as the model does, in any order of events', async () => {
     let run = 0
     const step = fc.oneof(
       fc.record({ kind: fc.constant('fail' as const), account: fc.nat(1), address: fc.nat(1) }),
@@ -95,7 +95,7 @@ describe('the throttle', () => {
     )
   })
 
-  it('lets many at once have no more than the free tries', async () => {
+  it('gives concurrent attempts no more than the free tries', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => fails('many@x.y', '192.0.2.1')))
     expect(outcomes.filter((seconds) => seconds === 0)).toHaveLength(PAIR_LIMIT.free)
     expect(outcomes.filter((seconds) => seconds > 0)).toHaveLength(20 - PAIR_LIMIT.free)
@@ -104,7 +104,7 @@ describe('the throttle', () => {
     expect(await fails('many@x.y', '192.0.2.1')).toBe(2)
   })
 
-  it('slows an address down that tries many accounts, and takes a success for no failure', async () => {
+  it('slows an address that tries many accounts, and does not count a success as a failure', async () => {
     for (let n = 0; n < ADDRESS_LIMIT.free; n++) {
       await succeeds('customer@x.y', '192.0.2.2')
       expect(await fails(`spray-${n}@x.y`, '192.0.2.2')).toBe(0)
@@ -117,7 +117,7 @@ describe('the throttle', () => {
     expect(await fails('spray@x.y', '192.0.2.2')).toBe(0)
   })
 
-  it('slows strange addresses further once an account failed often; known ones and first tries it does not', async () => {
+  it('slows unknown addresses further after many failures of an account, but not known addresses or first tries', async () => {
     const email = 'attacked@x.y'
     await succeeds(email, '198.51.100.1')
     for (let n = 0; n < MANY_FAILURES; n++) expect(await fails(email, `203.0.113.${n}`)).toBe(0)
@@ -131,14 +131,14 @@ describe('the throttle', () => {
     await succeeds(email, '203.0.113.201')
   })
 
-  it('forgets by itself', async () => {
+  it('forgets failures after their time', async () => {
     for (let n = 0; n < PAIR_LIMIT.free; n++) await fails('forgotten@x.y', '192.0.2.4')
     expect(await fails('forgotten@x.y', '192.0.2.4')).toBe(1)
     clock.time += HOUR
     for (let n = 0; n < PAIR_LIMIT.free; n++) expect(await fails('forgotten@x.y', '192.0.2.4')).toBe(0)
   })
 
-  it('holds nobody up for a free failure that a replica wrote down a moment later than this one looks', async () => {
+  it('delays nobody for a free failure that a replica counted a moment later', async () => {
     clock.time += 30
     expect(await fails('ahead@x.y', '192.0.2.6')).toBe(0)
     clock.time -= 30
@@ -146,7 +146,7 @@ describe('the throttle', () => {
     clock.time += 30
   })
 
-  it('does not hold anybody for longer after the clock was put back', async () => {
+  it('delays nobody for longer after the clock was set back', async () => {
     for (let n = 0; n <= PAIR_LIMIT.free; n++) await fails('clock@x.y', '192.0.2.5')
     clock.time -= 24 * HOUR
     expect(await fails('clock@x.y', '192.0.2.5')).toBe(0)
@@ -226,7 +226,7 @@ describe('a login that is throttled', () => {
     ])
   })
 
-  it('is none of twenty right ones at once, remembered or not', async () => {
+  it('is none of twenty correct ones at once, remembered or not', async () => {
     for (const TESLIM_LOGIN_MEMORY of ['300', '0']) {
       const fresh = await testApp({ TESLIM_LOGIN_MEMORY })
       const { email } = await addCustomer(fresh)
@@ -236,7 +236,7 @@ describe('a login that is throttled', () => {
     }
   })
 
-  it('is so at every replica', async () => {
+  it('is throttled at every replica', async () => {
     const one = await testApp({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
     const other = await testAppBeside(one)
     const { email } = await addCustomer(one)

@@ -166,7 +166,7 @@ describe('a token is refused', () => {
     expect(await refusalOf(make())).toBe('TOKEN_MALFORMED')
   })
 
-  it('in whichever of its parts one character is another, spelled differently or not', async () => {
+  it('when any one character of any part is changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom(...BASE64URL), async (index, character) => {
         fc.pre(token[index] !== '.' && token[index] !== character)
@@ -184,7 +184,7 @@ describe('a token is refused', () => {
     }
   })
 
-  it('when its time has come, to the second', async () => {
+  it('when it has expired, to the second', async () => {
     const { email } = await addCustomer(service)
     const fresh = await login(email)
     const { exp = 0 } = decodeJwt(fresh)
@@ -205,7 +205,7 @@ describe('a token is refused', () => {
     expect(await refusalOf(after)).toBe('accepted')
   })
 
-  it('when its customer is disabled, even if the time of that was not written down', async () => {
+  it('when its customer is disabled, even if the time was not stored', async () => {
     const { email, id } = await addCustomer(service)
     const before = await login(email)
     await store.customers.disable(id, 0)
@@ -222,7 +222,7 @@ describe('a token is refused', () => {
 })
 
 describe('the key set', () => {
-  it('holds public halves only', async () => {
+  it('holds public keys only', async () => {
     const { statusCode, headers, payload } = await app.inject('/.well-known/jwks.json')
     expect(statusCode).toBe(200)
     expect(headers).toMatchObject({

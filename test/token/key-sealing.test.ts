@@ -16,7 +16,7 @@ const refusal = async (work: Promise<unknown>): Promise<string> =>
   )
 
 describe('a sealed key', () => {
-  it('opens to what it was, whatever that is, under its own kid only', async () => {
+  it('opens to the same text, under its own kid only', async () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1 }).map((rest) => `{${rest}`)
     await fc.assert(
       fc.asyncProperty(fc.string(), text, async (kid, plain) => {
@@ -45,7 +45,7 @@ describe('a sealed key', () => {
     }
   })
 
-  it('opens no more once any one character of it is another one, is missing or is added', async () => {
+  it('does not open after any one character was changed, removed or added', async () => {
     const key = await makeKey('EdDSA', 1, ours)
     const sealed = key.privateJwk
     const opened = (privateJwk: string) => refusal(importKey({ ...key, privateJwk }, ours))
@@ -60,12 +60,12 @@ describe('a sealed key', () => {
     }
   })
 
-  it('of a secret before is known as such', async () => {
+  it('under the former secret is recognised as such', async () => {
     const old = await sealing(OTHER).seal('k', '{}')
     expect(await sealing(SECRET, OTHER).open('k', old)).toEqual({ text: '{}', wrapping: 'former' })
   })
 
-  it('says which variable is wrong, and never what is in it', async () => {
+  it('says which variable is wrong, and never its value', async () => {
     const sealed = await ours.seal('k', '{}')
     const reasons = [
       await refusal(sealing(OTHER).open('k', sealed)),
@@ -91,7 +91,7 @@ describe('without a secret', () => {
   })
 
   it.each(['{', '{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"SECRETPART"}', '{"d":"SECRETPART"'])(
-    'a row that is damaged, such as %j, is refused without a word of what it holds',
+    'a row that is damaged, such as %j, is refused without quoting it',
     async (privateJwk) => {
       const key = { kid: 'k', algorithm: 'ES256', privateJwk, createdAt: 1, expiresAt: null }
       const error = await importKey(key, ours).catch((thrown: Error) => thrown)

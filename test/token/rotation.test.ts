@@ -51,7 +51,7 @@ describe('a signing key', () => {
     expect([await published(service), await stored(service)]).toEqual([[fresh], [fresh]])
   })
 
-  it('stays for ever where that is 0', async () => {
+  it('stays forever if that is 0', async () => {
     const service = await testApp({ TESLIM_SIGNING_KEY_DAYS: '0' })
     const { email } = await addCustomer(service)
     const kid = kidOf(await issue(service, email))
@@ -59,7 +59,7 @@ describe('a signing key', () => {
     expect(kidOf(await issue(service, email))).toBe(kid)
   })
 
-  it('goes on signing where the store takes no new one, and the log says so, once a minute', async () => {
+  it('goes on signing if the store accepts no new one, and the log says so once a minute', async () => {
     const service = await testApp({ TESLIM_SIGNING_KEY_DAYS: '1' })
     const { email } = await addCustomer(service)
     const kid = kidOf(await issue(service, email))
@@ -87,7 +87,7 @@ describe.each(databases)('replicas on one %s', (_name, settings) => {
     return [first, ...others] as [TestApp, TestApp, ...TestApp[]]
   }
 
-  it('that notice at once that the key is old make one new key, and agree on it', async () => {
+  it('that find the key old at the same time make one new key, and agree on it', async () => {
     const all = await replicas(4, { TESLIM_SECRET: 'a secret of enough characters' })
     const customers = await Promise.all(all.map(() => addCustomer(all[0])))
     const issueAtAll = async (times: number): Promise<Set<string>> => {
@@ -108,7 +108,7 @@ describe.each(databases)('replicas on one %s', (_name, settings) => {
     expect(await stored(all[0])).toEqual([kids[0]])
   })
 
-  it('verify at once what another one signed with a key they had not seen, and sign with it within a second', async () => {
+  it('verify at once what another one signed with a key new to them, and sign with it within a second', async () => {
     const [one, other] = await replicas(2)
     const { email } = await addCustomer(one)
     const old = kidOf(await issue(other, email))
@@ -121,7 +121,7 @@ describe.each(databases)('replicas on one %s', (_name, settings) => {
     expect(kidOf(await issue(other, email))).toBe(kidOf(token))
   })
 
-  it('refuse at once, all of them, what a customer was issued before its tokens were ended in one of them', async () => {
+  it('all refuse at once the tokens of a customer whose tokens were ended at one of them', async () => {
     const [one, other] = await replicas(2)
     const end = {
       revoked: (id: string) => one.customers.revokeTokens(id),
@@ -140,8 +140,8 @@ describe.each(databases)('replicas on one %s', (_name, settings) => {
   })
 })
 
-describe('a kid that nobody knows', () => {
-  it('makes the store be asked for keys ten times a second at most', async () => {
+describe('an unknown kid', () => {
+  it('asks the store for keys at most ten times a second', async () => {
     const service = await testApp()
     const { email } = await addCustomer(service)
     const [, payload, signature] = (await issue(service, email)).split('.')

@@ -12,7 +12,7 @@ const issue = async (service: TestApp) => {
 const warnings = ({ log }: TestApp) => log.filter(({ level }) => level === 40).map(({ msg }) => msg)
 
 describe('a service', () => {
-  it('without a secret says once what to do, and one with a secret has nothing to say', async () => {
+  it('without a secret warns once and says what to do; one with a secret does not warn', async () => {
     const NODE_ENV = 'production'
     const [without, with_] = [await testApp({ NODE_ENV }), await testApp({ NODE_ENV, TESLIM_SECRET: SECRET })]
     await Promise.all([issue(without), issue(without), issue(with_)])
@@ -54,14 +54,14 @@ describe('a service', () => {
     },
   )
 
-  it('with the secret before as well opens the keys of both', async () => {
+  it('with the former secret too opens the keys of both', async () => {
     const before = await testApp({ TESLIM_SECRET: OTHER })
     const token = (await issue(before)).json().data.Token
     const after = await testAppBeside(before, { TESLIM_SECRET: SECRET, TESLIM_SECRET_OLD: OTHER })
     expect(await after.app.accessTokens.verify(token)).toMatchObject({ scope: 'customer' })
   })
 
-  it('answers 503 and says nothing of its insides when another one brings in a key that it cannot open', async () => {
+  it('answers 503 without details when another one stores a key that it cannot open', async () => {
     const behind = await testApp({ TESLIM_SECRET: SECRET })
     const token = (await issue(behind)).json().data.Token
     const ahead = await testAppBeside(behind, { TESLIM_SECRET: OTHER, TESLIM_SECRET_OLD: SECRET })
@@ -85,7 +85,7 @@ describe('a service', () => {
 })
 
 describe('the version', () => {
-  it('is asked for at most twice a second, once for all who want it, and tells when it has changed', async () => {
+  it('is read at most twice a second, once for all callers, and its change is announced', async () => {
     const clock = { time: 0, now: () => 0, monotonic: () => clock.time }
     const [asked, told] = [[] as number[], [] as number[]]
     let current = 7
