@@ -59,7 +59,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     description: 'Anonymous: send no Authorization header. When the token expires, log in again.',
     consumes: ['application/json'],
     security: [],
-    errors: [loginErrors],
+    errors: [loginErrors, 'SIGNING_KEY_CANNOT_OPEN'],
     headers: LoginHeadersSchema,
     body: loginBodySchema(emailField),
     response: {

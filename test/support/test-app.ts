@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { buildApp } from '#src/app.ts'
 import { type Config, loadConfig, type Variables } from '#src/config/load-config.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
@@ -14,6 +14,7 @@ import { systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/password-hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
+import { atTheEnd } from './at-the-end.ts'
 import { contractViolation } from './contract.ts'
 import { tempFolder } from './temp-folder.ts'
 
@@ -67,7 +68,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
     writeInfo: (line) => void lines.write(line),
     observer: contractObserver(config),
   })
-  afterAll(async () => {
+  atTheEnd(async () => {
     await app.close()
     await store.close()
   })
@@ -87,7 +88,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
 function contractObserver({ loginAnswer, loginEmailField }: Config) {
   const violations: string[] = []
   const spelledOtherwise = loginAnswer !== 'contract' || loginEmailField !== 'Email'
-  afterAll(() =>
+  atTheEnd(() =>
     expect(violations, 'answers that are not in openapi.yaml; a route names its codes in `errors`').toEqual([]),
   )
   return fastifyPlugin(async (app: FastifyInstance) => {

@@ -8,7 +8,7 @@ import {
   generateKeyPair,
   SignJWT,
 } from 'jose'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/test-app.ts'
 
 const service = await testApp()
@@ -42,6 +42,11 @@ const forge = ({ header: wrongHeader = {}, claims: wrongClaims = {}, without = '
     .setProtectedHeader({ alg: 'ES256', ...header, ...wrongHeader })
     .sign(signingKey, { crit: { made: true } })
 }
+
+const issuedAt = clock.time
+beforeEach(() => {
+  clock.time = issuedAt
+})
 
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
