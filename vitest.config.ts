@@ -19,22 +19,30 @@ const shared = {
   setupFiles: './test/support/each-file.ts',
   provide: { seed },
 }
-const shuffled = { shuffle: { files: false, tests: true }, seed }
 
 export default defineConfig({
   test: {
+    sequence: { seed },
     maxWorkers: Math.max(2, availableParallelism() - 1),
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
     projects: [
       // The files of a worker share the modules that they import: loading them is a third of the time.
-      { test: { ...shared, name: 'fast', include: filesOf.fast, isolate: false, sequence: shuffled } },
+      {
+        test: {
+          ...shared,
+          name: 'fast',
+          include: filesOf.fast,
+          isolate: false,
+          // A test that needs another one before it fails sooner or later.
+          sequence: { shuffle: { tests: true } },
+        },
+      },
       {
         test: {
           ...shared,
           name: 'processes',
           include: filesOf.processes,
           globalSetup: './test/support/global-setup.ts',
-          sequence: shuffled,
         },
       },
       {
@@ -42,7 +50,7 @@ export default defineConfig({
           ...shared,
           name: 'alone',
           include: filesOf.alone,
-          sequence: { ...shuffled, groupOrder: 1 },
+          sequence: { groupOrder: 1 },
           fileParallelism: false,
         },
       },
