@@ -56,7 +56,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
   if (config.docs === 'off') return
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
     const load = keptWork(async () => {
-      const plain = await text()
+      const plain = Buffer.from(await text())
       return { plain, packed: await promisify(gzip)(plain) }
     })
     app.get(path, { schema: { hide: true } as object }, async (request, reply) => {
