@@ -36,7 +36,9 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
     atLeast(1)
     setTimeout(stop, FAILING_MILLISECONDS, 'store gone').unref()
   }
-  return { url, curlOptions, warn: (message) => logger.warn(message), fail, stop, stopped }
+  const inform = (message: string): void => logger.info(message)
+  const warn = (message: string): void => logger.warn(message)
+  return { url, curlOptions, inform, warn, fail, stop, stopped }
 }
 
 /** Chooses readable lines on a terminal outside production, unless the setting says otherwise. */

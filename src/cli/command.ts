@@ -73,6 +73,7 @@ export interface RunningServer {
   readonly url: string
   /** What curl needs besides that address, with a space before. */
   readonly curlOptions: string
+  inform(message: string): void
   warn(message: string): void
   /** Logs why the server cannot go on, and stops it with status 1. */
   fail(reason: string): void

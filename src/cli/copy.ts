@@ -1,5 +1,4 @@
 import { maskUrlPassword } from '#src/config/settings.ts'
-import { copyStore } from '#src/store/copy/copy-store.ts'
 import { findServer } from '#src/store/open-store.ts'
 import { type CliContext, type Command, type Input, Misuse } from './command.ts'
 import { readSecretText } from './input/password.ts'
@@ -33,6 +32,8 @@ export const copy: Command = {
       throw new Misuse(
         `the store is being served by ${server}: stop that server first, or copy what is stored now with --while-serving`,
       )
+    // Loaded here because the driver of PostgreSQL would slow down the start of every command.
+    const { copyStore } = await import('#src/store/copy/copy-store.ts')
     const copied = await copyStore({
       from: config,
       to,

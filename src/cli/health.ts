@@ -1,4 +1,4 @@
-import { request as httpRequest, type RequestOptions } from 'node:http'
+import type { RequestOptions } from 'node:http'
 import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { type CliContext, type Command, Misuse } from './command.ts'
 
@@ -55,7 +55,7 @@ interface Answer {
 }
 
 async function ask(server: Server): Promise<Answer> {
-  const request = server.protocol === 'https:' ? (await import('node:https')).request : httpRequest
+  const { request } = server.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const options: RequestOptions & { rejectUnauthorized: boolean } = {
     ...server,
     path: PATH,

@@ -18,7 +18,7 @@ export const serve: Command = {
     let server: RunningServer | undefined
     try {
       server = await startServer(config, store)
-      sayCreated(opened, config, context.err)
+      sayCreated(opened, config, server.inform)
       void store.gone.then(server.fail)
       const { customers, apiKeys } = accountRules(store, context)
       // Made only after the port is open: a failed start must not use up a password that is shown once.

@@ -21,7 +21,7 @@ export async function withStore<Result>(
   const config = { ...context.loadConfig().config, ...change }
   if (access === 'read') return readStore(config, work)
   const opened = await openStore(config, context.clock.now(), { create: access === 'create' })
-  sayCreated(opened, config, context.err)
+  sayCreated(opened, config, (text) => context.err(`teslim: ${text}`))
   try {
     return await work(opened.store, config)
   } finally {
@@ -32,7 +32,7 @@ export async function withStore<Result>(
 /** Tells where a store was created, in case that was the wrong folder. */
 export function sayCreated({ created }: OpenedStore, { databaseUrl }: Config, say: (text: string) => void): void {
   const place = databaseUrl.startsWith('sqlite:') ? sqlitePath(databaseUrl) : maskUrlPassword(databaseUrl)
-  if (created) say(`teslim: created a new store, ${place}`)
+  if (created) say(`created a new store, ${place}`)
 }
 
 /** An older schema is read as far as it goes. */

@@ -142,6 +142,7 @@ describe('signing-key rewrap', () => {
 
   it('run by several processes at once encrypts each key once, on PostgreSQL too', async () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')), TESLIM_SECRET: SECRET }
+    await json(['migrate'], env)
     await json(['signing-key', 'rotate'], { DATABASE_URL: env.DATABASE_URL })
     const all = await Promise.all([1, 2, 3].map(() => jsonOfProcess(['signing-key', 'rewrap'], env)))
     expect(all.map(({ rewrapped }) => rewrapped).toSorted()).toEqual([0, 0, 1])
@@ -167,6 +168,7 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
       ...(kind === 'PostgreSQL' && { DATABASE_URL: await newDatabase(inject('postgresUrl')) }),
     }
     const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', '*', '--password-stdin']
+    await run(['migrate'], env)
     await json(add, env, PASSWORD)
     const { key } = await json(['key', 'issue', '--customer', 'a@b.co'], env)
     const count = kind === 'PostgreSQL' ? 2 : 1

@@ -70,7 +70,7 @@ describe('where there is no store', () => {
     const folder = tempFolder()
     const run = (...args: string[]) => teslim(['migrate', ...args], { cwd: folder })
     expect((await run()).stdout).toBe(
-      [`teslim: created a new store, ${folder}/data/teslim.db`, ...ALL.map((name) => `applied ${name}`), ''].join('\n'),
+      [`created a new store, ${folder}/data/teslim.db`, ...ALL.map((name) => `applied ${name}`), ''].join('\n'),
     )
     expect(JSON.parse((await run('--json')).stdout)).toEqual({ applied: [] })
     expect((await run()).stdout).toBe('sqlite:./data/teslim.db is up to date.\n')
@@ -81,7 +81,7 @@ describe('where there is no store', () => {
   it('serve creates one, and says where', async () => {
     const folder = tempFolder()
     const server = await serve({ cwd: folder, env: { NODE_ENV: 'production' } })
-    expect(server.output()).toContain(`teslim: created a new store, ${folder}/data/teslim.db\n`)
+    expect(server.output()).toContain(`created a new store, ${folder}/data/teslim.db`)
   })
 
   it('a PostgreSQL database stays without tables until one of these commands runs', async () => {
@@ -101,7 +101,7 @@ describe('where there is no store', () => {
       expect(await tables()).toEqual([])
     }
     const { stdout } = await teslim(['migrate'], { cwd, env })
-    expect(stdout).toMatch(/^teslim: created a new store, postgres:\/\/teslim:\*\*\*@\S+\n/)
+    expect(stdout).toMatch(/^created a new store, postgres:\/\/teslim:\*\*\*@\S+\n/)
     expect(await teslim(['customer', 'list'], { cwd, env })).toMatchObject({ status: 0, stderr: '' })
   })
 })
