@@ -142,7 +142,7 @@ export function tryForm(operation) {
     send.textContent = 'Send'
   })
   form.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit()
+    if (!running && event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit()
   })
   return form
 }
