@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fetch } from './checked-fetch.ts'
 import { type RunOptions, teslim } from './process.ts'
+import { pace } from './until.ts'
 
 export interface Acknowledged {
   readonly receipt: string
@@ -37,6 +38,10 @@ export interface LoadOptions {
 
 export const SUPPLIER_EMAIL = 'a@b.co'
 
+/** Without these pauses the clients of one test would take both cores from all others. */
+const PAUSE_MILLISECONDS = 2
+const REFUSED_PAUSE_MILLISECONDS = 10
+
 let sent = 0
 
 /** Clients that deliver one after the other until they are stopped. Each goes on after a refusal or a broken connection. */
@@ -61,12 +66,9 @@ export function deliver({ url, key, clients = 8, bytes = 2000, onAnswer = () => 
       const status = await send(order, body).catch(() => 0)
       onAnswer(status, performance.now() - start)
       if (status >= 400) refused.push(body)
-      if (status !== 200) {
-        others.set(status, (others.get(status) ?? 0) + 1)
-        // A refused connection would otherwise be tried again without a pause.
-        await new Promise((resolve) => setImmediate(resolve))
-      }
+      if (status !== 200) others.set(status, (others.get(status) ?? 0) + 1)
       for (const each of waiting) if (acknowledged.length >= each.count) each.resolve()
+      await pace(status === 200 ? PAUSE_MILLISECONDS : REFUSED_PAUSE_MILLISECONDS)
     }
   }
   const all = Promise.all(Array.from({ length: clients }, (_, number) => client(number)))

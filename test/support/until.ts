@@ -12,3 +12,6 @@ export async function until(
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS))
   }
 }
+
+/** Leaves a client of a load a moment before its next request, as a real one has. Not for waiting until something happened. */
+export const pace = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
