@@ -6,7 +6,7 @@ import type { RunningServer } from '#src/cli/command.ts'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { systemClock } from '#src/lib/clock.ts'
-import { createLog, type LogForm } from '#src/lib/logger.ts'
+import { createLog, type Prettify } from '#src/lib/logger.ts'
 import { prettyLines } from '#src/lib/pretty-log.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
@@ -17,7 +17,7 @@ type Exit = (status: number) => void
 
 /** Listens, and stops on a signal. `exit` ends the process at once. */
 export async function startServer(config: Config, store: Store, exit: Exit): Promise<RunningServer> {
-  const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, logForm(config))
+  const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, prettifier(config))
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   process.prependListener('exit', flushNow)
   process.on('unhandledRejection', (error) => {
@@ -38,15 +38,17 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
   }
   const inform = (message: string): void => logger.info(message)
   const warn = (message: string): void => logger.warn(message)
+  // What is printed next comes after the lines of the start.
+  await flush()
   return { url, curlOptions, inform, warn, fail, stop, stopped }
 }
 
 /** Chooses readable lines on a terminal outside production, unless the setting says otherwise. */
-function logForm({ log, environment }: Config): LogForm {
+function prettifier({ log, environment }: Config): Prettify | undefined {
   const { stdout } = process
   const pretty = log === 'pretty' || (log === 'auto' && stdout.isTTY && environment !== 'production')
   // hasColors heeds NO_COLOR.
-  return pretty ? { prettify: prettyLines(stdout.isTTY && stdout.hasColors()), sync: stdout.isTTY } : {}
+  return pretty ? prettyLines(stdout.isTTY && stdout.hasColors()) : undefined
 }
 
 /** How long callers and `/readyz` get the reason before connections end. */

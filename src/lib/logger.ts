@@ -20,17 +20,14 @@ const WITHIN_MILLISECONDS = 100
 /** Retries of a blocked write, a tenth of a second apart. */
 const MOST_TRIES = 10
 
-export interface LogForm {
-  /** Formats a JSON line for people; without it the log stays JSON. */
-  readonly prettify?: ((json: string) => string) | undefined
-  /** Writes each line at once, in order with the process's other output. A blocked reader then blocks the process. */
-  readonly sync?: boolean
-}
+/** Formats a JSON line for people. */
+export type Prettify = (json: string) => string
 
-/** Writes the log to stdout. No secret is ever handed to it, so none is redacted. */
-export function createLog(level: string, { prettify, sync = false }: LogForm = {}): ServiceLog {
+/** Writes the log to stdout, as JSON unless it is prettified. No secret is ever handed to it, so none is redacted. */
+export function createLog(level: string, prettify?: Prettify): ServiceLog {
   let triesLeft = Number.POSITIVE_INFINITY
-  const output = destination({ fd: 1, sync, maxLength: MOST_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
+  // Never synchronous: a terminal that nobody reads must not stop the service.
+  const output = destination({ fd: 1, sync: false, maxLength: MOST_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
   // A full disk under the log must not stop the service either.
   let broken = false
   output.on('error', () => {
@@ -43,11 +40,11 @@ export function createLog(level: string, { prettify, sync = false }: LogForm = {
   let waiting = false
 
   const handOver = (): void => {
-    if (lines !== '') output.write(lines)
+    if (lines !== '') output.write(prettify ? lines.replace(/.+\n/g, prettify) : lines)
     lines = ''
   }
   // Each write makes the destination measure its whole buffer, so lines are joined first.
-  const writeTogether = (line: string): void => {
+  const write = (line: string): void => {
     lines += line
     if (lines.length >= WORTHWHILE) handOver()
     if (waiting) return
@@ -58,7 +55,6 @@ export function createLog(level: string, { prettify, sync = false }: LogForm = {
     }, WITHIN_MILLISECONDS).unref()
   }
 
-  const write = prettify ? (line: string) => void output.write(prettify(line)) : writeTogether
   const timestamp = (): string => `,"time":"${isoMilliseconds(systemClock.now())}"`
   const logger = pino({ level, base: null, timestamp }, { write })
   const writesInfo = logger.isLevelEnabled('info')

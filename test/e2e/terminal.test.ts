@@ -47,6 +47,16 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     expect(second.text()).not.toContain('ESC')
   })
 
+  it('that nobody reads does not stop the server', async () => {
+    const { child, shows, text } = serveOnTerminal()
+    await shows(/npx teslim delivery list\n/)
+    const [, url = ''] = /teslim listens on (\S+)\. /.exec(text()) ?? []
+    child.stdout.pause()
+    child.kill('SIGSTOP')
+    for (let i = 0; i < 1000; i++) expect((await fetch(`${url}/livez`)).status).toBe(200)
+    child.kill('SIGCONT')
+  })
+
   it.each([{ NODE_ENV: 'production' }, { TESLIM_LOG: 'json' }])('the log is JSON with %j', async (env) => {
     const { shows, text } = serveOnTerminal(env)
     await shows(/"listening on/)
