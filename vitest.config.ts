@@ -23,8 +23,8 @@ const shared = {
 export default defineConfig({
   test: {
     sequence: { seed },
-    // One more than there are processors, because tests that start processes also wait for disks and limits.
-    maxWorkers: availableParallelism() + 1,
+    // More than there are processors, because tests that start processes also wait for disks and limits.
+    maxWorkers: availableParallelism() + 2,
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
     projects: [
       // The files of a worker share the modules that they import: loading them is a third of the time.
@@ -43,6 +43,7 @@ export default defineConfig({
           ...shared,
           name: 'processes',
           include: filesOf.processes,
+          isolate: false,
           globalSetup: './test/support/global-setup.ts',
         },
       },

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { afterAll, inject } from 'vitest'
+import { afterAll, expect, inject } from 'vitest'
+import { newViolations } from './checked-fetch.ts'
 import { removeTempFolders } from './temp-folder.ts'
 
 declare module 'vitest' {
@@ -11,5 +12,6 @@ declare module 'vitest' {
 
 fc.configureGlobal({ seed: inject('seed') })
 
-// Runs last: what a test file registers runs before it.
+// These run last: what a test file registers runs before them. They stand here because a module that several files share runs once.
 afterAll(removeTempFolders)
+afterAll(() => expect(newViolations(), 'answers of a server that are not in openapi.yaml').toEqual([]))

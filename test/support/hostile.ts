@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { ServerProcess } from './process.ts'
 
 export interface Crowd {
@@ -46,14 +46,9 @@ async function crowd({ url }: ServerProcess, count: number, ...bytes: (string | 
 export const peakMegabytes = ({ child }: ServerProcess): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
 
-const leaving: Crowd[] = []
-afterEach(() => {
-  for (const each of leaving.splice(0)) each.leave()
-})
-
 /** A crowd that leaves when the test is over. */
 export async function hold(...args: Parameters<typeof crowd>): Promise<Crowd> {
   const one = await crowd(...args)
-  leaving.push(one)
+  onTestFinished(() => one.leave())
   return one
 }

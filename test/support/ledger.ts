@@ -39,7 +39,7 @@ export interface LoadOptions {
 export const SUPPLIER_EMAIL = 'a@b.co'
 
 /** Without these pauses the clients of one test would take both cores from all others. */
-const PAUSE_MILLISECONDS = 2
+const PAUSE_MILLISECONDS = 4
 const REFUSED_PAUSE_MILLISECONDS = 10
 
 let sent = 0
