@@ -23,8 +23,8 @@ const shared = {
 export default defineConfig({
   test: {
     sequence: { seed },
-    // More than there are processors, because tests that start processes also wait for disks and limits.
-    maxWorkers: availableParallelism() + 2,
+    // One more than there are processors, because tests that start processes also wait for disks and limits.
+    maxWorkers: availableParallelism() + 1,
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
     projects: [
       // The files of a worker share the modules that they import: loading them is a third of the time.
