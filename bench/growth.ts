@@ -8,7 +8,7 @@ import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const STEPS = [0, 1_000_000, 2_000_000, 5_000_000]
 
-/** The same load on a store with more and more deliveries in it and, in turn, on a new one: the machine is never alike twice. */
+/** Puts one load on a growing store and, in turn, on a new one: the speed of the machine varies from run to run. */
 export async function benchGrowth(load: Load, options: BenchOptions): Promise<void> {
   const { folder, rounds, seconds, connections, most } = options
   const database = join(folder, 'teslim.db')

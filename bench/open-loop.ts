@@ -114,7 +114,7 @@ export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopResult
   return result
 }
 
-/** Of numbers in no order. */
+/** Accepts the numbers in any order. */
 export function percentile(numbers: readonly number[], percent: number): number {
   const sorted = numbers.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN

@@ -54,7 +54,7 @@ const isFault = ({ kind }: AppError): boolean => kind === 'internal' || kind ===
 
 const MOST_PROBLEMS = 3
 
-/** Safe to store: of what was sent, problems name field paths and refused products only. */
+/** Safe to store: problems contain field paths and refused product codes, nothing else from the request. */
 function reasonOf({ details: { reason, problems = [] } }: AppError): string | null {
   if (reason !== undefined || problems.length === 0) return reason ?? null
   const named = problems.slice(0, MOST_PROBLEMS).map(({ path, message }) => `${path} ${message}`.trim())

@@ -35,7 +35,7 @@ export function sayCreated({ created }: OpenedStore, { databaseUrl }: Config, sa
   if (created) say(`created a new store, ${place}`)
 }
 
-/** An older schema is read as far as it goes. */
+/** Reads an older schema if it has what the command needs. */
 async function readStore<Result>(config: Config, work: Work<Result>): Promise<Result> {
   const { store, pending } = await openToRead(config)
   try {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 /** Returns unpredictable bytes. Passed as an argument, so that tests can choose them. */
 export type Random = (length: number) => Buffer
 
-/** Bytes are fetched from the system a pool at a time: ten at a time would cost too much. */
+/** Fetches bytes in pools: one system call for each small request would cost too much. */
 const POOL_BYTES = 4096
 let pool = Buffer.alloc(0)
 let used = 0

@@ -17,7 +17,7 @@ const DAY = 24 * HOUR
 /** docs/decisions/0009-login-throttle.md explains these numbers. */
 export const PAIR_LIMIT: Limit = { free: 5, firstDelay: SECOND, longestDelay: 15 * MINUTE, forgetAfter: HOUR }
 
-/** For an address that never logged in to an account with many failures. */
+/** Applies to an address that never logged in to an account with many failures. */
 export const STRANGER_LIMIT: Limit = { free: 1, firstDelay: MINUTE, longestDelay: HOUR, forgetAfter: DAY }
 
 export const ADDRESS_LIMIT: Limit = { free: 50, firstDelay: SECOND, longestDelay: 15 * MINUTE, forgetAfter: HOUR }

@@ -12,7 +12,7 @@ export interface DeliveryFacts {
   readonly status: number
   readonly orderId: string | null
   readonly products: readonly string[]
-  /** What the supplier probably did not mean: no order id, misspelled fields. */
+  /** Probable mistakes of the supplier: no order id, misspelled fields. */
   readonly oddities: readonly Problem[]
 }
 
@@ -78,7 +78,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
       let order: { readonly pointer: number; readonly id: string } | undefined
       let status: number | undefined
       let statuses = 0
-      /** Whether an entry of a list named no product; the entry that is being read counts once the next begins. */
+      /** Whether any finished list entry named no product; an entry is finished when the next one begins. */
       let lacksProduct = false
       let entryLacksProduct = false
       for (const place of found) {
@@ -117,7 +117,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
   }
 }
 
-/** Cuts a pointer off behind its last `*`: the entry of the list that a product stands in. */
+/** Cuts a pointer off after its last `*`: returns the pointer to the list entry. */
 const entryOf = (pointer: string): string => pointer.slice(0, pointer.lastIndexOf('*') + 1)
 
 /** Assumes valid JSON: looks at the first character only. */
@@ -134,7 +134,7 @@ function readId(text: string, { start, end }: Found): string | undefined {
   return first === 0x2d || (first >= 0x30 && first <= 0x39) ? text.slice(start, end) : undefined
 }
 
-/** Keeps the escapes where they stand for what a database cannot hold: NUL and lone surrogates. */
+/** Decodes the text, but keeps the escapes of what a database cannot store: NUL and lone surrogates. */
 function unescaped(raw: string): string {
   const id = JSON.parse(`"${raw}"`) as string
   return id.isWellFormed() && !id.includes('\0') ? id : raw

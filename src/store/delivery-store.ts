@@ -2,7 +2,7 @@ export interface NewDelivery {
   /** A version 7 UUID. */
   readonly receiptId: string
   readonly customerId: string
-  /** As it was sent, if one was found. */
+  /** The order id as it was sent, if one was found. */
   readonly orderId: string | null
   readonly status: number
   /** Milliseconds since 1970. */
@@ -111,8 +111,8 @@ export interface DeliveryStore {
   /** Returns the position of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 for none. */
   positionAt(time: number): Promise<number>
   /**
-   * Returns payloads by position, without those that are no longer stored. With `holding` it also leaves out those that cannot
-   * hold that text as JSON: they contain neither the text nor a backslash, which any other spelling of it needs.
+   * Returns payloads by position, without deleted ones. With `holding` it skips payloads that cannot contain that text as JSON:
+   * those with neither the text nor a backslash, which every other spelling needs.
    */
   payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array>>
   /** Calls back soon after any process committed deliveries, and sometimes without new ones. Returns a function that stops it. */

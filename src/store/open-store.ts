@@ -66,7 +66,7 @@ const missing = (options: StoreOptions): AppError =>
       : `There is no store at ${sqlitePath(options.databaseUrl)}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.`,
   })
 
-/** Opens whatever there is as it is, for `doctor`: creates nothing, applies no migration. */
+/** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */
 export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {
   const limits = limitsOf(options)
   if (isPostgres(options)) {

@@ -109,7 +109,7 @@ export interface SigningKey {
   readonly privateJwk: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** From then on it verifies no token. Only a key with null signs: it has not been replaced yet. */
+  /** When the key stops verifying tokens. Null for a key that has not been replaced; only such a key signs. */
   readonly expiresAt: number | null
 }
 
@@ -175,7 +175,7 @@ export interface AuditStore {
   deleteBefore(before: number, limit: number): Promise<number>
 }
 
-/** A count under a name. The name is a digest, so the store does not show whose failures they are. */
+/** A count of failed logins under a name. The name is a digest, so the store reveals neither account nor address. */
 export interface LoginFailures {
   readonly count: number
   /** Milliseconds since 1970. */
@@ -184,10 +184,10 @@ export interface LoginFailures {
 
 export interface Countdown {
   readonly name: Uint8Array
-  /** The time and the count that `count` gave the failure that is to be taken back. */
+  /** Identify the failure to undo: its time, and the count that `count` returned for it. */
   readonly countedAt: number
   readonly countedAs: number
-  /** The time of the failure before it, which becomes the last one again unless others came meanwhile. */
+  /** Time of the previous failure. It becomes the last one again unless others were counted meanwhile. */
   readonly lastAt: number
 }
 

@@ -28,7 +28,8 @@ export const makeFirst = async ({ store, sealing, clock, algorithm }: RotationDe
   store.insertFirst(await makeKey(algorithm, clock.now(), sealing))
 
 /**
- * Makes a new key in place of `replaced`, which verifies tokens until its last one has expired, or stops at once with `atOnce`.
+ * Makes a new key that replaces `replaced`. The old key verifies its tokens until they have expired; with `atOnce` it stops
+ * immediately.
  * Returns undefined if somebody else replaced it first.
  */
 export async function rotate(

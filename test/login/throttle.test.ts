@@ -113,7 +113,7 @@ describe('the throttle', () => {
     expect(await fails('spray@x.y', '192.0.2.3')).toBe(0)
     clock.time += 1000
     await succeeds('customer@x.y', '192.0.2.2')
-    // Nor does a success begin the delay anew.
+    // A success does not start the delay again either.
     expect(await fails('spray@x.y', '192.0.2.2')).toBe(0)
   })
 

@@ -22,7 +22,7 @@ const place: OrderPlace = { customerId: customerId ?? '', orderId: 'order-20000'
 async function walkEveryWay(
   reads: ReturnType<typeof bindOperations<typeof sqliteReads>> | ReturnType<typeof postgresReads>,
 ): Promise<void> {
-  // Of the status 9 statistics say that there is none.
+  // The statistics say that no order has status 9.
   const filters: Filter[] = [{}, { status: 1 }, { status: 9 }, { from: 1, to: 2 }]
   for (const filter of filters) {
     for (const whose of [{}, { customerId }]) {

@@ -22,7 +22,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-/** Started anew for a test file and closed with it. */
+/** Starts a browser for one test file and closes it at the end of the file. */
 export async function startBrowser(executablePath: string): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS, timeout: 120_000 })
   afterAll(() => browser.close())

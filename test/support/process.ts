@@ -56,7 +56,7 @@ export interface ServerProcess {
 /** Starts `teslim serve` on any free port; killed when the test is over, if it still runs. */
 export const serve = (options: RunOptions): Promise<ServerProcess> => startServer(options, onTestFinished)
 
-/** The same for all tests of a file, with `afterAll`. */
+/** Starts `teslim serve` on any free port. With `afterAll` as `atTheEnd`, all tests of a file can share it. */
 export async function startServer(options: RunOptions, atTheEnd: (kill: () => void) => void): Promise<ServerProcess> {
   const child = startProcess(['serve'], { ...options, env: { PORT: '0', ...options.env } })
   atTheEnd(() => void child.kill('SIGKILL'))

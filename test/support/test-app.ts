@@ -43,11 +43,11 @@ export interface TestApp {
   login(body: unknown, more?: InjectOptions): Promise<LightMyRequestResponse>
 }
 
-/** The same again on the store of another one, as a second process would be. */
+/** Starts a second service on the store of another one, as a second process would. */
 export const testAppBeside = ({ config }: TestApp, settings: Variables = {}): Promise<TestApp> =>
   testApp({ DATABASE_URL: config.databaseUrl, ...settings })
 
-/** The service as it is run, on a real store in a folder of its own. */
+/** Builds the service as it is run, on a real store in its own folder. */
 export async function testApp(settings: Variables = {}): Promise<TestApp> {
   const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
   const clock = new TestClock()

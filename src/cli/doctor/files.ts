@@ -6,7 +6,7 @@ import { sqlitePath } from '#src/store/open-store.ts'
 import type { Check } from './checks.ts'
 
 const MIB = 1024 * 1024
-/** Below the first the store may soon take nothing more; below the second somebody should know in time. */
+/** The check fails below the first limit and warns below the second. */
 const LEAST_FREE_BYTES = 100 * MIB
 const LITTLE_FREE_BYTES = 1024 * MIB
 

@@ -11,7 +11,7 @@ import type { Check } from './checks.ts'
 
 const SOON_MILLISECONDS = 14 * 86_400_000
 const MOST_NAMED = 5
-/** Takes some seconds to read. */
+/** A file of this size takes some seconds to read. */
 const READ_AT_ONCE_BYTES = 512 * 1024 * 1024
 
 /** Checks the store itself. It is opened as it is, and nothing in it is changed. */

@@ -15,7 +15,7 @@ const ambiguous = {
 const isPrefix = (text: string): boolean =>
   text.length >= SHORTEST && text.length < UUID_LENGTH && /^[0-9a-f][0-9a-f-]*$/i.test(text)
 
-/** The one that is found; undefined for none. Throws, naming them, when there are several. */
+/** Returns the only match; undefined for none. Throws, naming the matches, when there are several. */
 function only<Found>(prefix: string, found: readonly Found[], describe: (each: Found) => string): Found | undefined {
   if (found.length < 2) return found[0]
   const named = found.slice(0, MOST_NAMED).map(describe).join(', ')
@@ -36,14 +36,14 @@ export const byPrefix = (customers: CustomerStore): CustomerStore => ({
   },
 })
 
-/** The id of the API key that an id or its unique prefix stands for; the text itself where there is none. */
+/** Expands a unique prefix of an API key's id to the whole id; returns the text unchanged if nothing matches. */
 export function findKeyId(text: string, keys: readonly { readonly id: string; readonly label: string }[]): string {
   if (!isPrefix(text)) return text
   const found = keys.filter(({ id }) => id.startsWith(text.toLowerCase()))
   return only(text, found, ({ id, label }) => (label === '' ? id : `${id} (${label})`))?.id ?? text
 }
 
-/** The receipt that a receipt or its unique prefix stands for; the text itself where there is none. */
+/** Expands a unique prefix of a receipt to the whole receipt; returns the text unchanged if nothing matches. */
 export async function findReceipt(text: string, deliveries: DeliveryStore): Promise<string> {
   if (!isPrefix(text)) return text
   const found = await deliveries.receiptsWith(text.toLowerCase(), MOST_NAMED + 1)

@@ -5,7 +5,7 @@ const valueIn = (id) => document.getElementById(id)?.value.trim() ?? ''
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
 const masked = (secret) => `${secret.slice(0, 4)}…`
 
-/** The headers of a request, with the credentials that suffice; `show` decides how a secret looks, and omits it by ''. */
+/** Returns the headers of a request, with the credentials it needs. `show` returns the text for a secret; empty text omits the header. */
 function headersOf({ needs }, { headers, body }, show) {
   const credentials = needs
     .map((id) => [id, show(valueIn(id), PLACEHOLDERS[id])])

@@ -9,7 +9,7 @@ function credentialsOf({ needs, mayHave }) {
   return `Needs ${named(needs)}${mayHave.length > 0 ? `; ${named(mayHave)} is optional` : ''}`
 }
 
-/** One row a field: name, type, and whether it must or may be there. */
+/** One row per field: name, type, and required or optional. */
 function fieldTable(caption, fields, label) {
   if (fields.length === 0) return undefined
   const row = (field) =>

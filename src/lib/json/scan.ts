@@ -11,7 +11,7 @@ export interface Found {
   readonly end: number
 }
 
-/** A field that no pointer leads to, in an object that a pointer leads to or through; `path` is that object's, in lower case. */
+/** An unknown field in an object that a pointer ends at or passes through. `path` is the path of that object, in lower case. */
 export interface UnknownField {
   readonly path: string
   /** The name without its quotes lies from here to `end`, exclusive. */

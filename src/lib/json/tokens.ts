@@ -1,4 +1,4 @@
-/** What the functions below return, instead of a token's exclusive end, where the bytes hold no such token (RFC 8259). */
+/** Returned by the functions below if there is no such token (RFC 8259); otherwise they return its exclusive end. */
 export const NOT_ONE = -1
 
 const QUOTE = 0x22

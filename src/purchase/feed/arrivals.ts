@@ -5,7 +5,7 @@ export type Scope = string | null
 
 export interface ArrivalsDependencies {
   readonly deliveries: Pick<DeliveryStore, 'watch' | 'arrivals'>
-  /** Hears that the store could not be asked; the next commit triggers another attempt. */
+  /** Called when the store could not be queried; the next commit triggers another attempt. */
   readonly onFailed: (error: unknown) => void
 }
 

@@ -39,12 +39,12 @@ export type DeliverySearch = ReturnType<typeof createDeliverySearch>
 const LOOKED_AT_ONCE = 20_000
 const FOUND_AT_ONCE = 500
 const BYTES_AT_ONCE = 4 * 1024 * 1024
-/** Times and commits differ in order by the skew of replicas' clocks and the time that a delivery waits to be stored. */
+/** Bounds how far the order by time may differ from commit order: clock skew between replicas, and the wait to be stored. */
 const SLACK_MILLISECONDS = 300_000
 
 /** Searches all deliveries for operators, in the order of their commits. */
 export function createDeliverySearch({ deliveries, customers, cursors, productsOf }: DeliverySearchDependencies) {
-  /** Equals that of the feed, so that one can export first and then follow from there. */
+  /** The cursor of an export also works in the feed, so a follower can continue after an export. */
   const purpose = (customerId: string | undefined) => ['feed', customerId ?? null]
 
   const byReceipt = async (receiptId: string): Promise<DeliverySummary[]> => {

@@ -5,7 +5,7 @@ const LOCK = `7425, -'last_position'::regclass::oid::integer`
 const WANT_NOTICES = `SELECT pg_advisory_lock_shared(${LOCK})`
 const WANT_NONE = `SELECT pg_advisory_unlock_shared(${LOCK})`
 const LISTEN = `LISTEN teslim_delivery; ${WANT_NOTICES}`
-/** Notices slow commits down, so none are wanted for this long after one. What is committed meanwhile is read together. */
+/** Notices slow commits down: after one, none are requested for this long. Deliveries committed meanwhile are read together. */
 const REST_MILLISECONDS = 10
 /** Used while no notices arrive: behind a pooler, or until a lost connection is replaced. */
 const POLL_EVERY_MILLISECONDS = 200
@@ -16,7 +16,7 @@ export interface CommitWatch {
   close(): void
 }
 
-/** Calls back after commits of any replica, rather once too often than once too seldom. */
+/** Calls back after every commit of any replica, and sometimes without one. */
 export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitWatch {
   const watchers = new Set<() => void>()
   let started = false

@@ -114,7 +114,7 @@ export function deliveryReads(query: Query) {
 
 /** A place that a walk through orders came to, and the order if there is one. */
 interface LookedAt {
-  /** From 1. */
+  /** Place in the walk, counted from 1. */
   readonly count: number
   readonly place: OrderPlace
   readonly order: Order | undefined

@@ -8,36 +8,36 @@ CREATE TABLE api_key (
   revoked_at bigint
 );
 
--- Apart from the key, so that recording a use does not count as a change of the account.
+-- Separate from api_key, so that recording a use does not count as a change of the account.
 CREATE TABLE api_key_use (
   key_id  text   COLLATE "C" PRIMARY KEY REFERENCES api_key (id),
   used_at bigint NOT NULL,
   address text   NOT NULL
 );
 
--- One row, counted up with every change of a customer or key: replicas and caches watch it.
+-- One row, incremented with every change of a customer or API key. Replicas and caches watch it.
 CREATE TABLE account_version (
   number bigint NOT NULL
 );
 INSERT INTO account_version (number) VALUES (0);
 
--- No foreign keys and one unique index, whose key begins with the time of receipt: so that months of it can become
--- partitions (docs/scaling.md).
+-- There are no foreign keys, and the key of the only unique index begins with the time of receipt, so that the table can be
+-- partitioned by month (docs/scaling.md).
 CREATE TABLE delivery (
-  position    bigint   NOT NULL, -- rises in the order of commits: see deliver_1
+  position    bigint   NOT NULL, -- increases in commit order: see deliver_1
   receipt     uuid     NOT NULL, -- version 7
   customer    bigint   NOT NULL,
   order_id    text     COLLATE "C",
   status      smallint NOT NULL,
   received_at bigint   NOT NULL, -- milliseconds since 1970
-  echo_of     bigint,            -- position of the delivery whose bytes these repeat
-  previous    bigint,            -- position of the order's delivery before: its history is a chain
+  echo_of     bigint,            -- position of the delivery with the same bytes that this one repeats
+  previous    bigint,            -- position of the order's previous delivery, which makes its history a chain
   payload     bytea    NOT NULL
 );
--- Both grow at their ends and stay cheap.
+-- Entries are added at the end of both indexes, which stay cheap.
 CREATE UNIQUE INDEX delivery_receipt ON delivery (receipt);
 CREATE INDEX delivery_position ON delivery (position);
--- Orders are JSON, which the default would compress row by row at the cost of the commit; EXTERNAL keeps them as they are.
+-- EXTERNAL stores payloads uncompressed: by default PostgreSQL would compress each one, which makes commits slower.
 ALTER TABLE delivery ALTER COLUMN payload SET STORAGE EXTERNAL;
 
 CREATE TABLE order_state (
@@ -45,31 +45,31 @@ CREATE TABLE order_state (
   order_id        text     COLLATE "C" NOT NULL,
   status          smallint NOT NULL,
   state_position  bigint   NOT NULL, -- the delivery that made the state
-  latest_position bigint   NOT NULL, -- the last delivery, which may be an echo of that one
+  latest_position bigint   NOT NULL, -- the latest delivery, which may be an echo of that one
   digest          bytea    NOT NULL, -- first half of the SHA-256 of the state's payload
   PRIMARY KEY (customer, order_id)
-) WITH (fillfactor = 80); -- room for the next version of a row beside it
+) WITH (fillfactor = 80); -- leaves room for the next version of a row on the same page
 
 CREATE TABLE idempotency (
   customer bigint NOT NULL,
   key      text   COLLATE "C" NOT NULL,
-  position bigint NOT NULL, -- the delivery it came with first
+  position bigint NOT NULL, -- the first delivery with this key
   kept_at  bigint NOT NULL, -- milliseconds since 1970
   PRIMARY KEY (customer, key)
 );
 CREATE INDEX idempotency_kept_at ON idempotency (kept_at);
 
--- The last position given out. A sequence, because a row that every batch updates would grow by a dead version each for
--- as long as any old transaction is open.
+-- The last position given out. It is a sequence because every update of a row leaves a dead version behind, and none of them
+-- can be removed while an old transaction is open.
 CREATE SEQUENCE last_position MINVALUE 0 START 0;
 
--- Stores a batch in the order of its arrays, in one round trip. What a batch says of itself is worked out by the caller:
---   before  where in the batch the delivery before of the same order stands, NULL for the first one of its order
---   first   where the first one of the same bytes stands, with none of other bytes between: itself, unless it is an echo
---   final   whether it is the batch's last one of its order
---   start   where in `payloads` its bytes begin
--- One with an idempotency key shares neither key nor order with another one of the batch. Answers only for those that
--- repeat what was stored before.
+-- Stores a batch in the order of its arrays, in one round trip. The caller computes for each delivery:
+--   before  index in the batch of the order's previous delivery; NULL for the first one of its order
+--   first   index of the delivery that this one echoes within the batch; its own index if it is no echo of one
+--   final   whether it is the last delivery of its order in the batch
+--   start   where its bytes begin in `payloads`
+-- A delivery with an idempotency key shares neither key nor order with another one of the batch. Returns rows only for
+-- duplicates of earlier batches and for reused keys.
 CREATE FUNCTION deliver_1(
   customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
   keys text[], not_befores bigint[],
@@ -77,7 +77,7 @@ CREATE FUNCTION deliver_1(
 ) RETURNS TABLE (place integer, outcome text, receipt uuid, order_id text, status smallint, received_at bigint)
 LANGUAGE plpgsql
 SET lock_timeout = '3s'
--- The tables only grow, and what they are asked for is always a few rows by an index: no statistics to wait for.
+-- Every query reads a few rows by an index, so the plan is fixed and needs no statistics.
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
@@ -88,12 +88,12 @@ DECLARE
   last bigint;
   kept integer[] := '{}';
 BEGIN
-  -- One batch at a time, up to and with its commit: so positions become visible in their order, and who has seen one has
-  -- seen all before it. A statement of its own, so that the next ones see what was committed while this one waited.
+  -- Admits one batch at a time until its commit, so that positions become visible in order: a reader that sees one position
+  -- sees all before it. A separate statement, so that the next ones see what was committed while this one waited.
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
   SELECT last_value INTO STRICT last FROM last_position;
   PERFORM setval('last_position', last + cardinality(receipts));
-  -- Heard once it is committed. Who listens holds this lock; who comes to listen meanwhile waits for our commit.
+  -- Listeners hold this lock and are notified at the commit. A listener that starts meanwhile waits for this commit.
   IF NOT pg_try_advisory_xact_lock(7425, -'last_position'::regclass::oid::integer) THEN
     PERFORM pg_notify('teslim_delivery', '');
   END IF;
@@ -102,7 +102,7 @@ BEGIN
     kept := ARRAY(
       SELECT n FROM generate_series(1, cardinality(keys)) n
         JOIN idempotency k ON k.customer = customers[n] AND k.key = keys[n] AND k.kept_at >= not_befores[n]
-        -- It may have been dropped with its month.
+        -- The delivery may have been dropped with its month.
         JOIN delivery d ON d.position = k.position);
     RETURN QUERY
       SELECT n, CASE WHEN d.payload = substr(payloads, starts[n], lengths[n]) THEN 'duplicate' ELSE 'key-reused' END,
@@ -116,7 +116,7 @@ BEGIN
       FROM generate_series(1, cardinality(keys)) n
      WHERE keys[n] IS NOT NULL AND n <> ALL (kept)
     ON CONFLICT (customer, key) DO UPDATE SET position = excluded.position, kept_at = excluded.kept_at;
-    -- Twice as many as may have come, so that the table shrinks without ever pausing for it.
+    -- Deletes at most twice as many keys as were added, so that the table shrinks gradually.
     DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
       SELECT k.ctid FROM idempotency k
        WHERE k.kept_at < (SELECT min(b) FROM unnest(not_befores) b)
@@ -133,7 +133,7 @@ BEGIN
      WHERE n <> ALL (kept)
   ),
   placed AS MATERIALIZED (
-    -- The first ones of an order in the batch may repeat the state that is there: then that came first, unless it has been
+    -- Finds the delivery that the first ones of an order in the batch echo: the one that made the state, unless it has been
     -- dropped with its month.
     SELECT i.*, s.latest_position,
            CASE WHEN befores[i.first] IS NULL AND i.digest = s.digest THEN (SELECT d.position FROM delivery d WHERE d.position = s.state_position) END AS repeated

@@ -1,7 +1,7 @@
 -- Runs with programs from 0002 on.
 
--- A name is a digest: of an account and an address, of an address, or of an account. Nothing tells which. Under a count of 0
--- it says that an account was logged in to from an address.
+-- A name is the digest of an account and an address, of an address, or of an account; the row does not say which. A count of 0
+-- records that somebody logged in to an account from an address.
 CREATE TABLE login_failure (
   name       bytea  NOT NULL PRIMARY KEY,
   count      bigint NOT NULL,
@@ -22,6 +22,6 @@ CREATE TABLE audit_event (
 );
 CREATE INDEX audit_event_at ON audit_event (at);
 
-ALTER TABLE signing_key ADD COLUMN expires_at bigint; -- milliseconds since 1970: then it verifies nothing any more
+ALTER TABLE signing_key ADD COLUMN expires_at bigint; -- milliseconds since 1970: when the key stops verifying tokens
 
-ALTER TABLE api_key ADD COLUMN successor text COLLATE "C"; -- the key that took its place when it was rotated
+ALTER TABLE api_key ADD COLUMN successor text COLLATE "C"; -- the API key that replaced this one by rotation

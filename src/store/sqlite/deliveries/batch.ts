@@ -32,7 +32,7 @@ const SEPARATOR = '\0'
 const SMALLEST_MEMORY = 256 * 1024
 const BYTES_OF_NUMBERS = 4 * Float64Array.BYTES_PER_ELEMENT
 
-/** Uses `inTurn` memories in turn: no more batches may be under way at a time. */
+/** Uses `inTurn` buffers in rotation, so at most that many batches may be under way. */
 export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
   const memories = Array.from({ length: inTurn }, () => new SharedArrayBuffer(SMALLEST_MEMORY))
 

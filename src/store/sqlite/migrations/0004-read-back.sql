@@ -1,6 +1,6 @@
 -- Runs with programs from 0002 on.
 
--- What all processes on one store know and nobody else, such as the key of cursors.
+-- Secrets that all processes on one store share, such as the key that seals cursors.
 CREATE TABLE service_secret (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL

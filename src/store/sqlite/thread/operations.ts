@@ -65,7 +65,7 @@ interface Request {
 }
 
 interface Failure {
-  /** `unavailable`: the disk, a lock, a permission. `gone`: nothing that this process does with the store counts any more. */
+  /** `unavailable`: the disk, a lock, a permission. `gone`: this process has lost the store and must end. */
   readonly kind: 'unavailable' | 'gone' | 'defect'
   readonly message: string
 }
