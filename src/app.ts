@@ -8,7 +8,7 @@ import { installDraining } from '#src/http/connections/draining.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
 import { healthPlugin } from '#src/http/health.plugin.ts'
-import { lendLogger } from '#src/http/log/logger-loan.ts'
+import { connectLogger } from '#src/http/log/fastify-logger.ts'
 import { installRequestLog } from '#src/http/log/request-log.ts'
 import { installNewline } from '#src/http/newline.ts'
 import { installNotFound } from '#src/http/not-found.ts'
@@ -46,7 +46,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { config, store, clock, random, logger, writeInfo, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
   const app = Fastify(serverOptions(config, logger, certificate))
-  lendLogger(app, logger)
+  connectLogger(app, logger)
 
   installTls(app, config, clock, certificate)
   installDraining(app, config, clock)

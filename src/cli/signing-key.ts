@@ -4,7 +4,7 @@ import type { SigningKeyRules, SigningKeyView } from '#src/token/signing-key.rul
 import { type CliContext, type Command, Misuse } from './command.ts'
 import { readSecretText } from './input/password.ts'
 import { table } from './output/table.ts'
-import { recordAct } from './with-accounts.ts'
+import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'
 
 export const signingKeyList: Command = {
@@ -42,7 +42,7 @@ export const signingKeyRotate: Command = {
     const { key, made } = await withStore(context, 'change', async (store, config) => {
       const rotated = await (await signingKeyRules(store, config, context)).rotate(atOnce)
       const details = { kid: rotated.key.kid, atOnce }
-      if (rotated.made) await recordAct(store, context)('signing-key.rotate', null, details)
+      if (rotated.made) await recordAction(store, context)('signing-key.rotate', null, details)
       return rotated
     })
     if (input.json) {
@@ -72,7 +72,7 @@ export const signingKeyRewrap: Command = {
     if (change.formerSecret === '') throw new Misuse('there is no secret on stdin')
     const rewrap = async (store: Store, config: Config) => {
       const done = await (await signingKeyRules(store, config, context)).rewrap()
-      await recordAct(store, context)('signing-key.rewrap', null, { ...done })
+      await recordAction(store, context)('signing-key.rewrap', null, { ...done })
       return done
     }
     const { rewrapped, kept } = await withStore(context, 'change', rewrap, change)

@@ -1,4 +1,4 @@
-import { createRecordAct, type RecordAct } from '#src/audit/acts.ts'
+import { createRecordAction, type RecordAction } from '#src/audit/actions.ts'
 import { type ApiKeys, createApiKeys } from '#src/customer/api-key.rule.ts'
 import { auditedApiKeys, auditedCustomers } from '#src/customer/audited.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
@@ -25,18 +25,18 @@ export const withAccounts = <Result>(
 export function accountRules(opened: Store, context: CliContext): AccountRules {
   const { clock, random } = context
   const store = { ...opened, customers: byPrefix(opened.customers) }
-  const record = recordAct(store, context)
+  const record = recordAction(store, context)
   const customers = createCustomers({ store, clock, random, hashPassword: passwords.hash })
   const apiKeys = createApiKeys({ store, customers, clock, random })
   return { customers: auditedCustomers(customers, record), apiKeys: auditedApiKeys(apiKeys, record) }
 }
 
 /** Writes what a command did into the audit log. When that fails, says so on stderr, and the command goes on. */
-export const recordAct = (
+export const recordAction = (
   store: Store,
   { clock, actor, err }: Pick<CliContext, 'clock' | 'actor' | 'err'>,
-): RecordAct =>
-  createRecordAct({
+): RecordAction =>
+  createRecordAction({
     audit: store.audit,
     clock,
     actor: actor(),

@@ -1,9 +1,9 @@
-import type { RecordAct } from '#src/audit/acts.ts'
+import type { RecordAction } from '#src/audit/actions.ts'
 import type { ApiKeys } from './api-key.rule.ts'
 import type { Customers } from './customer.rule.ts'
 
 /** Wraps the rules so that each completed change is recorded in the audit log. */
-export function auditedCustomers(customers: Customers, record: RecordAct): Customers {
+export function auditedCustomers(customers: Customers, record: RecordAction): Customers {
   return {
     ...customers,
     async add(wanted) {
@@ -45,7 +45,7 @@ export function auditedCustomers(customers: Customers, record: RecordAct): Custo
   }
 }
 
-export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAct): ApiKeys {
+export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys {
   return {
     ...apiKeys,
     async issue(who, label, lifetimeMilliseconds) {

@@ -21,7 +21,7 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
     requireHostHeader: false,
   }
   const options = {
-    // request-log.ts writes one line a request; logger-loan.ts provides the logger.
+    // request-log.ts writes one line per request; fastify-logger.ts provides the logger.
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     genReqId: requestId,

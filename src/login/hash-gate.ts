@@ -1,76 +1,77 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { loginErrors } from './login.errors.ts'
 
-export interface Visitor {
-  /** Groups visitors that share a limit. */
-  readonly lane: string
-  /** How many visitors of the lane may be inside at once. */
-  readonly laneWidth: number
-  /** Whether it is let in before others. */
+export interface HashTask {
+  /** Tasks of one group share a limit. */
+  readonly group: string
+  /** How many tasks of the group may run at once. */
+  readonly groupLimit: number
+  /** Whether it runs before others that wait. */
   readonly preferred: boolean
-  /** Asked when it is let in. A client that has disconnected is not served. */
+  /** Called before the work starts: none is done for a client that has disconnected. */
   readonly isAwaited: () => boolean
 }
 
-/** Limits hashing: a few visitors are inside at a time, a few may wait, and the others are refused at once. */
+/** Limits concurrent hashing: a few tasks run, a few wait, the others are refused immediately. */
 export interface HashGate {
   /** Throws LOGIN_OVERLOADED when too many wait. */
-  run<Result>(visitor: Visitor, work: () => Promise<Result>): Promise<Result>
+  run<Result>(task: HashTask, work: () => Promise<Result>): Promise<Result>
 }
 
 export interface HashGateOptions {
-  readonly mostInside: number
-  /** For preferred visitors and for others, each. */
+  readonly mostRunning: number
+  /** Applies to preferred tasks and to others separately. */
   readonly mostWaiting: number
 }
 
 interface Waiting {
-  readonly visitor: Visitor
-  readonly enter: () => void
+  readonly task: HashTask
+  readonly start: () => void
 }
 
-export function createHashGate({ mostInside, mostWaiting }: HashGateOptions): HashGate {
+export function createHashGate({ mostRunning, mostWaiting }: HashGateOptions): HashGate {
   const queues: Record<'preferred' | 'others', Waiting[]> = { preferred: [], others: [] }
-  const lanes = new Map<string, number>()
-  let inside = 0
+  const groups = new Map<string, number>()
+  let running = 0
 
-  const isOpen = ({ lane, laneWidth }: Visitor): boolean => inside < mostInside && (lanes.get(lane) ?? 0) < laneWidth
+  const mayRun = ({ group, groupLimit }: HashTask): boolean =>
+    running < mostRunning && (groups.get(group) ?? 0) < groupLimit
 
-  const letInFrom = (queue: Waiting[]): boolean => {
-    const index = queue.findIndex(({ visitor }) => isOpen(visitor))
+  const startFrom = (queue: Waiting[]): boolean => {
+    const index = queue.findIndex(({ task }) => mayRun(task))
     const [next] = index === -1 ? [] : queue.splice(index, 1)
     if (next === undefined) return false
-    inside++
-    lanes.set(next.visitor.lane, (lanes.get(next.visitor.lane) ?? 0) + 1)
-    next.enter()
+    running++
+    groups.set(next.task.group, (groups.get(next.task.group) ?? 0) + 1)
+    next.start()
     return true
   }
 
-  const letIn = (): void => {
-    while (letInFrom(queues.preferred) || letInFrom(queues.others));
+  const startNext = (): void => {
+    while (startFrom(queues.preferred) || startFrom(queues.others));
   }
 
-  const leave = ({ lane }: Visitor): void => {
-    inside--
-    const others = (lanes.get(lane) ?? 1) - 1
-    if (others === 0) lanes.delete(lane)
-    else lanes.set(lane, others)
-    letIn()
+  const finish = ({ group }: HashTask): void => {
+    running--
+    const left = (groups.get(group) ?? 1) - 1
+    if (left === 0) groups.delete(group)
+    else groups.set(group, left)
+    startNext()
   }
 
   return {
-    async run(visitor, work) {
-      const queue = visitor.preferred ? queues.preferred : queues.others
-      if (!isOpen(visitor) && queue.length >= mostWaiting) throw new AppError(loginErrors.overloaded)
+    async run(task, work) {
+      const queue = task.preferred ? queues.preferred : queues.others
+      if (!mayRun(task) && queue.length >= mostWaiting) throw new AppError(loginErrors.overloaded)
       const { promise, resolve } = Promise.withResolvers<void>()
-      queue.push({ visitor, enter: resolve })
-      letIn()
+      queue.push({ task, start: resolve })
+      startNext()
       await promise
       try {
-        if (!visitor.isAwaited()) throw new AppError(loginErrors.overloaded, { reason: 'the client went away' })
+        if (!task.isAwaited()) throw new AppError(loginErrors.overloaded, { reason: 'the client went away' })
         return await work()
       } finally {
-        leave(visitor)
+        finish(task)
       }
     },
   }

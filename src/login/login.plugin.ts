@@ -44,7 +44,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
-    gate: createHashGate({ mostInside: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue }),
+    gate: createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue }),
     pace,
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })

@@ -9,7 +9,7 @@ import { loginErrors } from './login.errors.ts'
 import type { FindCustomer } from './login-customers.ts'
 import type { PasswordMemory } from './password-memory.ts'
 import type { RefusalPace } from './refusal-pace.ts'
-import { type Attempt, type Throttle, visitorOf } from './throttle.ts'
+import { type Attempt, hashTaskOf, type Throttle } from './throttle.ts'
 
 export interface Passwords {
   hash(password: string): Promise<string>
@@ -91,7 +91,7 @@ export function createLogIn(dependencies: LoginDependencies) {
       await throttle.succeededUncounted(attempt, standing)
       return admit(candidate)
     }
-    return gate.run({ ...visitorOf(attempt, standing), isAwaited }, async () => {
+    return gate.run({ ...hashTaskOf(attempt, standing), isAwaited }, async () => {
       // Another login of the same client may have succeeded meanwhile.
       if (!isRecognised(candidate, password)) return verifyCounted(attempt, candidate, password)
       await throttle.succeededUncounted(attempt, await throttle.look(attempt))

@@ -170,10 +170,10 @@ function digest(kind: string, ...parts: string[]): Buffer {
   return hash('sha256', `teslim login ${kind}${text}`, 'buffer').subarray(0, DIGEST_BYTES)
 }
 
-/** For the gate: limits concurrent tries, so that honest concurrent logins stay within the free ones. */
-export const visitorOf = (attempt: Attempt, standing: Standing) => ({
-  lane: attempt.pair.toString('hex'),
-  laneWidth: mostAtOnce(standing.pair, limitOf(standing)),
+/** Limits concurrent attempts, so that honest concurrent logins stay within the free ones. */
+export const hashTaskOf = (attempt: Attempt, standing: Standing) => ({
+  group: attempt.pair.toString('hex'),
+  groupLimit: mostAtOnce(standing.pair, limitOf(standing)),
   preferred: standing.known !== undefined,
 })
 

@@ -9,45 +9,45 @@ import { createThrottle } from '#src/login/throttle.ts'
 import { ruleOf } from '../support/log-in.ts'
 import { addCustomer, PASSWORD, TestClock, testApp } from '../support/test-app.ts'
 
-const visitor = (lane: string, more = {}) => ({ lane, laneWidth: 1, preferred: false, isAwaited: () => true, ...more })
+const task = (group: string, more = {}) => ({ group, groupLimit: 1, preferred: false, isAwaited: () => true, ...more })
 
 describe('the gate', () => {
-  it('admits a few at a time, preferred ones first, one per lane, and refuses the rest', async () => {
-    const gate = createHashGate({ mostInside: 2, mostWaiting: 2 })
-    const inside: string[] = []
-    const leave = new Map<string, () => void>()
-    const enter = (name: string, lane: string, more = {}) =>
-      gate.run(visitor(lane, more), async () => {
-        inside.push(name)
-        await new Promise<void>((resolve) => leave.set(name, resolve))
+  it('admits a few at a time, preferred ones first, one per group, and refuses the rest', async () => {
+    const gate = createHashGate({ mostRunning: 2, mostWaiting: 2 })
+    const running: string[] = []
+    const finish = new Map<string, () => void>()
+    const run = (name: string, group: string, more = {}) =>
+      gate.run(task(group, more), async () => {
+        running.push(name)
+        await new Promise<void>((resolve) => finish.set(name, resolve))
       })
     const settled = () => new Promise((resolve) => setImmediate(resolve))
-    const visits = [enter('a', '1'), enter('a again', '1'), enter('b', '2'), enter('c', '3')]
+    const runs = [run('a', '1'), run('a again', '1'), run('b', '2'), run('c', '3')]
     await settled()
-    expect(inside).toEqual(['a', 'b'])
-    await expect(enter('d', '4')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED', kind: 'overloaded' })
-    visits.push(enter('known', '5', { preferred: true }))
-    leave.get('b')?.()
+    expect(running).toEqual(['a', 'b'])
+    await expect(run('d', '4')).rejects.toMatchObject({ code: 'LOGIN_OVERLOADED', kind: 'overloaded' })
+    runs.push(run('known', '5', { preferred: true }))
+    finish.get('b')?.()
     await settled()
-    expect(inside).toEqual(['a', 'b', 'known'])
-    leave.get('known')?.()
+    expect(running).toEqual(['a', 'b', 'known'])
+    finish.get('known')?.()
     await settled()
-    expect(inside).toEqual(['a', 'b', 'known', 'c'])
-    for (const name of ['a', 'c']) leave.get(name)?.()
+    expect(running).toEqual(['a', 'b', 'known', 'c'])
+    for (const name of ['a', 'c']) finish.get(name)?.()
     await settled()
-    leave.get('a again')?.()
-    await Promise.all(visits)
+    finish.get('a again')?.()
+    await Promise.all(runs)
   })
 
   it('is free again after work that fails, and does no work for a client that has disconnected', async () => {
-    const gate = createHashGate({ mostInside: 1, mostWaiting: 1 })
-    await expect(gate.run(visitor('1'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    const gate = createHashGate({ mostRunning: 1, mostWaiting: 1 })
+    await expect(gate.run(task('1'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     const work = vi.fn(async () => 'done')
-    await expect(gate.run(visitor('1', { isAwaited: () => false }), work)).rejects.toMatchObject({
+    await expect(gate.run(task('1', { isAwaited: () => false }), work)).rejects.toMatchObject({
       code: 'LOGIN_OVERLOADED',
     })
     expect(work).not.toHaveBeenCalled()
-    expect(await gate.run(visitor('1'), work)).toBe('done')
+    expect(await gate.run(task('1'), work)).toBe('done')
   })
 })
 

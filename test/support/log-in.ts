@@ -16,7 +16,7 @@ export function ruleOf({ app, store, clock }: TestApp, more: Partial<LoginDepend
     accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: 0, random: systemRandom, clock }),
-    gate: createHashGate({ mostInside: 3, mostWaiting: 32 }),
+    gate: createHashGate({ mostRunning: 3, mostWaiting: 32 }),
     pace: { turn: async () => undefined, close: () => undefined },
     onRehashFailed: () => undefined,
     ...more,

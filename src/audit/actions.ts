@@ -2,13 +2,13 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { AuditStore } from '#src/store/store.ts'
 
 /** Records an administrative action in the audit log: its name (`customer.disable`), the customer and details. Never a secret. */
-export type RecordAct = (
+export type RecordAction = (
   action: string,
   customerId: string | null,
   details?: Readonly<Record<string, unknown>>,
 ) => Promise<void>
 
-export interface ActDependencies {
+export interface ActionDependencies {
   readonly audit: AuditStore
   readonly clock: Clock
   /** The person at the command line: `cli:` and a name. */
@@ -17,9 +17,9 @@ export interface ActDependencies {
   readonly onFailed: (action: string, error: unknown) => void
 }
 
-export const createRecordAct =
-  ({ audit, clock, actor, onFailed }: ActDependencies): RecordAct =>
+export const createRecordAction =
+  ({ audit, clock, actor, onFailed }: ActionDependencies): RecordAction =>
   async (action, customerId, details = {}) => {
-    const act = { at: clock.now(), actor, action, customerId, address: null, requestId: null, details }
-    await audit.append([act]).catch((error: unknown) => onFailed(action, error))
+    const event = { at: clock.now(), actor, action, customerId, address: null, requestId: null, details }
+    await audit.append([event]).catch((error: unknown) => onFailed(action, error))
   }
