@@ -28,8 +28,8 @@ address are ignored.
 
 ### Retries
 
-After 408, 429 and 503 send the same request again: after 429 and 503 wait \`Retry-After\` seconds. A delivery is safe to repeat
-with the same \`Idempotency-Key\`.
+After 408, 429 and any 5xx send the same request again, after \`Retry-After\` seconds if the answer has that header. A delivery is safe
+to repeat with the same \`Idempotency-Key\`.
 
 ### Browsers
 
@@ -38,8 +38,8 @@ readable by everyone who opens the page. Call teslim from a server.
 
 ### What is tolerated
 
-- **Letter case:** paths, header names, query parameters, the fields of the login and \`Status\` are case-insensitive, unless the service
-  is set to exact spelling. A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
+- **Letter case:** paths, header names and query parameters are case-insensitive. So are the fields of the login and \`Status\`, unless
+  the service is set to exact spelling. A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
 - **Trailing slash:** allowed on every path.
 - **Byte order mark:** allowed before a body. Bytes that are not UTF-8 are refused.
 - **Content-Type:** the login takes \`application/json\`, \`application/*+json\` and \`text/json\`, with any parameters. A delivery is

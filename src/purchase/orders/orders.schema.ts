@@ -40,7 +40,7 @@ export const ListQuerySchema = Type.Object(
     product: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'Only orders whose last delivery names this product code',
+        description: 'Only orders whose latest delivery names this product code',
         examples: ['SKU-1'],
       }),
     ),
