@@ -4,7 +4,7 @@ import { findCustomer } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 
-/** Who asks. An API customer sees its own data, an operator sees everything. */
+/** The customer that sends a request. An API customer sees its own data, an operator sees everything. */
 export type Caller = { readonly operator: true } | { readonly operator: false; readonly customer: Customer }
 
 export const OPERATOR: Caller = { operator: true }

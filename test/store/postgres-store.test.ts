@@ -213,7 +213,7 @@ it.each([
   })
 })
 
-it('a statement that a migration made useless is prepared anew', async () => {
+it('a statement that a migration made useless is prepared again', async () => {
   const databaseUrl = await freshDatabase()
   await runSql(databaseUrl, 'CREATE TABLE changing (number bigint); INSERT INTO changing VALUES (1)')
   const { query, close } = await openDatabase({ url: databaseUrl, connections: 3, timeoutSeconds: 5 })

@@ -66,5 +66,17 @@ export function describeDeliveries(name: string, open: Open): void {
         expect(await deliveries.deliver(back)).toMatchObject({ receiptId: back.receiptId, duplicate: false })
       },
     )
+
+    withCustomers('the same bytes under a new idempotency key are an echo too', async ({ deliveries }, one) => {
+      const under = (key: string) => ({ orderId: 'keyed', idempotency: { key, notBefore: 0 } })
+      const first = delivery(one.id, under('one'))
+      const echo = delivery(one.id, { ...under('two'), payload: first.payload })
+      const receipt = await deliveries.deliver(first)
+      expect(await deliveries.deliver(echo)).toEqual({ ...(receipt as object), duplicate: true })
+      expect(await deliveries.history(one.id, 'keyed')).toMatchObject([
+        { receiptId: echo.receiptId, duplicate: true },
+        { receiptId: first.receiptId, duplicate: false },
+      ])
+    })
   })
 }
