@@ -57,9 +57,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
   return {
     async add(wanted: NewCustomer): Promise<Changed> {
-      const email = canonicalEmail(wanted.email)
-      if (email === undefined) refuse(customerErrors.emailInvalid, `"${wanted.email}" is not an e-mail address.`)
-      const warnings = checkPassword(wanted.password)
+      const { email, regions, authority, warnings } = checkNewCustomer(wanted)
       const customer: Customer = {
         id: newId(clock.now(), random),
         email,
@@ -67,8 +65,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
         isApi: wanted.isApi,
         operator: wanted.operator,
         enabled: true,
-        regions: sortedSet(wanted.regions.map(checkRegion)),
-        authority: checkRules(wanted.authority),
+        regions,
+        authority,
         tokensValidFrom: 0,
         createdAt: clock.now(),
       }
@@ -115,6 +113,19 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 const toView = ({ passwordHash: _, ...view }: Customer): CustomerView => view
 
 const sortedSet = (values: readonly string[]): string[] => [...new Set(values)].sort()
+
+/** Checks what can be checked without a store, and returns it as it is stored. */
+export function checkNewCustomer(wanted: Pick<NewCustomer, 'email' | 'password' | 'regions' | 'authority'>) {
+  const email = canonicalEmail(wanted.email)
+  if (email === undefined) refuse(customerErrors.emailInvalid, `"${wanted.email}" is not an e-mail address.`)
+  const warnings = checkPassword(wanted.password)
+  return {
+    email,
+    regions: sortedSet(wanted.regions.map(checkRegion)),
+    authority: checkRules(wanted.authority),
+    warnings,
+  }
+}
 
 function checkPassword(password: string): string[] {
   const verdict = judgePassword(password)

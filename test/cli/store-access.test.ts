@@ -58,6 +58,16 @@ describe('where there is no store', () => {
     rmSync(join(cwd, 'data'), { recursive: true })
   })
 
+  it.each([
+    ['bad', [], 'is not an e-mail address'],
+    ['a@b.co', ['--region', 'TUR'], 'is not a region'],
+    ['a@b.co', ['--allow', 'A*B'], 'is not a rule'],
+  ])('customer add of %s %j fails and creates nothing', async (email, args, message) => {
+    const { status, stderr } = await teslim(['customer', 'add', '--email', email, '--generate', ...args], { cwd })
+    expect([status, stderr]).toEqual([2, expect.stringContaining(message)])
+    expect(existsSync(join(cwd, 'data'))).toBe(false)
+  })
+
   it('customer add creates one, and says where on stderr', async () => {
     const created = `teslim: created a new store, ${path}\n`
     const add = (email: string) => teslim(['customer', 'add', '--email', email, '--generate', '--json'], { cwd })

@@ -1,4 +1,4 @@
-import type { Changed } from '#src/customer/customer.rule.ts'
+import { type Changed, checkNewCustomer } from '#src/customer/customer.rule.ts'
 import { DEFAULT_REGION } from '#src/customer/region.ts'
 import type { CliContext, Command, Input } from '../command.ts'
 import { type PasswordInput, passwordOptions, readPassword } from '../input/password.ts'
@@ -32,6 +32,8 @@ export const customerAdd: Command = {
       regions: regions.length > 0 ? regions : [DEFAULT_REGION],
       authority: input.texts('allow'),
     }
+    // A wrong value must not leave a new store behind.
+    checkNewCustomer(wanted)
     const changed = await withAccounts(context, 'create', ({ customers }) => customers.add(wanted))
     const password = secret.generated ? `\n  password   ${secret.password}   (shown this once)` : ''
     print('customer add', input, context, changed, secret, describeCustomer(changed.customer) + password)
