@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import type { MessagePort, Worker } from 'node:worker_threads'
 
 /** Asks a worker thread that answers with `answerRequests`. The thread starts with the first request. */
@@ -43,6 +42,7 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
   let thread: Thread | undefined
   let nextId = 0
   let closed = false
+  let terminated = false
 
   const closedError = (): Error => onDeath(new Error(`${name} is closed`))
 
@@ -50,7 +50,7 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
     const started: Thread = { worker: spawn(), waiting: new Map() }
     const bury = (cause: string): void => {
       if (thread === started) thread = undefined
-      const error = closed ? closedError() : onDeath(new Error(`${name} died: ${cause}`))
+      const error = terminated ? closedError() : onDeath(new Error(`${name} died: ${cause}`))
       for (const { reject } of started.waiting.values()) reject(error)
       started.waiting.clear()
     }
@@ -81,12 +81,15 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
     async close() {
       closed = true
       if (thread === undefined) return
-      const ended = once(thread.worker, 'exit')
-      thread.worker.postMessage(null)
+      const { worker } = thread
+      // `once` from node:events would reject when the thread dies from an error.
+      const ended = new Promise((resolve) => worker.once('exit', resolve))
+      worker.postMessage(null)
       await ended
     },
     async terminate() {
       closed = true
+      terminated = true
       await thread?.worker.terminate()
     },
   }

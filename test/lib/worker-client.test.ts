@@ -10,6 +10,10 @@ const THREAD = `
     if (text === 'fail') throw new Error('on purpose')
     if (text === 'function') return () => text
     if (text === 'die') process.exit(3)
+    if (text === 'throw') {
+      queueMicrotask(() => { throw new Error('on purpose') })
+      return text
+    }
     if (text === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     return text + '!'
   })`
@@ -82,4 +86,12 @@ it('rejects what it was asked when it is terminated', async () => {
   const lost = 'lost: the thread is closed'
   expect(await outcomes).toEqual([lost, lost])
   expect(client.underWay()).toBe(0)
+})
+
+it('closes although the thread dies from an error meanwhile, and tells requests without an answer the cause', async () => {
+  const { client } = startClient()
+  await client.ask('a')
+  const outcomes = outcomesOf(['throw', 'b'].map((text) => client.ask(text)))
+  await client.close()
+  expect((await outcomes)[1]).toBe('lost: the thread died: on purpose')
 })
