@@ -61,7 +61,7 @@ function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flus
   let exitStatus = 0
 
   const close = async (reason: string): Promise<number> => {
-    app.log.info({ reason }, 'stopping: no new connections, requests in flight finish')
+    app.log.info({ reason }, 'stopping: no new connections; finishing requests in flight')
     // Time reserved for writing what is queued and closing the store.
     const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
     const cutOff = setTimeout(
@@ -93,7 +93,7 @@ function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flus
   return { stop, stopped, atLeast }
 }
 
-/** The terminal and `npm start` each send SIGINT on one Ctrl-C: both count as one signal. */
+/** The terminal and `npm start` each send SIGINT on one Ctrl+C: both count as one signal. */
 const SAME_SIGNAL_MILLISECONDS = 100
 
 /** A second signal ends the process at once. */

@@ -8,7 +8,7 @@ export const copy: Command = {
   name: 'copy',
   about: 'Copy the embedded store into a PostgreSQL database',
   details:
-    'Then it compares the two. Run it again to continue after an interruption, or to bring over what was stored since, until the database is used by a server.',
+    'Compares both afterwards. Run it again after an interruption, or to copy what was stored since; this works until a server uses the database.',
   options: {
     to: { type: 'string', value: 'URL', about: 'The database: postgres://USER@HOST/NAME' },
     'to-stdin': {

@@ -49,7 +49,7 @@ function unlessMadeMeanwhile(error: unknown): undefined {
 const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'
 
 const greeting = ({ url }: RunningServer, { docs }: Config): string =>
-  `teslim listens on ${url}. Ctrl-C stops it.${docs === 'on' ? `\nAPI reference: ${url}/docs` : ''}`
+  `teslim listens on ${url}. Ctrl+C stops it.${docs === 'on' ? `\nAPI reference: ${url}/docs` : ''}`
 
 /** Also helps after a first start that was killed before it showed the credentials. */
 const welcomeBack = (server: RunningServer, config: Config): string => `

@@ -23,7 +23,7 @@ export const signingKeyList: Command = {
         state,
         createdAt,
         expiresAt ?? 'when replaced',
-        encrypted ? 'encrypted' : 'in the clear',
+        encrypted ? 'encrypted' : 'unencrypted',
       ])
       context.out(table(['kid', 'algorithm', 'state', 'created', 'expires', 'stored'], rows, context.columns))
     }
@@ -33,9 +33,12 @@ export const signingKeyList: Command = {
 export const signingKeyRotate: Command = {
   name: 'signing-key rotate',
   about: 'Sign access tokens with a new key',
-  details: 'The old key verifies until its last token has expired.',
+  details: 'The old key verifies tokens until the last one it signed has expired.',
   options: {
-    'at-once': { type: 'boolean', about: 'Remove the old keys, for one that has leaked: every customer logs in again' },
+    'at-once': {
+      type: 'boolean',
+      about: 'Remove the old keys immediately, for a key that has leaked: every customer must log in again',
+    },
   },
   async run(input, context) {
     const atOnce = input.flag('at-once')

@@ -31,7 +31,7 @@ const whole = (fallback: number, minimum: number, maximum: number, description: 
   Type.Integer({ default: fallback, minimum, maximum, description })
 
 const POINTER = '^(?:/[^/,]+)+$'
-const ALLOWED_POINTERS = 'JSON Pointers separated by commas, such as /OrderID,/Order/ID'
+const allowedPointers = (example: string): string => `JSON Pointers separated by commas, such as ${example}`
 
 export const maskUrlPassword = (url: string): string =>
   url.replace(/(:\/\/[^/@]*?:)[^@]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
@@ -56,7 +56,7 @@ export const settings = {
       format: TRUSTED_PROXIES,
       allowed: 'off, or addresses, networks such as 10.0.0.0/8, and loopback, separated by commas',
       description:
-        'Proxies whose `X-Forwarded-For` names the client; unless set, clients behind a proxy share its address.',
+        'Proxies that may name the client in `X-Forwarded-For`; without it all clients behind a proxy count as one address.',
     }),
   ),
   tlsCertificateFile: setting(
@@ -70,7 +70,7 @@ export const settings = {
   ),
   tlsKeyFile: setting(
     'TESLIM_TLS_KEY',
-    text('', '^[^\\0]*$', 'the path of a PEM file', 'The private key of that certificate, without a passphrase.'),
+    text('', '^[^\\0]*$', 'the path of a PEM file', 'Private key of `TESLIM_TLS_CERT`, without a passphrase.'),
   ),
   databaseUrl: setting(
     'DATABASE_URL',
@@ -82,7 +82,10 @@ export const settings = {
     ),
     maskUrlPassword,
   ),
-  databasePool: setting('TESLIM_DATABASE_POOL', whole(8, 3, 1000, 'Most connections of each replica to PostgreSQL.')),
+  databasePool: setting(
+    'TESLIM_DATABASE_POOL',
+    whole(8, 3, 1000, 'Maximum number of connections from each replica to PostgreSQL.'),
+  ),
   databaseTimeoutSeconds: setting(
     'TESLIM_DATABASE_TIMEOUT',
     whole(5, 1, 600, 'Seconds to wait for PostgreSQL to answer a query.'),
@@ -157,19 +160,22 @@ export const settings = {
   ),
   secret: setting(
     'TESLIM_SECRET',
-    secret('Encrypts the signing keys in the store; unless set, they are stored in the clear.'),
+    secret('Encrypts the signing keys in the store; unless set, they are stored unencrypted.'),
     maskAll,
   ),
   secretFile: setting(
     'TESLIM_SECRET_FILE',
-    file('A text file that holds `TESLIM_SECRET` instead; one newline at its end is ignored.'),
+    file('File that contains the secret, instead of `TESLIM_SECRET`; one newline at the end is ignored.'),
   ),
   formerSecret: setting(
     'TESLIM_SECRET_OLD',
-    secret('The former secret, from a change until `teslim signing-key rewrap` was run.'),
+    secret('Previous secret; needed after a change until `teslim signing-key rewrap` has run.'),
     maskAll,
   ),
-  formerSecretFile: setting('TESLIM_SECRET_OLD_FILE', file('A text file that holds `TESLIM_SECRET_OLD` instead.')),
+  formerSecretFile: setting(
+    'TESLIM_SECRET_OLD_FILE',
+    file('File that contains the previous secret, instead of `TESLIM_SECRET_OLD`; one newline at the end is ignored.'),
+  ),
   purchaseBearer: setting(
     'TESLIM_PURCHASE_BEARER',
     choice(
@@ -182,7 +188,7 @@ export const settings = {
     list(
       ['/PurchaseOrderID', '/PurchaseID', '/OrderNumber', '/OrderID'],
       POINTER,
-      ALLOWED_POINTERS,
+      allowedPointers('/OrderID,/Order/ID'),
       'Where to find the order id of a delivery: the first match counts; `*` stands for each element of an array.',
     ),
   ),
@@ -198,14 +204,14 @@ export const settings = {
     list(
       ['/ProductID', '/ProductCode', '/Products/*/ProductID', '/Products/*/ProductCode', '/Products/*/Sku'],
       POINTER,
-      ALLOWED_POINTERS,
-      'Where to find the products of a delivery: a rule must cover each of them.',
+      allowedPointers('/Sku,/Lines/*/Code'),
+      'Where to find the products of a delivery; a rule must allow each of them.',
     ),
   ),
   idempotencyDays: setting('TESLIM_IDEMPOTENCY_DAYS', whole(7, 1, 3650, 'Days an `Idempotency-Key` is remembered.')),
   rateLimit: setting(
     'TESLIM_RATE_LIMIT',
-    whole(0, 0, 1_000_000, 'Most deliveries a minute of each API key at each replica; 0 sets no limit.'),
+    whole(0, 0, 1_000_000, 'Maximum deliveries a minute, for each API key at each replica; 0 means no limit.'),
   ),
   auditDays: setting(
     'TESLIM_AUDIT_DAYS',
@@ -230,12 +236,12 @@ export const settings = {
       0,
       0,
       68_719_476_736,
-      'Bytes of request bodies held at once, beyond that 503; 0 means an eighth of the memory.',
+      'Bytes of all request bodies held at once; further requests get 503. 0 means an eighth of the memory.',
     ),
   ),
   requestTimeoutSeconds: setting(
     'TESLIM_REQUEST_TIMEOUT',
-    whole(15, 1, 600, 'Seconds a client has to send a whole request.'),
+    whole(15, 1, 600, 'Seconds to receive a whole request, and to store a delivery.'),
   ),
   maxConnections: setting(
     'TESLIM_MAX_CONNECTIONS',

@@ -34,13 +34,13 @@ export const installSchemas = (app: FastifyInstance): void => void app.addSchema
 
 const REASONS = {
   400: 'The request is not valid',
-  401: 'The ApiKey or the token is missing or not valid',
-  403: 'Not within the authority of the key',
+  401: 'The API key or the token is missing or not valid',
+  403: 'The API key may not deliver a product',
   404: 'Not found, or it belongs to another customer',
   409: 'Several match: name one',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type',
-  422: 'The request contradicts an earlier one',
+  422: 'The Idempotency-Key was used with another body before',
   429: 'Too many requests; send it again after Retry-After seconds',
   500: 'A fault of the service',
   503: 'The service cannot take the request right now; send it again after Retry-After seconds',

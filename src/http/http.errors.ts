@@ -32,12 +32,12 @@ export const httpErrors = {
   tokenMissing: {
     code: 'TOKEN_MISSING',
     kind: 'unauthenticated',
-    message: 'A bearer token is needed: log in and send it as Authorization: Bearer.',
+    message: 'A bearer token is needed: log in and send it as Authorization: Bearer TOKEN.',
   },
   notBearer: {
     code: 'TOKEN_MALFORMED',
     kind: 'unauthenticated',
-    message: 'The Authorization header must be Bearer and a token.',
+    message: 'The Authorization header must be "Bearer", a space and a token.',
   },
   expectation: {
     code: 'EXPECTATION_NOT_MET',
@@ -51,7 +51,7 @@ export const httpErrors = {
   bodiesOverloaded: {
     code: 'BODIES_OVERLOADED',
     kind: 'overloaded',
-    message: 'The service is receiving more than it can hold right now. Nothing was kept; send the request again.',
+    message: 'The service is receiving more than it can hold right now. Nothing was stored; send the request again.',
   },
   connectionsOverloaded: {
     code: 'CONNECTIONS_OVERLOADED',

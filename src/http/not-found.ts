@@ -19,10 +19,10 @@ export function installNotFound(app: FastifyInstance): void {
     const path = pathOf(request.url)
     const allow = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
     if (allow.length === 0) throw new AppError(httpErrors.notFound)
-    const methods = [...new Set(allow)].sort().join(', ')
-    reply.header('allow', methods)
+    const methods = [...new Set(allow)].sort()
+    reply.header('allow', methods.join(', '))
     throw new AppError(httpErrors.methodNotAllowed, {
-      message: `This address allows ${methods}, not ${request.method}.`,
+      message: `This address allows ${methods.join(' and ')} only, not ${request.method}.`,
     })
   }
   // A hook too, although the types lack it: otherwise the body would be read first.

@@ -10,7 +10,7 @@ export const LoginHeadersSchema = Type.Object({
       pattern: `^(${REGION_PATTERN})?$`,
       title: 'two letters, such as TR',
       default: DEFAULT_REGION,
-      description: 'The region to log in to: two letters of any case. Not sent or empty is TR.',
+      description: 'The region to log in to: two letters in any case. TR if missing or empty.',
     }),
   ),
 })

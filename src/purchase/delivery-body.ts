@@ -106,7 +106,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
       }
       if (statuses > 1) problems.push({ path: '/Status', message: 'is sent more than once' })
       else if (statuses === 0) problems.push({ path: '/Status', message: 'is required' })
-      else if (status === undefined) problems.push({ path: '/Status', message: 'must be an integer from 0 to 3' })
+      else if (status === undefined) problems.push({ path: '/Status', message: 'must be a whole number from 0 to 3' })
       lacksProduct ||= entryLacksProduct || products.length === 0
       const lacksOrder = order === undefined
       const oddities = lacksOrder || lacksProduct ? findOddities(scan, lacksOrder, lacksProduct) : NONE

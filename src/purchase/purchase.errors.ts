@@ -6,27 +6,27 @@ export const purchaseErrors = {
     kind: 'unauthenticated',
     message: 'The ApiKey header is missing.',
   },
-  keyInvalid: { code: 'API_KEY_INVALID', kind: 'unauthenticated', message: 'The ApiKey is not valid.' },
+  keyInvalid: { code: 'API_KEY_INVALID', kind: 'unauthenticated', message: 'The API key is not valid.' },
   tokenForeign: {
     code: 'TOKEN_FOREIGN',
     kind: 'unauthenticated',
-    message: 'The token does not belong to the customer of the ApiKey.',
+    message: 'The token belongs to another customer than the API key.',
   },
   rateLimited: {
     code: 'RATE_LIMITED',
     kind: 'throttled',
-    message: 'This ApiKey makes more deliveries a minute than it may.',
+    message: 'This API key has reached its limit of deliveries a minute.',
   },
   notAuthorized: {
     code: 'PRODUCT_NOT_AUTHORIZED',
     kind: 'forbidden',
-    message: 'The delivery is not within the authority of this ApiKey.',
+    message: 'The API key may not deliver these products.',
   },
   orderNotFound: { code: 'ORDER_NOT_FOUND', kind: 'missing', message: 'There is no such order.' },
   orderAmbiguous: {
     code: 'ORDER_AMBIGUOUS',
     kind: 'conflict',
-    message: 'Several customers have an order of this id: name one of them with ?customer=, by id or e-mail address.',
+    message: 'Several customers have an order with this id: name one of them with ?customer=, by id or e-mail address.',
   },
   deliveryNotFound: { code: 'DELIVERY_NOT_FOUND', kind: 'missing', message: 'There is no such delivery.' },
   cursorInvalid: {

@@ -26,7 +26,8 @@ export const DeliverySchema = Type.Object({
   }),
   Status: StatusSchema,
   Duplicate: Type.Boolean({
-    description: 'Whether it repeated the bytes of the delivery before it and changed nothing',
+    description:
+      "Whether the delivery is an echo: the same bytes as the order's latest delivery, so the order did not change",
     examples: [false],
   }),
   ReceivedAt: Type.String({ format: 'date-time', description: 'Time of arrival in UTC' }),

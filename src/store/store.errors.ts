@@ -12,12 +12,12 @@ export const storeErrors = {
   overloaded: {
     code: 'STORE_OVERLOADED',
     kind: 'overloaded',
-    message: 'The service has more to store than it can take right now. Nothing was kept; send the request again.',
+    message: 'The service has more to store than it can take right now. Nothing was stored; send the request again.',
   },
   idempotencyKeyReused: {
     code: 'IDEMPOTENCY_KEY_REUSED',
     kind: 'unprocessable',
-    message: 'This Idempotency-Key came with another body before. Nothing was stored.',
+    message: 'This Idempotency-Key was used with another body before. Nothing was stored.',
   },
   missing: { code: 'STORE_MISSING', kind: 'unavailable', message: 'There is no store yet.' },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },

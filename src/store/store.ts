@@ -105,7 +105,7 @@ export interface SigningKey {
   /** RFC 7638 thumbprint. */
   readonly kid: string
   readonly algorithm: string
-  /** The private JWK as JSON, in plain text or encrypted. */
+  /** The private JWK as JSON, unencrypted or encrypted. */
   readonly privateJwk: string
   /** Milliseconds since 1970. */
   readonly createdAt: number

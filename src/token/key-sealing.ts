@@ -41,7 +41,7 @@ const CONTEXT = 'teslim signing keys 1'
 
 type Derive = (secret: string, salt: string, length: number, options: typeof SCRYPT) => Promise<Buffer>
 
-/** A key in the clear is JSON, which never begins like this. */
+/** An unencrypted key is JSON, which never begins like this. */
 export const isSealed = (stored: string): boolean => stored.startsWith('v1.')
 
 export function createKeySealing({ secret, formerSecret, random }: SealingOptions): KeySealing {

@@ -76,7 +76,7 @@ export function createSigningKeyRules(dependencies: RotationDependencies) {
       return { key, made }
     },
 
-    /** Encrypts every key under the secret, whether it was in the clear or under the former secret. */
+    /** Encrypts every key under the secret, whether it was unencrypted or under the former secret. */
     async rewrap(): Promise<Rewrapped> {
       if (!sealing.hasSecret) throw new AppError(signingKeyErrors.secretMissing)
       return persistently(async () => {

@@ -1,7 +1,7 @@
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 
 export const tokenErrors = {
-  malformed: { code: 'TOKEN_MALFORMED', kind: 'unauthenticated', message: 'The token was not issued by this service.' },
+  malformed: { code: 'TOKEN_MALFORMED', kind: 'unauthenticated', message: 'The token is not a valid access token.' },
   algorithm: {
     code: 'TOKEN_ALGORITHM',
     kind: 'unauthenticated',

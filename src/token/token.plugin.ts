@@ -47,7 +47,7 @@ const JwksSchema = Type.Object(
 )
 
 const NO_SECRET =
-  'signing keys are stored in the clear: set TESLIM_SECRET (or TESLIM_SECRET_FILE), restart, then run teslim signing-key rewrap'
+  'signing keys are stored unencrypted: set TESLIM_SECRET (or TESLIM_SECRET_FILE), restart, then run teslim signing-key rewrap'
 const NOT_REWRAPPED = 'some signing keys are not encrypted under TESLIM_SECRET: run teslim signing-key rewrap'
 
 export interface TokenOptions {

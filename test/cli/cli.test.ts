@@ -147,7 +147,7 @@ describe('API keys on the command line', () => {
   it('are printed for people with the next command', async () => {
     const { stdout } = await run(issue)
     expect(stdout).toMatch(
-      /^tsl_\S{38}\n {2}shown this once; valid until it is revoked; to revoke it: teslim key revoke \S{36}\n$/,
+      /^tsl_\S{38}\n {2}shown once; valid until it is revoked; to revoke it: teslim key revoke \S{36}\n$/,
     )
     expect((await run(['key', 'list'])).stdout).toMatch(/^id +customer +label +state +expires +last used +from\n/)
   })
@@ -182,7 +182,7 @@ describe('API keys on the command line', () => {
     const { status, stdout } = await run(['key', 'rotate', third.id, '--overlap', '0h'])
     expect(status).toBe(0)
     expect(stdout).toMatch(
-      /^tsl_\S{38}\n {2}shown this once; valid until \S+Z; its id is \S{36}\n {2}the old key, \S{36}, no longer works\n$/,
+      /^tsl_\S{38}\n {2}shown once; valid until \S+Z; its id is \S{36}\n {2}the old key, \S{36}, no longer works\n$/,
     )
   })
 

@@ -81,7 +81,7 @@ describe('teslim doctor', () => {
     await createStore(cwd)
     await run(['signing-key', 'rotate'])
     expect((await doctor()).found('secret')).toEqual([
-      'warning: TESLIM_SECRET is not set, so signing keys are stored in the clear: set it, restart, then run teslim signing-key rewrap',
+      'warning: TESLIM_SECRET is not set, so signing keys are stored unencrypted: set it, restart, then run teslim signing-key rewrap',
     ])
     expect((await doctor({ TESLIM_SECRET: SECRET })).found('signing keys')).toEqual([
       'warning: 1 of 1 not encrypted under TESLIM_SECRET: run teslim signing-key rewrap',
@@ -176,7 +176,7 @@ describe('teslim doctor', () => {
     expect([exit, found('store'), found('signing keys'), found('integrity')]).toEqual([
       0,
       [expect.stringMatching(/^ok: postgres:\S+ answers/)],
-      ['ok: 1, in the clear'],
+      ['ok: 1, unencrypted'],
       [],
     ])
     const away = await doctor({ DATABASE_URL: 'postgres://u:geheim@127.0.0.1:1/x' })

@@ -63,7 +63,7 @@ describe('signing keys on the command line', () => {
     expect(heading).toMatch(/^kid +algorithm +state +created +expires +stored$/)
     expect(lines).toEqual([
       expect.stringMatching(/^\S+ +ES256 +signs +\S+Z +when replaced +encrypted$/),
-      expect.stringMatching(/^\S+ +ES256 +verifies +\S+Z +\S+Z +in the clear$/),
+      expect.stringMatching(/^\S+ +ES256 +verifies +\S+Z +\S+Z +unencrypted$/),
     ])
     const { d } = JSON.parse(rows()[0]?.private_jwk ?? '')
     expect(stdout + JSON.stringify(listed)).not.toContain(d)
@@ -95,7 +95,7 @@ describe('signing keys on the command line', () => {
 })
 
 describe('signing-key rewrap', () => {
-  it('encrypts keys in the clear, leaves no trace of them in the file, and follows a change of secret', async () => {
+  it('encrypts unencrypted keys, leaves no trace of them in the file, and follows a change of secret', async () => {
     await json(['signing-key', 'rotate'])
     await json(['signing-key', 'rotate'])
     const plain = rows().map(({ private_jwk }) => JSON.parse(private_jwk).d as string)
@@ -207,7 +207,7 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
     for (const server of servers) expect(await server.ended).toBe(0)
 
     const started = await serve({ cwd, env: { ...env, TESLIM_SECRET: SECRET } })
-    expect(started.output()).not.toContain('in the clear')
+    expect(started.output()).not.toContain('unencrypted')
     started.child.kill('SIGTERM')
     expect(await started.ended).toBe(0)
     for (const [secret, line] of [

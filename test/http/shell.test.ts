@@ -77,6 +77,11 @@ describe('an address', () => {
     },
   )
 
+  it('says which methods an address allows', async () => {
+    const { message } = (await app.inject({ method: 'DELETE', url: '/livez' })).json()
+    expect(message).toBe('This address allows GET and HEAD only, not DELETE.')
+  })
+
   it.each(['http://x/livez', '/%6Civez', '/livez#x'])('spelled %s is known under another method too', async (url) => {
     expect((await app.inject({ method: 'DELETE', url })).statusCode).toBe(405)
   })

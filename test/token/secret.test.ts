@@ -17,7 +17,7 @@ describe('a service', () => {
     const [without, with_] = [await testApp({ NODE_ENV }), await testApp({ NODE_ENV, TESLIM_SECRET: SECRET })]
     await Promise.all([issue(without), issue(without), issue(with_)])
     expect(warnings(without)).toEqual([
-      'signing keys are stored in the clear: set TESLIM_SECRET (or TESLIM_SECRET_FILE), restart, then run teslim signing-key rewrap',
+      'signing keys are stored unencrypted: set TESLIM_SECRET (or TESLIM_SECRET_FILE), restart, then run teslim signing-key rewrap',
     ])
     expect(warnings(with_)).toEqual([])
     const [inTheClear] = await without.store.signingKeys.list()

@@ -11,7 +11,7 @@ export const customerAdd: Command = {
   options: {
     email: { type: 'string', value: 'ADDRESS', required: true, about: 'E-mail address that the customer logs in with' },
     api: { type: 'boolean', about: 'Allow logging in to the API (IsAPI)' },
-    operator: { type: 'boolean', about: 'Show it the deliveries of all customers' },
+    operator: { type: 'boolean', about: 'Let it read the deliveries of all customers' },
     region: {
       type: 'string',
       value: 'XX',
@@ -35,7 +35,7 @@ export const customerAdd: Command = {
     // A wrong value must not leave a new store behind.
     checkNewCustomer(wanted)
     const changed = await withAccounts(context, 'create', ({ customers }) => customers.add(wanted))
-    const password = secret.generated ? `\n  password   ${secret.password}   (shown this once)` : ''
+    const password = secret.generated ? `\n  password   ${secret.password}   (shown once)` : ''
     print('customer add', input, context, changed, secret, describeCustomer(changed.customer) + password)
   },
 }
@@ -51,7 +51,7 @@ export const customerSetPassword: Command = {
     const changed = await withAccounts(context, 'change', ({ customers }) =>
       customers.setPassword(who, secret.password),
     )
-    const end = secret.generated ? `: ${secret.password}   (shown this once)` : '.'
+    const end = secret.generated ? `: ${secret.password}   (shown once)` : '.'
     print(
       'customer set-password',
       input,

@@ -96,7 +96,7 @@ function checkServer(config: Config): Check[] {
 function checkSecretSet({ secret }: Config): Check[] {
   if (secret !== '') return []
   const message =
-    'TESLIM_SECRET is not set, so signing keys are stored in the clear: set it, restart, then run teslim signing-key rewrap'
+    'TESLIM_SECRET is not set, so signing keys are stored unencrypted: set it, restart, then run teslim signing-key rewrap'
   return [{ name: 'secret', status: 'warning', message }]
 }
 
@@ -106,7 +106,7 @@ async function checkSigningKeys(store: Store, config: Config, context: CliContex
     const wrappings = await (await signingKeyRules(store, config, context)).wrappings()
     const other = wrappings.filter((wrapping) => wrapping !== 'secret').length
     if (config.secret === '' || other === 0) {
-      const how = config.secret === '' ? 'in the clear' : 'encrypted under TESLIM_SECRET'
+      const how = config.secret === '' ? 'unencrypted' : 'encrypted under TESLIM_SECRET'
       return { name, status: 'ok', message: `${wrappings.length}, ${how}` }
     }
     const message = `${other} of ${wrappings.length} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`

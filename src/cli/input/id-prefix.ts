@@ -8,7 +8,7 @@ const MOST_NAMED = 5
 const ambiguous = {
   code: 'ID_AMBIGUOUS',
   kind: 'conflict',
-  message: 'Several ids begin so.',
+  message: 'Several ids begin with this text.',
 } as const satisfies ErrorDefinition
 
 /** Whether a text may be the beginning of a UUID. */

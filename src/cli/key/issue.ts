@@ -7,7 +7,7 @@ import { keyJson, validity } from './show.ts'
 
 export const keyIssue: Command = {
   name: 'key issue',
-  about: 'Issue an API key; it is shown this once',
+  about: 'Issue an API key; it is shown once',
   options: {
     customer: { type: 'string', value: 'CUSTOMER', required: true, about: 'The customer: e-mail address or id' },
     label: { type: 'string', value: 'TEXT', about: 'What the key is for' },
@@ -24,7 +24,7 @@ export const keyIssue: Command = {
     )
     const { id, ...rest } = keyJson(view)
     if (input.json) context.out(JSON.stringify({ id, key, ...rest }))
-    else context.out(`${key}\n  shown this once; ${validity(view)}; to revoke it: teslim key revoke ${id}`)
+    else context.out(`${key}\n  shown once; ${validity(view)}; to revoke it: teslim key revoke ${id}`)
   },
 }
 
@@ -33,7 +33,7 @@ const DEFAULT_OVERLAP = '24h'
 export const keyRotate: Command = {
   name: 'key rotate',
   about: 'Replace an API key with a new one; both work for a while',
-  details: 'The new key is shown this once. It has the label and the lifetime of the old one.',
+  details: 'The new key is shown once. It has the label and the lifetime of the old one.',
   positionals: ['KEYID'],
   options: {
     overlap: {
@@ -64,7 +64,7 @@ export const keyRotate: Command = {
       return
     }
     const end = old.state === 'live' ? `works until ${old.expiresAt}` : 'no longer works'
-    context.out(`${key}\n  shown this once; ${validity(view)}; its id is ${id}\n  the old key, ${old.id}, ${end}`)
+    context.out(`${key}\n  shown once; ${validity(view)}; its id is ${id}\n  the old key, ${old.id}, ${end}`)
   },
 }
 

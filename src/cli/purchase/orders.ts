@@ -64,7 +64,7 @@ export const orderShow: Command = {
     customer: {
       type: 'string',
       value: 'CUSTOMER',
-      about: 'The customer, where several have an order of this id: e-mail address or id',
+      about: 'The customer, if several have an order with this id: e-mail address or id',
     },
   },
   async run(input, context) {

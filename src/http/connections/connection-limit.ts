@@ -28,7 +28,7 @@ export function limitConnections(
   const most = Math.min(config.maxConnections, Math.floor(accepted / (1 + PART_REFUSED)))
   if (most < config.maxConnections) {
     log.warn(
-      `the limit of open files (ulimit -n) allows ${most} connections, TESLIM_MAX_CONNECTIONS is ${config.maxConnections}: raise the former or lower the latter`,
+      `the limit of open files (ulimit -n) allows ${most} connections, TESLIM_MAX_CONNECTIONS is ${config.maxConnections}: raise ulimit -n or lower TESLIM_MAX_CONNECTIONS`,
     )
   }
   server.maxConnections = accepted

@@ -21,7 +21,7 @@ export function createOverloadLog(log: FastifyBaseLogger): (errorCode: string) =
   return (errorCode) => {
     refused++
     if (refused > 1) return
-    log.warn({ errorCode }, 'overloaded: what is too much is refused with 503')
+    log.warn({ errorCode }, 'overloaded: excess requests get 503')
     const timer = setInterval(() => look(timer), QUIET_MILLISECONDS).unref()
   }
 }

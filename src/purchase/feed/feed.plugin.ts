@@ -27,7 +27,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
   const { deliveries, customers, secrets } = store
   const arrivals = createArrivals({
     deliveries,
-    onFailed: (error) => app.log.warn({ err: error }, 'the feed cannot see what is new'),
+    onFailed: (error) => app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
   })
   const feed = createFeed({ deliveries, arrivals })
   const text = createFeedText(createCursors(secrets, random))

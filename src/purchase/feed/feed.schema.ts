@@ -16,7 +16,12 @@ export const FeedQuerySchema = Type.Object(
       }),
     ),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, default: DEFAULT_FEED_LIMIT, description: 'Most items in one answer' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        default: DEFAULT_FEED_LIMIT,
+        description: 'Maximum number of orders or deliveries in one answer',
+      }),
     ),
     wait: Type.Optional(
       Type.Integer({

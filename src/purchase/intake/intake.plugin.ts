@@ -146,7 +146,7 @@ function refusalBy(allowance: Allowance, reply: FastifyReply): AppError | undefi
   reply.headers({ 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': resetSeconds })
   if (allowed) return undefined
   return new AppError(purchaseErrors.rateLimited, {
-    message: `This ApiKey may make ${limit} deliveries a minute. Nothing was kept; send the request again in ${retrySeconds} s.`,
+    message: `This API key may make ${limit} deliveries a minute. Nothing was stored; send the request again in ${retrySeconds} s.`,
     retryAfterSeconds: retrySeconds,
   })
 }

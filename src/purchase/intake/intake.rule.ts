@@ -49,7 +49,7 @@ function checkAuthority({ authority }: Account, delivery: DeliveryFacts, product
     const misspelled = oddities.filter(({ path }) => path !== '')
     const places = productPointers.join(', ')
     throw new AppError(purchaseErrors.notAuthorized, {
-      message: `The delivery names no product at ${places}; only an ApiKey with authority over all products may omit it.`,
+      message: `The delivery names no product at ${places}; a delivery without a product needs an API key with the rule *.`,
       reason: 'names no product',
       ...(misspelled.length > 0 && { problems: misspelled }),
     })
@@ -57,7 +57,7 @@ function checkAuthority({ authority }: Account, delivery: DeliveryFacts, product
   if (products.every(authority.covers)) return
   const refused = [...new Set(products.filter((product) => !authority.covers(product)))]
   throw new AppError(purchaseErrors.notAuthorized, {
-    message: `Not within the authority of this ApiKey: ${refused.join(', ')}.`,
-    problems: refused.map((product) => ({ path: '', message: `product ${product} is not within the authority` })),
+    message: `This API key may not deliver: ${refused.join(', ')}.`,
+    problems: refused.map((product) => ({ path: '', message: `product ${product} is not allowed` })),
   })
 }

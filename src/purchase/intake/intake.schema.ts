@@ -54,7 +54,7 @@ export const ReceiptSchema = Type.Object({
   }),
   Warnings: Type.Optional(
     Type.Array(Type.String({ examples: ['/OrderNo was ignored: it looks like a misspelled /OrderID.'] }), {
-      description: 'What was probably not meant: no order id, misspelled fields. Absent if there is nothing.',
+      description: 'Probable mistakes: no order id, misspelled fields. Absent if there are none.',
     }),
   ),
 })

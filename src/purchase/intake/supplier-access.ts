@@ -34,8 +34,8 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
   const explain = (error: unknown): never => {
     if (bearer === 'required' || !(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
     const { code, kind, details } = error
-    const message = `${error.message} The ApiKey is valid and enough: leave the Authorization header out.`
-    const reason = 'a token beside a valid ApiKey; TESLIM_PURCHASE_BEARER=ignored would not look at it'
+    const message = `${error.message} The API key alone is enough: leave the Authorization header out.`
+    const reason = 'invalid token beside a valid API key; TESLIM_PURCHASE_BEARER=ignored would ignore the token'
     throw new AppError({ code, kind, message }, { reason, ...details })
   }
 

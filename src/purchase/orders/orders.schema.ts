@@ -5,7 +5,12 @@ const CURSOR = 'cY3Vyc29yLW9mLWFuLWFuc3dlcg'
 
 const limit = (fallback: number) =>
   Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: fallback, description: 'Most entries in one answer' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: fallback,
+      description: 'Maximum number of orders or deliveries in one answer',
+    }),
   )
 const customer = Type.Optional(
   Type.String({
@@ -25,7 +30,7 @@ const time = (description: string) =>
   Type.Optional(
     Type.String({
       minLength: 1,
-      description: `${description}: 2026-11-21T09:00:00Z, with any offset, or 2026-11-21 for its start in UTC`,
+      description: `${description}: 2026-11-21T09:00:00Z, with any offset, or 2026-11-21 for the start of that day in UTC`,
       examples: ['2026-11-21'],
     }),
   )
@@ -36,7 +41,9 @@ export const DEFAULT_HISTORY_LIMIT = 100
 export const ListQuerySchema = Type.Object(
   {
     status: Type.Optional(StatusSchema),
-    orderId: Type.Optional(Type.String({ minLength: 1, description: 'Only the order of this id', examples: ['PO-1'] })),
+    orderId: Type.Optional(
+      Type.String({ minLength: 1, description: 'Only the order with this id', examples: ['PO-1'] }),
+    ),
     product: Type.Optional(
       Type.String({
         minLength: 1,

@@ -149,7 +149,7 @@ describe('a body that is not an object with a Status', () => {
     async (token) => {
       const answer = await deliver(`{"Status":${token}}`)
       expect(answer.statusCode).toBe(400)
-      const errors = [{ path: '/Status', message: 'must be an integer from 0 to 3' }]
+      const errors = [{ path: '/Status', message: 'must be a whole number from 0 to 3' }]
       expect(answer.json()).toEqual(failure('INVALID_REQUEST', { errors }))
     },
   )
@@ -374,7 +374,7 @@ describe('an Idempotency-Key', () => {
 
 describe('authority', () => {
   const NO_PRODUCT =
-    'The delivery names no product at /ProductID, /ProductCode, /Products/*/ProductID, /Products/*/ProductCode, /Products/*/Sku; only an ApiKey with authority over all products may omit it.'
+    'The delivery names no product at /ProductID, /ProductCode, /Products/*/ProductID, /Products/*/ProductCode, /Products/*/Sku; a delivery without a product needs an API key with the rule *.'
   const products = (...skus: unknown[]) => ({ Status: 1, Products: skus.map((Sku) => ({ Sku })) })
 
   it.each([
@@ -402,8 +402,8 @@ describe('authority', () => {
     expect(answer.statusCode).toBe(403)
     expect(answer.json()).toEqual(
       failure('PRODUCT_NOT_AUTHORIZED', {
-        message: `Not within the authority of this ApiKey: ${refused.join(', ')}.`,
-        errors: refused.map((product) => ({ path: '', message: `product ${product} is not within the authority` })),
+        message: `This API key may not deliver: ${refused.join(', ')}.`,
+        errors: refused.map((product) => ({ path: '', message: `product ${product} is not allowed` })),
       }),
     )
     expect(log).toMatchObject([{ status: 403, errorCode: 'PRODUCT_NOT_AUTHORIZED', customerId: one.customer.id }])
@@ -567,7 +567,7 @@ describe('a bearer token on a delivery', () => {
   })
 
   it('that is stale beside a good ApiKey is a 401 that says how to go on, to a good ApiKey only', async () => {
-    const hint = 'The ApiKey is valid and enough: leave the Authorization header out.'
+    const hint = 'The API key alone is enough: leave the Authorization header out.'
     const stale = await testApp({ TESLIM_TOKEN_TTL: '60' })
     const one = await supplier(stale)
     const authorization = `Bearer ${await tokenOf(stale, one.customer.email)}`
@@ -581,7 +581,7 @@ describe('a bearer token on a delivery', () => {
       expect((await one.deliver({ Status: 1 }, { authorization: sent })).json().message).toContain(hint)
     }
     const wrongKey = await one.deliver({ Status: 1 }, { authorization, ApiKey: 'x' })
-    expect(wrongKey.json()).toEqual(failure('API_KEY_INVALID', { message: 'The ApiKey is not valid.' }))
+    expect(wrongKey.json()).toEqual(failure('API_KEY_INVALID', { message: 'The API key is not valid.' }))
     expect((await one.deliver({ Status: 1 })).statusCode).toBe(200)
   })
 

@@ -42,7 +42,7 @@ describe('a key that is limited to 3 deliveries a minute', async () => {
     expect([answer.statusCode, answer.headers['retry-after'], told]).toEqual([429, '20', ['3', '0', '60']])
     expect(answer.json()).toEqual(
       failure('RATE_LIMITED', {
-        message: 'This ApiKey may make 3 deliveries a minute. Nothing was kept; send the request again in 20 s.',
+        message: 'This API key may make 3 deliveries a minute. Nothing was stored; send the request again in 20 s.',
       }),
     )
     expect(await store.deliveries.history(id, '1')).toHaveLength(before.length)

@@ -13,7 +13,7 @@ export function describeIdempotency(name: string, open: Open): void {
       const [receipt, repeated] = await Promise.all([deliveries.deliver(first), deliveries.deliver(again)])
       expect(repeated).toEqual({ ...(receipt as object), duplicate: true })
       await expect(deliveries.deliver(delivery(one.id, { idempotency }))).rejects.toThrow(
-        'came with another body before',
+        'was used with another body before',
       )
       expect(await deliveries.history(one.id, 'keyed')).toHaveLength(1)
       const later = { key: 'key', notBefore: first.receivedAt + 1 }
