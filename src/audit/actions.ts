@@ -1,9 +1,29 @@
 import type { Clock } from '#src/lib/clock.ts'
 import type { AuditStore } from '#src/store/store.ts'
 
+/** Every action in the audit log. */
+export const ACTIONS = [
+  'customer.add',
+  'customer.set-password',
+  'customer.enable',
+  'customer.disable',
+  'customer.allow',
+  'customer.disallow',
+  'key.issue',
+  'key.rotate',
+  'key.revoke',
+  'token.revoke',
+  'signing-key.rotate',
+  'signing-key.rewrap',
+  'login.refused',
+  'delivery.refused',
+] as const
+
+export type Action = (typeof ACTIONS)[number]
+
 /** Records an administrative action in the audit log: its name (`customer.disable`), the customer and details. Never a secret. */
 export type RecordAction = (
-  action: string,
+  action: Action,
   customerId: string | null,
   details?: Readonly<Record<string, unknown>>,
 ) => Promise<void>

@@ -4,13 +4,14 @@ import type { Config } from '#src/config/load-config.ts'
 import type { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { AuditStore } from '#src/store/store.ts'
+import type { Action } from './actions.ts'
 import { createRefusals, type Refusals } from './refusals.ts'
 import { createRetention, type Retention } from './retention.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The action under which the audit log records refusals of this route; without it they are not recorded. */
-    readonly refusedAs?: string
+    readonly refusedAs?: Action
   }
   interface FastifyInstance {
     refusals: Refusals

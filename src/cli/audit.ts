@@ -1,3 +1,5 @@
+import { ACTIONS } from '#src/audit/actions.ts'
+import { nearest } from '#src/lib/nearest.ts'
 import { printable } from '#src/lib/printable.ts'
 import type { AuditEvent } from '#src/store/store.ts'
 import type { Command } from './command.ts'
@@ -36,13 +38,23 @@ export const auditList: Command = {
       return { events, emails: new Map((await customers.list()).map(({ id, email }) => [id, email])) }
     })
     if (input.json) context.out(JSON.stringify(events.map(eventJson)))
-    else if (events.length === 0) context.out('The audit log has no such event.')
+    else if (events.length === 0) context.out(`No event matches.${guess(filter.action)}`)
     else {
       const heading = ['time (UTC)', 'action', 'by', 'customer', 'what']
       const cells = events.map((event) => eventCells(event, emails.get(event.customerId ?? '')))
       context.out(table(heading, cells, context.columns))
     }
   },
+}
+
+/** Suggests the action, or its beginning, that was probably meant. */
+function guess(typed = ''): string {
+  if (ACTIONS.some((action) => action.startsWith(typed))) return ''
+  const meant = nearest(
+    typed,
+    ACTIONS.flatMap((action) => [action, action.split('.', 1).join()]),
+  )
+  return meant === undefined ? '' : ` Did you mean --action ${meant}?`
 }
 
 /** An event as JSON shows it. */

@@ -19,6 +19,8 @@ export const health: Command = {
     const ready = status === 200
     if (input.json) out(JSON.stringify({ ready, url, status, reason }))
     else if (ready) out(`${url} is ready`)
+    else if (reason === 'ECONNREFUSED')
+      err(`teslim health: nothing listens at ${url.slice(0, -PATH.length)}: is the server running? (${reason})`)
     else if (status === null) err(`teslim health: ${url} cannot be reached: ${reason}`)
     else err(`teslim health: ${url} answered ${status}: the server runs but is not ready; its log says why`)
     return ready ? 0 : 1

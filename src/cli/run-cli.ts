@@ -6,6 +6,7 @@ import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, COMMON_OPTIONS, type Command, type Input, Misuse, type Option } from './command.ts'
 import { commandGroups, commands } from './command-table.ts'
 import { helpOn, listChoices, overview } from './help.ts'
+import { wrapWords } from './output/wrap-words.ts'
 
 const HELP = ['--help', '-h']
 
@@ -39,10 +40,11 @@ function helpAskedFor(argv: readonly string[], { columns }: CliContext): string 
   const asks = words.some((word) => HELP.includes(word))
   const [first = '', second = ''] = words.filter((word) => !word.startsWith('-'))
   if (asks) {
-    return (
-      helpOn(`${first} ${second}`.trim(), commandGroups, columns) ??
-      (second === '' || commands.some(({ name }) => name === first) ? helpOn(first, commandGroups, columns) : undefined)
-    )
+    const both = `${first} ${second}`.trim()
+    const help = helpOn(both, commandGroups, columns)
+    if (help !== undefined) return help
+    if (commands.some(({ name }) => name === first)) return helpOn(first, commandGroups, columns)
+    throw noCommand(both)
   }
   const isGroup = argv.length === 1 && !commands.some(({ name }) => name === first)
   return isGroup && first !== '' ? helpOn(first, commandGroups, columns) : undefined
@@ -53,11 +55,15 @@ function findCommand(argv: readonly string[]): { command: Command; rest: string[
   const typed = second === undefined || second.startsWith('-') ? first : `${first} ${second}`
   const command = commands.find(({ name }) => name === typed) ?? commands.find(({ name }) => name === first)
   if (command) return { command, rest: argv.slice(command.name.split(' ').length) }
+  throw noCommand(typed)
+}
+
+function noCommand(typed: string): Misuse {
   const meant = nearest(
     typed,
-    commands.map(({ name }) => name),
+    commands.flatMap(({ name }) => [name, name.split(' ', 1).join()]),
   )
-  throw new Misuse(`there is no command ${JSON.stringify(typed)}${meant ? `, did you mean "${meant}"?` : ''}`)
+  return new Misuse(`there is no command ${JSON.stringify(typed)}${meant ? `, did you mean "${meant}"?` : ''}`)
 }
 
 function readInput(command: Command, options: Options, args: string[]): Input {
@@ -134,17 +140,18 @@ function operatorMessage({ code, message, details: { reason } }: AppError): stri
   return `${message}${reason ? ` (${reason})` : ''}`
 }
 
-function report(error: unknown, name: string, { err }: CliContext): number {
+function report(error: unknown, name: string, { err, columns = Number.POSITIVE_INFINITY }: CliContext): number {
+  const say = (text: string): void => err(wrapWords(text, columns).join('\n'))
   if (error instanceof Misuse) {
-    err(`${name}: ${error.message} (see ${name} --help)`)
+    say(`${name}: ${error.message} (see ${name === 'teslim help' ? name : `${name} --help`})`)
     return 2
   }
   if (error instanceof ConfigError) {
-    for (const problem of error.problems) err(`teslim: ${problem}`)
+    for (const problem of error.problems) say(`teslim: ${problem}`)
     return 2
   }
   if (error instanceof AppError) {
-    err(`${name}: ${operatorMessage(error)}`)
+    say(`${name}: ${operatorMessage(error)}`)
     return error.kind === 'invalid' ? 2 : 1
   }
   err(`${name}: unexpected fault, please report it: ${error instanceof Error ? error.stack : String(error)}`)

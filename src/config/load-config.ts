@@ -78,12 +78,15 @@ export function allowed(schema: TSchema): string {
   return schema.allowed
 }
 
+const withoutPrefix = (variable: string): string => variable.replace(/^TESLIM_/, '')
+
 function unknownNames(variables: Variables, source: Source): string[] {
   const known = entries.map(([, { variable }]) => variable)
   return Object.keys(variables)
     .filter((variable) => variable.startsWith('TESLIM_') && !known.includes(variable))
     .map((variable) => {
-      const meant = nearest(variable, known)
+      const name = nearest(withoutPrefix(variable), known.map(withoutPrefix))
+      const meant = known.find((one) => withoutPrefix(one) === name)
       return `${variable}: there is no such setting (found in ${source === '.env' ? 'the .env file' : 'the environment'})${meant ? `, did you mean ${meant}?` : ''}`
     })
 }

@@ -9,6 +9,7 @@ export const customerErrors = {
     kind: 'invalid',
     message: 'An authority rule is a product code, a prefix such as ABC-*, or * alone.',
   },
+  ruleMissing: { code: 'AUTHORITY_RULE_MISSING', kind: 'missing', message: 'The customer has no such rule.' },
   passwordShort: { code: 'PASSWORD_SHORT', kind: 'invalid', message: 'The password needs at least 8 characters.' },
   passwordUnusable: {
     code: 'PASSWORD_UNUSABLE',

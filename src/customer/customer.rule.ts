@@ -106,7 +106,13 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     allow: (who: string, rules: readonly string[]) =>
       change(who, ({ id }) => store.customers.addAuthority(id, checkRules(rules))),
     disallow: (who: string, rules: readonly string[]) =>
-      change(who, ({ id }) => store.customers.removeAuthority(id, checkRules(rules))),
+      change(who, ({ id, email, authority }) => {
+        const unknown = checkRules(rules).find((rule) => !authority.includes(rule))
+        const has = authority.join(', ') || 'none'
+        if (unknown !== undefined)
+          refuse(customerErrors.ruleMissing, `${email} has no rule "${unknown}". Its rules: ${has}.`)
+        return store.customers.removeAuthority(id, rules)
+      }),
   }
 }
 

@@ -152,7 +152,11 @@ describe('teslim audit list', () => {
     expect(await actions('--to', '150m')).toEqual([1, 2, 3, 4])
     expect(await actions('--from', at(2), '--to', at(4))).toEqual([2, 3])
     expect(await actions('--from', '2026-01-01', '--to', '2026-01-01T10:00:00.5+03:00')).toEqual([])
-    expect((await run(['audit', 'list', '--action', 'nothing'])).stdout).toBe('The audit log has no such event.\n')
+    const matches = async (action: string) => (await run(['audit', 'list', '--action', action])).stdout
+    expect(await matches('nothing')).toBe('No event matches.\n')
+    expect(await matches('signing')).toBe('No event matches.\n')
+    expect(await matches('delvery')).toBe('No event matches. Did you mean --action delivery?\n')
+    expect(await matches('customer.ad ')).toBe('No event matches. Did you mean --action customer.add?\n')
   })
 
   it.each([

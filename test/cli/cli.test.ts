@@ -57,6 +57,17 @@ describe('customers on the command line', () => {
     })
   })
 
+  it('keep all rules if one of those to remove is not theirs', async () => {
+    await run([...add, '--generate', '--allow', 'X'])
+    expect(await run(['customer', 'disallow', 'a@b.co', 'X', 'SKU'])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'teslim customer disallow: a@b.co has no rule "SKU". Its rules: SKU-*, X.\n',
+    })
+    expect(await json(['customer', 'show', 'a@b.co'])).toMatchObject({ authority: ['SKU-*', 'X'] })
+    expect((await run(['customer', 'disallow', 'a@b.co', 'a*b'])).status).toBe(2)
+  })
+
   it('are printed for people, without any password', async () => {
     const { stdout } = await run([...add, '--password-stdin'], `${PASSWORD}\n`)
     expect(stdout).toMatch(
@@ -150,6 +161,14 @@ describe('API keys on the command line', () => {
       /^tsl_\S{38}\n {2}shown once; valid until it is revoked; to revoke it: teslim key revoke \S{36}\n$/,
     )
     expect((await run(['key', 'list'])).stdout).toMatch(/^id +customer +label +state +expires +last used +from\n/)
+  })
+
+  it('of a disabled customer are listed as such', async () => {
+    const { id } = await json(issue)
+    await run(['customer', 'disable', 'a@b.co'])
+    expect((await run(['key', 'list'])).stdout).toMatch(/ erp +customer disabled +never /)
+    await run(['key', 'revoke', id])
+    expect((await run(['key', 'list'])).stdout).toMatch(/ erp +revoked +never /)
   })
 
   it('are rotated: the new key is shown once, the old one works until the overlap ends', async () => {

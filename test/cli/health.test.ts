@@ -34,7 +34,7 @@ describe('teslim health', () => {
     expect(await health(['--json'], env)).toEqual({ status: 0, stdout: `${JSON.stringify(ready)}\n`, stderr: '' })
     server.child.kill('SIGTERM')
     await server.ended
-    const stderr = `teslim health: ${url} cannot be reached: ECONNREFUSED\n`
+    const stderr = `teslim health: nothing listens at http://127.0.0.1:${port}: is the server running? (ECONNREFUSED)\n`
     expect(await health([], env)).toEqual({ status: 1, stdout: '', stderr })
     const gone = { ready: false, url, status: null, reason: 'ECONNREFUSED' }
     expect(await health(['--json'], env)).toEqual({ status: 1, stdout: `${JSON.stringify(gone)}\n`, stderr: '' })

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { commandGroups, commands } from '#src/cli/command-table.ts'
 import { helpOn } from '#src/cli/help.ts'
+import { runCommand } from '../support/command.ts'
 import { teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -42,6 +43,9 @@ it.each([
   [['help', 'nothing'], 'there is no help on "nothing"'],
   [['custmer', 'list'], 'there is no command "custmer list", did you mean "customer list"?'],
   [['customer', 'lst'], 'there is no command "customer lst", did you mean "customer list"?'],
+  [['custmer'], 'there is no command "custmer", did you mean "customer"?'],
+  [['--help', 'nothing'], 'there is no command "nothing" (see teslim --help)'],
+  [['help', 'nothing'], '(see teslim help)'],
   [['nothing', '--help'], 'there is no command "nothing"'],
   [['completion', 'bsh'], 'the argument is one of bash, zsh, fish, not "bsh", did you mean bash?'],
   [['version', 'x'], '"x" is one word too many'],
@@ -55,4 +59,10 @@ it.each([40, 80, 200])('help wraps at words to %d columns', (width) => {
   const tooLong = lines.filter((line) => line.length > Math.max(width, 62) && line.trim().includes(' '))
   expect(tooLong).toEqual([])
   expect(Math.max(...lines.map(({ length }) => length))).toBeGreaterThan(width / 2)
+})
+
+it('errors wrap at words on a terminal', async () => {
+  const { stderr } = await runCommand(['order', 'list', '--status', 'cancelled'], { cwd, columns: 40 })
+  expect(stderr.split('\n').filter((line) => line.length > 40)).toEqual([])
+  expect(stderr.replace(/\n(?!$)/g, ' ')).toBe((await run('order', 'list', '--status', 'cancelled')).stderr)
 })

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
+import { createStore } from '../support/create-store.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -114,6 +115,19 @@ describe('teslim delivery list', () => {
     expect(stderr).toContain(message)
   })
 
+  it('says whether there are no deliveries and orders at all, or none that match', async () => {
+    const refused = 'Refused deliveries are in the audit log: see teslim audit list.\n'
+    expect((await run('delivery', 'list', '--status', '1', '--order', 'X')).stdout).toBe(
+      `No delivery matches. ${refused}`,
+    )
+    expect((await run('order', 'list', '--order', 'X')).stdout).toBe('No order matches.\n')
+    const cwd = tempFolder()
+    await createStore(cwd)
+    const printed = async (...args: string[]) => (await runCommand(args, { cwd })).stdout
+    expect(await printed('delivery', 'list')).toBe('There are no deliveries yet.\n')
+    expect(await printed('order', 'list')).toBe('There are no orders yet.\n')
+  })
+
   it('fails for a customer that does not exist', async () => {
     expect(await run('delivery', 'list', '--customer', 'nobody@example.com')).toMatchObject({ status: 1, stdout: '' })
   })
@@ -135,7 +149,8 @@ describe('teslim delivery show', () => {
   })
 
   it('fails for a delivery that does not exist', async () => {
-    expect(await run('delivery', 'show', 'x')).toMatchObject({ status: 1, stdout: '' })
+    const stderr = 'teslim delivery show: There is no delivery "x".\n'
+    expect(await run('delivery', 'show', 'x')).toEqual({ status: 1, stdout: '', stderr })
   })
 })
 
@@ -158,7 +173,8 @@ describe('teslim delivery export', () => {
   })
 
   it('refuses an invalid cursor', async () => {
-    expect(await run('delivery', 'export', '--after', 'x')).toMatchObject({ status: 2, stdout: '' })
+    const stderr = 'teslim delivery export: --after takes the Cursor of an export or feed with the same --customer.\n'
+    expect(await run('delivery', 'export', '--after', 'x')).toEqual({ status: 2, stdout: '', stderr })
   })
 })
 
@@ -183,6 +199,7 @@ describe('teslim order', () => {
       sent.slice(0, 3).map(({ ReceiptID }) => ReceiptID),
     )
     expect((await run('order', 'show', 'PO-1')).stdout).toMatch(/^PO-1 {3}2 being processed {3}one@example\.com\n\n/)
-    expect(await run('order', 'show', 'PO-9')).toMatchObject({ status: 1, stdout: '' })
+    const stderr = 'teslim order show: There is no order "PO-9".\n'
+    expect(await run('order', 'show', 'PO-9')).toEqual({ status: 1, stdout: '', stderr })
   })
 })

@@ -31,6 +31,15 @@ describe('a table', () => {
     ])
   })
 
+  it('puts the last column of every row below if its heading does not fit beside', () => {
+    expect(table(['order', 'delivers'], [['PO-1', '*']], 10).split('\n')).toEqual([
+      'order',
+      '  delivers',
+      'PO-1',
+      '  *',
+    ])
+  })
+
   it('wraps the last column at words', () => {
     const text = 'product X-1 is not among the authority rules of the customer'
     expect(table(['status', 'found'], [['failed', text]], 50).split('\n')).toEqual([

@@ -168,7 +168,8 @@ describe('customers', async () => {
   it('get and lose authority rules', async () => {
     const { id } = await addCustomer(service, { authority: ['a'] })
     expect(await customers.allow(id, ['B-*', 'a'])).toMatchObject({ authority: ['B-*', 'a'] })
-    expect(await customers.disallow(id, ['a', 'none'])).toMatchObject({ authority: ['B-*'] })
+    await expect(customers.disallow(id, ['a', 'none'])).rejects.toMatchObject({ code: 'AUTHORITY_RULE_MISSING' })
+    expect(await customers.disallow(id, ['a'])).toMatchObject({ authority: ['B-*'] })
   })
 
   it('are listed in full beyond one page', async () => {

@@ -7,6 +7,11 @@ import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import type { Outcome, RunOptions } from './process.ts'
 
+export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
+  /** The width of a terminal; there is none unless given. */
+  readonly columns?: number
+}
+
 /** The command before, because a process has one working folder. */
 let before: Promise<unknown> = Promise.resolve()
 
@@ -14,19 +19,13 @@ let before: Promise<unknown> = Promise.resolve()
  * Runs `teslim ARGS` inside the test's process, in a tenth of the time that a process takes (`teslim` in process.ts).
  * Commands that are called at once run one after the other.
  */
-export function runCommand(
-  args: readonly string[],
-  options: Pick<RunOptions, 'cwd' | 'env' | 'stdin'>,
-): Promise<Outcome> {
+export function runCommand(args: readonly string[], options: CommandOptions): Promise<Outcome> {
   const outcome = before.then(() => run(args, options))
   before = outcome.catch(() => undefined)
   return outcome
 }
 
-async function run(
-  args: readonly string[],
-  { cwd, env = {}, stdin = '' }: Pick<RunOptions, 'cwd' | 'env' | 'stdin'>,
-): Promise<Outcome> {
+async function run(args: readonly string[], { cwd, env = {}, stdin = '', columns }: CommandOptions): Promise<Outcome> {
   const stdout: Uint8Array[] = []
   let stderr = ''
   const folder = process.cwd()
@@ -36,7 +35,7 @@ async function run(
       stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
       clock: systemClock,
       random: systemRandom,
-      columns: undefined,
+      columns,
       actor: () => cliActor(env.SUDO_USER),
       out: (text) => void stdout.push(Buffer.from(`${text}\n`)),
       outBytes: (bytes) => void stdout.push(bytes),

@@ -12,8 +12,11 @@ export const keyList: Command = {
   async run(input, context) {
     const rows = await withAccounts(context, 'read', async ({ apiKeys, customers }) => {
       const keys = await apiKeys.list(input.text('customer'))
-      const emails = new Map((await customers.list()).map(({ id, email }) => [id, email]))
-      return keys.map((key) => ({ key, json: { ...keyJson(key), customer: emails.get(key.customerId) ?? '' } }))
+      const all = new Map((await customers.list()).map((one) => [one.id, one]))
+      return keys.map((key) => {
+        const { email = '', enabled = true } = all.get(key.customerId) ?? {}
+        return { key, enabled, json: { ...keyJson(key), customer: email } }
+      })
     })
     if (input.json) {
       context.out(JSON.stringify(rows.map(({ json }) => json)))
@@ -25,11 +28,11 @@ export const keyList: Command = {
     }
     const heading = ['id', 'customer', 'label', 'state', 'expires', 'last used', 'from']
     const now = context.clock.now()
-    const cells = rows.map(({ key, json }) => [
+    const cells = rows.map(({ key, enabled, json }) => [
       json.id,
       json.customer,
       json.label,
-      describeState(key, now),
+      key.state === 'live' && !enabled ? 'customer disabled' : describeState(key, now),
       json.expiresAt ?? 'never',
       json.lastUsedAt ?? 'never',
       json.lastUsedFrom ?? '',

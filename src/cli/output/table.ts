@@ -38,7 +38,7 @@ export function table(
   }
   return [
     print(heading, beside ? 'beside' : 'below'),
-    ...rows.map((row) => print(row, fits(row.at(-1) ?? '', room) ? 'beside' : 'below')),
+    ...rows.map((row) => print(row, beside && fits(row.at(-1) ?? '', room) ? 'beside' : 'below')),
   ].join('\n')
 }
 

@@ -2,12 +2,13 @@ import { withoutMark } from '#src/lib/byte-text.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
 import { OPERATOR } from '#src/purchase/caller.ts'
 import type { FoundDelivery } from '#src/purchase/orders/delivery-search.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/limit.ts'
 import { table } from '../output/table.ts'
-import { purchaseFilters, readPurchaseFilters } from './filters.ts'
+import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
 import { DELIVERY_HEADING, deliveryCells, deliveryJson, statusText, timeText } from './show.ts'
-import { type PurchaseRules, withPurchases } from './with-purchases.ts'
+import { inOtherWords, type PurchaseRules, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
 
@@ -31,7 +32,9 @@ export const deliveryList: Command = {
       return
     }
     if (found.length === 0) {
-      context.out('There is no such delivery. Refused ones are in the audit log: see teslim audit list.')
+      context.out(
+        noneOf(filters, 'delivery', 'deliveries', ' Refused deliveries are in the audit log: see teslim audit list.'),
+      )
       return
     }
     const cells = found.map(({ delivery }) => deliveryCells(delivery, emails.get(delivery.customerId)))
@@ -52,7 +55,7 @@ export const deliveryShow: Command = {
     const { delivery, email } = await withPurchases(context, async ({ readBack, emails, receiptOf }) => {
       const delivery = await readBack.delivery(OPERATOR, await receiptOf(typed))
       return { delivery, email: (await emails()).get(delivery.customerId) }
-    })
+    }).catch(inOtherWords(purchaseErrors.deliveryNotFound, `There is no delivery ${JSON.stringify(typed)}.`))
     if (input.flag('payload')) context.outBytes(delivery.payload)
     else if (input.json) context.out(writeJson(deliveryJson(delivery, delivery.payload)).toString())
     else {
@@ -79,6 +82,8 @@ const pretty = (payload: Uint8Array): string =>
     /[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
     '\ufffd',
   )
+
+const AFTER = '--after takes the Cursor of an export or feed with the same --customer.'
 
 export const deliveryExport: Command = {
   name: 'delivery export',
@@ -112,6 +117,6 @@ export const deliveryExport: Command = {
         )
       }
       context.progress('')
-    })
+    }).catch(inOtherWords(purchaseErrors.cursorInvalid, AFTER))
   },
 }

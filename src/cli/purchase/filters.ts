@@ -19,6 +19,12 @@ export const purchaseFilters = {
 
 export type PurchaseFilter = Omit<DeliveryQuery, 'after' | 'withPayload'>
 
+/** Says that a list of orders or deliveries is empty. */
+export const noneOf = (filters: PurchaseFilter, one: string, all: string, hint = ''): string =>
+  Object.values(filters).some((filter) => filter !== undefined)
+    ? `No ${one} matches.${hint}`
+    : `There are no ${all} yet.`
+
 export function readPurchaseFilters(input: Input, now: number): PurchaseFilter {
   const status = input.text('status')
   return {

@@ -1,13 +1,14 @@
 import { printable } from '#src/lib/printable.ts'
 import { OPERATOR } from '#src/purchase/caller.ts'
 import type { OrderDetail, OrderList } from '#src/purchase/orders/orders.rule.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Order } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/limit.ts'
 import { table } from '../output/table.ts'
-import { purchaseFilters, readPurchaseFilters } from './filters.ts'
+import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
 import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText, timeText } from './show.ts'
-import { withPurchases } from './with-purchases.ts'
+import { inOtherWords, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
 const MOST_IN_A_PAGE = 500
@@ -44,7 +45,7 @@ export const orderList: Command = {
       return
     }
     if (orders.length === 0) {
-      context.out('There is no such order.')
+      context.out(noneOf({ receipt, ...filters }, 'order', 'orders'))
       return
     }
     const cells = orders.map(({ receivedAt, orderId, status, customerId, receiptId }) =>
@@ -81,7 +82,7 @@ export const orderShow: Command = {
       const { state } = pages[0] as OrderDetail
       const history = pages.flatMap(({ history }) => history).reverse()
       return { state, history, email: (await emails()).get(state.customerId) }
-    })
+    }).catch(inOtherWords(purchaseErrors.orderNotFound, `There is no order ${JSON.stringify(orderId)}.`))
     if (input.json) {
       context.out(JSON.stringify({ ...orderJson(state), Deliveries: history.map((each) => deliveryJson(each)) }))
       return

@@ -1,3 +1,4 @@
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { createDeliverySearch, type DeliverySearch } from '#src/purchase/orders/delivery-search.ts'
@@ -14,6 +15,13 @@ export interface PurchaseRules {
   /** The receipt that a unique prefix stands for. */
   receiptOf(text: string): Promise<string>
 }
+
+/** Replaces a message for callers of the API with one for the command line. */
+export const inOtherWords =
+  (definition: ErrorDefinition, message: string) =>
+  (error: unknown): never => {
+    throw error instanceof AppError && error.code === definition.code ? new AppError(definition, { message }) : error
+  }
 
 /** Opens the store to read deliveries and orders. */
 export const withPurchases = <Result>(
