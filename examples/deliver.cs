@@ -5,6 +5,7 @@ using System;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
+using System.Net;
 using System.Net.Http;
 using System.Security.Authentication;
 using System.Security.Cryptography;
@@ -46,8 +47,13 @@ try
         try
         {
             var key = Path.GetFileNameWithoutExtension(path)[9..];
-            Console.WriteLine((await Deliver($"{baseUrl}/Purchase/update", apiKey, key, File.ReadAllBytes(path))).ToJsonString());
+            var body = File.ReadAllBytes(path);
+            Console.WriteLine((await Deliver($"{baseUrl}/Purchase/update", apiKey, key, body)).ToJsonString());
             File.Delete(path);
+        }
+        catch (FileNotFoundException)
+        {
+            // Another run sent it, or set it aside.
         }
         catch (Refused refusal)
         {
@@ -55,13 +61,20 @@ try
             Console.Error.WriteLine($"{refusal.Message}; set aside in {Path.Combine(spool, "refused")}");
             var aside = Path.Combine(refused, Path.GetFileName(path));
             File.WriteAllText($"{aside}.reason.txt", $"{refusal.Message}\n");
-            File.Move(path, aside, overwrite: true);
+            try
+            {
+                File.Move(path, aside, overwrite: true);
+            }
+            catch (FileNotFoundException)
+            {
+                // Another run set it aside.
+            }
             status = 1;
         }
         catch (NotSent problem)
         {
-            Console.Error.WriteLine($"{Waiting(spool).Length} waiting in {spool}, to be sent first by the next run");
-            throw new NotSent(problem.Message, status != 0 ? status : problem.Status);
+            var rest = $"Deliveries waiting in {spool}: {Waiting(spool).Length}. The next run sends them first.";
+            throw new NotSent($"{problem.Message}\n{rest}", status != 0 ? status : problem.Status);
         }
     }
     return status;
@@ -82,9 +95,15 @@ static void Put(string spool, string order, string version, byte[] body)
     var key = Convert.ToHexString(SHA256.HashData(Encoding.UTF8.GetBytes($"{order}\n{version}"))).ToLowerInvariant();
     var number = Waiting(spool) is [.., var last] ? int.Parse(Path.GetFileName(last)[..8]) + 1 : 1;
     var path = Path.Combine(spool, $"{number:D8}-{key}.json");
+    var part = $"{path}.{Environment.ProcessId}.new";
+    using (var file = File.Create(part))
+    {
+        file.Write(body);
+        // .NET cannot sync a folder: after a power cut the newest delivery may be missing, but none is cut off.
+        file.Flush(flushToDisk: true);
+    }
     // A rename happens completely or not at all: no run ever sees half a delivery.
-    File.WriteAllBytes($"{path}.new", body);
-    File.Move($"{path}.new", path, overwrite: true);
+    File.Move(part, path, overwrite: true);
 }
 
 // Returns the files in the spool folder, oldest first: NUMBER-KEY.json
@@ -106,13 +125,12 @@ async Task<JsonNode> Deliver(string url, string apiKey, string idempotencyKey, b
             request.Headers.TryAddWithoutValidation("Idempotency-Key", idempotencyKey);
             using var response = await http.SendAsync(request);
             var text = await response.Content.ReadAsStringAsync();
-            if (response.IsSuccessStatusCode)
-                return JsonNode.Parse(text)?["data"] ?? throw new JsonException("an answer without data");
+            if (response.StatusCode == HttpStatusCode.OK && ReceiptIn(text) is { } receipt) return receipt;
             var status = (int)response.StatusCode;
             problem = Describe(status, text);
             // A redirect, 401 and 404 mean a wrong key or address, which every delivery would meet.
-            if (status is < 400 or 401 or 404) throw new NotSent(problem);
-            if (status is < 500 and not (408 or 425 or 429)) throw new Refused(problem);
+            if (status is (>= 300 and < 400) or 401 or 404) throw new NotSent(problem);
+            if (status is >= 400 and < 500 and not (408 or 425 or 429)) throw new Refused(problem);
             retryAfter = Math.Max(0, (response.Headers.RetryAfter?.Delta
                 ?? response.Headers.RetryAfter?.Date - DateTimeOffset.UtcNow
                 ?? TimeSpan.Zero).TotalSeconds);
@@ -123,7 +141,7 @@ async Task<JsonNode> Deliver(string url, string apiKey, string idempotencyKey, b
             throw new NotSent($"no trusted certificate: {error.InnerException.Message}");
         }
         // A timeout is a TaskCanceledException.
-        catch (Exception error) when (error is HttpRequestException or TaskCanceledException or JsonException)
+        catch (Exception error) when (error is HttpRequestException or TaskCanceledException)
         {
             problem = $"no answer: {error.Message}";
         }
@@ -133,6 +151,21 @@ async Task<JsonNode> Deliver(string url, string apiKey, string idempotencyKey, b
         var wait = retryAfter + Random.Shared.NextDouble() * Math.Pow(2, attempt - 1);
         Console.Error.WriteLine(FormattableString.Invariant($"{problem}; trying again in {wait:F1} s"));
         await Task.Delay(TimeSpan.FromSeconds(wait));
+    }
+}
+
+// Returns the receipt that an answer contains. The login page of a Wi-Fi network, also a 200, contains none.
+static JsonNode? ReceiptIn(string text)
+{
+    try
+    {
+        return JsonNode.Parse(text) is JsonObject answer && answer["data"] is JsonObject receipt && receipt["ReceiptID"] is not null
+            ? receipt
+            : null;
+    }
+    catch (JsonException)
+    {
+        return null;
     }
 }
 

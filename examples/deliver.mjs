@@ -2,7 +2,17 @@
 // A delivery that cannot be sent now stays in a folder, and the next run sends it first. Needs Node 18.17 or later and nothing
 // else. README.md in this folder explains the environment variables and the exit statuses.
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -34,18 +44,20 @@ async function main() {
   put(spool, order, version, file ? readFileSync(file) : JSON.stringify(example))
   for (const name of waiting(spool)) {
     const path = join(spool, name)
+    const body = unlessGone(() => readFileSync(path))
+    if (body === undefined) continue
     try {
-      console.log(JSON.stringify(await deliver(`${baseUrl}/Purchase/update`, apiKey, keyOf(name), readFileSync(path))))
+      console.log(JSON.stringify(await deliver(`${baseUrl}/Purchase/update`, apiKey, keyOf(name), body)))
       rmSync(path, { force: true })
     } catch (error) {
       if (!(error instanceof Refused)) {
-        console.error(`${waiting(spool).length} waiting in ${spool}, to be sent first by the next run`)
+        error.message += `\nDeliveries waiting in ${spool}: ${waiting(spool).length}. The next run sends them first.`
         throw error
       }
       // Set aside, or it would hold up every delivery behind it.
       console.error(`${error.message}; set aside in ${join(spool, 'refused')}`)
       writeFileSync(join(spool, 'refused', `${name}.reason.txt`), `${error.message}\n`)
-      renameSync(path, join(spool, 'refused', name))
+      unlessGone(() => renameSync(path, join(spool, 'refused', name)))
       process.exitCode = 1
     }
   }
@@ -65,9 +77,29 @@ function put(spool, order, version, body) {
   const key = createHash('sha256').update(`${order}\n${version}`).digest('hex')
   const number = Number.parseInt(waiting(spool).at(-1) ?? '0', 10) + 1
   const path = join(spool, `${String(number).padStart(8, '0')}-${key}.json`)
+  const part = `${path}.${process.pid}.new`
+  writeFileSync(part, body)
+  sync(part)
   // A rename happens completely or not at all: no run ever sees half a delivery.
-  writeFileSync(`${path}.new`, body)
-  renameSync(`${path}.new`, path)
+  renameSync(part, path)
+  // Windows cannot sync a folder: after a power cut there the newest delivery may be missing.
+  if (process.platform !== 'win32') sync(spool)
+}
+
+/** Waits until a file or folder is on the disk, where a power cut does not lose it. */
+function sync(path) {
+  const file = openSync(path, process.platform === 'win32' ? 'r+' : 'r')
+  fsyncSync(file)
+  closeSync(file)
+}
+
+/** Returns undefined if the file is gone: another run sent it, or set it aside. */
+function unlessGone(action) {
+  try {
+    return action()
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
 }
 
 /** The names in the spool folder, oldest first: NUMBER-KEY.json */
@@ -88,10 +120,12 @@ async function deliver(url, apiKey, idempotencyKey, body) {
       // A redirect is not followed: the key goes to no other address.
       const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
       const text = await response.text()
-      if (response.ok) return JSON.parse(text).data
+      const receipt = response.status === 200 && receiptIn(text)
+      if (receipt) return receipt
       problem = describe(response.status, text)
       retryAfter = secondsOf(response.headers.get('retry-after'))
-      if (response.status < 500 && ![408, 425, 429].includes(response.status)) throw failure(response.status, problem)
+      if (response.status >= 300 && response.status < 500 && ![408, 425, 429].includes(response.status))
+        throw failure(response.status, problem)
     } catch (error) {
       if (error instanceof NotSent || error instanceof Refused) throw error
       const { code, message } = error.cause ?? error
@@ -111,6 +145,14 @@ async function deliver(url, apiKey, idempotencyKey, body) {
 /** A redirect, 401 and 404 mean a wrong key or address, which every delivery would meet. Other answers concern this one. */
 const failure = (status, problem) =>
   status < 400 || status === 401 || status === 404 ? new NotSent(problem) : new Refused(problem)
+
+/** Returns the receipt that an answer contains. The login page of a Wi-Fi network, also a 200, contains none. */
+function receiptIn(text) {
+  try {
+    const { data } = JSON.parse(text)
+    if (data?.ReceiptID) return data
+  } catch {}
+}
 
 function describe(status, text) {
   try {

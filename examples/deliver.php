@@ -47,19 +47,26 @@ function main(?string $order = null, string $version = '1', ?string $file = null
     $status = 0;
     foreach (waiting($spool) as $path) {
         $name = basename($path);
+        $body = @file_get_contents($path);
+        if ($body === false) {
+            if (is_file($path)) {
+                throw new NotSent("$path cannot be read", 1);
+            }
+            continue; // another run sent it, or set it aside
+        }
         try {
-            $receipt = deliver("$baseUrl/Purchase/update", $apiKey, substr($name, 9, -5), file_get_contents($path));
+            $receipt = deliver("$baseUrl/Purchase/update", $apiKey, substr($name, 9, -5), $body);
             echo json_encode($receipt, JSON_THROW_ON_ERROR), "\n";
-            unlink($path);
+            @unlink($path);
         } catch (Refused $refusal) {
             // Set aside, or it would hold up every delivery behind it.
             fwrite(STDERR, "{$refusal->getMessage()}; set aside in $spool/refused\n");
             file_put_contents("$spool/refused/$name.reason.txt", "{$refusal->getMessage()}\n");
-            rename($path, "$spool/refused/$name");
+            @rename($path, "$spool/refused/$name"); // fails if another run set it aside
             $status = 1;
         } catch (NotSent $problem) {
-            fprintf(STDERR, "%d waiting in %s, to be sent first by the next run\n", count(waiting($spool)), $spool);
-            throw new NotSent($problem->getMessage(), $status ?: $problem->getCode());
+            $rest = "Deliveries waiting in $spool: " . count(waiting($spool)) . '. The next run sends them first.';
+            throw new NotSent("{$problem->getMessage()}\n$rest", $status ?: $problem->getCode());
         }
     }
     return $status;
@@ -83,8 +90,12 @@ function put(string $spool, string $order, string $version, string $body): void
     $waiting = waiting($spool);
     $number = $waiting ? (int) basename(end($waiting)) + 1 : 1;
     $path = sprintf('%s/%08d-%s.json', $spool, $number, hash('sha256', "$order\n$version"));
+    $part = $path . '.' . getmypid() . '.new';
+    $file = @fopen($part, 'wb');
+    // PHP older than 8.1 cannot sync a file, and no PHP a folder: after a power cut the newest delivery may be missing.
+    $written = $file && fwrite($file, $body) === strlen($body) && (!function_exists('fsync') || fsync($file)) && fclose($file);
     // A rename happens completely or not at all: no run ever sees half a delivery.
-    if (@file_put_contents("$path.new", $body) !== strlen($body) || !rename("$path.new", $path)) {
+    if (!$written || !rename($part, $path)) {
         throw new NotSent("$spool cannot be written", 1);
     }
 }
@@ -119,7 +130,8 @@ function deliver(string $url, string $apiKey, string $idempotencyKey, string $bo
         $text = curl_exec($curl);
         $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
         $answer = is_string($text) ? json_decode($text, true) : null;
-        if ($status === 200 && is_array($answer['data'] ?? null)) {
+        // The login page of a Wi-Fi network, also a 200, contains no receipt.
+        if ($status === 200 && is_string($answer['data']['ReceiptID'] ?? null)) {
             return $answer['data'];
         }
         if ($text === false) {
@@ -132,7 +144,7 @@ function deliver(string $url, string $apiKey, string $idempotencyKey, string $bo
         } else {
             $problem = "$status, and the answer is not from the service";
         }
-        if ($text !== false && $status !== 200 && $status < 500 && !in_array($status, [408, 425, 429], true)) {
+        if ($text !== false && $status >= 300 && $status < 500 && !in_array($status, [408, 425, 429], true)) {
             // A redirect, 401 and 404 mean a wrong key or address, which every delivery would meet.
             throw $status < 400 || $status === 401 || $status === 404 ? new NotSent($problem, 1) : new Refused($problem);
         }

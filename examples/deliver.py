@@ -5,6 +5,7 @@ A delivery that cannot be sent now stays in a folder, and the next run sends it 
 else. README.md in this folder explains the environment variables and the exit statuses.
 """
 
+import contextlib
 import email.utils
 import hashlib
 import http.client
@@ -65,17 +66,22 @@ def main(order=None, version="1", file=None):
     status = 0
     for path in waiting(spool):
         try:
-            print(json.dumps(deliver(f"{base_url}/Purchase/update", api_key, path.stem[9:], path.read_bytes())))
-            path.unlink()
+            body = path.read_bytes()
+        except FileNotFoundError:
+            continue  # another run sent it, or set it aside
+        try:
+            print(json.dumps(deliver(f"{base_url}/Purchase/update", api_key, path.stem[9:], body)))
+            path.unlink(missing_ok=True)
         except Refused as refusal:
             # Set aside, or it would hold up every delivery behind it.
             print(f"{refusal}; set aside in {refused}", file=sys.stderr)
             (refused / f"{path.name}.reason.txt").write_text(f"{refusal}\n", encoding="utf-8")
-            path.replace(refused / path.name)
+            with contextlib.suppress(FileNotFoundError):
+                path.replace(refused / path.name)
             status = 1
         except NotSent as problem:
-            print(f"{len(waiting(spool))} waiting in {spool}, to be sent first by the next run", file=sys.stderr)
-            raise NotSent(problem, status or problem.status) from None
+            rest = f"Deliveries waiting in {spool}: {len(waiting(spool))}. The next run sends them first."
+            raise NotSent(f"{problem}\n{rest}", status or problem.status) from None
     return status
 
 
@@ -93,12 +99,21 @@ def put(spool, order, version, body):
     and the service counts the delivery once. A change of the order needs a new version.
     """
     key = hashlib.sha256(f"{order}\n{version}".encode()).hexdigest()
-    number = int(waiting(spool)[-1].name[:8]) + 1 if waiting(spool) else 1
+    before = waiting(spool)
+    number = int(before[-1].name[:8]) + 1 if before else 1
     path = spool / f"{number:08}-{key}.json"
+    new = path.with_suffix(f".{os.getpid()}.new")
+    with new.open("wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())  # on the disk, where a power cut does not lose it
     # A rename happens completely or not at all: no run ever sees half a delivery.
-    new = path.with_suffix(".new")
-    new.write_bytes(body)
     new.replace(path)
+    # Windows cannot sync a folder: after a power cut there the newest delivery may be missing.
+    if os.name != "nt":
+        folder = os.open(spool, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
 
 
 def waiting(spool):
@@ -114,14 +129,17 @@ def deliver(url, api_key, idempotency_key, body):
         try:
             request = urllib.request.Request(url, data=body, headers=headers, method="POST")
             with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                return json.load(response)["data"]
+                receipt = receipt_in(response)
+                if receipt:
+                    return receipt
+                problem = f"{response.status}, and the answer is not from the service"
         except urllib.error.HTTPError as error:
             problem = describe(error)
             if error.code < 500 and error.code not in (408, 425, 429):
                 # A redirect, 401 and 404 mean a wrong key or address, which every delivery would meet.
                 raise (NotSent if error.code < 400 or error.code in (401, 404) else Refused)(problem) from None
             retry_after = seconds_of(error.headers.get("Retry-After"))
-        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+        except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             # A wrong certificate stays wrong: retrying does not help.
             if isinstance(reason, ssl.SSLCertVerificationError):
@@ -133,6 +151,15 @@ def deliver(url, api_key, idempotency_key, body):
         wait = retry_after + random.random() * 2 ** (attempt - 1)
         print(f"{problem}; trying again in {wait:.1f} s", file=sys.stderr)
         time.sleep(wait)
+
+
+def receipt_in(response):
+    """Returns the receipt that an answer contains. The login page of a Wi-Fi network, also a 200, contains none."""
+    try:
+        receipt = json.load(response)["data"]
+        return receipt if response.status == 200 and receipt["ReceiptID"] else None
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def describe(error):

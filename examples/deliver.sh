@@ -48,31 +48,39 @@ look() {
 # stop MESSAGE STATUS: leaves what is not confirmed in the spool folder.
 stop() {
   look
-  echo "$count waiting in $spool, to be sent first by the next run" >&2
   echo "$1" >&2
+  echo "Deliveries waiting in $spool: $count. The next run sends them first." >&2
   [ "$exit_status" -ne 0 ] || exit_status=$2
   exit "$exit_status"
 }
 
-# deliver FILE: leaves the answer in $work/answer. Fails if the service refused the delivery; $problem is the reason then.
+# describe STATUS: prints the reason in a refusal, which $work/answer has.
+describe() {
+  reason=$(sed -n 's/.*"message":"\([^"]*\)","errorCode":"\([^"]*\)".*"requestId":"\([^"]*\)".*/\2: \1 (request \3)/p' "$work/answer")
+  if [ -n "$reason" ]; then echo "$1 $reason"; else echo "$1, and the answer is not from the service"; fi
+}
+
+# deliver KEY: sends $work/body and leaves the answer in $work/answer. Fails if the service refused the delivery; $problem is the reason then.
 deliver() {
-  key=${1##*-}
-  printf 'Content-Type: application/json\nApiKey: %s\nIdempotency-Key: %s\n' "$SUPPLIER_API_KEY" "${key%.json}" > "$work/headers"
+  printf 'Content-Type: application/json\nApiKey: %s\nIdempotency-Key: %s\n' "$SUPPLIER_API_KEY" "$1" > "$work/headers"
   attempt=1
   ceiling=1
   while :; do
     : > "$work/answer" && : > "$work/answer-headers"
     curl_status=0
-    status=$(curl --silent --show-error --max-time "$timeout_seconds" --header "@$work/headers" --data-binary "@$1" \
+    status=$(curl --silent --show-error --max-time "$timeout_seconds" --header "@$work/headers" --data-binary "@$work/body" \
       --dump-header "$work/answer-headers" --output "$work/answer" --write-out '%{http_code}' \
       "$base_url/Purchase/update" 2> "$work/error") || curl_status=$?
-    problem="$status $(cat "$work/answer")"
+    problem=$(describe "$status")
     [ "$curl_status" -eq 0 ] || problem="no answer: $(cat "$work/error")"
+    # The login page of a Wi-Fi network, also a 200, contains no receipt.
+    case $curl_status,$status,$(head -c 21 "$work/answer") in
+      '0,200,{"data":{"ReceiptID":') return 0 ;;
+    esac
     case $curl_status,$status in
-      0,200) return 0 ;;
       # A wrong certificate stays wrong: retrying does not help.
       51,* | 60,* | 77,* | 83,* | 90,* | 91,*) stop "no trusted certificate: $(cat "$work/error")" 1 ;;
-      0,408 | 0,425 | 0,429 | 0,5?? | [1-9]*) ;;
+      0,2?? | 0,408 | 0,425 | 0,429 | 0,5?? | [1-9]*) ;;
       # A wrong key or address, which every delivery would meet.
       0,3?? | 0,401 | 0,404) stop "$problem" 1 ;;
       *) return 1 ;;
@@ -107,20 +115,26 @@ fi
 key=$(printf '%s\n%s' "$order" "${2:-1}" | { sha256sum 2> /dev/null || shasum -a 256; } | cut -c 1-64)
 look
 name=$(printf '%08d' "$(expr "${last%%-*}" + 1)")-$key.json
-cp "$work/new" "$spool/$name.new"
+cp "$work/new" "$spool/$name.$$.new"
+# On the disk a power cut does not lose it.
+sync "$spool/$name.$$.new"
 # A rename happens completely or not at all: no run ever sees half a delivery.
-mv "$spool/$name.new" "$spool/$name"
+mv "$spool/$name.$$.new" "$spool/$name"
+sync "$spool"
 
 exit_status=0
 for file in "$spool"/*.json; do
-  if deliver "$file"; then
+  # A file that is gone was sent or set aside by another run.
+  cp "$file" "$work/body" 2> "$work/error" || { [ ! -e "$file" ] || fail "$(cat "$work/error")"; continue; }
+  key=${file##*-}
+  if deliver "${key%.json}"; then
     printf '%s\n' "$(sed 's/^{"data":\(.*\),"success":true.*$/\1/' "$work/answer")"
     rm -f "$file"
   else
     # Set aside, or it would hold up every delivery behind it.
     echo "$problem; set aside in $spool/refused" >&2
     echo "$problem" > "$spool/refused/${file##*/}.reason.txt"
-    mv "$file" "$spool/refused/"
+    mv "$file" "$spool/refused/" 2> "$work/error" || [ ! -e "$file" ] || fail "$(cat "$work/error")"
     exit_status=1
   fi
 done

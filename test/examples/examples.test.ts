@@ -172,6 +172,42 @@ describe.each(languages)('examples/%s', { timeout: 60_000 }, (file, command, ins
     expect(waiting()).toEqual([])
   })
 
+  promise('takes a 200 for confirmed only if it contains a receipt, and tries again otherwise', async () => {
+    const portal =
+      (body: string): Fate =>
+      (_pass, response) =>
+        void response.end(body)
+    fates = ['<html>Log in to the Wi-Fi</html>', '{"data":null,"success":true}'].map(portal)
+    const { status, stderr, receipts } = await deliver({ words: [`${file} portal`] })
+    expect(stderr.match(/^200, and the answer is not from the service; trying again/gm)).toHaveLength(2)
+    expect([status, receipts]).toMatchObject([0, [{ OrderID: `${file} portal` }]])
+  })
+
+  promise.each([
+    ['sent', 'SKU-1', 0],
+    ['set aside', 'OTHER', 1],
+  ])('takes a delivery that another run has %s meanwhile for done', async (_outcome, ProductID, status) => {
+    fates = [busyForAnHour]
+    const order = JSON.stringify({ OrderID: `${file} both`, Status: 2, ProductID })
+    await deliver({ words: [`${file} both ${ProductID}`, '1', orderFile(order)] })
+    const { promise: otherEnded, resolve: release } = Promise.withResolvers<void>()
+    fates = [async (pass, response) => response.end(await otherEnded.then(pass))]
+    arrivals = []
+    const slow = deliver({ words: [`${file} slow ${ProductID}`] })
+    await expect.poll(() => arrivals.length, { timeout: 20_000 }).toBe(1)
+    const quick = await deliver({ words: [`${file} quick ${ProductID}`] })
+    release()
+    const [{ status: slowStatus, stderr }, left] = [await slow, waiting()]
+    expect([quick.status, slowStatus, left]).toEqual([status, status, []])
+    expect(stderr).toMatch(status ? /^403 .*; set aside in .*\n$/ : /^$/)
+    expect(quick.receipts.slice(-2)).toMatchObject([
+      { OrderID: `${file} slow ${ProductID}`, Duplicate: false },
+      { OrderID: `${file} quick ${ProductID}`, Duplicate: false },
+    ])
+    expect(keys().filter((key) => key === keys()[0])).toHaveLength(2)
+    expect(arrivals).toHaveLength(4)
+  })
+
   promise('needs the ApiKey only', async () => {
     expect((await deliver()).status).toBe(0)
     expect(arrivals).toMatchObject([{ url: '/Purchase/update', headers: { apikey: key } }])
@@ -206,7 +242,7 @@ describe.each(languages)('examples/%s', { timeout: 60_000 }, (file, command, ins
     expect(first).toMatchObject({ status: 75, receipts: [] })
     expect(first.stderr.match(/^no answer: .*(refused|connect to).*; trying again/gim)).toHaveLength(3)
     expect(first.stderr).toMatch(
-      /^1 waiting in .*\nnot confirmed after 4 attempts: no answer: .*(refused|connect to)/im,
+      /^not confirmed after 4 attempts: no answer: .*(refused|connect to).*\nDeliveries waiting in .*: 1\. /im,
     )
     // This one is stored, but its answer gets lost, and then the service is busy.
     fates = [loseAnswer, busyForAnHour]
@@ -241,7 +277,13 @@ describe.each(languages)('examples/%s', { timeout: 60_000 }, (file, command, ins
   promise('keeps everything where the key is wrong, does not retry, and says so', async () => {
     const env = { SUPPLIER_API_KEY: `tsl_${'x'.repeat(40)}` }
     const refused = await deliver({ env, words: [`${file} kept`] })
-    expect(refused).toMatchObject({ status: 1, receipts: [], stderr: expect.stringMatching(/^401 .*API_KEY/m) })
+    expect(refused).toMatchObject({
+      status: 1,
+      receipts: [],
+      stderr: expect.stringMatching(
+        /^401 API_KEY_\w+: \w.* \(request \S+\)\nDeliveries waiting in .* spool: 1\. The next/,
+      ),
+    })
     expect(arrivals).toHaveLength(1)
     expect([waiting().length, aside()]).toEqual([1, []])
     expect(await deliver()).toMatchObject({ status: 0, receipts: [{ OrderID: `${file} kept` }, {}] })
