@@ -1,5 +1,7 @@
 import { maskUrlPassword } from '#src/config/settings.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { findServer } from '#src/store/open-store.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, type Command, type Input, Misuse } from './command.ts'
 import { readSecretText } from './input/password.ts'
 import { table } from './output/table.ts'
@@ -29,29 +31,31 @@ export const copy: Command = {
     const server = findServer(config)
     const whileServing = input.flag('while-serving')
     if (server !== undefined && !whileServing)
-      throw new Misuse(
-        `the store is being served by ${server}: stop that server first, or copy what is stored now with --while-serving`,
-      )
+      throw new AppError(storeErrors.inUse, {
+        message: `The store is in use by ${server}. Stop that process first, or copy what is stored now with --while-serving.`,
+      })
     // Loaded here because the driver of PostgreSQL would slow down the start of every command.
     const { copyStore } = await import('#src/store/copy/copy-store.ts')
-    const copied = await copyStore({
+    const { tables, changed } = await copyStore({
       from: config,
       to,
       now: context.clock.now(),
+      whileServing,
       onProgress: (name, done, all) =>
         context.progress(`${name}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')}`),
     })
     context.progress('')
+    const serving = [server, findServer(config)].some((each) => each !== undefined)
+    const complete = !serving && !changed
     if (input.json) {
-      context.out(JSON.stringify({ tables: copied }))
+      context.out(JSON.stringify({ complete, tables }))
       return
     }
-    const rows = copied.map(({ name, rows, sha256 }) => [name, `${rows}`, sha256])
+    const rows = tables.map(({ name, rows, sha256 }) => [name, `${rows}`, sha256])
     context.out(table(['table', 'rows', 'SHA-256 on both sides'], rows, context.columns))
-    const next =
-      server === undefined
-        ? `From now on: DATABASE_URL=${maskUrlPassword(to)}`
-        : 'What the server stores after this copy began is missing: stop it, then run this command again.'
+    const next = complete
+      ? `From now on: DATABASE_URL=${maskUrlPassword(to)}`
+      : `What was stored after this copy began is missing: ${serving ? 'stop the server, then ' : ''}run this command again.`
     context.out(`\nBoth are equal. ${next}`)
   },
 }

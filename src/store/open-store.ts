@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError } from '#src/lib/app-error.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from './opened-store.ts'
-import { serverOn } from './sqlite/server-lock.ts'
+import { opening } from './sqlite/database.ts'
+import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { storeErrors } from './store.errors.ts'
 
@@ -81,6 +82,12 @@ const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(
 /** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */
 export const findServer = (options: StoreOptions): string | undefined =>
   isPostgres(options) ? undefined : serverOn(sqlitePath(options.databaseUrl))
+
+/** Keeps servers off a SQLite store while it is copied. Throws STORE_IN_USE when one works on it. */
+export function lockForCopy({ databaseUrl }: StoreOptions, now: number): ServerLock {
+  const path = sqlitePath(databaseUrl)
+  return opening(path, () => lockForServer(path, now, 'teslim copy, '))
+}
 
 /** The part of a request's time that is kept for its commit, which may have to wait for others. */
 const COMMIT_MILLISECONDS = 2000

@@ -2,35 +2,37 @@ import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Database, Query } from '../postgres/database.ts'
 import { storeErrors } from '../store.errors.ts'
-import { COPY_TABLES, canonical } from './copy-tables.ts'
+import { canonical, SMALL_TABLES } from './copy-tables.ts'
 import { type CopiedTable, digestTarget } from './table-digest.ts'
 
-/** Everything but deliveries, which are only ever added. */
-const SMALL_TABLES = COPY_TABLES.filter(({ name }) => name !== 'delivery')
-
 /**
- * The table `store_copy` of the target says which store is copied into it and, once a copy is finished, what every table held
- * then: another run may go on as long as nobody else has changed anything. Empties all tables but the deliveries.
+ * Makes the table `store_copy` in an empty target. It says which store is copied into it, and what the target held when the last
+ * copy was finished, or before the first: a copy is refused once anything else has changed since.
  */
-export async function claimTarget(source: DatabaseSync, target: Database): Promise<void> {
-  const { query, transaction } = target
-  const identity = JSON.stringify(source.prepare('SELECT id FROM customer ORDER BY number LIMIT 1').get() ?? null)
-  await transaction(async (query) => {
+export const claimTarget = (source: DatabaseSync, { transaction }: Database, now: number): Promise<void> =>
+  transaction(async (query, direct) => {
     await query('LOCK TABLE customer IN EXCLUSIVE MODE')
     const known = await query(`SELECT FROM pg_tables WHERE tablename = 'store_copy' AND schemaname = current_schema`)
-    if (known.count > 0) return
-    for (const table of ['customer', 'delivery', 'signing_key']) {
-      if ((await query(`SELECT FROM ${table} LIMIT 1`)).count > 0) throw refused(`its table ${table} is not empty`)
+    if (known.count === 0) {
+      for (const table of ['customer', 'delivery', 'signing_key']) {
+        if ((await query(`SELECT FROM ${table} LIMIT 1`)).count > 0) throw refused(`its table ${table} is not empty`)
+      }
+      await query('CREATE TABLE store_copy (source text NOT NULL, finished text)')
+      await query('INSERT INTO store_copy (source) VALUES ($1)', identityOf(source))
+      const tables: CopiedTable[] = []
+      for (const table of SMALL_TABLES) tables.push(await digestTarget(query, table))
+      await recordCopy(query, tables, now)
     }
-    await query('CREATE TABLE store_copy (source text NOT NULL, finished text)')
-    await query('INSERT INTO store_copy (source) VALUES ($1)', identity)
+    await refuseUsed(source, query, direct)
   })
-  const record = (await query('SELECT source, finished FROM store_copy')).rows[0]
-  if (record?.source !== identity) throw refused('it holds a copy of another store')
-  if (typeof record.finished === 'string') await refuseChanged(target, JSON.parse(record.finished))
-  await refuseUnknownDelivery(source, query)
-  await query('UPDATE store_copy SET finished = NULL')
-  await query(`TRUNCATE ${SMALL_TABLES.map(({ name }) => name).join(', ')}`)
+
+/** Keeps others from changing the target until the end of the transaction, and refuses if they have changed it before. */
+export async function lockTarget(source: DatabaseSync, query: Query, direct: boolean): Promise<void> {
+  await query('SET LOCAL idle_in_transaction_session_timeout = 0')
+  // The lock of `deliver_1`.
+  await query(`SELECT pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer)`)
+  await query(`LOCK TABLE ${SMALL_TABLES.map(({ name }) => name)} IN ACCESS EXCLUSIVE MODE`)
+  await refuseUsed(source, query, direct)
 }
 
 interface Finished {
@@ -39,13 +41,37 @@ interface Finished {
   readonly tables: readonly CopiedTable[]
 }
 
-/** Remembers what the target holds now that the copy is finished. */
-export async function recordCopy({ query }: Database, tables: readonly CopiedTable[], now: number): Promise<void> {
+/** Remembers what the target holds now. */
+export async function recordCopy(query: Query, tables: readonly CopiedTable[], now: number): Promise<void> {
   const finished: Finished = { at: now, lastPosition: await lastPosition(query), tables }
   await query('UPDATE store_copy SET finished = $1', JSON.stringify(finished))
 }
 
-/** The sequence, which counts a delivery even if its row was deleted since. */
+async function refuseUsed(source: DatabaseSync, query: Query, direct: boolean): Promise<void> {
+  if (direct) await refuseSessions(query)
+  const record = (await query('SELECT source, finished FROM store_copy')).rows[0]
+  if (record?.source !== identityOf(source)) throw refused('it holds a copy of another store')
+  if (record.finished === null) throw refused('an older version of teslim left a copy in it unfinished')
+  await refuseChanged(query, JSON.parse(String(record.finished)))
+  await refuseUnknownDelivery(source, query)
+}
+
+const identityOf = (source: DatabaseSync): string =>
+  JSON.stringify(source.prepare('SELECT id FROM customer ORDER BY number LIMIT 1').get() ?? null)
+
+/** Finds servers, also those that have changed nothing yet. A pooler keeps sessions of servers that have ended. */
+async function refuseSessions(query: Query): Promise<void> {
+  const { rows } = await query(`SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND application_name IN ('teslim', current_setting('application_name'))`)
+  if (rows.length > 0) {
+    throw new AppError(storeErrors.inUse, {
+      message: `The database is in use: pg_stat_activity has other sessions of teslim (pid ${rows.map(({ pid }) => pid).join(', ')}). Stop every server on it first.`,
+    })
+  }
+}
+
+/** The sequence, which counts a delivery even if its row was deleted since. Copied deliveries count once the copy is finished. */
 const lastPosition = async (query: Query): Promise<number> =>
   Number((await query('SELECT last_value FROM last_position')).rows[0]?.last_value)
 
@@ -58,12 +84,12 @@ async function refuseUnknownDelivery(source: DatabaseSync, query: Query): Promis
     throw refused(`its last delivery, ${last.receipt}, is not in this store`)
 }
 
-async function refuseChanged(target: Database, { at, lastPosition: position, tables }: Finished): Promise<void> {
-  const since = `since the copy of ${new Date(at).toISOString()} was finished`
+async function refuseChanged(query: Query, { at, lastPosition: position, tables }: Finished): Promise<void> {
+  const since = `since the copy of ${new Date(at).toISOString()}`
   const serves = 'it is in use on its own, and a second copy would undo that'
-  if ((await lastPosition(target.query)) !== position) throw refused(`deliveries were stored in it ${since}; ${serves}`)
+  if ((await lastPosition(query)) !== position) throw refused(`deliveries were stored in it ${since}; ${serves}`)
   for (const table of SMALL_TABLES) {
-    const { rows, sha256 } = await digestTarget(target, table)
+    const { rows, sha256 } = await digestTarget(query, table)
     const before = tables.find(({ name }) => name === table.name)
     if (rows !== before?.rows || sha256 !== before.sha256)
       throw refused(`its table ${table.name} was changed ${since}; ${serves}`)

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
-import { openStore, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
-import { type Database, openDatabase, type Query } from '../postgres/database.ts'
+import { lockForCopy, openStore, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { openDatabase, type Query } from '../postgres/database.ts'
 import { storeErrors } from '../store.errors.ts'
-import { claimTarget, recordCopy } from './copy-record.ts'
-import { arrayType, COPY_TABLES, type CopyTable, canonical } from './copy-tables.ts'
+import { claimTarget, lockTarget, recordCopy } from './copy-record.ts'
+import { arrayType, COPY_TABLES, type CopyTable, canonical, SMALL_TABLES } from './copy-tables.ts'
 import { type CopiedTable, digestSource, digestTarget, type OnRows, rowsOf } from './table-digest.ts'
 
 export interface CopyOptions {
@@ -13,36 +13,45 @@ export interface CopyOptions {
   /** The URL of the PostgreSQL database. */
   readonly to: string
   readonly now: number
+  /** Whether servers may use the embedded store meanwhile. */
+  readonly whileServing?: boolean
   onProgress(table: string, done: number, all: number): void
 }
 
-export type { CopiedTable } from './table-digest.ts'
+export interface Copied {
+  readonly tables: CopiedTable[]
+  /** Whether the embedded store was changed since the copy began. */
+  readonly changed: boolean
+}
 
 const MOST_ROWS = 1000
 const MOST_CHARACTERS = 4_000_000
 
 /**
  * Copies an embedded store into a PostgreSQL database that is empty, that an earlier run left unfinished, or that nobody has
- * changed since an earlier run finished. Adds the deliveries after the last one there and copies all other tables again. Then
- * reads every table back and compares it.
+ * changed since an earlier run finished. Adds the deliveries after the last one there. Then, in one transaction, copies all
+ * other tables again, reads every table back and compares it.
  */
-export async function copyStore({ from, to, now, onProgress }: CopyOptions): Promise<CopiedTable[]> {
-  const source = await openSource(from)
+export async function copyStore({ from, to, now, whileServing, onProgress }: CopyOptions): Promise<Copied> {
+  const source = await openSource(from, now, whileServing === true)
   try {
     await (await openStore({ ...from, databaseUrl: to }, now)).store.close()
     const target = await openDatabase({ url: to, connections: 2, timeoutSeconds: 600 })
     try {
-      await claimTarget(source, target)
-      for (const table of COPY_TABLES) await copyTable(source, target, table, onProgress)
-      await target.query(`SELECT setval('last_position', (SELECT coalesce(max(position), 0) FROM delivery))`)
-      for (const table of ['customer', 'audit_event']) {
-        const sequence = `pg_get_serial_sequence('${table}', 'number')`
-        await target.query(`SELECT setval(${sequence}, max(number)) FROM ${table} HAVING max(number) IS NOT NULL`)
-      }
-      const copied: CopiedTable[] = []
-      for (const table of COPY_TABLES) copied.push(await compare(source, target, table, onProgress))
-      await recordCopy(target, copied, now)
-      return copied
+      await claimTarget(source.database, target, now)
+      for (const table of COPY_TABLES.filter((each) => !SMALL_TABLES.includes(each)))
+        await copyTable(source.database, target.query, table, onProgress)
+      const tables = await target.transaction(async (query, direct) => {
+        await lockTarget(source.database, query, direct)
+        await query(`TRUNCATE ${SMALL_TABLES.map(({ name }) => name)}`)
+        for (const table of SMALL_TABLES) await copyTable(source.database, query, table, onProgress)
+        await setSequences(query)
+        const copied: CopiedTable[] = []
+        for (const table of COPY_TABLES) copied.push(await compare(source.database, query, table, onProgress))
+        await recordCopy(query, copied, now)
+        return copied
+      })
+      return { tables, changed: source.isChanged() }
     } finally {
       await target.close()
     }
@@ -51,19 +60,42 @@ export async function copyStore({ from, to, now, onProgress }: CopyOptions): Pro
   }
 }
 
+interface Source {
+  readonly database: DatabaseSync
+  /** Ends the state that is read. */
+  isChanged(): boolean
+  close(): void
+}
+
 /** Opens the file read-only; what it reads is the state of this moment for as long as it is open. */
-async function openSource(options: StoreOptions): Promise<DatabaseSync> {
+async function openSource(options: StoreOptions, now: number, whileServing: boolean): Promise<Source> {
   const { store, pending } = await openToRead(options)
   await store.close()
   const path = sqlitePath(options.databaseUrl)
   if (pending.length > 0)
     throw new AppError(storeErrors.older, { message: `${path} lacks ${pending.join(', ')}: run "teslim migrate".` })
+  const lock = whileServing ? undefined : lockForCopy(options, now)
   try {
-    const source = new DatabaseSync(path, { readOnly: true })
-    source.exec('PRAGMA busy_timeout = 5000; BEGIN')
-    source.prepare('SELECT number FROM account_version').get()
-    return source
+    const database = new DatabaseSync(path, { readOnly: true })
+    // SQLite changes it with each commit of another connection.
+    const version = () => database.prepare('PRAGMA data_version').get()?.data_version
+    database.exec('PRAGMA busy_timeout = 5000')
+    const before = version()
+    database.exec('BEGIN')
+    database.prepare('SELECT number FROM account_version').get()
+    return {
+      database,
+      isChanged() {
+        database.exec('COMMIT')
+        return version() !== before
+      },
+      close() {
+        database.close()
+        lock?.release()
+      },
+    }
   } catch (cause) {
+    lock?.release()
     throw new AppError(storeErrors.cannotOpen, {
       message: `${path} cannot be copied: ${(cause as Error).message}`,
       cause,
@@ -71,9 +103,18 @@ async function openSource(options: StoreOptions): Promise<DatabaseSync> {
   }
 }
 
+/** Unlike `setval`, RESTART is undone with the transaction, so an interrupted copy leaves `last_position` as it was. */
+async function setSequences(query: Query): Promise<void> {
+  await query(`ALTER SEQUENCE last_position RESTART WITH ${(await lastPosition(query)) ?? 0}`)
+  for (const table of ['customer', 'audit_event']) {
+    const sequence = `pg_get_serial_sequence('${table}', 'number')`
+    await query(`SELECT setval(${sequence}, max(number)) FROM ${table} HAVING max(number) IS NOT NULL`)
+  }
+}
+
 async function copyTable(
   source: DatabaseSync,
-  { query }: Database,
+  query: Query,
   table: CopyTable,
   onProgress: CopyOptions['onProgress'],
 ): Promise<void> {
@@ -119,13 +160,13 @@ const lastPosition = async (query: Query): Promise<number | null> =>
 
 async function compare(
   source: DatabaseSync,
-  target: Database,
+  query: Query,
   table: CopyTable,
   onProgress: CopyOptions['onProgress'],
 ): Promise<CopiedTable> {
   const here = digestSource(source, table)
   const onRows: OnRows = (rows) => onProgress(`${table.name} (comparing)`, rows, here.rows)
-  const there = await digestTarget(target, table, onRows)
+  const there = await digestTarget(query, table, onRows)
   if (here.rows !== there.rows || here.sha256 !== there.sha256) {
     throw new Error(
       `table ${table.name} differs after the copy: ${here.rows} rows here, ${there.rows} there. Is another process writing to the target?`,

@@ -101,6 +101,9 @@ export const COPY_TABLES: readonly CopyTable[] = [
   },
 ]
 
+/** Every table except the deliveries, which are only ever added. */
+export const SMALL_TABLES = COPY_TABLES.filter(({ name }) => name !== 'delivery')
+
 /** PostgreSQL's type for an array of a kind. */
 export const arrayType: Record<Kind, string> = {
   integer: 'bigint[]',

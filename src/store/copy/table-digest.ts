@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Database, Row } from '../postgres/database.ts'
+import type { Query, Row } from '../postgres/database.ts'
 import { type CopyTable, canonical } from './copy-tables.ts'
 
 export interface CopiedTable {
@@ -34,23 +34,23 @@ export function digestSource(source: DatabaseSync, table: CopyTable): CopiedTabl
   return digest.end()
 }
 
+/** `query` must be that of a transaction. */
 export async function digestTarget(
-  { transaction }: Database,
+  query: Query,
   table: CopyTable,
   onRows: OnRows = () => undefined,
 ): Promise<CopiedTable> {
   const digest = createDigest(table)
-  await transaction(async (query) => {
-    const { columns, name, key } = table
-    await query(`DECLARE rows NO SCROLL CURSOR FOR SELECT ${Object.keys(columns)} FROM ${name} ORDER BY ${key}`)
-    for (let read = 0; ; ) {
-      const { rows } = await query(`FETCH ${FETCHED_AT_ONCE} FROM rows`)
-      if (rows.length === 0) break
-      for (const row of rows) digest.add(row)
-      read += rows.length
-      onRows(read)
-    }
-  })
+  const { columns, name, key } = table
+  await query(`DECLARE rows NO SCROLL CURSOR FOR SELECT ${Object.keys(columns)} FROM ${name} ORDER BY ${key}`)
+  for (let read = 0; ; ) {
+    const { rows } = await query(`FETCH ${FETCHED_AT_ONCE} FROM rows`)
+    if (rows.length === 0) break
+    for (const row of rows) digest.add(row)
+    read += rows.length
+    onRows(read)
+  }
+  await query('CLOSE rows')
   return digest.end()
 }
 

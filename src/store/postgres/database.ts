@@ -25,7 +25,8 @@ export interface Database {
   readonly lookUpFirst: Query
   /** Runs statements on one connection, in the order of the calls. A call need not wait for the answer to the one before. */
   ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
-  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
+  /** `direct` is false behind a pooler. */
+  transaction<Result>(work: (query: Query, direct: boolean) => Promise<Result>): Promise<Result>
   /**
    * Listens for notices on a connection of its own, on which `sql` is run first. Rejects behind a pooler, and when no
    * connection can be spared.
@@ -126,10 +127,13 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }
   }
 
-  const within = async <Result>(pool: ConnectionPool, work: (query: Query) => Promise<Result>): Promise<Result> => {
+  const within = async <Result>(
+    pool: ConnectionPool,
+    work: (query: Query, direct: boolean) => Promise<Result>,
+  ): Promise<Result> => {
     const connection = await take(pool)
     try {
-      return await work((sql, ...values) => answerOf(connection.query(sql, values), connection))
+      return await work((sql, ...values) => answerOf(connection.query(sql, values), connection), connection.direct)
     } finally {
       pool.release(connection)
     }
@@ -171,10 +175,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return answerOf(send(statement, addParameters), connection)
     },
     transaction: (work) =>
-      within(readers, async (query) => {
+      within(readers, async (query, direct) => {
         await query('BEGIN')
         try {
-          const result = await work(query)
+          const result = await work(query, direct)
           await query('COMMIT')
           return result
         } catch (error) {

@@ -4,13 +4,13 @@ import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
 import { createStoreFile, existingFile, realPath } from './store-file.ts'
 
-/** Keeps other servers off a store until this process ends, however it ends. */
+/** Keeps servers off a store until this process ends, however it ends. */
 export interface ServerLock {
   release(): void
 }
 
 /**
- * The path of a small database beside the store. A server holds SQLite's write lock on it; Linux, macOS and Windows drop the
+ * The path of a small database beside the store. A server, or a copy, holds SQLite's write lock on it; Linux, macOS and Windows drop the
  * lock with the process. The file remains and means nothing without the lock; its row says who holds the lock.
  */
 export const lockPath = (path: string): string => `${realPath(path)}-server`
@@ -18,12 +18,12 @@ export const lockPath = (path: string): string => `${realPath(path)}-server`
 /** `serverOn` takes the lock for a moment too, so a server that starts meanwhile waits this long. */
 const LOOK_MILLISECONDS = 500
 
-/** Throws STORE_IN_USE, naming the server, when another one serves the store. */
-export function lockForServer(path: string, now: number): ServerLock {
+/** Throws STORE_IN_USE, naming the holder, when another process has the lock. `prefix` comes before the name of this one. */
+export function lockForServer(path: string, now: number, prefix = ''): ServerLock {
   const file = lockPath(path)
   createStoreFile(file)
   const lock = new DatabaseSync(existingFile(file), { timeout: LOOK_MILLISECONDS })
-  const self = `process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
+  const self = `${prefix}process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
   try {
     take(lock)
     lock.exec('CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT; DELETE FROM server')
@@ -37,7 +37,7 @@ export function lockForServer(path: string, now: number): ServerLock {
     lock.close()
     if (holder === undefined) throw error
     throw new AppError(storeErrors.inUse, {
-      message: `The store ${path} is being served by ${holder}. Stop that server first; to serve one store with several, use PostgreSQL.`,
+      message: `The store ${path} is in use by ${holder}. Stop that process first; to serve one store with several, use PostgreSQL.`,
     })
   }
 }

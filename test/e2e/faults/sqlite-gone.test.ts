@@ -152,7 +152,7 @@ describe('a server whose store is taken away confirms nothing any more, says why
 })
 
 describe('a second server on the same file', () => {
-  const inUse = /is being served by process \d+ on \S+, since 20\d\d-[^ ]+Z\. Stop that server first/
+  const inUse = /is in use by process \d+ on \S+, since 20\d\d-[^ ]+Z\. Stop that process first/
 
   it('is refused at its start, and told who serves it; the first goes on', async () => {
     const { cwd } = await newStore()
@@ -210,7 +210,7 @@ describe('a second server on the same file', () => {
     const starts = Array.from({ length: 4 }, () => serve({ cwd, env }).then(() => 'serves', String))
     const outcomes = await Promise.all(starts)
     expect(outcomes.filter((outcome) => outcome === 'serves')).toHaveLength(1)
-    expect(outcomes.filter((outcome) => /is being served by/.test(outcome))).toHaveLength(3)
+    expect(outcomes.filter((outcome) => /is in use by/.test(outcome))).toHaveLength(3)
   })
 })
 
