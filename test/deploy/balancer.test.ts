@@ -91,6 +91,21 @@ describe.runIf(nginxInstalled)('the balancer', () => {
       431,
       'HEADERS_TOO_LARGE',
     ],
+    [
+      'an address that is too long',
+      `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: a\r\nX-Request-Id: a-1\r\n\r\n`,
+      431,
+      'HEADERS_TOO_LARGE',
+    ],
+    ['a request line that is not HTTP', 'nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
+    ['TRACE', 'TRACE / HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
+    [
+      'a Transfer-Encoding other than chunked',
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n',
+      400,
+      'UNSUPPORTED_TRANSFER_ENCODING',
+    ],
+    ['a version of HTTP that is not known', 'GET / HTTP/3.0\r\nHost: a\r\n\r\n', 400, 'HTTP_VERSION_NOT_SUPPORTED'],
   ])('refuses %s in the envelope', async (_name, bytes, status, errorCode) => {
     const [answer] = parseAnswers(await exchange(url, bytes))
     expect(answer).toMatchObject({ status, body: failure(errorCode) })
