@@ -22,9 +22,12 @@ const secret = manifest('secret.example.yaml')
 const policy = manifest('network-policy.yaml')
 const ingress = manifest('ingress.example.yaml')
 const autoscaler = manifest('horizontal-pod-autoscaler.example.yaml')
-const [sqliteService, sqlite] = parseAllDocuments(read('sqlite.yaml')).map((document): Manifest => document.toJS())
+const [sqliteService, sqlite, sqlitePolicy] = parseAllDocuments(read('sqlite.yaml')).map(
+  (document): Manifest => document.toJS(),
+)
 const sqlitePod = sqlite.spec.template.spec
 const [sqliteServer] = sqlitePod.containers
+const [sqliteMigration] = sqlitePod.initContainers ?? []
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', folder), 'utf8'))
 const { template } = deployment.spec
 const pod = template.spec
@@ -81,6 +84,12 @@ describe('the Kubernetes manifests', () => {
     const { port } = new URL(secret.stringData.DATABASE_URL)
     const outwards = policy.spec.egress.map(({ ports }: Manifest) => ports.map((open: Manifest) => open.port))
     expect(outwards).toEqual([[53, 53], [Number(port || 5432)]])
+    // The pod with the SQLite file needs no address outside.
+    expect(sqlitePolicy.spec).toEqual({
+      podSelector: { matchLabels: sqlite.spec.template.metadata.labels },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: policy.spec.ingress,
+    })
   })
 
   it('have examples of an Ingress and an autoscaler that refer to the Service and the Deployment', () => {
@@ -113,6 +122,12 @@ describe('the Kubernetes manifests', () => {
     const values = Object.fromEntries(plain.map(({ name, value }: Manifest) => [name, value]))
     expect(settingProblems(values)).toEqual([])
     expect(values).toMatchObject({ NODE_ENV: 'production', DATABASE_URL: expect.stringMatching(/^sqlite:\/data\//) })
+    expect(sqliteMigration).toMatchObject({
+      args: ['migrate'],
+      image: sqliteServer.image,
+      env: sqliteServer.env,
+      volumeMounts: sqliteServer.volumeMounts,
+    })
     expect(sqlitePod.terminationGracePeriodSeconds).toBeGreaterThan(Number(values.TESLIM_SHUTDOWN_SECONDS))
     expect(sqlitePod.enableServiceLinks).toBe(false)
   })
@@ -159,7 +174,12 @@ describe('the Kubernetes manifests', () => {
     expect(readFileSync(new URL('../../Dockerfile', folder), 'utf8')).toMatch(/^USER 1000:1000$/m)
     expect(sqlitePod.automountServiceAccountToken).toBe(false)
     expect(sqlitePod.securityContext).toMatchObject(pod.securityContext)
-    for (const { resources, securityContext } of [...pod.initContainers, ...pod.containers, sqliteServer]) {
+    for (const { resources, securityContext } of [
+      ...pod.initContainers,
+      ...pod.containers,
+      sqliteMigration,
+      sqliteServer,
+    ]) {
       expect(Object.keys(resources.requests)).toEqual(['cpu', 'memory'])
       expect(Object.keys(resources.limits)).toEqual(['cpu', 'memory'])
       expect(securityContext).toEqual({
