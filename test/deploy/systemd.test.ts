@@ -113,6 +113,14 @@ describe('the systemd unit', () => {
     expect(settings.NODE_ENV).toBe('production')
   })
 
+  it('quotes every setting, so that systemd and Node read the same value', () => {
+    const lines = read('teslim.env.example').split('\n')
+    const unquoted = lines.filter((line) => !/^(?:#.*|[A-Z_]+='[^'\\]*')?$/.test(line))
+    expect(unquoted).toEqual([])
+    // Node cuts off at a # what systemd keeps.
+    expect(parseEnv("CUT=abc#def\nWHOLE='abc#def'")).toEqual({ CUT: 'abc', WHOLE: 'abc#def' })
+  })
+
   it('gives a server the time to finish and the files that it needs', () => {
     const { shutdownSeconds, maxConnections } = loadConfig({
       TESLIM_SHUTDOWN_SECONDS: settings.TESLIM_SHUTDOWN_SECONDS,
