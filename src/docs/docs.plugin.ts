@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -57,14 +58,21 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
     const load = keptWork(async () => {
       const plain = Buffer.from(await text())
-      return { plain, packed: await promisify(gzip)(plain) }
+      const tag = createHash('sha256').update(plain).digest('base64url')
+      return { plain, packed: await promisify(gzip)(plain), tag }
     })
     app.get(path, { schema: { hide: true } as object }, async (request, reply) => {
-      const { plain, packed } = await load()
+      const { plain, packed, tag } = await load()
       reply.type(`${type}; charset=utf-8`).header('vary', 'accept-encoding')
       if (type === 'text/html') reply.header('content-security-policy', PAGE_POLICY)
-      else reply.header('cache-control', 'public, max-age=3600')
-      if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(request.headers['accept-encoding'] ?? '')) return plain
+      const unpacked = !/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(request.headers['accept-encoding'] ?? '')
+      if (type !== 'text/html') {
+        // Kept by browsers and checked each time, so that scripts and data never are of another version than the page.
+        const etag = `"${tag}${unpacked ? '' : '-gzip'}"`
+        reply.header('cache-control', 'no-cache').header('etag', etag)
+        if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+      }
+      if (unpacked) return plain
       reply.header('content-encoding', 'gzip')
       return packed
     })

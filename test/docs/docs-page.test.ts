@@ -39,9 +39,26 @@ describe('the API reference page', async () => {
     expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true)
     expect(plain.headers).toMatchObject({
       'content-type': `${TYPES[name.split('.')[1] ?? '']}; charset=utf-8`,
-      'cache-control': 'public, max-age=3600',
+      'cache-control': 'no-cache',
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     })
+  })
+
+  it('asks the browser to check each file again, and answers with nothing more than a 304 if it is unchanged', async () => {
+    const first = await app.inject({ url: '/docs/page.js', headers: { 'accept-encoding': 'gzip' } })
+    const plain = await app.inject('/docs/page.js')
+    const { etag } = first.headers
+    expect(etag).toMatch(/^"[\w-]{20,}"$/)
+    expect(plain.headers.etag).not.toBe(etag)
+    for (const list of [etag, `W/${etag}`, `"other", ${etag}`].map(String)) {
+      const again = await app.inject({
+        url: '/docs/page.js',
+        headers: { 'accept-encoding': 'gzip', 'if-none-match': list },
+      })
+      expect([again.statusCode, again.payload, again.headers.etag]).toEqual([304, '', etag])
+    }
+    const changed = await app.inject({ url: '/docs/page.js', headers: { 'if-none-match': '"of an older version"' } })
+    expect([changed.statusCode, changed.payload]).toEqual([200, plain.payload])
   })
 
   it.each(['suppliers', 'api-customers'])('shows the guide %s', async (name) => {
@@ -270,6 +287,37 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
       JSON.parse(spawnSync('sh', ['-c', command.replace('curl', 'curl -s')], { encoding: 'utf8' }).stdout)
     expect(run()).toMatchObject({ success: true, data: { OrderID: "it's $HOME", Status: 3, Duplicate: false } })
     expect(run()).toMatchObject({ success: true, data: { OrderID: "it's $HOME", Duplicate: true } })
+  })
+
+  it('masks the password on the screen, and copies it whole', async () => {
+    const { page } = await openPage(place, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const section = operation(page, 'login')
+    const body = section.getByLabel('Body', { exact: true })
+    // The password of the example is no secret.
+    expect(await section.locator('.curl').innerText()).toContain('"correct horse')
+    const quoted = String.raw`pass \"word\" it's`
+    for (const unfinished of [`{"Email":"a@b.co","Password":"${quoted}"}`, `{"Password" : "${quoted}`]) {
+      await body.fill(unfinished)
+      const shown = await section.locator('.curl').innerText()
+      expect(shown).toContain('"pass…')
+      expect(shown).not.toContain('word\\"')
+    }
+    const credentials = { Email: sandbox.email, Password: sandbox.password, callbackData: 'by curl' }
+    await body.fill(JSON.stringify(credentials))
+    expect(await section.locator('.curl').innerText()).not.toContain(sandbox.password)
+    await section.getByRole('button', { name: 'Copy the curl command' }).click()
+    await section.getByText('Copied').waitFor()
+    const command = String(await page.evaluate('navigator.clipboard.readText()'))
+    const { stdout } = spawnSync('sh', ['-c', command.replace('curl', 'curl -s')], { encoding: 'utf8' })
+    expect(JSON.parse(stdout)).toMatchObject({ success: true, data: { callbackData: 'by curl' } })
+  })
+
+  it('reads an answer in a browser whose streams cannot be iterated', async () => {
+    const { page, complaints } = await openPage(place)
+    await page.evaluate('delete ReadableStream.prototype[Symbol.asyncIterator]')
+    const credentials = { Email: sandbox.email, Password: sandbox.password }
+    expect(await tryIt(page, 'login', credentials)).toMatchObject([expect.stringMatching(/^200 /), { success: true }])
+    expect(complaints).toEqual([])
   })
 
   it.each([

@@ -14,6 +14,9 @@ function headersOf({ needs }, { headers, body }, show) {
   return [...credentials, ...(body === undefined ? [] : [['Content-Type', 'application/json']]), ...headers]
 }
 
+/** The password in a JSON body, closed or still being typed. */
+const PASSWORD = /("Password"\s*:\s*)"((?:[^"\\]|\\.)*)/gi
+
 function curlOf(operation, request, show) {
   const headers = headersOf(operation, request, show).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
   const data = request.body === undefined ? [] : [`--data-raw ${quoted(request.body)}`]
@@ -40,7 +43,12 @@ export function curlBox(operation, read) {
     setTimeout(() => (copy.textContent = 'Copy'), 2000)
   })
   const update = () => {
-    code.textContent = curlOf(operation, read(), (secret, placeholder) => (secret ? masked(secret) : placeholder))
+    const request = read()
+    const body = request.body?.replace(PASSWORD, (whole, name, secret) =>
+      exampleRequest(operation).body.includes(whole) ? whole : `${name}"${masked(secret)}`,
+    )
+    const show = (secret, placeholder) => (secret ? masked(secret) : placeholder)
+    code.textContent = curlOf(operation, { ...request, body }, show)
   }
   document.addEventListener('input', update)
   update()
@@ -159,7 +167,8 @@ async function exchange(target, init, status, shownAnswer) {
   const code = h('strong', { class: answer.ok ? 'ok' : 'failed' }, `${answer.status} ${answer.statusText}`)
   status.replaceChildren(code, ` in ${took} ms`)
   shownAnswer.replaceChildren(text, h('details', {}, h('summary', {}, 'Headers of the answer'), h('pre', {}, headers)))
-  for await (const chunk of answer.body.pipeThrough(new TextDecoderStream())) text.append(chunk)
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+  for (let part = await reader.read(); !part.done; part = await reader.read()) text.append(part.value)
   const whole = text.textContent
   text.textContent = indented(whole)
   if (answer.ok && whole.startsWith('{')) remember(JSON.parse(whole).data)
