@@ -29,7 +29,25 @@ Without one of the first seven options: deliveries to teslim, to bare Fastify an
 
 /** Reads the command line; undefined when it asked for help, which is printed then. */
 export function readOptions() {
-  const { values } = parseArgs({
+  const { values } = parse()
+  if (!values.help) return values
+  console.log(HELP)
+  return undefined
+}
+
+function parse() {
+  try {
+    return parseOptions()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' && /'(-[^']*)'/.exec(message)?.[1]
+    console.error(`${unknown ? `there is no option ${unknown}` : message} (see npm run bench -- --help)`)
+    process.exit(2)
+  }
+}
+
+const parseOptions = () =>
+  parseArgs({
     options: {
       postgres: { type: 'boolean', default: false },
       login: { type: 'boolean', default: false },
@@ -45,7 +63,3 @@ export function readOptions() {
       help: { type: 'boolean', default: false },
     },
   })
-  if (!values.help) return values
-  console.log(HELP)
-  return undefined
-}

@@ -6,6 +6,7 @@ import type { Command } from './command.ts'
 import { limitOption, readLimit } from './input/limit.ts'
 import { momentOptions, readMoment } from './input/time.ts'
 import { table } from './output/table.ts'
+import { timeText } from './output/time-text.ts'
 import { withAccounts } from './with-accounts.ts'
 
 const DEFAULT_LIMIT = 100
@@ -62,8 +63,7 @@ const eventJson = ({ at, ...event }: AuditEvent) => ({ at: new Date(at).toISOStr
 
 /** An event as people read it: time, action, actor or address, customer, details. */
 export function eventCells({ at, actor, action, customerId, address, details }: AuditEvent, email?: string): string[] {
-  const time = new Date(at).toISOString().slice(0, 19).replace('T', ' ')
-  return [time, action, address ?? actor, email ?? customerId ?? '', describe(details)].map(printable)
+  return [timeText(at), action, address ?? actor, email ?? customerId ?? '', describe(details)].map(printable)
 }
 
 function describe({ errorCode, reason, notRecorded, ...more }: AuditEvent['details']): string {

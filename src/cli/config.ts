@@ -7,7 +7,11 @@ export const config: Command = {
   about: 'Show the settings in effect and their sources, secrets masked',
   async run({ json }, { loadConfig, out, columns }) {
     const settings = describeConfig(loadConfig())
-    const rows = settings.map(({ variable, source, value }) => [variable, source, String(value)])
+    const rows = settings.map(({ variable, source, value }) => [variable, source, shown(variable, String(value))])
     out(json ? JSON.stringify(settings) : table(['setting', 'source', 'value'], rows, columns))
   },
 }
+
+/** A list of JSON Pointers may have spaces after its commas, where its lines can break. */
+const shown = (variable: string, value: string): string =>
+  (variable.endsWith('_POINTERS') ? value.replaceAll(',', ', ') : value) || 'none'

@@ -11,7 +11,9 @@ export const serve: Command = {
   name: 'serve',
   about: 'Serve the API until told to stop; this is what npm start does',
   async run(_input, context) {
-    const { loadConfig, clock, random, out, startServer } = context
+    const { loadConfig, clock, random, columns, startServer } = context
+    // Without a terminal stdout has the log, in JSON.
+    const say = columns === undefined ? context.err : context.out
     const { config } = loadConfig()
     const opened = await openStore(config, clock.now(), { toServe: true })
     const { store } = opened
@@ -27,9 +29,9 @@ export const serve: Command = {
         if (production) server.warn(`no customer yet, add one: ${ADD_ONE}`)
         else {
           const sandbox = await addSandbox(customers, apiKeys, random).catch(unlessMadeMeanwhile)
-          if (sandbox) out(welcome(server, sandbox, config))
+          if (sandbox) say(welcome(server, sandbox, config))
         }
-      } else if (!production && (await customers.exists(SANDBOX_EMAIL))) out(welcomeBack(server, config))
+      } else if (!production && (await customers.exists(SANDBOX_EMAIL))) say(welcomeBack(server, config))
       return await server.stopped
     } catch (error) {
       await server?.stop('the start failed', 1)

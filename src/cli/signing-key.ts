@@ -4,6 +4,7 @@ import type { SigningKeyRules, SigningKeyView } from '#src/token/signing-key.rul
 import { type CliContext, type Command, Misuse } from './command.ts'
 import { readSecretText } from './input/password.ts'
 import { table } from './output/table.ts'
+import { timeText } from './output/time-text.ts'
 import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'
 
@@ -12,20 +13,22 @@ export const signingKeyList: Command = {
   about: 'List the signing keys of access tokens, newest first',
   async run({ json }, context) {
     const keys = await withStore(context, 'read', async (store, config) =>
-      (await (await signingKeyRules(store, config, context)).list()).map(signingKeyJson),
+      (await signingKeyRules(store, config, context)).list(),
     )
-    if (json) context.out(JSON.stringify(keys))
+    if (json) context.out(JSON.stringify(keys.map(signingKeyJson)))
     else if (keys.length === 0) context.out('There are no signing keys yet: the first login creates one.')
     else {
       const rows = keys.map(({ kid, algorithm, state, createdAt, expiresAt, encrypted }) => [
         kid,
         algorithm,
         state,
-        createdAt,
-        expiresAt ?? 'when replaced',
+        timeText(createdAt),
+        expiresAt === null ? 'when replaced' : timeText(expiresAt),
         encrypted ? 'encrypted' : 'unencrypted',
       ])
-      context.out(table(['kid', 'algorithm', 'state', 'created', 'expires', 'stored'], rows, context.columns))
+      context.out(
+        table(['kid', 'algorithm', 'state', 'created (UTC)', 'expires (UTC)', 'stored'], rows, context.columns),
+      )
     }
   },
 }

@@ -1,8 +1,11 @@
+/** Two edits of a shorter name make another word. */
+const TWO_EDITS_FROM = 5
+
 /** Returns the candidate that a mistyped name was probably meant to be, if one is at most `furthest` edits away. */
 export function nearest(
   name: string,
   candidates: Iterable<string>,
-  furthest = Math.max(2, Math.floor(name.length / 3)),
+  furthest = name.length < TWO_EDITS_FROM ? 1 : Math.max(2, Math.floor(name.length / 3)),
 ): string | undefined {
   let best: string | undefined
   let bestDistance = furthest + 1

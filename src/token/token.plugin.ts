@@ -48,6 +48,7 @@ const JwksSchema = Type.Object(
 
 const NO_SECRET =
   'signing keys are stored unencrypted: set TESLIM_SECRET (or TESLIM_SECRET_FILE), restart, then run teslim signing-key rewrap'
+const NO_SECRET_YET = 'signing keys are stored unencrypted: set TESLIM_SECRET before production'
 const NOT_REWRAPPED = 'some signing keys are not encrypted under TESLIM_SECRET: run teslim signing-key rewrap'
 
 export interface TokenOptions {
@@ -74,7 +75,8 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   // Fails the start, not the first login, if a key cannot be opened.
   const wrappings = await keys.openAll()
   // Outside production there is nothing of value to sign, so this is not a warning.
-  if (secret === '') app.log[config.environment === 'production' ? 'warn' : 'info'](NO_SECRET)
+  if (secret === '' && config.environment === 'production') app.log.warn(NO_SECRET)
+  else if (secret === '') app.log.info(NO_SECRET_YET)
   else if (wrappings.some((wrapping) => wrapping !== 'secret')) app.log.warn(NOT_REWRAPPED)
 
   const signer = createSigner()

@@ -71,7 +71,7 @@ describe('customers on the command line', () => {
   it('are printed for people, without any password', async () => {
     const { stdout } = await run([...add, '--password-stdin'], `${PASSWORD}\n`)
     expect(stdout).toMatch(
-      /^a@b\.co {2}API\n {2}id {9}[0-9a-f-]{36}\n {2}regions {4}DE TR\n {2}delivers {3}SKU-\*\n {2}since /,
+      /^a@b\.co {2}API customer\n {2}id {9}[0-9a-f-]{36}\n {2}regions {4}DE TR\n {2}delivers {3}SKU-\*\n {2}added {6}\S+ \S+ UTC\n$/,
     )
     const { stdout: list } = await run(['customer', 'list'])
     expect(list.split('\n')[0]).toMatch(/^e-mail {2,}role {2,}regions {2,}id {2,}delivers$/)
@@ -160,7 +160,9 @@ describe('API keys on the command line', () => {
     expect(stdout).toMatch(
       /^tsl_\S{38}\n {2}shown once; valid until it is revoked; to revoke it: teslim key revoke \S{36}\n$/,
     )
-    expect((await run(['key', 'list'])).stdout).toMatch(/^id +customer +label +state +expires +last used +from\n/)
+    expect((await run(['key', 'list'])).stdout).toMatch(
+      /^id +customer +label +state +expires \(UTC\) +last used \(UTC\) +last address\n/,
+    )
   })
 
   it('of a disabled customer are listed as such', async () => {
@@ -298,5 +300,8 @@ describe('teslim config', () => {
     expect(settings).toContainEqual(expect.objectContaining({ variable: 'PORT', value: 3000, source: 'default' }))
     const { stdout: text } = await run(['config'])
     expect(text).toMatch(/^TESLIM_TOKEN_TTL +\.env +60$/m)
+    expect(text).toMatch(/^TESLIM_SECRET +default +none$/m)
+    const narrow = await runCommand(['config'], { cwd, columns: 80 })
+    expect(narrow.stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
 })

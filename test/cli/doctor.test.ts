@@ -192,7 +192,15 @@ describe('teslim doctor judges', () => {
     ['26.13.0', 'ok'],
     ['27.0.0', 'ok'],
   ])('Node %s is %s', (version, status) => {
+    expect(checkNode(version, 'production').status).toBe(status)
     expect(checkNode(version).status).toBe(status)
+  })
+
+  it('an old Node is enough outside production', () => {
+    expect(checkNode('26.10.0', 'development')).toMatchObject({
+      status: 'ok',
+      message: '26.10.0 is enough for trying; in production use Node 26.13 or later, or the container',
+    })
   })
 
   it.each([

@@ -198,7 +198,12 @@ describe('teslim order', () => {
     expect(Deliveries.map(({ ReceiptID }: { ReceiptID: string }) => ReceiptID)).toEqual(
       sent.slice(0, 3).map(({ ReceiptID }) => ReceiptID),
     )
-    expect((await run('order', 'show', 'PO-1')).stdout).toMatch(/^PO-1 {3}2 being processed {3}one@example\.com\n\n/)
+    expect((await run('order', 'show', 'PO-1')).stdout.split('\n').slice(0, 4)).toEqual([
+      'PO-1   2 being processed   one@example.com',
+      '',
+      'time (UTC)           status                        bytes  receipt',
+      `2026-11-20 12:00:00  1 updated                     57     ${sent[0]?.ReceiptID}`,
+    ])
     const stderr = 'teslim order show: There is no order "PO-9".\n'
     expect(await run('order', 'show', 'PO-9')).toEqual({ status: 1, stdout: '', stderr })
   })

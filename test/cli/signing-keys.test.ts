@@ -60,10 +60,10 @@ describe('signing keys on the command line', () => {
     expect(ends).toBe((3600 + 300) * 1000)
     const { stdout } = await run(['signing-key', 'list'])
     const [heading, ...lines] = stdout.trimEnd().split('\n')
-    expect(heading).toMatch(/^kid +algorithm +state +created +expires +stored$/)
+    expect(heading).toMatch(/^kid +algorithm +state +created \(UTC\) +expires \(UTC\) +stored$/)
     expect(lines).toEqual([
-      expect.stringMatching(/^\S+ +ES256 +signs +\S+Z +when replaced +encrypted$/),
-      expect.stringMatching(/^\S+ +ES256 +verifies +\S+Z +\S+Z +unencrypted$/),
+      expect.stringMatching(/^\S+ +ES256 +signs +\S+ \S+ +when replaced +encrypted$/),
+      expect.stringMatching(/^\S+ +ES256 +verifies +\S+ \S+ +\S+ \S+ +unencrypted$/),
     ])
     const { d } = JSON.parse(rows()[0]?.private_jwk ?? '')
     expect(stdout + JSON.stringify(listed)).not.toContain(d)

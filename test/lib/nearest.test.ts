@@ -8,3 +8,11 @@ it.each([
 ])('the name nearest to %s is %s', (typed, meant) => {
   expect(nearest(typed, ['TESLIM_BODY_LIMIT', 'TESLIM_TOKEN_TTL'])).toBe(meant)
 })
+
+it('two edits of a short name make another word', () => {
+  expect([nearest('foo', ['from']), nearest('form', ['fork', 'from']), nearest('limt', ['limit'])]).toEqual([
+    undefined,
+    'fork',
+    'limit',
+  ])
+})

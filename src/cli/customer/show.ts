@@ -1,6 +1,7 @@
 import type { CustomerView } from '#src/customer/customer.rule.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
+import { timeText } from '../output/time-text.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 export const customerList: Command = {
@@ -43,11 +44,11 @@ export function describeCustomer(customer: CustomerView): string {
     `  id         ${id}`,
     `  regions    ${regions.join(' ')}`,
     `  delivers   ${authority.join(' ') || 'nothing yet: see teslim customer allow'}`,
-    `  since      ${new Date(createdAt).toISOString()}`,
+    `  added      ${timeText(createdAt)} UTC`,
   ].join('\n')
 }
 
 function describeRole({ isApi, operator, enabled }: CustomerView): string {
-  const role = [operator ? 'operator' : '', isApi ? 'API' : 'no API'].filter(Boolean).join(', ')
+  const role = [operator ? 'operator' : '', isApi ? 'API customer' : 'supplier only'].filter(Boolean).join(', ')
   return enabled ? role : `${role}, disabled`
 }

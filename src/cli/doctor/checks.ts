@@ -10,12 +10,14 @@ export interface Check {
 /** Older versions lack security fixes of Node itself. */
 const SAFE_NODE = [26, 13] as const
 
-export function checkNode(version: string): Check {
+export function checkNode(version: string, environment: Config['environment'] = 'production'): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const safe = major > SAFE_NODE[0] || (major === SAFE_NODE[0] && minor >= SAFE_NODE[1])
   if (safe) return { name: 'node', status: 'ok', message: version }
-  const message = `${version} lacks security fixes: in production use Node ${SAFE_NODE.join('.')} or later, or the container`
-  return { name: 'node', status: 'warning', message }
+  const use = `in production use Node ${SAFE_NODE.join('.')} or later, or the container`
+  return environment === 'production'
+    ? { name: 'node', status: 'warning', message: `${version} lacks security fixes: ${use}` }
+    : { name: 'node', status: 'ok', message: `${version} is enough for trying; ${use}` }
 }
 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/i

@@ -29,13 +29,12 @@ export const doctor: Command = {
 }
 
 async function examine(full: boolean, context: CliContext): Promise<Check[]> {
-  const node = checkNode(process.versions.node)
   const loaded = loadSettings(context)
-  if (Array.isArray(loaded)) return [node, ...loaded]
+  if (Array.isArray(loaded)) return [checkNode(process.versions.node), ...loaded]
   const { config, sources } = loaded
   const count = Object.keys(sources).length
   return [
-    node,
+    checkNode(process.versions.node, config.environment),
     { name: 'settings', status: 'ok', message: `all ${count} are valid: see teslim config` },
     ...checkListening(config),
     ...(await checkFiles(loaded)),

@@ -26,7 +26,7 @@ export async function readPassword(input: Input, context: CliContext): Promise<P
   if (!context.stdin.isTTY)
     throw new Misuse('a password is needed: --password-stdin, --generate, or a terminal to ask on')
   const password = await ask('Password: ', context)
-  if ((await ask('Once more: ', context)) !== password) throw new Misuse('the two passwords differ')
+  if ((await ask('Repeat the password: ', context)) !== password) throw new Misuse('the two passwords differ')
   return { password, generated: false }
 }
 

@@ -1,6 +1,7 @@
 import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
+import { timeText } from '../output/time-text.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 export const keyList: Command = {
@@ -26,20 +27,22 @@ export const keyList: Command = {
       context.out('There are no API keys yet: see teslim key issue --help.')
       return
     }
-    const heading = ['id', 'customer', 'label', 'state', 'expires', 'last used', 'from']
+    const heading = ['id', 'customer', 'label', 'state', 'expires (UTC)', 'last used (UTC)', 'last address']
     const now = context.clock.now()
     const cells = rows.map(({ key, enabled, json }) => [
       json.id,
       json.customer,
       json.label,
       key.state === 'live' && !enabled ? 'customer disabled' : describeState(key, now),
-      json.expiresAt ?? 'never',
-      json.lastUsedAt ?? 'never',
+      timeOrNever(key.expiresAt),
+      timeOrNever(key.lastUse?.usedAt ?? null),
       json.lastUsedFrom ?? '',
     ])
     context.out(table(heading, cells, context.columns))
   },
 }
+
+const timeOrNever = (milliseconds: number | null): string => (milliseconds === null ? 'never' : timeText(milliseconds))
 
 const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : new Date(milliseconds).toISOString()

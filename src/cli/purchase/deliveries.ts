@@ -6,8 +6,9 @@ import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/limit.ts'
 import { table } from '../output/table.ts'
+import { timeText } from '../output/time-text.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
-import { DELIVERY_HEADING, deliveryCells, deliveryJson, statusText, timeText } from './show.ts'
+import { DELIVERY_HEADING, deliveryCells, deliveryJson, statusText } from './show.ts'
 import { inOtherWords, type PurchaseRules, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50

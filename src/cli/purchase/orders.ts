@@ -6,8 +6,9 @@ import type { Order } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/limit.ts'
 import { table } from '../output/table.ts'
+import { timeText } from '../output/time-text.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
-import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText, timeText } from './show.ts'
+import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText } from './show.ts'
 import { inOtherWords, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
@@ -53,9 +54,13 @@ export const orderList: Command = {
         printable,
       ),
     )
-    context.out(table(['order', 'status', 'since (UTC)', 'customer', 'receipt'], cells, context.columns))
+    context.out(table(['order', 'status', 'changed (UTC)', 'customer', 'receipt'], cells, context.columns))
   },
 }
+
+/** Leaves out the columns that are equal in every delivery of an order. */
+const ofOneOrder = (cells: readonly string[]): string[] =>
+  cells.filter((_, column) => !['order', 'customer'].includes(DELIVERY_HEADING[column] ?? ''))
 
 export const orderShow: Command = {
   name: 'order show',
@@ -88,7 +93,7 @@ export const orderShow: Command = {
       return
     }
     context.out(`${printable(state.orderId)}   ${statusText(state.status)}   ${email ?? state.customerId}\n`)
-    const cells = history.map((each) => deliveryCells(each, email))
-    context.out(table(DELIVERY_HEADING, cells, context.columns))
+    const cells = history.map((each) => ofOneOrder(deliveryCells(each, email)))
+    context.out(table(ofOneOrder(DELIVERY_HEADING), cells, context.columns))
   },
 }

@@ -3,6 +3,7 @@ import { printable } from '#src/lib/printable.ts'
 import { itemAnswer, payloadAnswer } from '#src/purchase/delivery-answer.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { DeliverySummary, OrderState } from '#src/store/store.ts'
+import { timeText } from '../output/time-text.ts'
 
 /** A delivery as JSON shows it, with the field names of the API. */
 export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, payload?: Uint8Array) => ({
@@ -13,9 +14,6 @@ export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, pa
 })
 
 export const statusText = (status: number): string => `${status} ${STATUS_MEANINGS[status] ?? ''}`.trim()
-
-export const timeText = (milliseconds: number): string =>
-  new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ')
 
 export const DELIVERY_HEADING = ['time (UTC)', 'order', 'status', '', 'bytes', 'customer', 'receipt']
 
