@@ -54,7 +54,7 @@ describe.each(['SQLite', 'PostgreSQL'])('a unique prefix of an id, on %s,', (kin
     ['customer', 'show', '019', 'There is no customer "019".'],
     ['customer', 'show', '019f6a22', 'There is no customer "019f6a22".'],
     ['key', 'revoke', '019f6a22', 'There is no API key "019f6a22".'],
-    ['delivery', 'show', '019f6a22', 'no such delivery'],
+    ['delivery', 'show', '019f6a22', 'There is no delivery "019f6a22".'],
   ])("is not found by %s %s %s, too short or nobody's", async (noun, verb, prefix, message) => {
     const { status, stdout, stderr } = await run(noun, verb, prefix)
     expect([status, stdout, stderr]).toEqual([1, '', expect.stringContaining(message)])

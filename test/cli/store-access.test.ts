@@ -91,7 +91,7 @@ describe('where there is no store', () => {
   it('serve creates one, and says where', async () => {
     const folder = tempFolder()
     const server = await serve({ cwd: folder, env: { NODE_ENV: 'production' } })
-    expect(server.output()).toContain(`created a new store, ${folder}/data/teslim.db`)
+    await server.printed(new RegExp(`created a new store, ${folder}/data/teslim.db`))
   })
 
   it('a PostgreSQL database stays without tables until one of these commands runs', async () => {

@@ -50,6 +50,7 @@ describe('by the published schemas', () => {
       'HorizontalPodAutoscaler',
       'Ingress',
       'NetworkPolicy',
+      'NetworkPolicy',
       'PodDisruptionBudget',
       'Secret',
       'Service',
