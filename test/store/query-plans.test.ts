@@ -118,7 +118,9 @@ const literal = (value: unknown): string => {
   return typeof value === 'string' ? pg.escapeLiteral(value) : String(value)
 }
 
-it('PostgreSQL finds everything by an index, and touches no more rows than it may look at', async () => {
+it('PostgreSQL finds everything by an index, and touches no more rows than it may look at', {
+  timeout: 120_000,
+}, async () => {
   const databaseUrl = await newDatabase(inject('postgresUrl'))
   await prepare(databaseUrl)
   const receipt = "lpad(to_hex(n), 32, '0')::uuid"
