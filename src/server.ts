@@ -38,7 +38,7 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
   }
   const inform = (message: string): void => logger.info(message)
   const warn = (message: string): void => logger.warn(message)
-  // What is printed next comes after the lines of the start.
+  // Writes these lines before the caller prints its greeting.
   await flush()
   return { url, curlOptions, inform, warn, fail, stop, stopped }
 }

@@ -6,7 +6,7 @@ import { type CopyTable, canonical } from './copy-tables.ts'
 export interface CopiedTable {
   readonly name: string
   readonly rows: number
-  /** Of all rows, in the order of their key; equal for equal tables of either database. */
+  /** SHA-256 of all rows in key order; equal for equal tables in either database. */
   readonly sha256: string
 }
 
