@@ -8,9 +8,9 @@ import { installDraining } from '#src/http/connections/draining.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
 import { healthPlugin } from '#src/http/health.plugin.ts'
+import { installJsonAnswers } from '#src/http/json-answers.ts'
 import { connectLogger } from '#src/http/log/fastify-logger.ts'
 import { installRequestLog } from '#src/http/log/request-log.ts'
-import { installNewline } from '#src/http/newline.ts'
 import { installNotFound } from '#src/http/not-found.ts'
 import { installRequestHooks } from '#src/http/request-hooks.ts'
 import { rootPlugin } from '#src/http/root.plugin.ts'
@@ -52,7 +52,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installDraining(app, config, clock)
   installRequestLog(app, clock, writeInfo)
   installRequestHooks(app, config)
-  installNewline(app)
+  installJsonAnswers(app)
   installErrorHandler(app)
   installNotFound(app)
   installBodyReading(app, config, clock)

@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#src/lib/app-error.ts'
 import { httpErrors } from './http.errors.ts'
+import { jsonLine } from './json-answers.ts'
 import { createOverloadLog } from './log/overload-log.ts'
-import { jsonLine } from './newline.ts'
 import { JSON_TYPE } from './raw-answer.ts'
 import { commonHeaders } from './response-headers.ts'
 import { validationProblems } from './validation-problems.ts'
@@ -47,10 +47,7 @@ export function installErrorHandler(app: FastifyInstance): void {
 
 /** Answers what Fastify refuses before it finds a route: an address that cannot be decoded. No hook has run. */
 export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply
-    .headers({ ...commonHeaders(request.id), connection: 'close' })
-    .type(JSON_TYPE)
-    .serializer(jsonLine)
+  reply.headers({ ...commonHeaders(request.id), connection: 'close' })
   answerError(error, request, reply)
 }
 
@@ -72,7 +69,12 @@ function answerError(
   const retryAfter = retryAfterSeconds ?? (status === 503 ? 1 : undefined)
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
   if (status === 401) reply.header('www-authenticate', challengeOf(error.code))
-  return reply.code(status).send(failure(error, request.id, problems))
+  // Fastify has no serializer of its own for what reached no route.
+  return reply
+    .code(status)
+    .type(JSON_TYPE)
+    .serializer(jsonLine)
+    .send(failure(error, request.id, problems))
 }
 
 /** The `WWW-Authenticate` header (RFC 9110, 11.6.1). A request without a token gets no `error` (RFC 6750, 3). */

@@ -13,7 +13,14 @@ import { createHashGate } from './hash-gate.ts'
 import { createHashWorkers } from './hash-workers.ts'
 import { loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
-import { LONGEST_BODY, type LoginBody, LoginHeadersSchema, loginAnswerSchema, loginBodySchema } from './login.schema.ts'
+import {
+  LONGEST_BODY,
+  type LoginBody,
+  LoginHeadersSchema,
+  loginAnswerSchema,
+  loginBodySchema,
+  spellings,
+} from './login.schema.ts'
 import { createFindCustomer } from './login-customers.ts'
 import { passwords } from './password-hashing.ts'
 import { createPasswordMemory } from './password-memory.ts'
@@ -92,9 +99,8 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
         isAwaited: () => !request.socket.destroyed,
       })
       request.customerId = customerId
-      const Expiration = isoSeconds(expiresAt)
-      const echo = typeof callbackData === 'string' ? { callbackData } : {}
-      return success({ Token: token, Expiration, token, expiration: Expiration, ...echo })
+      const answer = spellings(token, isoSeconds(expiresAt))[config.loginAnswer]
+      return success({ ...answer, ...(typeof callbackData === 'string' && { callbackData }) })
     },
   })
 }

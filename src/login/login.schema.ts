@@ -66,14 +66,18 @@ const echo = {
   ),
 }
 
-const contract = { Token: token, Expiration: expiration }
-const camel = { token, expiration }
+/** By `TESLIM_LOGIN_ANSWER`. */
+export const spellings = <Value>(token: Value, expiration: Value) => ({
+  contract: { Token: token, Expiration: expiration },
+  camel: { token, expiration },
+  both: { Token: token, Expiration: expiration, token, expiration },
+})
 
+const { contract, camel, both } = spellings(token, expiration)
 const ANSWERS = {
   contract: Type.Object({ ...contract, ...echo }),
   camel: Type.Object({ ...camel, ...echo }),
-  both: Type.Object({ ...contract, ...camel, ...echo }),
+  both: Type.Object({ ...both, ...echo }),
 }
 
-/** `TESLIM_LOGIN_ANSWER` chooses the spelling: fields missing from this schema are not sent. */
 export const loginAnswerSchema = (answer: Config['loginAnswer']) => ANSWERS[answer]

@@ -8,7 +8,8 @@ export const written = readFileSync(new URL('../../openapi.yaml', import.meta.ur
 export const published = parse(written) as OpenApi
 
 const ajv = addFormats.default(new Ajv2020({ strict: false }))
-ajv.addSchema(published, 'contract')
+// Answers are written as they are, so a field that the contract does not name is a violation.
+ajv.addSchema(closed(published), 'contract')
 
 const checks = new Map<string, ValidateFunction | undefined>()
 
@@ -36,6 +37,21 @@ const patterns = Object.keys(published.paths).map((path) => {
 /** The route that answers at an address, or the address itself if none does. */
 export const routeOf = (address: string): string =>
   patterns.find(({ pattern }) => pattern.test(address))?.path ?? address
+
+/** The same schemas; their objects allow only what they name. The parts of an `allOf` complete each other, and stay open. */
+function closed(part: unknown): object {
+  if (Array.isArray(part)) return part.map((item) => (isObject(item) ? closed(item) : item))
+  const entries = Object.entries(part as object).map(([name, value]) => [
+    name,
+    isObject(value) && name !== 'allOf' ? closed(value) : value,
+  ])
+  const schema = Object.fromEntries(entries)
+  return schema.type === 'object' && schema.properties ? { additionalProperties: false, ...schema } : schema
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
 
 const asStep = (step: string | number): string =>
   encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1'))
