@@ -1,5 +1,4 @@
 import { commands } from '#src/cli/command-table.ts'
-import { allowed } from '#src/config/load-config.ts'
 import { type Setting, settings } from '#src/config/settings.ts'
 
 /** Replaces the tables of commands and settings in docs/reference.md by those that the code describes. */
@@ -15,11 +14,11 @@ function commandTable(): string {
 }
 
 function settingsTable(): string {
-  const rows = (Object.values(settings) as Setting[]).map(({ variable, schema }) => [
-    `\`${variable}\``,
-    schema.default === '' ? 'none' : `\`${schema.default}\``,
-    allowed(schema),
-    schema.description ?? '',
+  const rows = (Object.values(settings) as Setting[]).map((setting) => [
+    `\`${setting.variable}\``,
+    setting.default === '' ? 'none' : `\`${setting.default}\``,
+    setting.allowed,
+    setting.description,
   ])
   return markdownTable(['setting', 'default', 'allowed', 'what it is for'], rows)
 }

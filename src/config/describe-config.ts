@@ -11,13 +11,15 @@ export interface EffectiveSetting {
 
 /** Lists the effective settings, with secrets masked. */
 export function describeConfig({ config, sources }: LoadedConfig): EffectiveSetting[] {
-  return (Object.entries(settings) as [SettingName, Setting][]).map(([name, { variable, schema, mask }]) => ({
-    variable,
-    value: shown(config[name], mask),
-    source: sources[name],
-    default: shown(schema.default),
-    about: schema.description ?? '',
-  }))
+  return (Object.entries(settings) as [SettingName, Setting][]).map(
+    ([name, { variable, mask, description, ...setting }]) => ({
+      variable,
+      value: shown(config[name], mask),
+      source: sources[name],
+      default: shown(setting.default as string | number | readonly string[]),
+      about: description,
+    }),
+  )
 }
 
 /** Formats a value the way the environment spells it. */

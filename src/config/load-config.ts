@@ -1,11 +1,9 @@
-import type { Static, TSchema } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { readSecretFiles } from './secret-file.ts'
 import { type Setting, type SettingName, settings } from './settings.ts'
 
-export type Config = { readonly [Name in SettingName]: Static<(typeof settings)[Name]['schema']> }
+export type Config = { readonly [Name in SettingName]: (typeof settings)[Name]['default'] }
 export type Variables = Readonly<Record<string, string | undefined>>
 export type Source = 'default' | 'environment' | '.env'
 
@@ -32,15 +30,14 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
   const problems = [...unknownNames(environment, 'environment'), ...unknownNames(file, '.env')]
   const config: Record<string, unknown> = {}
   const sources: Record<string, Source> = {}
-  for (const [name, { variable, schema, mask }] of entries) {
+  for (const [name, setting] of entries) {
+    const { variable, allowed, mask } = setting
     const source: Source = environment[variable] ? 'environment' : file[variable] ? '.env' : 'default'
-    const written = environment[variable] || file[variable]
-    const value = written === undefined || written === '' ? schema.default : read(schema, written)
-    if (!Value.Check(schema, value)) {
+    const written = environment[variable] || file[variable] || ''
+    const value = written === '' ? setting.default : setting.read(written)
+    if (value === undefined) {
       const shown = mask ? 'its value' : JSON.stringify(written)
-      problems.push(
-        `${variable}: ${shown} is not allowed, it must be ${allowed(schema)}${hint(schema, String(written))}`,
-      )
+      problems.push(`${variable}: ${shown} is not allowed, it must be ${allowed}${hint(setting, written)}`)
     }
     config[name] = value
     sources[name] = source
@@ -59,23 +56,11 @@ function halfPairs({ tlsCertificateFile, tlsKeyFile }: Record<string, unknown>):
   return [`${missing}: leaving it out is not allowed, it must be set where ${given} is`]
 }
 
-function read(schema: TSchema, written: string): unknown {
-  if (schema.type === 'array') return written.split(',').map((item) => item.trim())
-  return schema.type === 'integer' && /^-?\d{1,15}$/.test(written) ? Number(written) : written
-}
-
 /** Suggests the choice that was probably meant: `prod` is short for production. */
-function hint({ anyOf = [] }: TSchema, written: string): string {
-  const choices: string[] = anyOf.map((value: TSchema) => value.const)
+function hint({ choices = [] }: Setting, written: string): string {
   const lower = asciiLowerCase(written)
   const meant = choices.find((choice) => choice.startsWith(lower)) ?? nearest(lower, choices)
   return meant === undefined ? '' : `; did you mean ${meant}?`
-}
-
-export function allowed(schema: TSchema): string {
-  if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`
-  if (schema.anyOf) return `one of ${schema.anyOf.map((value: TSchema) => value.const).join(', ')}`
-  return schema.allowed
 }
 
 const withoutPrefix = (variable: string): string => variable.replace(/^TESLIM_/, '')

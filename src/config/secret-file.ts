@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
-import { Value } from '@sinclair/typebox/value'
 import { type SettingName, settings } from './settings.ts'
 
 const FILES: readonly (readonly [secret: SettingName, file: SettingName])[] = [
@@ -16,13 +15,13 @@ export function readSecretFiles(config: Values, sources: Values): string[] {
   for (const [secret, file] of FILES) {
     const path = config[file] as string
     if (path === '') continue
-    const { variable, schema } = settings[secret]
-    const read = config[secret] === '' ? readSecret(path) : { wrong: `left out where ${variable} is set` }
-    if ('text' in read && read.text !== '' && Value.Check(schema, read.text)) {
-      config[secret] = read.text
+    const { variable, allowed, read } = settings[secret]
+    const found = config[secret] === '' ? readSecret(path) : { wrong: `left out where ${variable} is set` }
+    if ('text' in found && read(found.text) !== undefined) {
+      config[secret] = found.text
       sources[secret] = sources[file]
     } else {
-      const must = 'wrong' in read ? read.wrong : `a file that holds ${schema.allowed}`
+      const must = 'wrong' in found ? found.wrong : `a file that holds ${allowed}`
       problems.push(`${settings[file].variable}: ${JSON.stringify(path)} is not allowed, it must be ${must}`)
     }
   }

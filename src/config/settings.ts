@@ -1,36 +1,69 @@
-import { type TSchema, Type } from '@sinclair/typebox'
-import { TRUSTED_PROXIES } from './trusted-proxies.ts'
+import { areTrustedProxies } from './trusted-proxies.ts'
 
-export interface Setting<Schema extends TSchema = TSchema> {
+/** What a variable may hold. */
+interface Kind<Value> {
+  readonly default: Value
+  /** What is allowed, for people. */
+  readonly allowed: string
+  readonly choices?: readonly string[]
+  /** The text of docs/reference.md. */
+  readonly description: string
+  /** Returns undefined for a text that is not allowed. */
+  readonly read: (written: string) => Value | undefined
+}
+
+export interface Setting<Value = unknown> extends Kind<Value> {
   readonly variable: string
-  /** Type, limits and default; `description` is the text of docs/reference.md. */
-  readonly schema: Schema
   /** Hides the secret part of a value in `teslim config`. */
   readonly mask?: (value: string) => string
 }
 
-const setting = <Schema extends TSchema>(variable: string, schema: Schema, mask?: (value: string) => string) =>
-  ({ variable, schema, ...(mask && { mask }) }) satisfies Setting<Schema>
+const setting = <Value>(variable: string, kind: Kind<Value>, mask?: (value: string) => string): Setting<Value> => ({
+  variable,
+  ...kind,
+  ...(mask && { mask }),
+})
 
 /** The first value is the default. */
-const choice = <Values extends [string, ...string[]]>(values: [...Values], description: string) =>
-  Type.Unsafe<Values[number]>(
-    Type.Union(
-      values.map((value) => Type.Literal(value)),
-      { default: values[0], description },
-    ),
-  )
+const choice = <Values extends [string, ...string[]]>(
+  choices: [...Values],
+  description: string,
+): Kind<Values[number]> => ({
+  default: choices[0],
+  allowed: `one of ${choices.join(', ')}`,
+  choices,
+  description,
+  read: (written) => choices.find((value) => value === written),
+})
 
-const text = (fallback: string, pattern: string, allowed: string, description: string) =>
-  Type.String({ default: fallback, pattern, allowed, description })
+const text = (fallback: string, pattern: RegExp, allowed: string, description: string): Kind<string> => ({
+  default: fallback,
+  allowed,
+  description,
+  read: (written) => (pattern.test(written) ? written : undefined),
+})
 
-const list = (fallback: string[], itemPattern: string, allowed: string, description: string) =>
-  Type.Array(Type.String({ pattern: itemPattern }), { default: fallback, minItems: 1, allowed, description })
+const list = (fallback: string[], pattern: RegExp, allowed: string, description: string): Kind<readonly string[]> => ({
+  default: fallback,
+  allowed,
+  description,
+  read: (written) => {
+    const items = written.split(',').map((item) => item.trim())
+    return items.every((item) => pattern.test(item)) ? items : undefined
+  },
+})
 
-const whole = (fallback: number, minimum: number, maximum: number, description: string) =>
-  Type.Integer({ default: fallback, minimum, maximum, description })
+const whole = (fallback: number, least: number, most: number, description: string): Kind<number> => ({
+  default: fallback,
+  allowed: `a whole number from ${least} to ${most}`,
+  description,
+  read: (written) => {
+    const value = /^-?\d{1,15}$/.test(written) ? Number(written) : Number.NaN
+    return value >= least && value <= most ? value : undefined
+  },
+})
 
-const POINTER = '^(?:/[^/,]+)+$'
+const POINTER = /^(?:\/[^/,]+)+$/
 const allowedPointers = (example: string): string => `JSON Pointers separated by commas, such as ${example}`
 
 export const maskUrlPassword = (url: string): string =>
@@ -38,45 +71,42 @@ export const maskUrlPassword = (url: string): string =>
 
 const maskAll = (value: string): string => (value === '' ? '' : '***')
 
-const secret = (description: string) => text('', '^(?:|[^]{16,})$', 'at least 16 characters', description)
+const secret = (description: string) => text('', /^.{16,}$/s, 'at least 16 characters', description)
 
-const file = (description: string) => text('', '', 'the path of a file', description)
+const file = (description: string) => text('', /./, 'the path of a file', description)
 
 /** Every setting, in the order of docs/reference.md. */
 export const settings = {
   port: setting('PORT', whole(3000, 0, 65535, 'Port to listen on; 0 takes any free one.')),
   host: setting(
     'HOST',
-    text('127.0.0.1', '^[A-Za-z0-9.:_%-]+$', 'a host name or address', 'Address to listen on; `0.0.0.0` for all.'),
+    text('127.0.0.1', /^[A-Za-z0-9.:_%-]+$/, 'a host name or address', 'Address to listen on; `0.0.0.0` for all.'),
   ),
-  trustProxy: setting(
-    'TESLIM_TRUST_PROXY',
-    Type.String({
-      default: 'off',
-      format: TRUSTED_PROXIES,
-      allowed: 'off, or addresses, networks such as 10.0.0.0/8, and loopback, separated by commas',
-      description:
-        'Proxies that may name the client in `X-Forwarded-For`; without it all clients behind a proxy count as one address.',
-    }),
-  ),
+  trustProxy: setting('TESLIM_TRUST_PROXY', {
+    default: 'off',
+    allowed: 'off, or addresses, networks such as 10.0.0.0/8, and loopback, separated by commas',
+    description:
+      'Proxies that may name the client in `X-Forwarded-For`; without it all clients behind a proxy count as one address.',
+    read: (written) => (areTrustedProxies(written) ? written : undefined),
+  }),
   tlsCertificateFile: setting(
     'TESLIM_TLS_CERT',
     text(
       '',
-      '^[^\\0]*$',
+      /^[^\0]*$/,
       'the path of a PEM file',
       'Serve HTTPS with this certificate and its chain; read again on SIGHUP. Needs `TESLIM_TLS_KEY`.',
     ),
   ),
   tlsKeyFile: setting(
     'TESLIM_TLS_KEY',
-    text('', '^[^\\0]*$', 'the path of a PEM file', 'Private key of `TESLIM_TLS_CERT`, without a passphrase.'),
+    text('', /^[^\0]*$/, 'the path of a PEM file', 'Private key of `TESLIM_TLS_CERT`, without a passphrase.'),
   ),
   databaseUrl: setting(
     'DATABASE_URL',
     text(
       'sqlite:./data/teslim.db',
-      '^(?:sqlite:.+|postgres(?:ql)?://.+)$',
+      /^(?:sqlite:.+|postgres(?:ql)?:\/\/.+)$/,
       'sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME',
       'The store: `sqlite:` and a file, or a PostgreSQL server, which many replicas can share.',
     ),
@@ -113,7 +143,7 @@ export const settings = {
     'TESLIM_LOGIN_EMAIL_FIELD',
     text(
       'Email',
-      '^(?!(?:[Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]|[Cc][Aa][Ll][Ll][Bb][Aa][Cc][Kk][Dd][Aa][Tt][Aa])$)[A-Za-z][A-Za-z0-9_.-]{0,63}$',
+      /^(?!(?:password|callbackdata)$)[a-z][a-z0-9_.-]{0,63}$/i,
       'a field name of letters, digits, "_", "." and "-" other than Password and callbackData',
       'Name of the login field that carries the e-mail address.',
     ),
@@ -148,11 +178,11 @@ export const settings = {
   ),
   tokenIssuer: setting(
     'TESLIM_TOKEN_ISSUER',
-    text('teslim', '^[\\x21-\\x7e]{1,255}$', '1 to 255 visible ASCII characters', '`iss` of access tokens.'),
+    text('teslim', /^[\x21-\x7e]{1,255}$/, '1 to 255 visible ASCII characters', '`iss` of access tokens.'),
   ),
   tokenAudience: setting(
     'TESLIM_TOKEN_AUDIENCE',
-    text('teslim', '^[\\x21-\\x7e]{1,255}$', '1 to 255 visible ASCII characters', '`aud` of access tokens.'),
+    text('teslim', /^[\x21-\x7e]{1,255}$/, '1 to 255 visible ASCII characters', '`aud` of access tokens.'),
   ),
   signingKeyDays: setting(
     'TESLIM_SIGNING_KEY_DAYS',

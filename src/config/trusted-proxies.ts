@@ -1,7 +1,4 @@
 import { isIP } from 'node:net'
-import { FormatRegistry } from '@sinclair/typebox'
-
-export const TRUSTED_PROXIES = 'trusted-proxies'
 
 const BITS: Readonly<Record<number, number>> = { 4: 32, 6: 128 }
 
@@ -17,7 +14,5 @@ export function readTrustedProxies(text: string): string[] | undefined {
   return text === 'off' ? undefined : text.split(',').map((item) => item.trim())
 }
 
-const areProxies = (text: string): boolean =>
+export const areTrustedProxies = (text: string): boolean =>
   (readTrustedProxies(text) ?? []).every((item) => item === 'loopback' || isNetwork(item))
-
-FormatRegistry.Set(TRUSTED_PROXIES, areProxies)

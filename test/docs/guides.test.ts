@@ -83,8 +83,8 @@ describe('docs/suppliers.md', () => {
   }
 
   it('names the fields in which an order id and product codes are looked for by default', () => {
-    expect(rowOf('order id').map((field) => `/${field}`)).toEqual(settings.orderIdPointers.schema.default)
-    const fields = settings.productPointers.schema.default.flatMap((pointer: string) => pointer.match(/\w+/g))
+    expect(rowOf('order id').map((field) => `/${field}`)).toEqual(settings.orderIdPointers.default)
+    const fields = settings.productPointers.default.flatMap((pointer: string) => pointer.match(/\w+/g))
     expect(new Set(rowOf('product codes'))).toEqual(new Set(fields))
   })
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
+import { Ajv } from 'ajv'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
@@ -84,6 +85,8 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
   return { app, store, customers, clock, config, log, login }
 }
 
+const judge = new Ajv()
+
 /** Whatever a test asks for: every JSON answer must be one that openapi.yaml, which is written by the default settings, allows. */
 function contractObserver({ loginAnswer, loginEmailField }: Config) {
   const violations: string[] = []
@@ -92,6 +95,11 @@ function contractObserver({ loginAnswer, loginEmailField }: Config) {
     expect(violations, 'answers that are not in openapi.yaml; a route names its codes in `errors`').toEqual([]),
   )
   return fastifyPlugin(async (app: FastifyInstance) => {
+    // The service compiles its schemas without judging them first.
+    app.addHook('onRoute', ({ url, schema: { body, headers, querystring, params } = {} }) => {
+      for (const schema of [body, headers, querystring, params])
+        if (schema && !judge.validateSchema(schema)) violations.push(`${url}: ${judge.errorsText()}`)
+    })
     app.addHook('onSend', async ({ method, routeOptions: { url = '' } }, reply, payload) => {
       const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
       const hasText = typeof payload === 'string' || (Buffer.isBuffer(payload) && !reply.hasHeader('content-encoding'))
