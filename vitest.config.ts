@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { filesOf } from './test/support/projects.ts'
 
 const seed = Number(process.env.TEST_SEED || randomInt(2 ** 31))
@@ -20,11 +21,22 @@ const shared = {
   provide: { seed },
 }
 
+/** Tests on whole processes take longest: none of them should be what all others wait for at the end. */
+class ProcessesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const { first = [], later = [] } = Object.groupBy(sorted, ({ moduleId }) =>
+      /\/test\/(e2e|examples|docs)\//.test(moduleId) ? 'first' : 'later',
+    )
+    return [...first, ...later]
+  }
+}
+
 export default defineConfig({
   test: {
-    sequence: { seed },
-    // One more than there are processors, because tests that start processes also wait for disks and limits.
-    maxWorkers: availableParallelism() + 1,
+    sequence: { seed, sequencer: ProcessesFirst },
+    // Two more than there are processors, because tests that start processes wait for disks, limits and pauses.
+    maxWorkers: availableParallelism() + 2,
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
     projects: [
       // The files of a worker share the modules that they import: loading them is a third of the time.
@@ -34,6 +46,7 @@ export default defineConfig({
           name: 'fast',
           include: filesOf.fast,
           isolate: false,
+          maxWorkers: availableParallelism() + 1,
           // A test that needs another one before it fails sooner or later.
           sequence: { shuffle: { tests: true } },
         },

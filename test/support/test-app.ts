@@ -73,7 +73,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
     await app.close()
     await store.close()
   })
-  const customers = createCustomers({ store, clock, random: systemRandom, hashPassword: passwords.hash })
+  const customers = createCustomers({ store, clock, random: systemRandom, hashPassword })
   const login: TestApp['login'] = (body, { headers, ...more } = {}) =>
     app.inject({
       method: 'POST',
@@ -83,6 +83,15 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
       ...more,
     })
   return { app, store, customers, clock, config, log, login }
+}
+
+/** Most customers of the tests have the same password, which need not be hashed anew for each. */
+let usualHash: Promise<string> | undefined
+
+function hashPassword(password: string): Promise<string> {
+  if (password !== PASSWORD) return passwords.hash(password)
+  usualHash ??= passwords.hash(PASSWORD)
+  return usualHash
 }
 
 const judge = new Ajv()
