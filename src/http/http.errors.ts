@@ -3,11 +3,7 @@ import type { ErrorDefinition } from '#src/lib/app-error.ts'
 export const httpErrors = {
   badRequest: { code: 'BAD_REQUEST', kind: 'invalid', message: 'The request is not valid HTTP.' },
   hostCount: { code: 'HOST_COUNT', kind: 'invalid', message: 'The request must carry exactly one Host header.' },
-  hostMalformed: {
-    code: 'HOST_MALFORMED',
-    kind: 'invalid',
-    message: 'The Host header is not a host name or address.',
-  },
+  hostMalformed: { code: 'HOST_MALFORMED', kind: 'invalid', message: 'The Host header is not a host name or address.' },
   httpVersion: {
     code: 'HTTP_VERSION_NOT_SUPPORTED',
     kind: 'invalid',
@@ -39,11 +35,7 @@ export const httpErrors = {
     kind: 'unauthenticated',
     message: 'The Authorization header must be "Bearer", a space and a token.',
   },
-  expectation: {
-    code: 'EXPECTATION_NOT_MET',
-    kind: 'invalid',
-    message: 'The Expect header may only be 100-continue.',
-  },
+  expectation: { code: 'EXPECTATION_NOT_MET', kind: 'invalid', message: 'The Expect header may only be 100-continue.' },
   notFound: { code: 'NOT_FOUND', kind: 'missing', message: 'There is nothing at this address.' },
   methodNotAllowed: { code: 'METHOD_NOT_ALLOWED', kind: 'method', message: 'This address does not allow this method.' },
   requestTimeout: { code: 'REQUEST_TIMEOUT', kind: 'timeout', message: 'The request did not arrive in time.' },

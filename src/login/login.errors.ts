@@ -11,11 +11,7 @@ export const loginErrors = {
     kind: 'invalid',
     message: 'Password must be at most 1024 bytes of valid Unicode.',
   },
-  throttled: {
-    code: 'LOGIN_THROTTLED',
-    kind: 'throttled',
-    message: 'Too many failed logins: try again later.',
-  },
+  throttled: { code: 'LOGIN_THROTTLED', kind: 'throttled', message: 'Too many failed logins: try again later.' },
   overloaded: {
     code: 'LOGIN_OVERLOADED',
     kind: 'overloaded',

@@ -1,11 +1,7 @@
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 
 export const purchaseErrors = {
-  keyMissing: {
-    code: 'API_KEY_MISSING',
-    kind: 'unauthenticated',
-    message: 'The ApiKey header is missing.',
-  },
+  keyMissing: { code: 'API_KEY_MISSING', kind: 'unauthenticated', message: 'The ApiKey header is missing.' },
   keyInvalid: { code: 'API_KEY_INVALID', kind: 'unauthenticated', message: 'The API key is not valid.' },
   tokenForeign: {
     code: 'TOKEN_FOREIGN',

@@ -2,11 +2,7 @@ import type { ErrorDefinition } from '#src/lib/app-error.ts'
 
 export const signingKeyErrors = {
   /** The reason is for operators only. */
-  cannotOpen: {
-    code: 'SIGNING_KEY_CANNOT_OPEN',
-    kind: 'unavailable',
-    message: 'The signing keys cannot be used.',
-  },
+  cannotOpen: { code: 'SIGNING_KEY_CANNOT_OPEN', kind: 'unavailable', message: 'The signing keys cannot be used.' },
   secretMissing: {
     code: 'SECRET_MISSING',
     kind: 'invalid',
