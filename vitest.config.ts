@@ -46,7 +46,6 @@ export default defineConfig({
           name: 'fast',
           include: filesOf.fast,
           isolate: false,
-          maxWorkers: availableParallelism() + 1,
           // A test that needs another one before it fails sooner or later.
           sequence: { shuffle: { tests: true } },
         },
