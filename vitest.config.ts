@@ -14,9 +14,9 @@ process.env.NODE_COMPILE_CACHE ??= new URL('./node_modules/.cache/teslim-tests',
 const shared = {
   // Tests run on Node's own type stripping, as the service does.
   experimental: { viteModuleRunner: false },
-  // Argon2 and processes are slow on a small machine.
-  testTimeout: 30_000,
-  hookTimeout: 30_000,
+  // Argon2 and processes are slow on a small machine, and three times as slow on a busy one.
+  testTimeout: 90_000,
+  hookTimeout: 90_000,
   setupFiles: './test/support/each-file.ts',
   provide: { seed },
 }

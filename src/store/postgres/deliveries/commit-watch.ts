@@ -20,6 +20,8 @@ export interface CommitWatch {
 export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitWatch {
   const watchers = new Set<() => void>()
   let started = false
+  /** Whoever stops and starts while a connection is being opened starts twice; only the last one counts. */
+  let starts = 0
   let listening: Listening | undefined
   let resting: NodeJS.Timeout | undefined
   let timer: NodeJS.Timeout | undefined
@@ -72,9 +74,10 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
   }
 
   const start = async (): Promise<void> => {
+    const number = ++starts
     try {
       const opened = await listen(LISTEN, takeNotice, poll)
-      if (!started) {
+      if (!started || number !== starts) {
         opened.leave()
         return
       }
@@ -84,7 +87,7 @@ export function createCommitWatch({ listen }: Pick<Database, 'listen'>): CommitW
       // Covers commits from before it listened.
       tellAll()
     } catch {
-      poll()
+      if (number === starts) poll()
     }
   }
 
