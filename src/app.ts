@@ -11,6 +11,7 @@ import { healthPlugin } from '#src/http/health.plugin.ts'
 import { installJsonAnswers } from '#src/http/json-answers.ts'
 import { connectLogger } from '#src/http/log/fastify-logger.ts'
 import { installRequestLog } from '#src/http/log/request-log.ts'
+import { createRequestMetrics } from '#src/http/log/request-metrics.ts'
 import { installNotFound } from '#src/http/not-found.ts'
 import { installRequestHooks } from '#src/http/request-hooks.ts'
 import { rootPlugin } from '#src/http/root.plugin.ts'
@@ -18,6 +19,7 @@ import { serverOptions } from '#src/http/server-options.ts'
 import { readCertificate } from '#src/http/tls/certificate.ts'
 import { installTls } from '#src/http/tls/tls.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
@@ -34,6 +36,7 @@ export interface AppDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
+  readonly metrics: Metrics
   readonly logger: FastifyBaseLogger
   /** Receives the log line of each request, as JSON. */
   readonly writeInfo: (line: string) => void
@@ -43,17 +46,18 @@ export interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { config, store, clock, random, logger, writeInfo, observer } = dependencies
+  const { config, store, clock, random, metrics, logger, writeInfo, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
-  const app = Fastify(serverOptions(config, logger, certificate))
+  const requests = createRequestMetrics(metrics)
+  const app = Fastify(serverOptions(config, logger, certificate, requests))
   connectLogger(app, logger)
 
   installTls(app, config, clock, certificate)
   installDraining(app, config, clock)
-  installRequestLog(app, clock, writeInfo)
-  installRequestHooks(app, config)
-  installJsonAnswers(app)
   installErrorHandler(app)
+  installRequestLog(app, { clock, writeInfo, requests })
+  installRequestHooks(app, config, requests)
+  installJsonAnswers(app)
   installNotFound(app)
   installBodyReading(app, config, clock)
   installSchemas(app)
@@ -65,11 +69,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(rootPlugin, { config })
   app.register(docsPlugin, { config })
   app.register(tokenPlugin, { config, store, versions, clock, random })
-  app.register(loginPlugin, { config, store, clock, random })
+  app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { store, versions, clock })
-  app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random })
+  app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
   app.register(readBackPlugin, { config, store, random })
-  app.register(feedPlugin, { store, clock, random })
+  app.register(feedPlugin, { store, clock, random, metrics })
 
   await app.ready()
   return app

@@ -7,10 +7,12 @@ import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { createLog, type Prettify } from '#src/lib/logger.ts'
+import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { prettyLines } from '#src/lib/pretty-log.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { VERSION } from '#src/lib/version.ts'
+import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
 import type { Store } from '#src/store/store.ts'
 
 type Exit = (status: number) => void
@@ -24,11 +26,20 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
     logger.fatal({ err: error }, 'unhandled rejection')
     exit(1)
   })
-  const app = await buildApp({ config, store, clock: systemClock, random: systemRandom, logger, writeInfo })
-  const { address: host, port } = await listenOn(app, config)
+  const metrics = createMetrics()
+  const clock = systemClock
+  const app = await buildApp({ config, store, clock, random: systemRandom, metrics, logger, writeInfo })
+  const checkReady = () => store.ping()
+  const ops =
+    config.opsPort > 0 ? buildOps({ config, store, clock, metrics, server: app.server, checkReady }) : undefined
+  const { host, port, opsUrl } = await listenOnBoth(app, ops, config)
   const { url, curlOptions } = reach(app, host, port)
+  if (opsUrl !== undefined) logger.info(`metrics at ${opsUrl}/metrics`)
 
-  const { stop, stopped, atLeast } = ending(app, config, exit, () => flush())
+  const { stop, stopped, atLeast } = ending(app, config, exit, async () => {
+    await ops?.close()
+    await flush()
+  })
   onFirstSignal(stop, exit)
   onHangUp(app, stop)
   const fail = (reason: string): void => {
@@ -120,6 +131,18 @@ function onHangUp(app: App, stop: RunningServer['stop']): void {
     else if (app.tls) app.tls.reload()
     else app.log.info('SIGHUP: there is no certificate to read again, TESLIM_TLS_CERT is not set')
   })
+}
+
+/** Listens for monitoring first, so that a start that fails there never served. */
+async function listenOnBoth(app: App, ops: Ops | undefined, config: Config) {
+  try {
+    const opsUrl = ops && (await listenForOps(ops, config, app.log))
+    const { address: host, port } = await listenOn(app, config)
+    return { host, port, opsUrl }
+  } catch (error) {
+    await ops?.close()
+    throw error
+  }
 }
 
 /** Listens on one address only: for a name with two, Fastify would open a second server without our limits. */

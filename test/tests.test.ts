@@ -51,7 +51,8 @@ describe('no test', () => {
     const skips = filesWith(/\b(?:it|describe|test)\.(?:skip|skipIf|runIf|todo|only)\b/)
     expect(
       skips.filter(
-        (file) => !/console\.\w+\(|canTrace|canMount|browserPath|it\.skip\('\(/.test(sources.get(file) ?? ''),
+        (file) =>
+          !/console\.\w+\(|canTrace|canMount|hasPromtool|browserPath|it\.skip\('\(/.test(sources.get(file) ?? ''),
       ),
     ).toEqual([])
   })

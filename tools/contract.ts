@@ -8,6 +8,7 @@ import { stringify } from 'yaml'
 import { buildApp } from '#src/app.ts'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
+import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { openStore } from '#src/store/open-store.ts'
@@ -65,6 +66,7 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
     store,
     clock: systemClock,
     random: systemRandom,
+    metrics: createMetrics(),
     logger: pino({ level: 'silent' }),
     writeInfo: () => undefined,
     observer: fastifyPlugin(async (instance) => {

@@ -255,6 +255,16 @@ export const settings = {
     'TESLIM_QUEUE_BYTES',
     whole(67_108_864, 1024, 68_719_476_736, 'Bytes of deliveries that may wait to be stored; further ones get 503.'),
   ),
+  opsHost: setting(
+    'TESLIM_OPS_HOST',
+    text(
+      '127.0.0.1',
+      /^[A-Za-z0-9.:_%-]+$/,
+      'a host name or address',
+      'Address of the second listener, for monitoring: `/metrics`, `/livez` and `/readyz`, without a token.',
+    ),
+  ),
+  opsPort: setting('TESLIM_OPS_PORT', whole(9464, 0, 65535, 'Port of the second listener; 0 turns it off.')),
   docs: setting(
     'TESLIM_DOCS',
     choice(['on', 'off'], 'Serve the API reference page at `/docs`; `/openapi.yaml` is always served.'),

@@ -7,16 +7,29 @@ const BETWEEN_SEMICOLONS = /(?:[^;"]|"(?:[^"\\]|\\.)*"?)+/g
  * ask for a stream, which would never end for a client that accepts anything.
  */
 export function prefersEvents(accept = ''): boolean {
+  const weights = weightsOf(accept)
+  const events = weights.get('text/event-stream') ?? 0
+  // The most specific range that matches JSON counts.
+  const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0
+  return events > 0 && events >= json
+}
+
+/** Whether an `Accept` header names OpenMetrics with at least the weight of plain text. Prometheus does. */
+export function prefersOpenMetrics(accept = ''): boolean {
+  const weights = weightsOf(accept)
+  const open = weights.get('application/openmetrics-text') ?? 0
+  return open > 0 && open >= (weights.get('text/plain') ?? 0)
+}
+
+/** Returns the highest weight of each range that is named, in lower case. */
+function weightsOf(accept: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const part of accept.match(BETWEEN_COMMAS) ?? []) {
     const [range = '', ...parameters] = part.match(BETWEEN_SEMICOLONS) ?? []
     const name = range.trim().toLowerCase()
     weights.set(name, Math.max(weights.get(name) ?? 0, weightOf(parameters)))
   }
-  const events = weights.get('text/event-stream') ?? 0
-  // The most specific range that matches JSON counts.
-  const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0
-  return events > 0 && events >= json
+  return weights
 }
 
 /** Returns 1 if there is no weight, or none that is a number. */

@@ -3,6 +3,7 @@ import { AppError, type ErrorDefinition, type ErrorKind, type Problem } from '#s
 import { httpErrors } from './http.errors.ts'
 import { jsonLine } from './json-answers.ts'
 import { createOverloadLog } from './log/overload-log.ts'
+import type { RequestMetrics } from './log/request-metrics.ts'
 import { JSON_TYPE } from './raw-answer.ts'
 import { commonHeaders } from './response-headers.ts'
 import { validationProblems } from './validation-problems.ts'
@@ -46,10 +47,17 @@ export function installErrorHandler(app: FastifyInstance): void {
 }
 
 /** Answers what Fastify refuses before it finds a route: an address that cannot be decoded. No hook has run. */
-export function answerFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ ...commonHeaders(request.id), connection: 'close' })
-  answerError(error, request, reply)
-}
+export const answerFrameworkError =
+  (requests: RequestMetrics) =>
+  (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    reply.headers({ ...commonHeaders(request.id), connection: 'close' })
+    answerError(error, request, reply, [
+      (_request, { kind, code }) => {
+        requests.answered(undefined, request.method, STATUS[kind])
+        requests.refused(undefined, code)
+      },
+    ])
+  }
 
 function answerError(
   thrown: FastifyError,

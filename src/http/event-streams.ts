@@ -64,6 +64,7 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
   return {
     open(reply) {
       reply.hijack()
+      reply.request.isStream = true
       const { raw: response } = reply
       const gone = new AbortController()
       response.writeHead(200, { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' } as never)

@@ -6,10 +6,11 @@ import { answerConnect } from './connections/broken-request.ts'
 import { limitConnections } from './connections/connection-limit.ts'
 import { installExpectation } from './connections/expectation.ts'
 import { httpErrors } from './http.errors.ts'
+import type { RequestMetrics } from './log/request-metrics.ts'
 import { commonHeaders } from './response-headers.ts'
 
 /** Checks every request before its body is read. */
-export function installRequestHooks(app: FastifyInstance, config: Config): void {
+export function installRequestHooks(app: FastifyInstance, config: Config, requests: RequestMetrics): void {
   const isBeyondLimit = limitConnections(app, config)
   app.addHook('onRequest', (request, reply, done) => {
     // It cannot be answered any more; the client will send it again.
@@ -38,7 +39,7 @@ export function installRequestHooks(app: FastifyInstance, config: Config): void 
   })
 
   installExpectation(app)
-  app.server.on('connect', answerConnect(app.log))
+  app.server.on('connect', answerConnect(app.log, requests))
 }
 
 /** RFC 3986; empty if the address has no host. */

@@ -4,12 +4,18 @@ import type { Config } from '#src/config/load-config.ts'
 import { answerBrokenRequest } from './connections/broken-request.ts'
 import { answerFrameworkError } from './error-handler.ts'
 import { singleLeadingSlash } from './leading-slashes.ts'
+import type { RequestMetrics } from './log/request-metrics.ts'
 import { requestId } from './request-id.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { secureContext } from './tls/tls.ts'
 
 /** The options of the server, in tests too. Fastify's defaults coerce types, drop fields and wait forever. */
-export const serverOptions = (config: Config, logger: FastifyBaseLogger, certificate: Certificate | null) => {
+export const serverOptions = (
+  config: Config,
+  logger: FastifyBaseLogger,
+  certificate: Certificate | null,
+  requests: RequestMetrics,
+) => {
   const headersTimeout = Math.min(10, config.requestTimeoutSeconds) * 1000
   const limits = {
     maxHeaderSize: 16_384,
@@ -50,8 +56,8 @@ export const serverOptions = (config: Config, logger: FastifyBaseLogger, certifi
       : { https: { ...limits, ...secureContext(certificate), handshakeTimeout: headersTimeout } }),
     // Requests on kept connections are answered while the server drains, not refused in Fastify's own shape.
     return503OnClosing: false,
-    frameworkErrors: answerFrameworkError,
-    clientErrorHandler: answerBrokenRequest(logger),
+    frameworkErrors: answerFrameworkError(requests),
+    clientErrorHandler: answerBrokenRequest(logger, requests),
   }
   // The types do not say that a TLS server is an HTTP server too.
   return options as FastifyHttpOptions<Server>

@@ -1,3 +1,5 @@
+import { createHistogram, type Histogram, SECONDS } from './metrics/histogram.ts'
+
 export interface BatcherOptions<Item, Outcome> {
   /**
    * Commits a batch by `deadline` and resolves to an outcome for each item, in their order. An item that failed alone has an
@@ -18,6 +20,18 @@ export interface Batcher<Item, Outcome> {
   submit(item: Item): Promise<Outcome>
   /** Resolves once nothing waits and no commit is under way. */
   drained(): Promise<void>
+  readonly load: BatcherLoad
+}
+
+/** What a batcher has to do, and what it did. */
+export interface BatcherLoad {
+  /** Items that wait for a commit to begin. */
+  items(): number
+  /** Bytes of all items that are not yet committed. */
+  bytes(): number
+  /** Items in each batch that was committed. */
+  readonly batchSizes: Histogram
+  readonly commitSeconds: Histogram
 }
 
 interface Waiting<Item, Outcome> {
@@ -40,6 +54,8 @@ const MOST_UNDER_WAY = 2
 const BATCH_ITEMS = 512
 const BATCH_BYTES = 8 * 1024 * 1024
 
+const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
 /**
  * Group commit: items that are submitted during a commit form the next batch. When idle it waits for the end of a turn of the
  * event loop, without a timer, so that items that arrive together are committed together.
@@ -53,6 +69,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   let expiring: NodeJS.Timeout | undefined
   let idle = Promise.withResolvers<void>()
   idle.resolve()
+  const batchSizes = createHistogram(SIZES)
+  const commitSeconds = createHistogram(SECONDS)
 
   const takeBatch = (): Waiting<Item, Outcome>[] => {
     let bytes = 0
@@ -76,12 +94,15 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     underWay++
     const batch = takeBatch()
     expireLater()
+    const begun = monotonic()
     try {
       const deadline = batch[0]?.deadline ?? monotonic()
       const outcomes = await commit(
         batch.map(({ item }) => item),
         deadline,
       )
+      batchSizes.observe(batch.length)
+      commitSeconds.observe((monotonic() - begun) / 1000)
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index] as Outcome | Error
         if (outcome instanceof Error) reject(outcome)
@@ -150,5 +171,6 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       return promise
     },
     drained: () => idle.promise,
+    load: { items: () => queue.length, bytes: () => queuedBytes, batchSizes, commitSeconds },
   }
 }

@@ -16,6 +16,8 @@ export interface HashTask {
 export interface HashGate {
   /** Throws LOGIN_OVERLOADED when too many wait. */
   run<Result>(task: HashTask, work: () => Promise<Result>): Promise<Result>
+  /** How many tasks wait. */
+  waiting(): number
 }
 
 export interface HashGateOptions {
@@ -60,6 +62,7 @@ export function createHashGate({ mostRunning, mostWaiting }: HashGateOptions): H
   }
 
   return {
+    waiting: () => queues.preferred.length + queues.others.length,
     async run(task, work) {
       const queue = task.preferred ? queues.preferred : queues.others
       if (!mayRun(task) && queue.length >= mostWaiting) throw new AppError(loginErrors.overloaded)

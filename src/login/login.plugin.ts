@@ -7,6 +7,7 @@ import { contractBodyReader } from '#src/http/contract-fields.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoSeconds } from '#src/lib/clock.ts'
+import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { createHashGate } from './hash-gate.ts'
@@ -22,6 +23,7 @@ import {
   spellings,
 } from './login.schema.ts'
 import { createFindCustomer } from './login-customers.ts'
+import { createLoginMetrics } from './login-metrics.ts'
 import { passwords } from './password-hashing.ts'
 import { createPasswordMemory } from './password-memory.ts'
 import { createRefusalPace } from './refusal-pace.ts'
@@ -32,18 +34,24 @@ export interface LoginOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
+  readonly metrics: Metrics
 }
 
 /** Extra logins beyond the hashing threads: they are counted in the store while others hash. */
 const COUNTING_MEANWHILE = 2
 
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
-  const { config, store, clock, random } = options
+  const { config, store, clock, random, metrics } = options
   const concurrency = config.hashConcurrency || Math.max(1, availableParallelism() - 1)
   const workers = createHashWorkers(concurrency)
   const pace = createRefusalPace(clock)
   app.addHook('preClose', async () => pace.close())
   app.addHook('onClose', () => workers.close())
+  const gate = createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue })
+  const counted = createLoginMetrics(metrics, gate)
+  app.onRefusal(({ routeOptions }, error) => {
+    if (routeOptions.config.refusedAs === 'login.refused') counted.refused(error)
+  })
   const logIn = createLogIn({
     customers: store.customers,
     findCustomer: createFindCustomer(store),
@@ -51,7 +59,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
-    gate: createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue }),
+    gate,
     pace,
     onRehashFailed: (error) => app.log.warn({ err: error }, 'a password hash could not be renewed'),
   })
@@ -99,6 +107,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
         isAwaited: () => !request.socket.destroyed,
       })
       request.customerId = customerId
+      counted.succeeded()
       const answer = spellings(token, isoSeconds(expiresAt))[config.loginAnswer]
       return success({ ...answer, ...(typeof callbackData === 'string' && { callbackData }) })
     },

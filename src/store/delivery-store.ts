@@ -1,3 +1,5 @@
+import type { BatcherLoad } from '#src/lib/batcher.ts'
+
 export interface NewDelivery {
   /** A version 7 UUID. */
   readonly receiptId: string
@@ -118,6 +120,8 @@ export interface DeliveryStore {
   /** Calls back soon after any process committed deliveries, and sometimes without new ones. Returns a function that stops it. */
   watch(onCommit: () => void): () => void
   arrivals(afterPosition: number): Promise<NewArrivals>
+  /** How many deliveries this process has to store, and how its commits went. */
+  readonly load: BatcherLoad
 }
 
 export interface HistoryPage {

@@ -26,8 +26,19 @@ export interface Store {
    * Another process may open the store.
    */
   readonly gone: Promise<string>
+  room(): Promise<StoreRoom>
   /** Stores what was submitted, then closes. */
   close(): Promise<void>
+}
+
+/** What the store takes of its disk, in bytes. */
+export interface StoreRoom {
+  /** The file, or the database. */
+  readonly file: number
+  /** The write-ahead log; undefined where the database server keeps one for itself. */
+  readonly wal: number | undefined
+  /** Free for teslim on the disk of the file; undefined where the database server has it. */
+  readonly free: number | undefined
 }
 
 export interface Customer {
@@ -99,6 +110,8 @@ export interface ApiKeyStore {
    */
   rotate(id: string, successor: ApiKey, times: { readonly now: number; readonly endsAt: number }): Promise<boolean>
   recordUses(uses: readonly ApiKeyUse[]): Promise<void>
+  /** Counts the keys that expire after `from` and by `to`, are not revoked, and have no successor. */
+  countExpiring(from: number, to: number): Promise<number>
 }
 
 export interface SigningKey {

@@ -75,8 +75,8 @@ describe('settings', () => {
   })
 
   it('of an unknown name get no suggestion for the prefix that all names have', () => {
-    expect(problemsOf({ TESLIM_OPS_PORT: '1' })).toEqual([
-      'TESLIM_OPS_PORT: there is no such setting (found in the environment)',
+    expect(problemsOf({ TESLIM_QQ_ZZZZ: '1' })).toEqual([
+      'TESLIM_QQ_ZZZZ: there is no such setting (found in the environment)',
     ])
   })
 

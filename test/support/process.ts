@@ -58,7 +58,7 @@ export const serve = (options: RunOptions): Promise<ServerProcess> => startServe
 
 /** Starts `teslim serve` on any free port. With `afterAll` as `atTheEnd`, all tests of a file can share it. */
 export async function startServer(options: RunOptions, atTheEnd: (kill: () => void) => void): Promise<ServerProcess> {
-  const child = startProcess(['serve'], { ...options, env: { PORT: '0', ...options.env } })
+  const child = startProcess(['serve'], { ...options, env: { PORT: '0', TESLIM_OPS_PORT: '0', ...options.env } })
   atTheEnd(() => void child.kill('SIGKILL'))
   let printed = ''
   const watchers = new Set<() => void>()

@@ -11,6 +11,7 @@ import { buildApp } from '#src/app.ts'
 import { type Config, loadConfig, type Variables } from '#src/config/load-config.ts'
 import { type Customers, createCustomers } from '#src/customer/customer.rule.ts'
 import { withoutMark } from '#src/lib/byte-text.ts'
+import { createMetrics, type Metrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/password-hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
@@ -39,6 +40,7 @@ export interface TestApp {
   readonly customers: Customers
   readonly clock: TestClock
   readonly config: Config
+  readonly metrics: Metrics
   /** What was logged, one object a line. */
   readonly log: Record<string, unknown>[]
   login(body: unknown, more?: InjectOptions): Promise<LightMyRequestResponse>
@@ -53,6 +55,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
   const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
   const clock = new TestClock()
   const log: Record<string, unknown>[] = []
+  const metrics = createMetrics()
   const { store } = await openStore(config, clock.now())
   const lines = new Writable({
     write(chunk, _encoding, done) {
@@ -65,6 +68,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
     store,
     clock,
     random: systemRandom,
+    metrics,
     logger: pino({ level: 'trace', base: null }, lines),
     writeInfo: (line) => void lines.write(line),
     observer: contractObserver(config),
@@ -82,7 +86,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
       payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       ...more,
     })
-  return { app, store, customers, clock, config, log, login }
+  return { app, store, customers, clock, config, metrics, log, login }
 }
 
 /** Most customers of the tests have the same password, which need not be hashed anew for each. */

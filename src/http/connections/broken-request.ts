@@ -5,6 +5,7 @@ import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { failure, STATUS } from '../error-handler.ts'
 import { httpErrors } from '../http.errors.ts'
 import { jsonLine } from '../json-answers.ts'
+import type { RequestMetrics } from '../log/request-metrics.ts'
 import { JSON_TYPE } from '../raw-answer.ts'
 import { requestId } from '../request-id.ts'
 import { commonHeaders } from '../response-headers.ts'
@@ -40,7 +41,7 @@ export function noteAnswered(request: IncomingMessage): void {
 }
 
 /** Answers bytes that Node's parser refuses. There is no request yet, so it writes to the socket. */
-export const answerBrokenRequest = (logger: FastifyBaseLogger) => {
+export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: RequestMetrics) => {
   // Every further byte would raise the error again.
   const seen = new WeakSet<Socket>()
 
@@ -73,18 +74,26 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger) => {
       return
     }
     seen.add(socket)
-    write(socket, BROKEN[reason ?? ''] ?? httpErrors.badRequest, logger, reason)
+    const definition = BROKEN[reason ?? ''] ?? httpErrors.badRequest
+    write(socket, definition, logger, reason)
+    count(requests, definition)
   }
   return answer
 }
 
 /** Answers CONNECT with 405; Node would close the connection without an answer. */
 export const answerConnect =
-  (logger: FastifyBaseLogger) =>
+  (logger: FastifyBaseLogger, requests: RequestMetrics) =>
   (_request: IncomingMessage, socket: Socket): void => {
     socket.on('error', () => socket.destroy())
     write(socket, httpErrors.noTunnel, logger, 'CONNECT', { allow: '' })
+    count(requests, httpErrors.noTunnel)
   }
+
+function count(requests: RequestMetrics, { kind, code }: ErrorDefinition): void {
+  requests.answered(undefined, 'other', STATUS[kind])
+  requests.refused(undefined, code)
+}
 
 function write(
   socket: Socket,

@@ -3,6 +3,7 @@ import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import type { HeldBody } from '../body/budget.ts'
 import { clientAddress } from '../client-address.ts'
 import { noteAnswered } from '../connections/broken-request.ts'
+import type { RequestMetrics } from './request-metrics.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,16 +15,33 @@ declare module 'fastify' {
     refusal: string | null
     /** What the body holds of the shared budget; released when the request ends. */
     heldBody: HeldBody | null
+    /** Whether the answer is an event stream, which lasts as long as its reader wants. */
+    isStream: boolean
   }
 }
 
-/** Logs one line a request, with the route's pattern instead of the URL, which may hold a secret. */
-export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo: (line: string) => void): void {
+export interface RequestLogDependencies {
+  readonly clock: Clock
+  readonly writeInfo: (line: string) => void
+  readonly requests: RequestMetrics
+}
+
+/** Logs and counts each request, with the route's pattern instead of the URL, which may hold a secret. */
+export function installRequestLog(app: FastifyInstance, dependencies: RequestLogDependencies): void {
+  const { clock, writeInfo, requests } = dependencies
   app.decorateRequest('address', '')
   app.decorateRequest('customerId', null)
   app.decorateRequest('errorCode', null)
   app.decorateRequest('refusal', null)
   app.decorateRequest('heldBody', null)
+  app.decorateRequest('isStream', false)
+
+  app.addHook('onRoute', ({ url, method, schema = {} }) => {
+    // Files of the API reference page have none.
+    if (!('operationId' in schema)) return
+    for (const name of [method].flat()) requests.expect(url, name)
+  })
+  app.onRefusal(({ routeOptions }, { code }) => requests.refused(routeOptions.config.refusedAs, code))
 
   app.addHook('onRequest', (request, reply, done) => {
     request.address = clientAddress(request)
@@ -31,7 +49,15 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
     // "close" comes after the answer, and also if the client disconnects before it.
     reply.raw.on('close', () => {
       const milliseconds = clock.monotonic() - start
-      writeInfo(requestLine(request, reply, milliseconds, isoMilliseconds(clock.now())))
+      const route = request.routeOptions.url
+      writeInfo(requestLine(request, reply, route, milliseconds, isoMilliseconds(clock.now())))
+      const { headersSent, statusCode } = reply.raw
+      requests.answered(
+        route,
+        request.method,
+        headersSent ? statusCode : 0,
+        request.isStream ? undefined : milliseconds,
+      )
       noteAnswered(request.raw)
       request.heldBody?.release()
     })
@@ -40,12 +66,17 @@ export function installRequestLog(app: FastifyInstance, clock: Clock, writeInfo:
 }
 
 /** Built by hand, because every delivery pays for it. Only the request id and the reason can need escaping. */
-function requestLine(request: FastifyRequest, reply: FastifyReply, milliseconds: number, time: string): string {
+function requestLine(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: string | undefined,
+  milliseconds: number,
+  time: string,
+): string {
   const { method, address, customerId, errorCode, refusal } = request
-  const route = request.routeOptions.url ?? null
   const aborted = reply.raw.writableEnded ? '' : ',"aborted":true'
   const reason = refusal === null ? '' : `,"reason":${JSON.stringify(refusal)}`
-  return `{"level":30,"time":"${time}","requestId":${escaped(request.id)},"method":"${method}","route":${quoted(route)},"status":${reply.statusCode},"durationMs":${milliseconds.toFixed(2)},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${address}","msg":"request"}\n`
+  return `{"level":30,"time":"${time}","requestId":${escaped(request.id)},"method":"${method}","route":${quoted(route ?? null)},"status":${reply.statusCode},"durationMs":${milliseconds.toFixed(2)},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${address}","msg":"request"}\n`
 }
 
 /** An id that the client chose is all of visible ASCII. */

@@ -7,6 +7,7 @@ import { createEventStreams } from '#src/http/event-streams.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import { answerRaw } from '#src/http/raw-answer.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { callerOf, customerAskedFor } from '../caller.ts'
@@ -14,6 +15,7 @@ import { createCursors } from '../cursors.ts'
 import { createArrivals } from './arrivals.ts'
 import { createFeed, type FeedQuery } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
+import { createFeedMetrics } from './feed-metrics.ts'
 import { createFeedText } from './feed-text.ts'
 import { followFeed } from './follow-feed.ts'
 
@@ -21,10 +23,12 @@ export interface FeedOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
+  readonly metrics: Metrics
 }
 
-const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, clock, random }) => {
+const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, clock, random, metrics }) => {
   const { deliveries, customers, secrets } = store
+  const counted = createFeedMetrics(metrics, clock)
   const arrivals = createArrivals({
     deliveries,
     onFailed: (error) => app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
@@ -81,13 +85,15 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
             expiresAt: expiresAt * 1000,
             clock,
             onFailed: (error) => app.log.warn({ requestId: request.id, err: error }, 'a stream of the feed ended'),
-          })
+            onSent: counted.sent,
+          }).finally(counted.follower())
           return reply
         }
         const gone = new AbortController()
         reply.raw.on('close', () => gone.abort())
         const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), gone.signal, closing.signal])
-        const page = await (wait === 0 ? feed.read(query) : feed.readOrWait(query, until))
+        const page = await (wait === 0 ? feed.read(query) : feed.readOrWait(query, until).finally(counted.follower()))
+        counted.sent(page)
         answerRaw(reply)
         return success(await text.answer(page, scope, operator))
       },

@@ -20,6 +20,8 @@ export interface FollowOptions<Event> {
   readonly expiresAt: number
   readonly clock: Clock
   readonly onFailed: (error: unknown) => void
+  /** Called for each page when its events are on their way. */
+  readonly onSent: (page: FeedPage) => void
 }
 
 /** A revocation must take effect within one second; this is half of it. */
@@ -28,7 +30,7 @@ const LONGEST_TIMER = 2 ** 31 - 1
 
 /** Sends deliveries until the follower leaves or its token expires. */
 export async function followFeed<Event>(options: FollowOptions<Event>): Promise<void> {
-  const { feed, query, follower, eventsOf, checkAccess, expiresAt, clock, onFailed } = options
+  const { feed, query, follower, eventsOf, checkAccess, expiresAt, clock, onFailed, onSent } = options
   const lifetime = Math.min(Math.max(expiresAt - clock.now(), 0), LONGEST_TIMER)
   const until = AbortSignal.any([follower.gone, AbortSignal.timeout(lifetime)])
   let checkedAt = clock.monotonic()
@@ -43,6 +45,7 @@ export async function followFeed<Event>(options: FollowOptions<Event>): Promise<
         checkedAt = clock.monotonic()
       }
       if (!(await follower.send(await eventsOf(page)))) break
+      onSent(page)
     }
   } catch (error) {
     onFailed(error)

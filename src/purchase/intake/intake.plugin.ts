@@ -9,10 +9,12 @@ import { invalidRequest } from '#src/http/error-handler.ts'
 import { AppError, type Problem } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
+import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { DeliveryStore, Receipt } from '#src/store/store.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
+import { STATUS_MEANINGS } from '../status.ts'
 import { createDeliver, type IncomingDelivery } from './intake.rule.ts'
 import {
   IDEMPOTENCY_KEY,
@@ -36,6 +38,7 @@ export interface PurchaseOptions {
   readonly deliveries: DeliveryStore
   readonly clock: Clock
   readonly random: Random
+  readonly metrics: Metrics
 }
 
 /** The credentials of a delivery, by `TESLIM_PURCHASE_BEARER`. */
@@ -45,7 +48,9 @@ const CREDENTIALS = {
   ignored: [{ ApiKey: [] }],
 }
 
-const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config, deliveries, clock, random }) => {
+const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) => {
+  const { config, deliveries, clock, random, metrics } = options
+  const countDelivery = deliveryCounts(metrics)
   const suppliers = createSupplierAccess({
     accounts: app.accounts,
     uses: app.keyUses,
@@ -122,9 +127,23 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, { config,
     handler: async (request) => {
       const delivery = readDelivery(request as FastifyRequest)
       const receipt = await deliver(request.supplier, delivery)
+      countDelivery(receipt)
       return answer(receipt, delivery)
     },
   })
+}
+
+/** Returns a function that counts a delivery. All series are there from the start. */
+function deliveryCounts(metrics: Metrics): (receipt: Receipt) => void {
+  const deliveries = metrics.counter('teslim_deliveries_total', 'Deliveries that got a receipt, by Status.')
+  const counts = STATUS_MEANINGS.map((_, status) => ({
+    first: deliveries({ status: String(status), duplicate: 'false' }),
+    duplicate: deliveries({ status: String(status), duplicate: 'true' }),
+  }))
+  return ({ status, duplicate }) => {
+    const count = counts[status]?.[duplicate ? 'duplicate' : 'first']
+    if (count !== undefined) count.value++
+  }
 }
 
 function answer({ receiptId, status, orderId, duplicate, receivedAt }: Receipt, { oddities }: IncomingDelivery) {

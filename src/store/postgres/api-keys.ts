@@ -42,6 +42,10 @@ const ROTATE = `
   )
   SELECT FROM inserted`
 
+const COUNT_EXPIRING = `
+  SELECT count(*)::int AS count FROM api_key
+   WHERE revoked_at IS NULL AND successor IS NULL AND expires_at > $1 AND expires_at <= $2`
+
 /** ORDER BY key_id, so that two replicas that record uses of the same keys cannot deadlock. */
 const RECORD_USES = `
   INSERT INTO api_key_use AS kept (key_id, used_at, address)
@@ -68,6 +72,7 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
       const values = [endsAt, successor.id, id, now, Buffer.from(hash), label, createdAt, expiresAt]
       return (await query(ROTATE, ...values)).count > 0
     },
+    countExpiring: async (from, to) => Number((await query(COUNT_EXPIRING, from, to)).rows[0]?.count),
     async recordUses(uses) {
       await query(RECORD_USES, ...columnsOf(uses, 'keyId', 'usedAt', 'address'))
     },

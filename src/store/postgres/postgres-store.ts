@@ -65,6 +65,10 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     loginFailures: postgresLoginFailures(database),
     accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,
+    room: async () => {
+      const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
+      return { file: Number(rows[0]?.size), wal: undefined, free: undefined }
+    },
     // Never settles: a lost database server may come back or be replaced.
     gone: new Promise(() => undefined),
     close: async () => {

@@ -33,6 +33,10 @@ const RECORD_USE = `
   ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
    WHERE excluded.used_at > used_at`
 
+const COUNT_EXPIRING = `
+  SELECT count(*) AS count FROM api_key
+   WHERE revoked_at IS NULL AND successor IS NULL AND expires_at > $1 AND expires_at <= $2`
+
 const insert = (database: Database, key: ApiKey): void => {
   const { id, customerId, hash, label, createdAt, expiresAt, revokedAt } = key
   const inserted = database.run(INSERT, id, hash, label, createdAt, expiresAt, revokedAt, customerId)
@@ -55,8 +59,14 @@ export const apiKeyWrites = {
     }),
 } satisfies Operations<ApiKeyStore>
 
-export const sqliteApiKeys = (database: Database, writer: StoreThread): ApiKeyStore => ({
+/** Run by the reader thread. */
+export const apiKeyReads = {
+  countExpiring: (database, from, to) => Number(database.get(COUNT_EXPIRING, from, to)?.count),
+} satisfies Operations<ApiKeyStore>
+
+export const sqliteApiKeys = (database: Database, writer: StoreThread, reader: StoreThread): ApiKeyStore => ({
   ...sendOperations(apiKeyWrites, writer, 'apiKeys'),
+  ...sendOperations(apiKeyReads, reader, 'apiKeys'),
   findByHash: async (hash) => {
     const row = database.get(BY_HASH, hash)
     return row && { key: apiKeyFromRow(row), customer: customerFromRow(row) }

@@ -16,6 +16,7 @@ import { sqliteCustomers } from './customers.ts'
 import { type Database, openDatabase, opening, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
+import { roomOf } from './room.ts'
 import { sqliteSecrets } from './secrets.ts'
 import { lockForServer, lockPath, type ServerLock } from './server-lock.ts'
 import { sqliteSigningKeys } from './signing-keys.ts'
@@ -110,7 +111,7 @@ function storeOn(
   const deliveries = sqliteDeliveries(database, writer, reader, limits)
   return {
     customers: sqliteCustomers(database, writer),
-    apiKeys: sqliteApiKeys(database, writer),
+    apiKeys: sqliteApiKeys(database, writer, reader),
     deliveries,
     signingKeys: sqliteSigningKeys(database, writer),
     secrets: sqliteSecrets(database, writer),
@@ -128,6 +129,7 @@ function storeOn(
       if (gone !== undefined) throw notReady(gone)
     },
     gone: watch.gone,
+    room: () => roomOf(database.path),
     close: async () => {
       watch.close()
       await deliveries.drained()

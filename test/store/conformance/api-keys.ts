@@ -41,6 +41,24 @@ export function describeApiKeys(name: string, open: Open): void {
       expect(await apiKeys.revoke('none', 7)).toBe(false)
     })
 
+    withCustomers('keys that are about to expire are counted, but not revoked or replaced ones', async (store, one) => {
+      const { apiKeys } = store
+      // Far from the times of the other tests on this store.
+      const [from, to] = [9_000_000, 9_000_100]
+      const add = async (expiresAt: number | null) => {
+        const key = apiKey(one.id, { expiresAt })
+        await apiKeys.insert(key)
+        return key
+      }
+      for (const expiresAt of [from, from + 1, to, to + 1, null]) await add(expiresAt)
+      expect(await apiKeys.countExpiring(from, to)).toBe(2)
+      const [revoked, replaced] = [await add(to), await add(to)]
+      await apiKeys.revoke(revoked.id, 1)
+      expect(await apiKeys.countExpiring(from, to)).toBe(3)
+      await apiKeys.rotate(replaced.id, apiKey(one.id), { now: 0, endsAt: to })
+      expect(await apiKeys.countExpiring(from, to)).toBe(2)
+    })
+
     const expiryOf = async ({ apiKeys }: Store, { hash }: ApiKey) => (await apiKeys.findByHash(hash))?.key.expiresAt
     const times = { now: 10, endsAt: 50 }
 

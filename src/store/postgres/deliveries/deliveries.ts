@@ -126,6 +126,7 @@ export function postgresDeliveries(
         more: count === MOST_ARRIVALS,
       }
     },
+    load: batcher.load,
     async drained() {
       close()
       await batcher.drained()

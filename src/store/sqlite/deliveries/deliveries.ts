@@ -96,6 +96,7 @@ export function sqliteDeliveries(
       recent.seen(more ? undefined : position)
       return { position, customerIds: [...new Set(rows.map((row) => row.customer_id as string))], more }
     },
+    load: batcher.load,
     drained: () => batcher.drained(),
   }
 }

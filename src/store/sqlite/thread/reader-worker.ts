@@ -1,9 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { apiKeyReads } from '../api-keys.ts'
 import { openDatabase } from '../database.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
 import { answerOperations, bindOperations } from './operations.ts'
 
 if (parentPort) {
   const database = openDatabase(workerData.path, { readOnly: true })
-  answerOperations(parentPort, database, { deliveries: bindOperations(deliveryReads, database) })
+  answerOperations(parentPort, database, {
+    apiKeys: bindOperations(apiKeyReads, database),
+    deliveries: bindOperations(deliveryReads, database),
+  })
 }

@@ -1,0 +1,74 @@
+import { type Histogram, SECONDS } from '#src/lib/metrics/histogram.ts'
+import type { Count, Metrics } from '#src/lib/metrics/metrics.ts'
+
+/** Counts answers by route, method and status, and refusals by their codes. */
+export interface RequestMetrics {
+  /** Makes the series of a route appear before its first request, so that the first failure is an increase. */
+  expect(route: string, method: string): void
+  /** `status` is 0 if the client left before the answer. Without `milliseconds` only counts. */
+  answered(route: string | undefined, method: string, status: number, milliseconds?: number): void
+  refused(action: string | undefined, errorCode: string): void
+}
+
+/** Other methods count as `other`, and what reaches no route as the route `unknown`: a client cannot make series. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const OTHER = METHODS.length
+const NO_ROUTE = 'unknown'
+
+interface RouteMetrics {
+  readonly durations: Histogram
+  /** By `status * 8 + method`. */
+  readonly counts: Map<number, Count>
+}
+
+export function createRequestMetrics(metrics: Metrics): RequestMetrics {
+  const requests = metrics.counter('teslim_http_requests_total', 'Answered requests.')
+  const durations = metrics.histogram(
+    'teslim_http_request_duration_seconds',
+    'Time from the head of a request to the end of its answer, without event streams.',
+    SECONDS,
+  )
+  const refusals = metrics.counter('teslim_refusals_total', 'Answers with an error code, by action of the audit log.')
+  const routes = new Map<string, RouteMetrics>()
+
+  const metricsOf = (route: string): RouteMetrics => {
+    const known = routes.get(route)
+    if (known !== undefined) return known
+    const made = { durations: durations({ route }), counts: new Map() }
+    routes.set(route, made)
+    return made
+  }
+
+  const countOf = ({ counts }: RouteMetrics, route: string, method: number, status: number): Count => {
+    const key = status * 8 + method
+    const known = counts.get(key)
+    if (known !== undefined) return known
+    const made = requests({
+      method: METHODS[method] ?? 'other',
+      route,
+      status: status === 0 ? 'aborted' : String(status),
+    })
+    counts.set(key, made)
+    return made
+  }
+
+  return {
+    expect(route, method) {
+      if (method === 'HEAD') return
+      for (const status of [200, 500, 503]) countOf(metricsOf(route), route, indexOf(method), status)
+    },
+    answered(route = NO_ROUTE, method, status, milliseconds) {
+      const ofRoute = metricsOf(route)
+      countOf(ofRoute, route, indexOf(method), status).value++
+      if (milliseconds !== undefined) ofRoute.durations.observe(milliseconds / 1000)
+    },
+    refused(action = 'other', code) {
+      refusals({ action, code }).value++
+    },
+  }
+}
+
+const indexOf = (method: string): number => {
+  const index = METHODS.indexOf(method)
+  return index < 0 ? OTHER : index
+}

@@ -1,0 +1,91 @@
+import { lookup } from 'node:dns/promises'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { settings } from '#src/config/settings.ts'
+import { prefersOpenMetrics } from '#src/http/accept.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Format, Metrics } from '#src/lib/metrics/metrics.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
+import { describeProcess } from './process-metrics.ts'
+import { describeService, type ServiceMetricsDependencies } from './service-metrics.ts'
+
+export type Ops = FastifyInstance
+
+export interface OpsDependencies extends ServiceMetricsDependencies {
+  readonly metrics: Metrics
+}
+
+const CONTENT_TYPES: Record<Format, string> = {
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+}
+
+const PLAIN = 'text/plain; charset=utf-8'
+const MOST_CONNECTIONS = 64
+
+/** Builds the second server, for monitoring only: no token, no request log, nothing but these three addresses. */
+export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
+  const { clock, checkReady } = dependencies
+  describeService(metrics, dependencies)
+  const stopSampling = describeProcess(metrics, clock.now())
+  const scrape = sharedWork(metrics.text, (format) => format)
+
+  // Fastify loads node:http without its HTTP client; an import would load that too, a tenth of the start.
+  const ops = Fastify({
+    exposeHeadRoutes: false,
+    requestTimeout: 10_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
+    forceCloseConnections: true,
+  })
+  ops.server.maxConnections = MOST_CONNECTIONS
+  ops.addHook('onClose', async () => stopSampling())
+
+  ops.get('/metrics', async (request, reply) => {
+    const format: Format = prefersOpenMetrics(request.headers.accept) ? 'openmetrics' : 'text'
+    reply.header('content-type', CONTENT_TYPES[format])
+    return scrape(format)
+  })
+  ops.get('/livez', async (_request, reply) => reply.type(PLAIN).send('ok\n'))
+  ops.get('/readyz', async (_request, reply) => {
+    try {
+      await checkReady()
+      return reply.type(PLAIN).send('ok\n')
+    } catch (error) {
+      return reply
+        .code(503)
+        .type(PLAIN)
+        .send(`${(error as Error).message}\n`)
+    }
+  })
+  ops.setNotFoundHandler((_request, reply) =>
+    reply.code(404).type(PLAIN).send('There are GET /metrics, /livez and /readyz here, and nothing else.\n'),
+  )
+  return ops
+}
+
+/**
+ * Makes the second server listen; resolves to its address. The default port in use is a warning only, because two servers
+ * started without thinking of it should both serve.
+ */
+export async function listenForOps(
+  ops: Ops,
+  { opsHost: host, opsPort: port }: { readonly opsHost: string; readonly opsPort: number },
+  log: FastifyBaseLogger,
+): Promise<string | undefined> {
+  try {
+    const { address } = await lookup(host, { order: 'ipv4first' })
+    return await ops.listen({ host: address, port })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const inUse = code === 'EADDRINUSE'
+    if (inUse && port === settings.opsPort.default) {
+      await ops.close()
+      log.warn(`no metrics: the port ${port} is in use; set TESLIM_OPS_PORT to another one, or to 0 for none`)
+      return undefined
+    }
+    const why = inUse ? 'the port is in use; set TESLIM_OPS_PORT to another one' : message
+    throw new AppError(
+      { code: 'CANNOT_LISTEN', kind: 'unavailable', message: `cannot listen on ${host}:${port} for metrics: ${why}` },
+      { cause: error },
+    )
+  }
+}

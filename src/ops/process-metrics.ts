@@ -1,0 +1,34 @@
+import { readdir } from 'node:fs/promises'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { decimal, type Metrics, type Reading } from '#src/lib/metrics/metrics.ts'
+
+/** Node samples the delay with a timer of its own, which by itself fires this late. */
+const RESOLUTION_MILLISECONDS = 20
+const QUANTILES = [0.5, 0.99, 1]
+
+/** Describes the process. Returns a function that ends the sampling of its event loop. */
+export function describeProcess(metrics: Metrics, now: number): () => void {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
+  delay.enable()
+  const secondsAt = (quantile: number): number =>
+    Math.max(0, delay.percentile(quantile * 100) / 1e9 - RESOLUTION_MILLISECONDS / 1000)
+  const read = (): Reading[] => QUANTILES.map((quantile) => [{ quantile: decimal(quantile) }, secondsAt(quantile)])
+  let last = read()
+  const help = 'Delay of the event loop since the scrape before; 1.0 is the longest.'
+  metrics.summary('nodejs_eventloop_delay_seconds', help, () => {
+    // Nothing was sampled between two scrapes at once.
+    if (delay.count > 0) last = read()
+    delay.reset()
+    return last
+  })
+  metrics.gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
+  metrics.readCounter('process_cpu_seconds_total', 'Processor time, of the system too.', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
+  // Fails where there is no /proc, and is then left out. The folder itself is one of them while it is read.
+  metrics.gauge('process_open_fds', 'Open file descriptors.', async () => (await readdir('/proc/self/fd')).length - 1)
+  const startedAt = now / 1000 - process.uptime()
+  metrics.gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', () => startedAt)
+  return () => void delay.disable()
+}
