@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -10,18 +10,20 @@ import { tempFolder } from '../support/temp-folder.ts'
 const folder = new URL('../../deploy/', import.meta.url)
 const text = readFileSync(new URL('compose.yaml', folder), 'utf8')
 const { services, networks, volumes, secrets } = parse(text, { merge: true })
-const { teslim, replica, balancer, postgres } = services
+const { teslim, replica, balancer, postgres, prometheus, grafana } = services
 const readme = readFileSync(new URL('README.md', folder), 'utf8')
 const { version } = JSON.parse(readFileSync(new URL('../package.json', folder), 'utf8'))
 
 describe('compose.yaml', () => {
-  it('starts one service by default, and the replicas in a profile of their own', () => {
+  it('starts one service by default, and the replicas and the monitoring in profiles of their own', () => {
     const profiles = Object.entries<{ profiles?: string[] }>(services).map(([name, { profiles }]) => [name, profiles])
     expect(Object.fromEntries(profiles)).toEqual({
       teslim: undefined,
       replica: ['replicas'],
       balancer: ['replicas'],
       postgres: ['replicas'],
+      prometheus: ['monitoring'],
+      grafana: ['monitoring'],
     })
     expect(replica.deploy.replicas).toBe(3)
   })
@@ -42,9 +44,9 @@ describe('compose.yaml', () => {
   })
 
   it('pins images to a minor version, and ours to the version of this repository', () => {
-    const images = [teslim, replica, balancer, postgres].map(({ image }) => image)
+    const images = [teslim, replica, balancer, postgres, prometheus, grafana].map(({ image }) => image)
     expect(images.slice(0, 2)).toEqual([`teslim:${version}`, `teslim:${version}`])
-    for (const image of images) expect(image).toMatch(/:\d+\.\d+/)
+    for (const image of images) expect(image).toMatch(/:v?\d+\.\d+/)
     const dockerfile = readFileSync(new URL('../Dockerfile', folder), 'utf8')
     const [, base] = /^FROM (node:\d+\.\d+-slim)$/m.exec(dockerfile) ?? []
     expect(dockerfile).toContain(`base.name="docker.io/library/${base}"`)
@@ -52,9 +54,10 @@ describe('compose.yaml', () => {
     expect(dockerfile).toContain('NODE_ENV=production')
   })
 
-  it('runs nginx and PostgreSQL as users other than root, with health checks', () => {
-    expect([balancer.user, postgres.user]).toEqual(['nginx', 'postgres'])
-    for (const { healthcheck } of [balancer, postgres]) expect(healthcheck.test[0]).toBe('CMD')
+  it('runs images of others as users other than root, with health checks', () => {
+    const foreign = [balancer, postgres, prometheus, grafana]
+    expect(foreign.map(({ user }) => user)).toEqual(['nginx', 'postgres', 'nobody', 'grafana'])
+    for (const { healthcheck } of foreign) expect(healthcheck.test[0]).toBe('CMD')
     // The image of teslim has both.
     for (const service of [teslim, replica]) {
       expect(service).not.toHaveProperty('user')
@@ -65,6 +68,7 @@ describe('compose.yaml', () => {
   it('starts each service when those it needs are healthy', () => {
     expect(replica.depends_on).toEqual({ postgres: { condition: 'service_healthy' } })
     expect(balancer.depends_on).toEqual({ replica: { condition: 'service_healthy' } })
+    expect(grafana.depends_on).toEqual({ prometheus: { condition: 'service_healthy' } })
   })
 
   it('names settings that exist, with values that are allowed, and needs the secret', () => {
@@ -113,7 +117,7 @@ describe('compose.yaml', () => {
   })
 
   it('publishes on this machine only, and lets only the replicas reach the database', () => {
-    for (const { ports = [] } of [teslim, replica, balancer, postgres])
+    for (const { ports = [] } of Object.values<{ ports?: string[] }>(services))
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
     expect([replica.ports, postgres.ports]).toEqual([undefined, undefined])
     expect(networks.back.internal).toBe(true)
@@ -123,7 +127,41 @@ describe('compose.yaml', () => {
 
   it('mounts only volumes that it declares and files that exist', () => {
     expect([teslim.volumes, postgres.volumes]).toEqual([['data:/data'], ['postgres:/var/lib/postgresql']])
-    expect(Object.keys(volumes)).toEqual(['data', 'postgres'])
+    expect(Object.keys(volumes)).toEqual(['data', 'postgres', 'prometheus', 'grafana'])
     expect(balancer.volumes).toEqual(['./nginx.conf:/etc/nginx/nginx.conf:ro'])
+    for (const { volumes: mounted } of [prometheus, grafana])
+      for (const [source = '', , mode] of mounted.map((one: string) => one.split(':'))) {
+        if (!source.startsWith('./')) expect(Object.keys(volumes)).toContain(source)
+        else expect([existsSync(new URL(source, folder)), mode], source).toEqual([true, 'ro'])
+      }
+  })
+
+  it('lets Prometheus reach the metrics of every server, and publishes them nowhere', () => {
+    const { opsPort } = loadConfig({}).config
+    for (const { environment, ports = [] } of [teslim, replica]) {
+      expect(environment.TESLIM_OPS_HOST).toBe('0.0.0.0')
+      expect(ports.join()).not.toContain(String(opsPort))
+    }
+    const { scrape_configs: jobs, rule_files: rules } = parse(
+      readFileSync(new URL('prometheus/prometheus.yml', folder), 'utf8'),
+    )
+    expect(jobs).toMatchObject([
+      { job_name: 'teslim', dns_sd_configs: [{ names: ['teslim', 'replica'], port: opsPort }] },
+    ])
+    expect([rules, prometheus.networks]).toEqual([['alerts.yml'], ['default', 'front']])
+  })
+
+  it('lets nobody log in to Grafana, which has its data source and the dashboard from files', () => {
+    expect(grafana.environment).toMatchObject({
+      GF_AUTH_ANONYMOUS_ORG_ROLE: 'Viewer',
+      GF_AUTH_BASIC_ENABLED: 'false',
+      GF_AUTH_DISABLE_LOGIN_FORM: 'true',
+      GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true',
+    })
+    const provisioning = (name: string) => parse(readFileSync(new URL(`grafana/provisioning/${name}`, folder), 'utf8'))
+    const [source] = provisioning('datasources/prometheus.yaml').datasources
+    expect(source).toMatchObject({ type: 'prometheus', url: 'http://prometheus:9090', isDefault: true })
+    const [{ options }] = provisioning('dashboards/teslim.yaml').providers
+    expect(grafana.volumes).toContain(`./grafana/teslim.json:${options.path}/teslim.json:ro`)
   })
 })

@@ -1,0 +1,250 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { hasPromtool, promtool } from '../support/promtool.ts'
+import { testOps } from '../support/scrape.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { testApp } from '../support/test-app.ts'
+
+const root = new URL('../../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const rulesPath = fileURLToPath(new URL('deploy/prometheus/alerts.yml', root))
+
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly labels: { readonly severity: string }
+  readonly annotations: Record<string, string>
+}
+
+interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  readonly targets?: readonly { readonly expr: string; readonly refId: string }[]
+}
+
+const rules: readonly Rule[] = parse(read('deploy/prometheus/alerts.yml')).groups[0].rules
+const dashboard = JSON.parse(read('deploy/grafana/teslim.json'))
+const panels: readonly Panel[] = dashboard.panels
+const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+
+/** Not in every scrape. */
+const ABSENT_AT_FIRST = ['teslim_backup_age_seconds']
+
+describe('the alerts and the dashboard', () => {
+  it('name only metrics that a server has', async () => {
+    const service = await testApp()
+    await service.app.inject('/nowhere')
+    const { payload } = await testOps(service).inject('/metrics')
+    const scraped = new Set(payload.match(/^\w+/gm))
+    const named = [...rules.map(({ expr }) => expr), ...queries].flatMap(
+      (text) => text.match(/\b(?:teslim|process|nodejs)_\w+/g) ?? [],
+    )
+    expect(new Set(named).size).toBeGreaterThan(25)
+    const unknown = named.filter((name) => !scraped.has(name) && !ABSENT_AT_FIRST.includes(name))
+    expect([...new Set(unknown)]).toEqual([])
+  })
+
+  it('are explained in docs/operations.md, one by one, where each alert says', () => {
+    const guide = read('docs/operations.md')
+    const [, section = ''] = /^## Alerts\n([\s\S]*?)^## /m.exec(guide) ?? []
+    const explained = Array.from(section.matchAll(/^### (\w+)\n\n\S/gm), ([, name]) => name)
+    expect(explained).toEqual(rules.map(({ alert }) => alert))
+    for (const { alert, annotations, labels } of rules) {
+      expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url'])
+      expect(annotations.runbook_url).toBe(`docs/operations.md#${alert.toLowerCase()}`)
+      expect(['critical', 'warning']).toContain(labels.severity)
+    }
+  })
+})
+
+describe('the dashboard', () => {
+  it('has a row for each subject, with panels that have ids of their own and do not overlap', () => {
+    expect(panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
+      'Requests: rate, errors, duration',
+      'Deliveries',
+      'Store',
+      'Logins and refusals',
+      'Process',
+    ])
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length)
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
+    )
+    expect(new Set(cells).size).toBe(cells.length)
+    expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(24)
+    for (const { type, targets = [] } of panels) expect(targets.length > 0).toBe(type !== 'row')
+    expect([dashboard.uid, dashboard.title]).toEqual(['teslim', 'teslim'])
+  })
+
+  it.runIf(hasPromtool)('asks questions that Prometheus understands', () => {
+    const asked = queries.map((expr) => expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'))
+    const asRules = { groups: [{ name: 'panels', rules: asked.map((expr, at) => ({ record: `panel:${at}`, expr })) }] }
+    const file = join(tempFolder(), 'panels.yml')
+    writeFileSync(file, stringify(asRules))
+    expect(promtool(['check', 'rules', file])).toMatchObject({ status: 0 })
+  })
+})
+
+const SERVER = 'job="teslim",instance="a:9464"'
+/** A series by its name and labels, in the notation of promtool; one sample a minute. */
+const series = (name: string, labels: string, values: string) => ({
+  series: `${name}{${SERVER}${labels && `,${labels}`}}`,
+  values,
+})
+const gauge = (name: string, values: string, labels = '') => [series(name, labels, values)]
+const requests = (status: number, values: string, route = '/Purchase/update') =>
+  series('teslim_http_requests_total', `method="POST",route="${route}",status="${status}"`, values)
+const refusals = (values: string, code = 'PRODUCT_NOT_AUTHORIZED', action = 'delivery.refused') => [
+  series('teslim_refusals_total', `action="${action}",code="${code}"`, values),
+]
+const logins = (ok: string, refused: string) => [
+  series('teslim_logins_total', 'outcome="ok"', ok),
+  series('teslim_logins_total', 'outcome="refused"', refused),
+]
+/** All observations below a bound, a minute. */
+const observed = (name: string, bound: string, next: string) => [
+  series(`${name}_bucket`, `le="${bound}"`, '0+0x60'),
+  series(`${name}_bucket`, `le="${next}"`, '0+100x60'),
+  series(`${name}_bucket`, 'le="+Inf"', '0+100x60'),
+]
+const deliveries = (values: string) => [series('teslim_deliveries_total', 'status="1",duplicate="false"', values)]
+const queue = (waiting: number, bytes: number) => [
+  ...gauge('teslim_queue_deliveries', `${waiting}x60`),
+  ...gauge('teslim_queue_deliveries_limit', '10000x60'),
+  ...gauge('teslim_queue_bytes', `${bytes}x60`),
+  ...gauge('teslim_queue_bytes_limit', '1000000x60'),
+]
+
+const WEEK = 7 * 24 * 60
+const DAY = 24 * 60
+
+interface Case {
+  readonly alert: string
+  readonly when: string
+  readonly fires: number
+  readonly minute: number
+  readonly input: readonly { readonly series: string; readonly values: string }[]
+}
+
+const fires = (alert: string, when: string, minute: number, input: Case['input'], count = 1): Case => ({
+  alert,
+  when,
+  minute,
+  input,
+  fires: count,
+})
+const silent = (alert: string, when: string, minute: number, input: Case['input']): Case =>
+  fires(alert, when, minute, input, 0)
+
+const cases: readonly Case[] = [
+  fires('TeslimDown', 'a server does not answer', 3, gauge('up', '1 0x10')),
+  silent('TeslimDown', 'one scrape is missed', 3, gauge('up', '1 1 0 1 1')),
+  fires('TeslimStoreDown', 'the store does not answer', 3, gauge('teslim_store_up', '1 0x10')),
+  silent('TeslimStoreDown', 'it answers', 3, gauge('teslim_store_up', '1x10')),
+  fires('TeslimNotReady', 'the disk is full', 4, [
+    ...gauge('teslim_ready', '0x10'),
+    ...gauge('teslim_store_up', '1x10'),
+  ]),
+  silent('TeslimNotReady', 'the store is down, which has an alert of its own', 4, [
+    ...gauge('teslim_ready', '0x10'),
+    ...gauge('teslim_store_up', '0x10'),
+  ]),
+  fires('TeslimCommitsSlow', 'commits take a second', 20, observed('teslim_commit_duration_seconds', '0.5', '1.0')),
+  silent('TeslimCommitsSlow', 'commits take 50 ms', 20, observed('teslim_commit_duration_seconds', '0.025', '0.05')),
+  fires('TeslimQueueFilling', 'deliveries wait', 5, queue(6000, 0)),
+  fires('TeslimQueueFilling', 'bytes wait', 5, queue(10, 600_000)),
+  silent('TeslimQueueFilling', 'the queue is short', 5, queue(100, 100_000)),
+  fires('TeslimServerErrors', 'one request in fifty fails', 15, [requests(200, '0+98x60'), requests(503, '0+2x60')]),
+  silent('TeslimServerErrors', 'one in a thousand fails, and every health check', 15, [
+    requests(200, '0+999x60'),
+    requests(503, '0+1x60'),
+    requests(503, '0+999x60', '/readyz'),
+  ]),
+  fires('TeslimRefusalBurst', 'a code appears often', DAY + 10, refusals(`0x${DAY} 0+20x60`)),
+  silent('TeslimRefusalBurst', 'a code is as frequent as ever', DAY + 10, refusals(`0+20x${DAY + 60}`)),
+  silent('TeslimRefusalBurst', 'it is overload', DAY + 10, refusals(`0x${DAY} 0+20x60`, 'STORE_OVERLOADED')),
+  fires('TeslimLoginsUnderAttack', 'wrong passwords come all the time', 20, logins('0+1x60', '0+30x60')),
+  silent('TeslimLoginsUnderAttack', 'many log in, and some mistype', 20, logins('0+500x60', '0+30x60')),
+  silent('TeslimLoginsUnderAttack', 'somebody forgot the password', 20, logins('0x60', '0+5x60')),
+  fires(
+    'TeslimDeliveriesSilent',
+    'nothing comes at an hour that had deliveries',
+    WEEK + 90,
+    deliveries(`0+5x${WEEK} 0+0x120`),
+  ),
+  silent('TeslimDeliveriesSilent', 'as many come as a week ago', WEEK + 90, deliveries(`0+5x${WEEK + 120}`)),
+  silent('TeslimDeliveriesSilent', 'nothing came a week ago either', WEEK + 90, deliveries(`0+0x${WEEK + 120}`)),
+  fires('TeslimApiKeysExpiring', 'a key expires', 70, gauge('teslim_api_keys_expiring', '1x80', 'within="14d"')),
+  silent('TeslimApiKeysExpiring', 'none does', 70, gauge('teslim_api_keys_expiring', '0x80', 'within="14d"')),
+  fires(
+    'TeslimDiskFull',
+    'a gigabyte a minute goes',
+    400,
+    gauge('teslim_disk_free_bytes', '1500000000000-1000000000x420'),
+  ),
+  silent(
+    'TeslimDiskFull',
+    'a megabyte a minute goes',
+    400,
+    gauge('teslim_disk_free_bytes', '1500000000000-1000000x420'),
+  ),
+  fires('TeslimBackupOld', 'the backups stopped', 30, gauge('teslim_backup_age_seconds', '130000+60x60')),
+  silent('TeslimBackupOld', 'one was made yesterday', 30, gauge('teslim_backup_age_seconds', '86400+60x60')),
+  fires(
+    'TeslimFollowerBehind',
+    'what followers get is minutes old',
+    30,
+    observed('teslim_feed_lag_seconds', '60.0', '300.0'),
+  ),
+  silent('TeslimFollowerBehind', 'they get it within a second', 30, observed('teslim_feed_lag_seconds', '0.5', '1.0')),
+  fires('TeslimFollowersGone', 'the only follower left', DAY + 30, gauge('teslim_feed_followers', `1x${DAY} 0x60`)),
+  silent('TeslimFollowersGone', 'one reconnected', DAY + 30, gauge('teslim_feed_followers', `1x${DAY} 0x5 1x60`)),
+  silent('TeslimFollowersGone', 'nobody ever followed', DAY + 30, gauge('teslim_feed_followers', `0x${DAY + 60}`)),
+]
+
+describe('the alerts', () => {
+  it('have a test in which they fire, and one in which they do not', () => {
+    const names = rules.map(({ alert }) => alert)
+    for (const count of [0, 1]) {
+      const tested = cases.filter((one) => one.fires === count).map(({ alert }) => alert)
+      expect([...new Set(tested)]).toEqual(names)
+    }
+  })
+
+  it.runIf(hasPromtool)('are rules that Prometheus understands, and so is its configuration', () => {
+    expect(promtool(['check', 'rules', rulesPath])).toMatchObject({ status: 0 })
+    const config = fileURLToPath(new URL('deploy/prometheus/prometheus.yml', root))
+    expect(promtool(['check', 'config', config])).toMatchObject({ status: 0 })
+  })
+
+  it.runIf(hasPromtool).each(cases)('$alert: $when (fires: $fires)', ({ alert, minute, input, fires }) => {
+    const test = {
+      interval: '1m',
+      input_series: input,
+      promql_expr_test: [
+        {
+          expr: `count(ALERTS{alertname="${alert}",alertstate="firing"}) or vector(0)`,
+          eval_time: `${minute}m`,
+          exp_samples: [{ labels: '{}', value: fires }],
+        },
+      ],
+    }
+    // Only the rule in question, and over days only now and then: promtool evaluates every rule at every step.
+    const folder = tempFolder()
+    const alone = { groups: [{ name: 'teslim', rules: rules.filter((rule) => rule.alert === alert) }] }
+    writeFileSync(join(folder, 'alerts.yml'), stringify(alone))
+    const evaluation_interval = minute > DAY ? '5m' : '1m'
+    const tests = { rule_files: ['alerts.yml'], evaluation_interval, tests: [test] }
+    writeFileSync(join(folder, 'test.yml'), stringify(tests))
+    expect(promtool(['test', 'rules', 'test.yml'], '', folder)).toEqual({
+      status: 0,
+      output: expect.stringContaining('SUCCESS'),
+    })
+  })
+})
