@@ -15,6 +15,7 @@ export const ACTIONS = [
   'token.revoke',
   'signing-key.rotate',
   'signing-key.rewrap',
+  'store.restore',
   'login.refused',
   'delivery.refused',
 ] as const

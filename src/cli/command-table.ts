@@ -1,5 +1,7 @@
 import { VERSION } from '#src/lib/version.ts'
 import { auditList } from './audit.ts'
+import { backup } from './backup/backup.ts'
+import { restore } from './backup/restore.ts'
 import type { Command, CommandGroup } from './command.ts'
 import { createCompletion } from './completion.ts'
 import { config } from './config.ts'
@@ -39,7 +41,7 @@ const completion = createCompletion(() => commands)
 /** Every command, in the order of the help. */
 export const commandGroups: readonly CommandGroup[] = [
   { title: 'Service', commands: [serve, health, doctor, config] },
-  { title: 'Store', commands: [migrate, copy] },
+  { title: 'Store', commands: [migrate, backup, restore, copy] },
   {
     title: 'Customers',
     commands: [

@@ -1,38 +1,68 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Random } from '#src/lib/random.ts'
-import { createSealer } from '#src/lib/sealer.ts'
+import { createSealer, type Sealer } from '#src/lib/sealer.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
-import type { SecretStore } from '#src/store/store.ts'
+import type { DeliveryStore, SecretStore } from '#src/store/store.ts'
 import { purchaseErrors } from './purchase.errors.ts'
 
 /** Seals places in the data into opaque texts. Cursors do not expire: every replica reads their key from the store. */
 export interface Cursors {
   /** `purpose` is what must be the same when the cursor comes back: the route, the customer, the filters. */
   seal(purpose: Purpose, place: unknown): Promise<string>
-  /** Returns the place; throws CURSOR_INVALID for a text that was not made for this purpose. */
+  /** Returns the place; throws CURSOR_INVALID for a text that was not made for this purpose, or lies in what a restore undid. */
   open<Place>(purpose: Purpose, cursor: string): Promise<Place>
 }
 
 export type Purpose = readonly (string | number | null | undefined)[]
 
 const KEY_NAME = 'cursor-key'
+/** A restored store gets a new key. This prefix, a position and a time name the key before: its cursors are good up to there. */
+const EARLIER = 'cursor-key-until:'
 const KEY_BYTES = 32
 /** Keeps a cursor from beginning with a dash, which a command line would take for an option. */
 const PREFIX = 'c'
 
-export function createCursors(secrets: SecretStore, random: Random): Cursors {
+export function createCursors(secrets: Pick<SecretStore, 'findOrInsert' | 'list'>, random: Random): Cursors {
   const sealer = keptWork(async () => createSealer(await secrets.findOrInsert(KEY_NAME, random(KEY_BYTES))))
+  const earlier = keptWork(async () =>
+    (await secrets.list(EARLIER)).map(({ name, value }) => ({
+      sealer: createSealer(value),
+      lastPosition: Number(name.split(':')[1]),
+    })),
+  )
+
+  const placeIn = (by: Sealer, purpose: Purpose, cursor: string): unknown => {
+    const place = cursor.startsWith(PREFIX) ? by.open(JSON.stringify(purpose), cursor.slice(PREFIX.length)) : undefined
+    return place === undefined ? undefined : JSON.parse(place)
+  }
 
   return {
     async seal(purpose, place) {
       return PREFIX + (await sealer()).seal(JSON.stringify(purpose), JSON.stringify(place))
     },
     async open<Place>(purpose: Purpose, cursor: string) {
-      const place = cursor.startsWith(PREFIX)
-        ? (await sealer()).open(JSON.stringify(purpose), cursor.slice(PREFIX.length))
-        : undefined
-      if (place === undefined) throw new AppError(purchaseErrors.cursorInvalid)
-      return JSON.parse(place) as Place
+      const place = placeIn(await sealer(), purpose, cursor)
+      if (place !== undefined) return place as Place
+      for (const { sealer, lastPosition } of await earlier()) {
+        const position = placeIn(sealer, purpose, cursor)
+        if (typeof position === 'number' && position <= lastPosition) return position as Place
+      }
+      throw new AppError(purchaseErrors.cursorInvalid)
     },
   }
+}
+
+/**
+ * Called for a store that was set back to an earlier state: cursors that lie after `lastPosition` are refused from now on, since
+ * they would skip what is stored under the positions that are given again. Servers read the keys when they start.
+ */
+export const refuseCursorsAfter = (lastPosition: number, secrets: SecretStore, now: number): Promise<void> =>
+  secrets.rename(KEY_NAME, `${EARLIER}${lastPosition}:${now}`)
+
+/** Returns the position of the last delivery; 0 for none. */
+export async function lastPositionOf(deliveries: DeliveryStore): Promise<number> {
+  // Receipts are only nearly in the order of positions.
+  let last = await deliveries.arrivals(await deliveries.positionAt(Number.MAX_SAFE_INTEGER))
+  while (last.more) last = await deliveries.arrivals(last.position)
+  return last.position
 }

@@ -29,6 +29,6 @@ export const purchaseErrors = {
     code: 'CURSOR_INVALID',
     kind: 'invalid',
     message:
-      'The cursor does not belong to this address with these filters: send it unchanged with the same address and filters, or leave it out to start again.',
+      'The cursor does not belong to this address with these filters, or lies in what a restored backup undid: send it unchanged with the same address and filters, or leave it out to start again.',
   },
 } as const satisfies Record<string, ErrorDefinition>

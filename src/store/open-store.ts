@@ -83,6 +83,22 @@ const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(
 export const findServer = (options: StoreOptions): string | undefined =>
   isPostgres(options) ? undefined : serverOn(sqlitePath(options.databaseUrl))
 
+/** Throws STORE_IN_USE while a server works on the store. One that reaches PostgreSQL through a pooler is not found. */
+export async function refuseServers(options: StoreOptions): Promise<void> {
+  const server = findServer(options)
+  if (server !== undefined)
+    throw new AppError(storeErrors.inUse, { message: `The store is in use by ${server}. Stop that process first.` })
+  if (!isPostgres(options)) return
+  const { openDatabase } = await import('./postgres/database.ts')
+  const { refuseSessions } = await import('./postgres/other-sessions.ts')
+  const database = await openDatabase(databaseOf(options))
+  try {
+    await database.transaction((query, direct) => (direct ? refuseSessions(query) : Promise.resolve()))
+  } finally {
+    await database.close()
+  }
+}
+
 /** Keeps servers off a SQLite store while it is copied. Throws STORE_IN_USE when one works on it. */
 export function lockForCopy({ databaseUrl }: StoreOptions, now: number): ServerLock {
   const path = sqlitePath(databaseUrl)
@@ -92,7 +108,7 @@ export function lockForCopy({ databaseUrl }: StoreOptions, now: number): ServerL
 /** The part of a request's time that is kept for its commit, which may have to wait for others. */
 const COMMIT_MILLISECONDS = 2000
 
-const limitsOf = ({ queueDeliveries, queueBytes, requestTimeoutSeconds }: StoreOptions): QueueLimits => {
+export const limitsOf = ({ queueDeliveries, queueBytes, requestTimeoutSeconds }: StoreOptions): QueueLimits => {
   const milliseconds = requestTimeoutSeconds * 1000
   return {
     maxDeliveries: queueDeliveries,

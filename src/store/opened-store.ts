@@ -21,6 +21,6 @@ export interface InspectedStore {
   readonly pending: readonly string[]
   /** Whether no migration was ever applied: a database without a store. */
   readonly empty: boolean
-  /** Reads the whole file and resolves to what is wrong with it, if something is. */
-  findDamage(): Promise<string | undefined>
+  /** Reads the whole file and resolves to what is wrong with it, if something is. `indexes` compares them with their tables. */
+  findDamage(options?: { readonly indexes?: boolean }): Promise<string | undefined>
 }

@@ -22,6 +22,11 @@ export interface Store {
    */
   ping(): Promise<void>
   /**
+   * Resolves to when the last successful `teslim backup` began, in milliseconds since 1970; undefined if there was none, and
+   * always on PostgreSQL, which has its own tools.
+   */
+  lastBackupAt(): Promise<number | undefined>
+  /**
    * Resolves with the reason when the store is lost to this process, which must then end. Nothing is confirmed from then on.
    * Another process may open the store.
    */
@@ -152,6 +157,10 @@ export interface SigningKeyRewrap {
 export interface SecretStore {
   /** Inserts `candidate` unless there is a secret of that name. Resolves to the secret that is stored. */
   findOrInsert(name: string, candidate: Uint8Array): Promise<Uint8Array>
+  /** Lists the secrets whose name begins with `prefix`. */
+  list(prefix: string): Promise<{ readonly name: string; readonly value: Uint8Array }[]>
+  /** Does nothing if there is no secret of that name. */
+  rename(name: string, newName: string): Promise<void>
 }
 
 export interface AuditEvent {

@@ -4,7 +4,7 @@ import { createCursors } from '#src/purchase/cursors.ts'
 
 it('a cursor never begins like a command-line option', async () => {
   const key = Buffer.from(systemRandom(32))
-  const cursors = createCursors({ findOrInsert: async () => key }, systemRandom)
+  const cursors = createCursors({ findOrInsert: async () => key, list: async () => [] }, systemRandom)
   for (let place = 0; place < 500; place++) {
     const cursor = await cursors.seal(['feed'], place)
     expect(cursor).toMatch(/^[A-Za-z0-9]/)

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Database, Query } from '../postgres/database.ts'
+import { refuseSessions } from '../postgres/other-sessions.ts'
 import { storeErrors } from '../store.errors.ts'
 import { canonical, SMALL_TABLES } from './copy-tables.ts'
 import { type CopiedTable, digestTarget } from './table-digest.ts'
@@ -58,18 +59,6 @@ async function refuseUsed(source: DatabaseSync, query: Query, direct: boolean): 
 
 const identityOf = (source: DatabaseSync): string =>
   JSON.stringify(source.prepare('SELECT id FROM customer ORDER BY number LIMIT 1').get() ?? null)
-
-/** Finds servers, also those that have changed nothing yet. A pooler keeps sessions of servers that have ended. */
-async function refuseSessions(query: Query): Promise<void> {
-  const { rows } = await query(`SELECT pid FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid()
-      AND application_name IN ('teslim', current_setting('application_name'))`)
-  if (rows.length > 0) {
-    throw new AppError(storeErrors.inUse, {
-      message: `The database is in use: pg_stat_activity has other sessions of teslim (pid ${rows.map(({ pid }) => pid).join(', ')}). Stop every server on it first.`,
-    })
-  }
-}
 
 /** The sequence, which counts a delivery even if its row was deleted since. Copied deliveries count once the copy is finished. */
 const lastPosition = async (query: Query): Promise<number> =>

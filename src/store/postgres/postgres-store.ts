@@ -69,6 +69,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
       const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
       return { file: Number(rows[0]?.size), wal: undefined, free: undefined }
     },
+    lastBackupAt: async () => undefined,
     // Never settles: a lost database server may come back or be replaced.
     gone: new Promise(() => undefined),
     close: async () => {

@@ -3,7 +3,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { AppError } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { storeErrors } from '../store.errors.ts'
-import { existingFile } from './store-file.ts'
+import { existingFile, immutableFile } from './store-file.ts'
 
 export type Row = Record<string, unknown>
 type Values = readonly (string | number | bigint | Uint8Array | null)[]
@@ -36,6 +36,9 @@ export interface Database {
  */
 const PAGES_OF_LOG = 4000
 
+/** The log grows while somebody reads a large part of the store, such as a backup. It is cut to this size afterwards. */
+const MOST_BYTES_OF_LOG = 64 * 1024 * 1024
+
 /** How long to wait for the lock of another process, unless a deadline is set. */
 const PATIENCE_MILLISECONDS = 5000
 /** SQLite blocks the thread while it waits, so it waits in short parts. */
@@ -51,10 +54,12 @@ interface Prepared {
 export interface OpenOptions {
   /** Creates nothing and allows no changes. */
   readonly readOnly?: boolean
+  /** With `readOnly`: makes no file beside it either, for a file that nothing changes. */
+  readonly immutable?: boolean
 }
 
-export function openDatabase(path: string, { readOnly = false }: OpenOptions = {}): Database {
-  const connection = connect(path, readOnly)
+export function openDatabase(path: string, options: OpenOptions = {}): Database {
+  const connection = connect(path, options)
   const statements = new Map<string, Prepared>()
   let lockDeadline: number | undefined
 
@@ -128,15 +133,16 @@ export function openDatabase(path: string, { readOnly = false }: OpenOptions = {
   }
 }
 
-function connect(path: string, readOnly: boolean): DatabaseSync {
+function connect(path: string, { readOnly = false, immutable = false }: OpenOptions): DatabaseSync {
   return opening(path, () => {
-    if (readOnly) return connectReadOnly(path)
+    if (readOnly) return connectReadOnly(immutable ? immutableFile(path) : path)
     // SQLite would open a file without write permission and fail at the first write.
     accessSync(path, constants.R_OK | constants.W_OK)
     const connection = new DatabaseSync(existingFile(path))
     connection.exec(`PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec(`PRAGMA wal_autocheckpoint = ${PAGES_OF_LOG}`)
+    connection.exec(`PRAGMA journal_size_limit = ${MOST_BYTES_OF_LOG}`)
     connection.exec('PRAGMA foreign_keys = ON')
     return connection
   })
@@ -163,7 +169,7 @@ export function opening<Result>(path: string, work: () => Result): Result {
   }
 }
 
-function connectReadOnly(path: string): DatabaseSync {
+function connectReadOnly(path: string | URL): DatabaseSync {
   const connection = new DatabaseSync(path, { readOnly: true })
   connection.exec(`PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS}`)
   // Opening alone does not read the file.

@@ -22,13 +22,19 @@ export async function lockOfThisProcess(realPath: string): Promise<HoldsLock> {
 
 /** A line such as `1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120`. */
 const WRITE_LOCK = /^\d+: POSIX +\S+ +WRITE (\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /
+const ANY_LOCK = /^\d+: POSIX +\S+ +\w+ (\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /
 
 /** Returns the other processes that hold a write lock, with their names if possible: `sqlite3 (process 4711)`. */
-export async function otherWriters(files: readonly WatchedFile[]): Promise<string[]> {
+export const otherWriters = (files: readonly WatchedFile[]): Promise<string[]> => othersWith(WRITE_LOCK, files)
+
+/** Returns the other processes that hold any lock: those that have the store open. */
+export const otherHolders = (files: readonly WatchedFile[]): Promise<string[]> => othersWith(ANY_LOCK, files)
+
+async function othersWith(lock: RegExp, files: readonly WatchedFile[]): Promise<string[]> {
   const inodes = new Set(files.map(({ ino }) => `${ino}`))
   const lines = (await readFile('/proc/locks', 'utf8').catch(() => '')).split('\n')
   const pids = lines.flatMap((line) => {
-    const [, pid = '', inode = ''] = WRITE_LOCK.exec(line) ?? []
+    const [, pid = '', inode = ''] = lock.exec(line) ?? []
     return inodes.has(inode) && pid !== `${process.pid}` ? [pid] : []
   })
   return Promise.all(

@@ -59,7 +59,7 @@ export function serverOn(path: string): string | undefined {
 /** Takes the write lock. Others may still read. */
 const take = (lock: DatabaseSync): void => lock.exec('BEGIN IMMEDIATE')
 
-const isLocked = (error: unknown): boolean => (error as { errcode?: number }).errcode === 5
+export const isLocked = (error: unknown): boolean => (error as { errcode?: number }).errcode === 5
 
 /** A process that has the lock but has not written its name yet. */
 const ANOTHER = 'another process'

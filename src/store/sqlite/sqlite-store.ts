@@ -12,6 +12,7 @@ import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
 import { sqliteApiKeys } from './api-keys.ts'
 import { sqliteAudit } from './audit.ts'
+import { lastBackupAt } from './backup-record.ts'
 import { sqliteCustomers } from './customers.ts'
 import { type Database, openDatabase, opening, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
@@ -20,7 +21,7 @@ import { roomOf } from './room.ts'
 import { sqliteSecrets } from './secrets.ts'
 import { lockForServer, lockPath, type ServerLock } from './server-lock.ts'
 import { sqliteSigningKeys } from './signing-keys.ts'
-import { createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
+import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
 import type { StoreThread } from './thread/operations.ts'
 import { createReader, type SpawnReader } from './thread/reader.ts'
@@ -42,16 +43,20 @@ export interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   const { path, now, limits, toServe = false, spawn, spawnReader } = options
   opening(path, () => createStoreFile(path))
+  const file = watchedFile(path)
   const database = openDatabase(path)
   let lock: ServerLock | undefined
   try {
     const known = readMigrations(MIGRATIONS)
     // Another application's file must stay as it is.
     const created = pendingMigrations(known, schemaState(database)).length === known.length
+    // Else the log of a store that was replaced just now would lie beside the one that replaced it.
+    const change = changeOf([file])
+    if (change !== undefined) throw new AppError(storeErrors.unavailable, { reason: `${change} while it was opened` })
     useWriteAheadLog(database)
     if (toServe) {
-      opening(path, () => refuseSecondName(path))
       lock = opening(lockPath(path), () => lockForServer(path, now))
+      opening(path, () => refuseSecondName(path))
     }
     const migrated = migrate(database, known, now)
     const files = watchedFiles(path)
@@ -69,8 +74,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   }
 }
 
-export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, 'now'>): Promise<InspectedStore> {
-  const database = openDatabase(path, { readOnly: true })
+export async function inspectSqliteStore({
+  path,
+  limits,
+  immutable = false,
+}: Pick<SqliteOptions, 'path' | 'limits'> & { readonly immutable?: boolean }): Promise<InspectedStore> {
+  const database = openDatabase(path, { readOnly: true, immutable })
   try {
     const known = readMigrations(MIGRATIONS)
     const pending = pendingMigrations(known, schemaState(database)).map(migrationName)
@@ -81,8 +90,10 @@ export async function inspectSqliteStore({ path, limits }: Omit<SqliteOptions, '
       store: storeOn({ database, watch, writer, reader: createReader(path) }, limits),
       pending,
       empty: pending.length === known.length,
-      findDamage: async () => {
-        const found = database.all('PRAGMA quick_check(1)').map((row) => String(Object.values(row)[0]))
+      findDamage: async ({ indexes = false } = {}) => {
+        const found = database
+          .all(indexes ? 'PRAGMA integrity_check(1)' : 'PRAGMA quick_check(1)')
+          .map((row) => String(Object.values(row)[0]))
         return found.find((line) => line !== 'ok')
       },
     }
@@ -128,6 +139,7 @@ function storeOn(
       const gone = watch.reason()
       if (gone !== undefined) throw notReady(gone)
     },
+    lastBackupAt: async () => opening(database.path, () => lastBackupAt(database.path)),
     gone: watch.gone,
     room: () => roomOf(database.path),
     close: async () => {
@@ -177,9 +189,12 @@ function schemaState(database: Database): SchemaState {
 
 /** A file without our table of migrations but with other tables belongs to another application. */
 function refuseForeign(database: Database): void {
-  const names = database.all(`SELECT name FROM sqlite_schema WHERE type = 'table' LIMIT 3`).map(({ name }) => name)
+  // Litestream adds tables of its own to a file that it replicates, even to an empty one.
+  const names = database
+    .all(`SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, 12) <> '_litestream_' LIMIT 3`)
+    .map(({ name }) => name)
   if (names.length === 0) return
-  throw new AppError(storeErrors.cannotOpen, {
-    message: `${database.path} belongs to another application: it has the tables ${names.join(', ')}. Name another file in DATABASE_URL.`,
+  throw new AppError(storeErrors.foreign, {
+    message: `${database.path} belongs to another application: it has the tables ${names.join(', ')}. Name another file.`,
   })
 }

@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, realpathSync, statSync, unlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
@@ -25,7 +25,7 @@ export function createStoreFile(path: string): void {
 }
 
 /** A new file survives a power cut only after its folder is synced, too. */
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   // Windows cannot open folders, and needs no sync for names.
   if (process.platform === 'win32') return
   const descriptor = openSync(folder, 'r')
@@ -46,6 +46,13 @@ export function existingFile(path: string): URL {
   return url
 }
 
+/** Returns the URL with which SQLite reads a file that nothing changes, without locks, log or shared memory. */
+export function immutableFile(path: string): URL {
+  const url = pathToFileURL(path)
+  url.searchParams.set('immutable', '1')
+  return url
+}
+
 /** A file with the device and inode that it had when the store was opened. */
 export interface WatchedFile {
   readonly path: string
@@ -53,8 +60,15 @@ export interface WatchedFile {
   readonly ino: bigint
 }
 
-/** Resolves symbolic links, as SQLite does before it puts its log and shared memory beside the file. */
-export const realPath = (path: string): string => realpathSync.native(path)
+/** Resolves symbolic links, as SQLite does before it puts its log and shared memory beside the file. The file may be missing. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return join(realpathSync.native(dirname(path)), basename(path))
+  }
+}
 
 /** Returns the files of a store. A connection that has read must be open, so that all of them exist. */
 export const watchedFiles = (path: string): WatchedFile[] =>
@@ -87,8 +101,24 @@ function identityOf(path: string) {
   }
 }
 
+/** What follows the store's name in the name of one that was replaced by `teslim restore`, before the time. */
+export const KEPT = '.before-'
+
+/** A restore that was killed at its last step leaves a second name of the store. */
+export function removeSecondName(real: string): void {
+  const { ino, nlink } = statSync(real, STAT) ?? NOTHING_THERE
+  if (nlink < 2n) return
+  const folder = dirname(real)
+  for (const name of readdirSync(folder).filter((each) => each.startsWith(basename(real) + KEPT))) {
+    if (statSync(join(folder, name), STAT)?.ino === ino) unlinkSync(join(folder, name))
+  }
+}
+
+const NOTHING_THERE = { ino: -1n, nlink: 0n }
+
 /** Refuses hard links, because each name of the file would have a log of its own. */
 export function refuseSecondName(path: string): void {
+  removeSecondName(realPath(path))
   const { nlink } = statSync(path)
   if (nlink > 1) throw new Error(`it has ${nlink} names (hard links), and under each it would have another log`)
 }

@@ -1,0 +1,72 @@
+import type { Config } from '#src/config/load-config.ts'
+import { parseDuration } from '#src/lib/duration.ts'
+import { type Command, type Input, Misuse } from '../command.ts'
+import { backUp, backupJson, backupText } from './make-backup.ts'
+import { keepBackingUp } from './schedule.ts'
+
+export const backup: Command = {
+  name: 'backup',
+  about: 'Back up the embedded store, beside a running server',
+  details:
+    'PATH is a new file, or with --every an existing folder. The backup holds every delivery confirmed before it began. It gets its name once it is complete and checked; its SHA-256 lies beside it.',
+  positionals: ['PATH'],
+  options: {
+    every: {
+      type: 'string',
+      value: 'TIME',
+      about:
+        'Make a backup in the folder PATH at this interval, such as 6h, until told to stop; with --json one line each',
+    },
+    keep: {
+      type: 'string',
+      value: 'NUMBER',
+      about: 'With --every: how many of these backups to keep; 28 if not given',
+    },
+  },
+  async run(input, context) {
+    const [to = ''] = input.positionals
+    const { config } = context.loadConfig()
+    refusePostgres(config, to)
+    const schedule = readSchedule(input)
+    const stop = stopSignal()
+    if (schedule !== undefined) {
+      await keepBackingUp({ config, folder: to, ...schedule, json: input.json, stop }, context)
+      return
+    }
+    const made = await backUp(config, to, undefined, stop, context)
+    context.out(input.json ? JSON.stringify(backupJson(made)) : backupText(made))
+  },
+}
+
+/** Says what to use instead. The password stays out of the command line. */
+function refusePostgres({ databaseUrl }: Config, to: string): void {
+  if (databaseUrl.startsWith('sqlite:')) return
+  const url = databaseUrl.replace(/^(postgres(?:ql)?:\/\/[^:/@]*):[^@]*@/, '$1@')
+  throw new Misuse(
+    `the store is in PostgreSQL, which has its own tools: pg_dump --format=custom --file=${to} --dbname='${url}' (the password comes from PGPASSWORD or ~/.pgpass)`,
+  )
+}
+
+const MOST_KEPT = 10_000
+
+function readSchedule(input: Input): { every: number; keep: number } | undefined {
+  const text = input.text('every')
+  const kept = input.text('keep')
+  if (text === undefined) {
+    if (kept !== undefined) throw new Misuse('--keep needs --every')
+    return undefined
+  }
+  const every = parseDuration(text)
+  if (!every) throw new Misuse(`--every takes a time such as 6h, 30m or 1d, not "${text}"`)
+  const keep = kept === undefined ? 28 : /^\d{1,5}$/.test(kept) ? Number(kept) : 0
+  if (keep < 1 || keep > MOST_KEPT)
+    throw new Misuse(`--keep takes a whole number from 1 to ${MOST_KEPT}, not "${kept}"`)
+  return { every, keep }
+}
+
+/** Aborted by the first signal; the second one ends the process. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
+  return stop.signal
+}

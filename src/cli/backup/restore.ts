@@ -1,0 +1,159 @@
+import { resolve } from 'node:path'
+import type { Config } from '#src/config/load-config.ts'
+import { lastPositionOf, refuseCursorsAfter } from '#src/purchase/cursors.ts'
+import type { StagedRestore } from '#src/store/backup/restore-store.ts'
+import { refuseServers, sqlitePath } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { type CliContext, type Command, Misuse } from '../command.ts'
+import { table } from '../output/table.ts'
+import { recordAction } from '../with-accounts.ts'
+import { withStore } from '../with-store.ts'
+import { type Contents, contentsJson, contentsOf, contentsText } from './contents.ts'
+import { type Comparison, compareStores } from './undone.ts'
+
+export const restore: Command = {
+  name: 'restore',
+  about: 'Replace the embedded store by a backup; no server may run',
+  details:
+    'Verifies the backup first, and that TESLIM_SECRET opens its signing keys. Keeps the old store beside the new one, and says what was undone. Cursors of followers that lie after the backup are refused from then on.',
+  positionals: ['[PATH]'],
+  options: {
+    check: { type: 'boolean', about: 'Only verify the backup' },
+    recovered: {
+      type: 'boolean',
+      about:
+        'Instead of PATH: the store was set back by other means, such as PostgreSQL point-in-time recovery. Refuses every cursor made before',
+    },
+  },
+  async run(input, context) {
+    const [path] = input.positionals
+    const { config } = context.loadConfig()
+    if (input.flag('recovered')) {
+      if (path !== undefined || input.flag('check')) throw new Misuse('--recovered stands alone')
+      await acceptRecovered(config, input.json, context)
+      return
+    }
+    if (path === undefined) throw new Misuse('PATH is missing')
+    if (!config.databaseUrl.startsWith('sqlite:'))
+      throw new Misuse(
+        'DATABASE_URL names a PostgreSQL database, which has its own tools: restore it with pg_restore or point-in-time recovery, then run teslim restore --recovered before any server starts',
+      )
+    if (input.flag('check')) await checkBackup(resolve(path), config, input.json, context)
+    else await restoreBackup(resolve(path), config, input.json, context)
+  },
+}
+
+const verifying = (context: CliContext) => (done: number, all: number) =>
+  context.progress(`verified: ${Math.floor((100 * done) / all)} %`)
+
+async function checkBackup(path: string, config: Config, json: boolean, context: CliContext): Promise<void> {
+  const { verifyBackup } = await import('#src/store/backup/restore-store.ts')
+  const { store, pending, bytes, digestCompared } = await verifyBackup(path, config, verifying(context))
+  try {
+    const contents = await contentsOf(store, config, context)
+    context.progress('')
+    if (json) {
+      context.out(JSON.stringify({ path, bytes, digestCompared, pending, ...contentsJson(contents) }))
+      return
+    }
+    const digest = digestCompared ? ', and its SHA-256 matches' : '; there is no SHA-256 beside it to compare with'
+    context.out(`${path} can be restored: it is undamaged${digest}.\n${contentsText(contents)}`)
+  } finally {
+    await store.close()
+  }
+}
+
+async function restoreBackup(path: string, config: Config, json: boolean, context: CliContext): Promise<void> {
+  const { restoreStore } = await import('#src/store/backup/restore-store.ts')
+  const now = context.clock.now()
+  const { kept, result } = await restoreStore(
+    { path, to: config, now, onProgress: verifying(context) },
+    async (staged) => {
+      const { store } = staged
+      const contents = await contentsOf(store, config, context)
+      const compared = await compare(staged, contents, now)
+      await refuseCursorsAfter(contents.lastPosition, store.secrets, now)
+      await recordAction(store, context)('store.restore', null, {
+        from: path,
+        deliveriesUndone: compared.deliveriesUndone,
+      })
+      return { contents, compared }
+    },
+  )
+  context.progress('')
+  const { contents, compared } = result
+  const { notCompared, deliveriesUndone, undone, ...missing } = compared
+  const restored = sqlitePath(config.databaseUrl)
+  if (json) {
+    const rows = undone.map(([what, happened, command]) => ({ what, happened, command }))
+    const fields = { notCompared, deliveriesUndone, undone: rows, ...missing }
+    context.out(JSON.stringify({ path, restored, kept, ...contentsJson(contents), ...fields }))
+    return
+  }
+  context.out(`${restored} is restored from ${path}.\n${contentsText(contents)}`)
+  if (kept !== null) context.out(`The replaced store is kept as ${kept}.\n${comparedText(compared, context.columns)}`)
+}
+
+interface Compared extends Comparison {
+  /** Why the replaced store could not be compared, if it could not. */
+  readonly notCompared: string | null
+  readonly deliveriesUndone: number
+}
+
+const NOTHING: Comparison = { undone: [], missingCustomers: [], missingKeys: [], actions: 0 }
+
+async function compare(
+  { store, replaced, notReadable }: StagedRestore,
+  contents: Contents,
+  now: number,
+): Promise<Compared> {
+  if (replaced === undefined) return { ...NOTHING, deliveriesUndone: 0, notCompared: notReadable ?? null }
+  try {
+    const comparison = await compareStores(replaced, store, await lastChange(store, contents), now)
+    const deliveriesUndone = Math.max(0, (await lastPositionOf(replaced.deliveries)) - contents.lastPosition)
+    return { ...comparison, deliveriesUndone, notCompared: null }
+  } catch (error) {
+    // A damaged or older store may be opened, and fail later.
+    return { ...NOTHING, deliveriesUndone: 0, notCompared: (error as Error).message }
+  }
+}
+
+/** The time of the last delivery or event in a store. */
+async function lastChange({ audit }: Store, { lastDelivery }: Contents): Promise<number> {
+  const [event] = await audit.list({ limit: 1 })
+  return Math.max(event?.at ?? 0, lastDelivery?.receivedAt ?? 0)
+}
+
+const MOST_NAMED = 20
+
+function comparedText(compared: Compared, columns?: number): string {
+  const { notCompared, deliveriesUndone, undone, missingCustomers, missingKeys, actions } = compared
+  if (notCompared !== null) return `It cannot be read, so what was undone is not known: ${notCompared}`
+  const named = (what: string, names: readonly string[]): string[] => {
+    if (names.length === 0) return []
+    const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : ''
+    return [`${what} that are no longer there: ${names.slice(0, MOST_NAMED).join(', ')}${more}`]
+  }
+  return [
+    `Undone: ${deliveriesUndone.toLocaleString('en')} deliveries, ${actions.toLocaleString('en')} actions of operators.`,
+    ...named('Customers', missingCustomers),
+    ...named('API keys', missingKeys),
+    undone.length === 0
+      ? 'Nothing that was revoked, disabled or changed works again.'
+      : `Run these commands again where they are still right:\n${table(['what', 'happened', 'command'], undone, columns)}`,
+  ].join('\n')
+}
+
+/** For a store that was set back while no server was running. */
+async function acceptRecovered(config: Config, json: boolean, context: CliContext): Promise<void> {
+  await refuseServers(config)
+  const contents = await withStore(context, 'change', async (store) => {
+    const contents = await contentsOf(store, config, context)
+    // Nobody knows how far the cursors of before may be trusted: a server may have stored deliveries since.
+    await refuseCursorsAfter(0, store.secrets, context.clock.now())
+    await recordAction(store, context)('store.restore', null, { recovered: true })
+    return contents
+  })
+  if (json) context.out(JSON.stringify({ recovered: true, ...contentsJson(contents) }))
+  else context.out(`Every cursor made before is refused from now on.\n${contentsText(contents)}`)
+}

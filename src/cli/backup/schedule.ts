@@ -1,0 +1,59 @@
+import { statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '#src/config/load-config.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { sqlitePath } from '#src/store/open-store.ts'
+import { type CliContext, Misuse } from '../command.ts'
+import { withStore } from '../with-store.ts'
+import { backUp, backupJson, backupText } from './make-backup.ts'
+
+export interface Schedule {
+  readonly config: Config
+  readonly folder: string
+  /** Milliseconds. */
+  readonly every: number
+  readonly keep: number
+  readonly json: boolean
+  readonly stop: AbortSignal
+}
+
+/** How long after a failure it is tried again, unless the interval is shorter. */
+const RETRY_MILLISECONDS = 5 * 60_000
+const LONGEST_TIMER = 2 ** 31 - 1
+
+/** Makes backups until told to stop. The first one is due when the last one is older than the interval. */
+export async function keepBackingUp(schedule: Schedule, context: CliContext): Promise<void> {
+  const { config, every, keep, json, stop } = schedule
+  const folder = resolve(schedule.folder)
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new Misuse(`there is no folder ${folder}: create it first`)
+  const last = await withStore(context, 'read', (store) => store.lastBackupAt())
+  let due = last === undefined ? 0 : last + every
+  for (;;) {
+    // The clock may have jumped, so a wait is never longer than the interval.
+    await pause(Math.min(due - context.clock.now(), every), stop)
+    if (stop.aborted) return
+    const began = context.clock.now()
+    const path = join(folder, nameAt(sqlitePath(config.databaseUrl), began))
+    try {
+      const made = await backUp(config, path, keep, stop, context)
+      context.out(json ? JSON.stringify(backupJson(made)) : `${new Date(began).toISOString()} ${backupText(made)}`)
+      due = began + every
+    } catch (error) {
+      if (stop.aborted) return
+      if (!(error instanceof AppError)) throw error
+      const retry = Math.min(every, RETRY_MILLISECONDS)
+      const reason = error.details.reason ?? error.message
+      context.err(`${new Date(began).toISOString()} teslim backup: ${reason} Trying again in ${retry / 1000} s.`)
+      due = context.clock.now() + retry
+    }
+  }
+}
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  wait(Math.min(Math.max(milliseconds, 0), LONGEST_TIMER), undefined, { signal }).catch(() => undefined)
+
+/** `teslim-20261121T120000Z.db`: sorts by time. */
+const nameAt = (store: string, time: number): string =>
+  `${basename(store, '.db')}-${new Date(time).toISOString().replace(/[-:]|\.\d+/g, '')}.db`

@@ -1,0 +1,116 @@
+import type { ApiKey, Customer, SigningKey, Store } from '#src/store/store.ts'
+
+/** A row for people: what it is, what a restore did to it, and the command that undoes that. */
+export type Undone = readonly [what: string, happened: string, repeat: string]
+
+/** What a restore undoes that matters for safety, and what is no longer there. */
+export interface Comparison {
+  readonly undone: readonly Undone[]
+  /** E-mail addresses of customers and ids of API keys that are in the replaced store only. */
+  readonly missingCustomers: readonly string[]
+  readonly missingKeys: readonly string[]
+  /** Actions of operators since the backup, in the audit log of the replaced store. */
+  readonly actions: number
+}
+
+const MOST_EVENTS = 100_000
+
+/** Compares the store as it was with the one that is to replace it, whose last change was at `since`. */
+export async function compareStores(was: Store, willBe: Store, since: number, now: number): Promise<Comparison> {
+  const customers = await pairs(was, willBe, customersOf)
+  const keys = await pairs(was, willBe, (store) => store.apiKeys.list())
+  const signingKeys = await pairs(was, willBe, async (store) =>
+    (await store.signingKeys.list()).map((key) => ({ ...key, id: key.kid })),
+  )
+  const emails = new Map(customers.both.map(([, after]) => [after.id, after.email]))
+  const events = await was.audit.list({ from: since + 1, limit: MOST_EVENTS })
+  return {
+    undone: [
+      ...keys.both.flatMap(([before, after]) => keyUndone(before, after, emails.get(after.customerId), now)),
+      ...customers.both.flatMap(([before, after]) => customerUndone(before, after)),
+      ...customers.onlyAfter.map(
+        ({ email }): Undone => [
+          `customer ${email}`,
+          'was removed, and is there again',
+          `teslim customer disable ${email}`,
+        ],
+      ),
+      ...signingKeys.both
+        .filter(([before, after]) => isLive(after, now) && !isLive(before, now))
+        .map(([, after]) => signingKeyUndone(after)),
+      ...signingKeys.onlyAfter.filter((key) => isLive(key, now)).map(signingKeyUndone),
+    ],
+    missingCustomers: customers.onlyBefore.map(({ email }) => email),
+    missingKeys: keys.onlyBefore.map(({ id }) => id),
+    actions: events.filter(({ action }) => !action.endsWith('.refused')).length,
+  }
+}
+
+async function pairs<Row extends { readonly id: string }>(
+  was: Store,
+  willBe: Store,
+  list: (store: Store) => Promise<Row[]>,
+) {
+  const before = new Map((await list(was)).map((row) => [row.id, row]))
+  const after = await list(willBe)
+  const there = new Set(after.map(({ id }) => id))
+  return {
+    both: after.flatMap((row) => {
+      const other = before.get(row.id)
+      return other === undefined ? [] : [[other, row] as const]
+    }),
+    onlyBefore: [...before.values()].filter(({ id }) => !there.has(id)),
+    onlyAfter: after.filter(({ id }) => !before.has(id)),
+  }
+}
+
+async function customersOf({ customers }: Store): Promise<Customer[]> {
+  const all: Customer[] = []
+  for (let page = await customers.list({ limit: 500 }); page.length > 0; ) {
+    all.push(...page)
+    page = await customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
+  }
+  return all
+}
+
+const isLive = ({ expiresAt }: Pick<ApiKey | SigningKey, 'expiresAt'>, now: number): boolean =>
+  expiresAt === null || expiresAt > now
+
+function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now: number): Undone[] {
+  if (after.revokedAt !== null || !isLive(after, now)) return []
+  const name = `API key ${after.id}${after.label === '' ? '' : ` (${after.label})`} of ${email}`
+  const repeat = `teslim key revoke ${after.id}`
+  if (before.revokedAt !== null) return [[name, 'was revoked, and works again', repeat]]
+  return before.successorId !== null && after.successorId === null
+    ? [[name, 'was replaced, and works again', repeat]]
+    : []
+}
+
+function customerUndone(before: Customer, after: Customer): Undone[] {
+  const { email } = after
+  const name = `customer ${email}`
+  const found: Undone[] = []
+  const tokens = before.tokensValidFrom > after.tokensValidFrom
+  const disabled = !before.enabled && after.enabled
+  // A login may replace the hash, too, but does not end tokens.
+  const password = tokens && before.passwordHash !== after.passwordHash
+  if (disabled) found.push([name, 'was disabled, and is enabled again', `teslim customer disable ${email}`])
+  if (password) found.push([name, 'has its former password again', `teslim customer set-password ${email} --generate`])
+  if (tokens && !disabled && !password)
+    found.push([name, 'has revoked tokens that are valid again', `teslim token revoke ${email}`])
+  if (!before.operator && after.operator) found.push([name, 'is an operator again', `teslim customer disable ${email}`])
+  const rules = after.authority.filter((rule) => !before.authority.includes(rule))
+  if (rules.length > 0)
+    found.push([
+      name,
+      `may deliver ${rules.join(', ')} again`,
+      `teslim customer disallow ${email} ${rules.map((rule) => `'${rule}'`).join(' ')}`,
+    ])
+  return found
+}
+
+const signingKeyUndone = ({ kid }: SigningKey): Undone => [
+  `signing key ${kid}`,
+  'was replaced, and its tokens are valid again',
+  'teslim signing-key rotate --at-once',
+]

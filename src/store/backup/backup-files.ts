@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { closeSync, createReadStream, fsyncSync, lstatSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { AppError } from '#src/lib/app-error.ts'
+import { syncFolder } from '../sqlite/store-file.ts'
+import { storeErrors } from '../store.errors.ts'
+
+// None of the files opened here may be a live store: closing one would drop the locks of this process on it.
+
+const MIB = 1024 * 1024
+
+export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/** Removes what an earlier attempt left, with its logs. */
+export function removeDatabase(path: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+}
+
+/** Creates an empty file that only its owner may read. */
+export const createPrivate = (path: string): void => closeSync(openSync(path, 'wx', 0o600))
+
+/** Makes a complete file durable under its final name. */
+export function publish(path: string, finalPath: string): void {
+  syncFile(path)
+  renameSync(path, finalPath)
+  syncFolder(dirname(finalPath))
+}
+
+export function syncFile(path: string): void {
+  const descriptor = openSync(path, 'r+')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Returns the SHA-256 in hexadecimal. `onRead` hears how many bytes were read. */
+export async function digestOf(path: string, onRead: (bytes: number) => void): Promise<string> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of createReadStream(path, { highWaterMark: MIB })) {
+    hash.update(chunk)
+    bytes += chunk.length
+    onRead(bytes)
+  }
+  return hash.digest('hex')
+}
+
+export const digestPath = (path: string): string => `${path}.sha256`
+
+/** Writes the digest in the form that `sha256sum -c` reads. */
+export async function writeDigest(path: string, digest: string): Promise<void> {
+  const partial = `${digestPath(path)}.partial`
+  rmSync(partial, { force: true })
+  await writeFile(partial, `${digest}  ${basename(path)}\n`, { mode: 0o600, flag: 'wx' })
+  publish(partial, digestPath(path))
+}
+
+/** Returns the digest in the file beside a backup; undefined if there is no such file. */
+export async function expectedDigest(path: string): Promise<string | undefined> {
+  const beside = digestPath(path)
+  if (!isThere(beside)) return undefined
+  const [, digest] = /^([0-9a-f]{64}) [ *]/i.exec(await readFile(beside, 'latin1')) ?? []
+  if (digest !== undefined) return digest.toLowerCase()
+  throw new AppError(storeErrors.backupInvalid, { message: `${beside} does not begin with a SHA-256.` })
+}
+
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+/** Throws unless a folder's disk has room for `bytes`. */
+export function requireRoom(folder: string, bytes: number, what: string): void {
+  const free = freeBytes(folder)
+  if (free >= bytes) return
+  throw new AppError(storeErrors.noRoom, {
+    message: `${what} needs ${megabytes(bytes)} free in ${folder}, which has ${megabytes(free)}: make room first.`,
+  })
+}
+
+export const megabytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en')} MiB`

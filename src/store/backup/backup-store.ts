@@ -1,0 +1,170 @@
+import { statSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { AppError } from '#src/lib/app-error.ts'
+import { openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { type BackupRecord, lockForBackup } from '../sqlite/backup-record.ts'
+import { opening } from '../sqlite/database.ts'
+import { changeOf, realPath, watchedFile } from '../sqlite/store-file.ts'
+import { storeErrors } from '../store.errors.ts'
+import {
+  createPrivate,
+  digestOf,
+  digestPath,
+  freeBytes,
+  isThere,
+  megabytes,
+  publish,
+  removeDatabase,
+  requireRoom,
+  writeDigest,
+} from './backup-files.ts'
+
+export interface BackupOptions {
+  /** The embedded store, and how a store is opened. */
+  readonly from: StoreOptions
+  readonly to: string
+  readonly now: number
+  /** For a scheduled backup: removes all scheduled ones but so many of the newest. */
+  readonly keep?: number | undefined
+  readonly stop: AbortSignal
+  onProgress(step: 'copied' | 'checked', done: number, all: number): void
+}
+
+export interface Backup {
+  readonly path: string
+  readonly bytes: number
+  readonly sha256: string
+  /** The older scheduled backups that were removed. */
+  readonly removed: readonly string[]
+  /** Why the backup could not be recorded beside the store, if it could not. */
+  readonly notRecorded: string | undefined
+}
+
+/** Pages that are copied without a pause for other work: 4 MiB. */
+const PAGES_AT_ONCE = 1000
+const MIB = 1024 * 1024
+/** Room for what is written to the log while the copy is made: a tenth of the file, but at least this. */
+const LEAST_ROOM_FOR_LOG = 64 * MIB
+/** With less than this left for the store, the copy gives way to the server. */
+const LEAST_ROOM_FOR_STORE = 16 * MIB
+
+/** Copies the store as it is at one moment, beside a running server. The file gets its name once it is complete and checked. */
+export async function backupStore(options: BackupOptions): Promise<Backup> {
+  const { from, now, keep } = options
+  await (await openToRead(from)).store.close()
+  const store = sqlitePath(from.databaseUrl)
+  const path = resolve(options.to)
+  refuseTarget(path, store)
+  const record = opening(`${store}-backup`, () => lockForBackup(store))
+  const partial = `${path}.partial`
+  try {
+    removeDatabase(partial)
+    opening(partial, () => createPrivate(partial))
+    const made = [watchedFile(partial)]
+    await copyPages(store, partial, options)
+    check(partial)
+    const { size: bytes } = statSync(partial)
+    const sha256 = await digestOf(partial, (read) => {
+      options.stop.throwIfAborted()
+      options.onProgress('checked', read, bytes)
+    })
+    refuseTarget(path, store)
+    const change = changeOf(made)
+    if (change !== undefined) throw refused(`${change} by another process`)
+    await writeDigest(path, sha256)
+    publish(partial, path)
+    return { path, bytes, sha256, ...finish(record, { path, at: now }, keep) }
+  } catch (error) {
+    removeDatabase(partial)
+    throw failure(error, options)
+  } finally {
+    record.release()
+  }
+}
+
+function refuseTarget(path: string, store: string): void {
+  const folder = statSync(dirname(path), { throwIfNoEntry: false })
+  if (!folder?.isDirectory()) throw refused(`there is no folder ${dirname(path)}: create it first`)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isDirectory()) throw refused(`${path} is a folder: name a file in it`)
+  const real = realPath(store)
+  if ([real, store].some((each) => ['', '-wal', '-shm', '-server', '-backup'].some((end) => path === each + end)))
+    throw refused(`${path} belongs to the store itself: name another file`)
+  if (isThere(path)) throw refused(`${path} is there already: name another file, or remove it first`)
+}
+
+const refused = (why: string): AppError =>
+  new AppError(storeErrors.backupFailed, { message: `Nothing was copied: ${why}.` })
+
+/** The source is read-only and stays at one state: a copy that followed the writer would start again at each commit. */
+async function copyPages(store: string, partial: string, { stop, onProgress }: BackupOptions): Promise<void> {
+  const source = new DatabaseSync(store, { readOnly: true, timeout: 5000 })
+  try {
+    source.exec('BEGIN')
+    const { bytes } = source
+      .prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size')
+      .get() as {
+      bytes: number
+    }
+    const [storeFolder, folder] = [dirname(realPath(store)), dirname(partial)]
+    const forLog = Math.max(bytes / 10, LEAST_ROOM_FOR_LOG)
+    const sameDisk = statSync(storeFolder).dev === statSync(folder).dev
+    requireRoom(folder, sameDisk ? bytes + forLog : bytes + MIB, 'The backup')
+    if (!sameDisk) requireRoom(storeFolder, forLog, "The store's log, which grows while the backup is made,")
+    await backup(source, partial, {
+      rate: PAGES_AT_ONCE,
+      progress: ({ totalPages, remainingPages }) => {
+        stop.throwIfAborted()
+        if (freeBytes(storeFolder) < LEAST_ROOM_FOR_STORE)
+          throw refused(`the disk of the store has less than ${megabytes(LEAST_ROOM_FOR_STORE)} left`)
+        onProgress('copied', bytes * (1 - remainingPages / totalPages), bytes)
+      },
+    })
+  } finally {
+    source.close()
+  }
+}
+
+/** Leaves one file that needs no log, and reads all of it. */
+function check(partial: string): void {
+  const copy = new DatabaseSync(partial)
+  try {
+    copy.exec('PRAGMA journal_mode = DELETE')
+    const found = copy.prepare('PRAGMA quick_check(1)').get()?.quick_check
+    if (found !== 'ok')
+      throw new AppError(storeErrors.backupFailed, {
+        message: `The copy is damaged, and probably the store too (see teslim doctor --full): ${String(found).replaceAll('\n', ' ')}`,
+      })
+  } finally {
+    copy.close()
+  }
+}
+
+/** The backup is complete by now, so what fails here does not make it fail. */
+function finish(record: BackupRecord, made: { path: string; at: number }, keep: number | undefined) {
+  const removed: string[] = []
+  try {
+    const inFolder = record.scheduled().filter((each) => dirname(each) === dirname(made.path))
+    const found = inFolder.filter(isThere)
+    for (const old of found.slice(keep === undefined ? found.length : keep - 1)) {
+      removeDatabase(old)
+      removeDatabase(digestPath(old))
+      removed.push(old)
+    }
+    const gone = inFolder.filter((each) => !isThere(each))
+    record.finish({ ...made, scheduled: keep !== undefined }, gone)
+    return { removed, notRecorded: undefined }
+  } catch (error) {
+    return { removed, notRecorded: (error as Error).message }
+  }
+}
+
+function failure(error: unknown, { to, stop }: BackupOptions): unknown {
+  if (error instanceof AppError) return error
+  const why = stop.aborted ? 'it was interrupted' : (error as Error).message
+  return new AppError(storeErrors.backupFailed, {
+    message: `The backup ${basename(to)} was not made: ${why}. Nothing is left of it.`,
+    cause: error,
+  })
+}

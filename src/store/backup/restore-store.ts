@@ -1,0 +1,110 @@
+import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { AppError } from '#src/lib/app-error.ts'
+import { limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { opening } from '../sqlite/database.ts'
+import { lockForServer } from '../sqlite/server-lock.ts'
+import { openSqliteStore } from '../sqlite/sqlite-store.ts'
+import { realPath } from '../sqlite/store-file.ts'
+import { storeErrors } from '../store.errors.ts'
+import type { Store } from '../store.ts'
+import { removeDatabase, requireRoom } from './backup-files.ts'
+import { replaceStore } from './replace-store.ts'
+import { invalid, openVerified, sizeOfBackup, type VerifiedBackup } from './verify-backup.ts'
+
+export interface RestoreOptions {
+  /** Absolute. */
+  readonly path: string
+  /** The store to replace, and how a store is opened. */
+  readonly to: StoreOptions
+  readonly now: number
+  onProgress(done: number, all: number): void
+}
+
+/** A verified copy of a backup that lies ready to replace the store. */
+export interface StagedRestore {
+  readonly store: Store
+  readonly digestCompared: boolean
+  /** The store to be replaced, if there is one that can be read, or why it cannot be read. */
+  readonly replaced: Store | undefined
+  readonly notReadable: string | undefined
+}
+
+const MIB = 1024 * 1024
+
+/** Reads all of a backup, and changes nothing. */
+export const verifyBackup = (
+  path: string,
+  from: StoreOptions,
+  onProgress: RestoreOptions['onProgress'],
+): Promise<VerifiedBackup> => {
+  sizeOfBackup(path)
+  return openVerified(path, path, from, onProgress)
+}
+
+/**
+ * Copies and verifies a backup, lets `work` finish the copy, and then puts it in the place of the store, on which no server can
+ * start meanwhile. `kept` is the path under which the old store is kept; null if there was none.
+ */
+export async function restoreStore<Result>(
+  { path, to, now, onProgress }: RestoreOptions,
+  work: (staged: StagedRestore) => Promise<Result>,
+): Promise<{ readonly kept: string | null; readonly result: Result }> {
+  const bytes = sizeOfBackup(path)
+  const target = sqlitePath(to.databaseUrl)
+  if (isSame(path, target)) throw invalid(`${path} is the store itself`)
+  opening(target, () => mkdirSync(dirname(target), { recursive: true, mode: 0o700 }))
+  const lock = opening(target, () => lockForServer(target, now, 'teslim restore, '))
+  const real = realPath(target)
+  const copy = `${real}.restoring`
+  try {
+    removeDatabase(copy)
+    requireRoom(dirname(real), bytes + MIB, 'The restored store')
+    copyFileSync(path, copy)
+    chmodSync(copy, 0o600)
+    const result = await finishCopy(copy, { path, to, now, onProgress }, work)
+    return { kept: await replaceStore(copy, real, now), result }
+  } catch (error) {
+    throw error instanceof AppError ? error : invalid((error as Error).message)
+  } finally {
+    removeDatabase(copy)
+    lock.release()
+  }
+}
+
+async function finishCopy<Result>(
+  copy: string,
+  { path, to, now, onProgress }: RestoreOptions,
+  work: (staged: StagedRestore) => Promise<Result>,
+): Promise<Result> {
+  const { digestCompared, store: verified } = await openVerified(copy, path, to, onProgress)
+  await verified.close()
+  const { store } = await openSqliteStore({ path: copy, now, limits: limitsOf(to) })
+  try {
+    const { replaced, notReadable } = await openReplaced(to)
+    try {
+      return await work({ store, digestCompared, replaced, notReadable })
+    } finally {
+      await replaced?.close()
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+/** A store that cannot be read is often the reason for a restore. */
+async function openReplaced(to: StoreOptions): Promise<Pick<StagedRestore, 'replaced' | 'notReadable'>> {
+  try {
+    const { store } = await openToRead(to)
+    return { replaced: store, notReadable: undefined }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === storeErrors.foreign.code) throw error
+    if (error.code === storeErrors.missing.code) return { replaced: undefined, notReadable: undefined }
+    return { replaced: undefined, notReadable: error.details.reason ?? error.message }
+  }
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }))
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev
+}

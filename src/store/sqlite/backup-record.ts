@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
+import { isLocked } from './server-lock.ts'
+import { createStoreFile, existingFile, realPath } from './store-file.ts'
+
+export interface MadeBackup {
+  /** Absolute. */
+  readonly path: string
+  /** When it began, in milliseconds since 1970. */
+  readonly at: number
+  /** Whether it may be removed when there are newer ones. */
+  readonly scheduled: boolean
+}
+
+/** Held by the one process that makes a backup of a store. */
+export interface BackupRecord {
+  /** Lists the scheduled backups, newest first. */
+  scheduled(): string[]
+  /** Remembers a backup and forgets those that were removed. Ends the lock. */
+  finish(made: MadeBackup, removed: readonly string[]): void
+  release(): void
+}
+
+/**
+ * The path of a small database beside the store that lists the backups. Its write lock means that one is being made; the
+ * operating system drops the lock with the process.
+ */
+const recordPath = (path: string): string => `${realPath(path)}-backup`
+
+const PATIENCE_MILLISECONDS = 500
+
+/** Throws STORE_IN_USE while another process makes a backup. Needs no free space. */
+export function lockForBackup(path: string): BackupRecord {
+  const file = recordPath(path)
+  createStoreFile(file)
+  const database = new DatabaseSync(existingFile(file), { timeout: PATIENCE_MILLISECONDS })
+  try {
+    database.exec('BEGIN IMMEDIATE')
+  } catch (error) {
+    database.close()
+    if (!isLocked(error)) throw error
+    throw new AppError(storeErrors.inUse, {
+      message: `Another process is making a backup of ${path}: wait until it is done.`,
+    })
+  }
+  return {
+    scheduled: () =>
+      hasTable(database)
+        ? database
+            .prepare('SELECT path FROM backup WHERE scheduled = 1 ORDER BY at DESC')
+            .all()
+            .map((row) => String(row.path))
+        : [],
+    finish({ path, at, scheduled }, removed) {
+      database.exec(
+        'CREATE TABLE IF NOT EXISTS backup (path TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, scheduled INTEGER NOT NULL) STRICT',
+      )
+      // Only the newest of the others matters.
+      database.exec('DELETE FROM backup WHERE scheduled = 0')
+      for (const each of removed) database.prepare('DELETE FROM backup WHERE path = ?').run(each)
+      database.prepare('INSERT OR REPLACE INTO backup VALUES (?, ?, ?)').run(path, at, Number(scheduled))
+      database.exec('COMMIT')
+      database.close()
+    },
+    release: () => {
+      if (database.isOpen) database.close()
+    },
+  }
+}
+
+/** Returns when the last successful backup began; undefined if there was none. */
+export function lastBackupAt(path: string): number | undefined {
+  const file = recordPath(path)
+  if (!existsSync(file)) return undefined
+  const database = new DatabaseSync(existingFile(file), { timeout: PATIENCE_MILLISECONDS })
+  try {
+    if (!hasTable(database)) return undefined
+    return (database.prepare('SELECT max(at) AS at FROM backup').get()?.at as number | null) ?? undefined
+  } finally {
+    database.close()
+  }
+}
+
+const hasTable = (database: DatabaseSync): boolean =>
+  database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'backup'`).get() !== undefined
