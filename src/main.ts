@@ -18,6 +18,11 @@ const context: CliContext = {
   progress: (text) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
   },
+  stopSignal() {
+    const stop = new AbortController()
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
+    return stop.signal
+  },
   loadConfig: () => loadConfig(process.env, readEnvFile('.env')),
   async startServer(config, store) {
     // Loaded here because the other commands start faster without it.

@@ -64,6 +64,8 @@ export interface CliContext {
   err(text: string): void
   /** Replaces the progress shown before, on a terminal; does nothing elsewhere. */
   progress(text: string): void
+  /** Returns what the first SIGTERM or SIGINT aborts from now on; the second one ends the process. */
+  stopSignal(): AbortSignal
   loadConfig(): LoadedConfig
   startServer(config: Config, store: Store): Promise<RunningServer>
 }

@@ -10,6 +10,8 @@ import type { Outcome, RunOptions } from './process.ts'
 export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
   /** The width of a terminal; there is none unless given. */
   readonly columns?: number
+  /** Stops a command that runs until it is told to. */
+  readonly stop?: AbortSignal
 }
 
 /** The command before, because a process has one working folder. */
@@ -25,7 +27,8 @@ export function runCommand(args: readonly string[], options: CommandOptions): Pr
   return outcome
 }
 
-async function run(args: readonly string[], { cwd, env = {}, stdin = '', columns }: CommandOptions): Promise<Outcome> {
+async function run(args: readonly string[], options: CommandOptions): Promise<Outcome> {
+  const { cwd, env = {}, stdin = '', columns, stop = new AbortController().signal } = options
   const stdout: Uint8Array[] = []
   let stderr = ''
   const folder = process.cwd()
@@ -43,6 +46,7 @@ async function run(args: readonly string[], { cwd, env = {}, stdin = '', columns
         stderr += `${text}\n`
       },
       progress: () => undefined,
+      stopSignal: () => stop,
       loadConfig: () => loadConfig(env, readEnvFile('.env')),
       startServer: () => Promise.reject(new Error('a server needs a process: see process.ts')),
     })

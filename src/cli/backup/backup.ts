@@ -28,7 +28,7 @@ export const backup: Command = {
     const { config } = context.loadConfig()
     refusePostgres(config, to)
     const schedule = readSchedule(input)
-    const stop = stopSignal()
+    const stop = context.stopSignal()
     if (schedule !== undefined) {
       await keepBackingUp({ config, folder: to, ...schedule, json: input.json, stop }, context)
       return
@@ -62,11 +62,4 @@ function readSchedule(input: Input): { every: number; keep: number } | undefined
   if (keep < 1 || keep > MOST_KEPT)
     throw new Misuse(`--keep takes a whole number from 1 to ${MOST_KEPT}, not "${kept}"`)
   return { every, keep }
-}
-
-/** Aborted by the first signal; the second one ends the process. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
-  return stop.signal
 }

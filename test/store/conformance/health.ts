@@ -30,5 +30,9 @@ export function describeHealth(name: string, open: Open): void {
       expect(load.commitSeconds.counts.reduce((sum, count) => sum + count, 0)).toBe(commits())
       expect(load.commitSeconds.sum()).toBeGreaterThan(0)
     })
+
+    promise('a store that was never backed up says so', async (store) => {
+      expect(await store.lastBackupAt()).toBeUndefined()
+    })
   })
 }
