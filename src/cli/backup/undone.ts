@@ -97,7 +97,7 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
   if (disabled) found.push([name, 'was disabled, and is enabled again', `teslim customer disable ${email}`])
   if (password) found.push([name, 'has its former password again', `teslim customer set-password ${email} --generate`])
   if (tokens && !disabled && !password)
-    found.push([name, 'has revoked tokens that are valid again', `teslim token revoke ${email}`])
+    found.push([name, 'has revoked tokens that are valid again', `teslim token revoke --customer ${email}`])
   if (!before.operator && after.operator) found.push([name, 'is an operator again', `teslim customer disable ${email}`])
   const rules = after.authority.filter((rule) => !before.authority.includes(rule))
   if (rules.length > 0)

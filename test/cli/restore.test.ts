@@ -1,0 +1,334 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, inject, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { lockForServer } from '#src/store/sqlite/server-lock.ts'
+import { runCommand } from '../support/command.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { delivery } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const SECRET = 'a secret that is long enough to be one'
+const EMAIL = 'a@b.co'
+
+async function newStore(env: Record<string, string> = {}) {
+  const cwd = tempFolder()
+  const store = join(cwd, 'data/teslim.db')
+  const teslim = (args: readonly string[], more = env) => runCommand(args, { cwd, env: more })
+  const json = async (...args: string[]) => {
+    const { stdout, stderr } = await teslim([...args, '--json'])
+    if (stdout === '') throw new Error(stderr)
+    return JSON.parse(stdout)
+  }
+  const { id } = await json('customer', 'add', '--email', EMAIL, '--api', '--allow', 'A', '--generate')
+  const deliver = async (...orders: string[]) => {
+    const opened = await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)
+    for (const orderId of orders) await opened.store.deliveries.deliver(delivery(id, { orderId }))
+    await opened.store.close()
+  }
+  const orders = async () => {
+    const { stdout } = await teslim(['delivery', 'export'])
+    return stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).OrderID as string)
+  }
+  return { cwd, store, teslim, json, deliver, orders, id: id as string }
+}
+
+/** All bytes of a folder and of those in it. */
+const bytesIn = (folder: string) =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name), 'base64')]),
+  )
+
+it('a restored store is as it was, the replaced one is kept whole, and the audit log says who did it', async () => {
+  const { cwd, store, teslim, json, deliver, orders } = await newStore({ TESLIM_SECRET: SECRET })
+  await deliver('PO-1', 'PO-2')
+  await json('signing-key', 'rotate')
+  await json('backup', 'b.db')
+  await deliver('PO-3')
+  const { stdout, status } = await teslim(['restore', 'b.db', '--json'])
+  expect(status).toBe(0)
+  const { kept, lastReceiptId, lastReceivedAt, ...rest } = JSON.parse(stdout)
+  expect(rest).toEqual({
+    path: join(cwd, 'b.db'),
+    restored: store,
+    signingKeys: 1,
+    secret: 'TESLIM_SECRET',
+    notCompared: null,
+    deliveriesUndone: 1,
+    undone: [],
+    missingCustomers: [],
+    missingKeys: [],
+    actions: 0,
+  })
+  expect(lastReceiptId).toMatch(/^01a1fd40-/)
+  expect(lastReceivedAt).toBe(new Date(1_763_726_400_123).toISOString())
+  expect(await orders()).toEqual(['PO-1', 'PO-2'])
+  expect(kept).toMatch(/data\/teslim\.db\.before-\d{8}T\d{6}\.\d{3}Z$/)
+  const [event] = (await json('audit', 'list', '--action', 'store.')) as object[]
+  expect(event).toMatchObject({
+    action: 'store.restore',
+    actor: expect.stringMatching(/^cli:/),
+    details: { from: join(cwd, 'b.db'), deliveriesUndone: 1 },
+  })
+  // The kept store can be restored in turn.
+  expect(await teslim(['restore', kept])).toMatchObject({ status: 0 })
+  expect(await orders()).toEqual(['PO-1', 'PO-2', 'PO-3'])
+  const names = readdirSync(join(cwd, 'data')).filter((name) => /restoring/.test(name))
+  expect(names).toEqual([])
+})
+
+it('everything that works again after it was ended is named, with the command that ends it again', async () => {
+  const { cwd, teslim, json } = await newStore()
+  const add = async (email: string, ...more: string[]) =>
+    (await json('customer', 'add', '--email', email, '--api', '--generate', ...more)).id as string
+  const issue = async (label: string) =>
+    (await json('key', 'issue', '--customer', EMAIL, '--label', label)).id as string
+  for (const email of ['off@b.co', 'pass@b.co', 'token@b.co', 'rules@b.co']) await add(email, '--allow', 'X-*')
+  const revoked = await issue('revoked')
+  const rotated = await issue('rotated')
+  const alive = await issue('alive')
+  const { kid } = await json('signing-key', 'rotate')
+  await json('backup', 'b.db')
+
+  await json('key', 'revoke', revoked)
+  await json('key', 'rotate', rotated, '--overlap', '0s')
+  await json('customer', 'disable', 'off@b.co')
+  await json('customer', 'set-password', 'pass@b.co', '--generate')
+  await json('token', 'revoke', '--customer', 'token@b.co')
+  await json('customer', 'disallow', 'rules@b.co', 'X-*')
+  await json('signing-key', 'rotate', '--at-once')
+  await add('late@b.co')
+  const late = await issue('late')
+
+  const { undone, missingCustomers, missingKeys, actions } = await json('restore', 'b.db')
+  expect(undone).toEqual(
+    [
+      [`API key ${revoked} (revoked) of ${EMAIL}`, 'was revoked, and works again', `teslim key revoke ${revoked}`],
+      [`API key ${rotated} (rotated) of ${EMAIL}`, 'was replaced, and works again', `teslim key revoke ${rotated}`],
+      ['customer off@b.co', 'was disabled, and is enabled again', 'teslim customer disable off@b.co'],
+      ['customer pass@b.co', 'has its former password again', 'teslim customer set-password pass@b.co --generate'],
+      ['customer token@b.co', 'has revoked tokens that are valid again', 'teslim token revoke --customer token@b.co'],
+      ['customer rules@b.co', 'may deliver X-* again', "teslim customer disallow rules@b.co 'X-*'"],
+      [`signing key ${kid}`, 'was replaced, and its tokens are valid again', 'teslim signing-key rotate --at-once'],
+    ].map(([what, happened, command]) => ({ what, happened, command })),
+  )
+  expect(missingCustomers).toEqual(['late@b.co'])
+  expect(missingKeys).toContain(late)
+  expect(missingKeys).not.toContain(alive)
+  expect(actions).toBe(9)
+  const { stdout } = await teslim(['restore', 'b.db'])
+  expect(stdout).toContain('Nothing that was revoked, disabled or changed works again.')
+  expect(stdout).toContain(`The replaced store is kept as ${join(cwd, 'data/teslim.db.before-')}`)
+})
+
+it('where there is no store, a restore creates it and says where', async () => {
+  const { cwd, store, json, teslim, deliver, orders } = await newStore()
+  await deliver('PO-1')
+  await json('backup', 'b.db')
+  rmSync(join(cwd, 'data'), { recursive: true })
+  expect(await teslim(['restore', 'b.db'])).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(new RegExp(`^${store} is restored from `)),
+  })
+  expect(await orders()).toEqual(['PO-1'])
+})
+
+describe('a backup that cannot be trusted is refused, and nothing is changed:', () => {
+  const rewrite = (path: string, change: (bytes: Buffer) => unknown): void => {
+    const bytes = readFileSync(path)
+    change(bytes)
+    writeFileSync(path, bytes)
+  }
+  const execute = (path: string, sql: string): void => {
+    const database = new DatabaseSync(path)
+    database.exec(sql)
+    database.close()
+  }
+  const newFile = (path: string, sql: string): void => {
+    rmSync(path)
+    execute(path, sql)
+  }
+  const shared = newStore({}).then(async (made) => {
+    await made.json('backup', 'good.db')
+    return made
+  })
+
+  it.each<[string, boolean, (path: string) => void, RegExp]>([
+    ['truncated', true, (path) => truncateSync(path, 40_000), /SHA-256/],
+    ['tampered with', true, (path) => rewrite(path, (bytes) => bytes.write('x', bytes.indexOf(EMAIL))), /SHA-256/],
+    [
+      'beside a file without a SHA-256',
+      true,
+      (path) => writeFileSync(`${path}.sha256`, 'hello'),
+      /does not begin with a SHA/,
+    ],
+    ['truncated, without a SHA-256', false, (path) => truncateSync(path, 40_000), /malformed/],
+    ['truncated to a few bytes', false, (path) => truncateSync(path, 50), /malformed/],
+    [
+      'tampered with in an index, without a SHA-256',
+      false,
+      (path) => rewrite(path, (bytes) => bytes.write('x', bytes.lastIndexOf(EMAIL))),
+      /is damaged: .*index/,
+    ],
+    ['empty', false, (path) => truncateSync(path, 0), /is empty/],
+    ['not there', false, (path) => rmSync(path), /there is no file/],
+    ['a text', false, (path) => writeFileSync(path, 'hello '.repeat(999)), /not a database/],
+    ['a store with its log', false, (path) => writeFileSync(`${path}-wal`, 'x'), /no backup but a store.*backup OTHER/],
+    [
+      'of another application',
+      false,
+      (path) => newFile(path, 'CREATE TABLE notes (a)'),
+      /belongs to another application: it has the tables notes/,
+    ],
+    [
+      'without a store',
+      false,
+      (path) => newFile(path, 'CREATE TABLE a (b); DROP TABLE a'),
+      /SQLite file without a store/,
+    ],
+    [
+      'of a newer version',
+      false,
+      (path) => execute(path, `INSERT INTO schema_migration VALUES (99, 'later', 0, 99)`),
+      /is at schema 99.*run the version that made it/,
+    ],
+  ])('one that is %s', async (name, withDigest, spoil, message) => {
+    const { cwd, teslim } = await shared
+    const file = `${name}.db`
+    copyFileSync(join(cwd, 'good.db'), join(cwd, file))
+    if (withDigest) copyFileSync(join(cwd, 'good.db.sha256'), join(cwd, `${file}.sha256`))
+    spoil(join(cwd, file))
+    rmSync(join(cwd, 'data/teslim.db-server'), { force: true })
+    const before = bytesIn(cwd)
+    for (const check of [['--check'], []]) {
+      const { status, stdout, stderr } = await teslim(['restore', file, ...check])
+      expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+      expect(stderr).toMatch(message)
+      expect(stderr.trim().split('\n')).toHaveLength(1)
+      expect(stderr).not.toContain('restoring')
+    }
+    rmSync(join(cwd, 'data/teslim.db-server'), { force: true })
+    expect(bytesIn(cwd)).toEqual(before)
+  })
+
+  it.each([
+    ['another', 'a wrong secret, also long enough', /TESLIM_SECRET .* is not the secret that it was stored under/],
+    ['no', '', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE is set/],
+  ])('one whose signing keys are under a secret, with %s secret', async (_, secret, message) => {
+    const { store, teslim, json, deliver, orders } = await newStore({ TESLIM_SECRET: SECRET })
+    await json('signing-key', 'rotate')
+    await json('backup', 'b.db')
+    await deliver('PO-1')
+    const env: Record<string, string> = secret === '' ? {} : { TESLIM_SECRET: secret }
+    for (const check of [['--check'], []]) {
+      const { status, stderr } = await teslim(['restore', 'b.db', ...check], env)
+      expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) })
+    }
+    expect(await orders()).toEqual(['PO-1'])
+    expect(existsSync(`${store}.restoring`)).toBe(false)
+  })
+})
+
+it('--check changes nothing and says which secret is needed', async () => {
+  const { cwd, json, teslim } = await newStore({ TESLIM_SECRET: SECRET })
+  await json('signing-key', 'rotate')
+  await json('backup', 'b.db')
+  const before = bytesIn(cwd)
+  const { status, stdout } = await teslim(['restore', 'b.db', '--check'])
+  expect(status).toBe(0)
+  expect(stdout).toContain('it is undamaged, and its SHA-256 matches')
+  expect(stdout).toContain('Its signing keys (1) are encrypted under TESLIM_SECRET, which opens them')
+  expect(bytesIn(cwd)).toEqual(before)
+})
+
+it('nothing is restored onto a running server, itself, or the file of another application', async () => {
+  const { cwd, store, json, teslim } = await newStore()
+  await json('backup', 'b.db')
+  const lock = lockForServer(store, 0)
+  expect(await teslim(['restore', 'b.db'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/is in use by process \d+ on /),
+  })
+  lock.release()
+  expect(await teslim(['restore', 'data/teslim.db'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/is the store itself|no backup but a store/),
+  })
+  const foreign = new DatabaseSync(join(cwd, 'foreign.db'))
+  foreign.exec('CREATE TABLE notes (a)')
+  foreign.close()
+  const before = readFileSync(join(cwd, 'foreign.db'))
+  expect(await teslim(['restore', 'b.db'], { DATABASE_URL: 'sqlite:foreign.db' })).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('belongs to another application'),
+  })
+  expect(readFileSync(join(cwd, 'foreign.db'))).toEqual(before)
+})
+
+it('a program that has the store open is named, and nothing is changed', async () => {
+  const { store, json, teslim, deliver, orders } = await newStore()
+  await json('backup', 'b.db')
+  await deliver('PO-1')
+  // In this process, which SQLite does not tell apart from another one here.
+  const reader = new DatabaseSync(store, { readOnly: true })
+  reader.prepare('SELECT count(*) FROM delivery').get()
+  const { status, stderr } = await teslim(['restore', 'b.db'])
+  reader.close()
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringContaining('End that first; nothing was changed.'),
+  })
+  expect(await orders()).toEqual(['PO-1'])
+})
+
+it.each([
+  ['damaged at its beginning', (path: string) => writeFileSync(path, 'x'.repeat(9000))],
+  ['empty', (path: string) => truncateSync(path, 0)],
+  ['missing', (path: string) => rmSync(path)],
+])('the log of a store that is %s is kept with it and never meets the restored one', async (_, spoil) => {
+  const { store, json, teslim, deliver, orders } = await newStore()
+  await deliver('PO-1')
+  await json('backup', 'b.db')
+  const copy = `${store}.copy`
+  // A log with frames of a later delivery, as a killed server leaves it.
+  const writer = new DatabaseSync(store)
+  writer.exec(`PRAGMA journal_mode = WAL; UPDATE delivery SET status = 3, payload = CAST('of the log' AS BLOB)`)
+  copyFileSync(`${store}-wal`, copy)
+  writer.close()
+  copyFileSync(copy, `${store}-wal`)
+  const frames = readFileSync(copy)
+  spoil(store)
+  const { status, stdout } = await teslim(['restore', 'b.db', '--json'])
+  expect(status).toBe(0)
+  const { kept } = JSON.parse(stdout)
+  expect(existsSync(`${store}-wal`)).toBe(false)
+  expect(readFileSync(`${kept}-wal`)).toEqual(frames)
+  expect(await orders()).toEqual(['PO-1'])
+  const { stdout: exported } = await teslim(['delivery', 'export'])
+  expect(exported).not.toContain('of the log')
+})
+
+it.each([
+  [['restore'], 'PATH is missing'],
+  [['restore', 'b.db', '--recovered'], '--recovered stands alone'],
+  [['restore', '--check', '--recovered'], '--recovered stands alone'],
+])('teslim %j is misuse', async (args, message) => {
+  const { status, stderr } = await runCommand(args, { cwd: tempFolder() })
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(message) })
+})
+
+it('on PostgreSQL a file is not restored, and says what to do', async () => {
+  const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
+  const { status, stderr } = await runCommand(['restore', 'b.db'], { cwd: tempFolder(), env })
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: expect.stringContaining('then run teslim restore --recovered'),
+  })
+})
