@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { benchBackup } from './backup.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchFeed } from './feed.ts'
 import { benchGrowth } from './growth.ts'
@@ -20,7 +21,7 @@ if (values !== undefined) {
     rounds: Number(values.rounds),
     seconds: Number(values.seconds),
     connections: Number(values.connections),
-    most: Number(values.most ?? (values.read ? 1_000_000 : 5_000_000)),
+    most: Number(values.most ?? (values.backup ? 1_000_000_000 : values.read ? 1_000_000 : 5_000_000)),
     postgres: values.postgres,
   }
   try {
@@ -32,6 +33,7 @@ if (values !== undefined) {
       values.login && benchLogin,
       values.storm && benchStorm,
       values.overload && benchOverload,
+      values.backup && benchBackup,
     ]
     const bench = chosen.find((each) => each !== false) ?? benchDeliveries
     await bench(await findLoad(folder), options)

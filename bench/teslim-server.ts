@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type BenchServer, startServer } from './server-process.ts'
 
-const BIN = join(import.meta.dirname, '../bin/teslim.js')
+export const BIN = join(import.meta.dirname, '../bin/teslim.js')
 
 export const EMAIL = 'bench@example.com'
 

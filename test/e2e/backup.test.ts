@@ -1,0 +1,110 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
+import { deliver, makeSupplier, missingFrom, SUPPLIER_EMAIL } from '../support/ledger.ts'
+import { serve, startProcess, teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const env = { NODE_ENV: 'production' }
+
+it('a restored backup continues every follower that has not read beyond it, refuses all others, and skips nothing', async () => {
+  const cwd = tempFolder()
+  const where = { cwd, env }
+  const { key, password } = await makeSupplier(where, ['--api', '--allow', '*'])
+  let server = await serve(where)
+
+  const deliverOrders = async (prefix: string, count: number) => {
+    for (let number = 0; number < count; number++) {
+      const body = JSON.stringify({ OrderID: `${prefix}-${number}`, Status: 1 })
+      const answer = await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
+      expect(answer.status).toBe(200)
+    }
+  }
+  const logIn = async () => {
+    const answer = await fetch(`${server.url}/Login/Customer/Api/Verify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ Email: SUPPLIER_EMAIL, Password: password }),
+    })
+    return ((await answer.json()) as { data: { Token: string } }).data.Token
+  }
+  const follow = async (query: string) => {
+    const answer = await fetch(`${server.url}/Purchase/feed?${query}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    })
+    const { data, errorCode } = (await answer.json()) as {
+      data: { items: { OrderID: string }[]; cursor: string } | null
+      errorCode?: string
+    }
+    const orders = data?.items.map(({ OrderID }) => OrderID) ?? []
+    return { status: answer.status, errorCode, orders, cursor: data?.cursor ?? '' }
+  }
+
+  let token = await logIn()
+  await deliverOrders('before', 3)
+  const { cursor: old } = await follow('limit=1')
+  const { cursor: atTheEnd } = await follow('limit=100')
+  expect(await teslim(['backup', 'b.db'], where)).toMatchObject({ status: 0, stderr: '' })
+  await deliverOrders('undone', 4)
+  const { cursor: undone } = await follow('limit=5')
+  const { cursor: later } = await follow('limit=100')
+
+  const refused = await teslim(['restore', 'b.db'], where)
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringMatching(/is in use by process \d+ on /) })
+  expect((await follow('limit=100')).orders).toHaveLength(7)
+
+  server.child.kill('SIGTERM')
+  await server.ended
+  const restored = await teslim(['restore', 'b.db', '--json'], where)
+  expect(restored).toMatchObject({ status: 0, stderr: '' })
+  expect(JSON.parse(restored.stdout)).toMatchObject({ deliveriesUndone: 4, undone: [] })
+  server = await serve(where)
+  token = await logIn()
+
+  const invalid = { status: 400, errorCode: 'CURSOR_INVALID' }
+  expect(await follow(`after=${old}`)).toMatchObject({ status: 200, orders: ['before-1', 'before-2'] })
+  expect(await follow(`after=${atTheEnd}`)).toMatchObject({ status: 200, orders: [] })
+  for (const cursor of [undone, later]) expect(await follow(`after=${cursor}`)).toMatchObject(invalid)
+  // Their positions are given again.
+  await deliverOrders('after', 6)
+  for (const cursor of [undone, later]) expect(await follow(`after=${cursor}`)).toMatchObject(invalid)
+  const after = Array.from({ length: 6 }, (_, number) => `after-${number}`)
+  const rest = await follow(`after=${atTheEnd}`)
+  expect(rest).toMatchObject({ status: 200, orders: after })
+  expect(await follow(`after=${rest.cursor}`)).toMatchObject({ status: 200, orders: [] })
+})
+
+it('a backup while many deliver holds all that was confirmed before; of two at once one is made', async () => {
+  const cwd = tempFolder()
+  const where = { cwd, env }
+  const { key } = await makeSupplier(where)
+  const server = await serve(where)
+  const load = deliver({ url: server.url, key })
+  await load.more(200)
+  const before = [...load.acknowledged]
+  const made = await Promise.all([1, 2].map(() => teslim(['backup', 'b.db', '--json'], where)))
+  await load.more(50)
+  await load.stop()
+  const statuses = made.map(({ status }) => status).toSorted()
+  expect(statuses).toEqual([0, 1])
+  expect(made.map(({ stderr }) => stderr).join('')).toMatch(/Another process is making a backup|is there already/)
+  expect([...load.others.keys()]).toEqual([])
+  expect(missingFrom(join(cwd, 'b.db'), before)).toEqual([])
+  expect(readdirSync(cwd).toSorted()).toEqual(['b.db', 'b.db.sha256', 'data'])
+  expect(await teslim(['restore', '--check', 'b.db'], where)).toMatchObject({ status: 0 })
+  server.child.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+  expect(missingFrom(join(cwd, 'data/teslim.db'), load.acknowledged)).toEqual([])
+})
+
+it('a schedule ends on SIGTERM with status 0', async () => {
+  const cwd = tempFolder()
+  await makeSupplier({ cwd, env })
+  const child = startProcess(['backup', '.', '--every', '6h', '--json'], { cwd, env })
+  const [line] = (await child.stdout.take(1).toArray()) as Buffer[]
+  const { path } = JSON.parse(String(line)) as { path: string }
+  expect(statSync(path).size).toBeGreaterThan(0)
+  child.kill('SIGTERM')
+  expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
+})
