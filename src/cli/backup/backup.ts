@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import type { Config } from '#src/config/load-config.ts'
 import { parseDuration } from '#src/lib/duration.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
@@ -29,6 +30,8 @@ export const backup: Command = {
     refusePostgres(config, to)
     const schedule = readSchedule(input)
     const stop = context.stopSignal()
+    // The server comes first. Threads that start later inherit this.
+    setPriority(constants.priority.PRIORITY_LOW)
     if (schedule !== undefined) {
       await keepBackingUp({ config, folder: to, ...schedule, json: input.json, stop }, context)
       return
