@@ -17,6 +17,7 @@ import {
   publish,
   removeDatabase,
   requireRoom,
+  syncFile,
   writeDigest,
 } from './backup-files.ts'
 
@@ -43,6 +44,8 @@ export interface Backup {
 
 /** Pages that are copied without a pause for other work: 4 MiB. */
 const PAGES_AT_ONCE = 1000
+/** 32 MiB. */
+const PAGES_BETWEEN_SYNCS = 8000
 const MIB = 1024 * 1024
 /** Room for what is written to the log while the copy is made: a tenth of the file, but at least this. */
 const LEAST_ROOM_FOR_LOG = 64 * MIB
@@ -112,12 +115,19 @@ async function copyPages(store: string, partial: string, { stop, onProgress }: B
     const sameDisk = statSync(storeFolder).dev === statSync(folder).dev
     requireRoom(folder, sameDisk ? bytes + forLog : bytes + MIB, 'The backup')
     if (!sameDisk) requireRoom(storeFolder, forLog, "The store's log, which grows while the backup is made,")
+    let synced = 0
     await backup(source, partial, {
       rate: PAGES_AT_ONCE,
       progress: ({ totalPages, remainingPages }) => {
         stop.throwIfAborted()
         if (freeBytes(storeFolder) < LEAST_ROOM_FOR_STORE)
           throw refused(`the disk of the store has less than ${megabytes(LEAST_ROOM_FOR_STORE)} left`)
+        // Left to the end, the sync of a large file would hold up the server's own.
+        const copied = totalPages - remainingPages
+        if (copied - synced >= PAGES_BETWEEN_SYNCS) {
+          syncFile(partial)
+          synced = copied
+        }
         onProgress('copied', bytes * (1 - remainingPages / totalPages), bytes)
       },
     })
