@@ -67,6 +67,7 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
 /** Errors of the store that callers can get: the others end a start or a server. */
 const {
   cannotOpen: _cannotOpen,
+  foreign: _foreign,
   newer: _newer,
   gone: _gone,
   inUse: _inUse,

@@ -24,7 +24,4 @@ export const storeErrors = {
   foreign: { code: 'STORE_FOREIGN', kind: 'unavailable', message: 'The file belongs to another application.' },
   older: { code: 'STORE_OLDER', kind: 'unavailable', message: 'The store was made by an older version of teslim.' },
   newer: { code: 'STORE_NEWER', kind: 'unavailable', message: 'The store was made by a newer version of teslim.' },
-  backupFailed: { code: 'BACKUP_FAILED', kind: 'unavailable', message: 'The backup was not made.' },
-  backupInvalid: { code: 'BACKUP_INVALID', kind: 'unavailable', message: 'The backup cannot be restored.' },
-  noRoom: { code: 'NO_ROOM', kind: 'unavailable', message: 'There is too little room on the disk.' },
 } as const satisfies Record<string, ErrorDefinition>

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { createCursors } from '#src/purchase/cursors.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { lockForServer } from '#src/store/sqlite/server-lock.ts'
 import { runCommand } from '../support/command.ts'
@@ -332,3 +334,31 @@ it('on PostgreSQL a file is not restored, and says what to do', async () => {
     stderr: expect.stringContaining('then run teslim restore --recovered'),
   })
 })
+
+it.each(['sqlite', 'postgres'])(
+  'after a recovery by other means, every cursor made before is refused; not while a server works on the store (%s)',
+  async (kind) => {
+    const cwd = tempFolder()
+    const DATABASE_URL =
+      kind === 'sqlite' ? `sqlite:${join(cwd, 'teslim.db')}` : await newDatabase(inject('postgresUrl'))
+    const { config } = loadConfig({ DATABASE_URL })
+    const server = await openStore(config, 0, { toServe: true })
+    const cursor = await createCursors(server.store.secrets, systemRandom).seal(['feed'], 3)
+    const recovered = () => runCommand(['restore', '--recovered'], { cwd, env: { DATABASE_URL } })
+    expect(await recovered()).toMatchObject({ status: 1, stderr: expect.stringMatching(/is in use/) })
+    await server.store.close()
+
+    expect(await recovered()).toMatchObject({
+      status: 0,
+      stderr: '',
+      stdout: expect.stringContaining('Every cursor made before is refused'),
+    })
+    const { store } = await openStore(config, 0)
+    const cursors = createCursors(store.secrets, systemRandom)
+    await expect(cursors.open(['feed'], cursor)).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
+    expect(await cursors.open(['feed'], await cursors.seal(['feed'], 3))).toBe(3)
+    const events = await store.audit.list({ action: 'store.restore', limit: 9 })
+    await store.close()
+    expect(events.map(({ details }) => details)).toEqual([{ recovered: true }])
+  },
+)

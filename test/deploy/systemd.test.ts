@@ -32,6 +32,13 @@ function unitHere(): string {
   return path
 }
 
+it.runIf(canAnalyze)('systemd-analyze finds nothing wrong with the unit of the backups', () => {
+  const path = join(tempFolder(), 'teslim-backup.service')
+  writeFileSync(path, read('teslim-backup.service').replace('/usr/bin/node', process.execPath))
+  const { status, stderr } = analyze('verify', path)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+})
+
 /** Returns the system calls that a SystemCallFilter allows, with its groups resolved. */
 function allowedCalls(filters: readonly string[]): Set<string> {
   const groups = new Map<string, string[]>()

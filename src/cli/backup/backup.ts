@@ -30,8 +30,7 @@ export const backup: Command = {
     refusePostgres(config, to)
     const schedule = readSchedule(input)
     const stop = context.stopSignal()
-    // The server comes first. Threads that start later inherit this.
-    setPriority(constants.priority.PRIORITY_LOW)
+    yieldToServers()
     if (schedule !== undefined) {
       await keepBackingUp({ config, folder: to, ...schedule, json: input.json, stop }, context)
       return
@@ -39,6 +38,15 @@ export const backup: Command = {
     const made = await backUp(config, to, undefined, stop, context)
     context.out(input.json ? JSON.stringify(backupJson(made)) : backupText(made))
   },
+}
+
+/** Threads that start later inherit it. */
+function yieldToServers(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW)
+  } catch {
+    // A sandbox may forbid it.
+  }
 }
 
 /** Says what to use instead. The password stays out of the command line. */

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { AppError } from '#src/lib/app-error.ts'
 import { syncFolder } from '../sqlite/store-file.ts'
-import { storeErrors } from '../store.errors.ts'
+import { backupErrors } from './backup.errors.ts'
 
 // None of the files opened here may be a live store: closing one would drop the locks of this process on it.
 
@@ -64,7 +64,7 @@ export async function expectedDigest(path: string): Promise<string | undefined> 
   if (!isThere(beside)) return undefined
   const [, digest] = /^([0-9a-f]{64}) [ *]/i.exec(await readFile(beside, 'latin1')) ?? []
   if (digest !== undefined) return digest.toLowerCase()
-  throw new AppError(storeErrors.backupInvalid, { message: `${beside} does not begin with a SHA-256.` })
+  throw new AppError(backupErrors.invalid, { message: `${beside} does not begin with a SHA-256.` })
 }
 
 export function freeBytes(folder: string): number {
@@ -76,7 +76,7 @@ export function freeBytes(folder: string): number {
 export function requireRoom(folder: string, bytes: number, what: string): void {
   const free = freeBytes(folder)
   if (free >= bytes) return
-  throw new AppError(storeErrors.noRoom, {
+  throw new AppError(backupErrors.noRoom, {
     message: `${what} needs ${megabytes(bytes)} free in ${folder}, which has ${megabytes(free)}: make room first.`,
   })
 }

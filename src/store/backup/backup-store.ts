@@ -6,7 +6,7 @@ import { openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { type BackupRecord, lockForBackup } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
 import { changeOf, realPath, watchedFile } from '../sqlite/store-file.ts'
-import { storeErrors } from '../store.errors.ts'
+import { backupErrors } from './backup.errors.ts'
 import {
   createPrivate,
   digestOf,
@@ -97,8 +97,7 @@ function refuseTarget(path: string, store: string): void {
   if (isThere(path)) throw refused(`${path} is there already: name another file, or remove it first`)
 }
 
-const refused = (why: string): AppError =>
-  new AppError(storeErrors.backupFailed, { message: `Nothing was copied: ${why}.` })
+const refused = (why: string): AppError => new AppError(backupErrors.failed, { message: `Nothing was copied: ${why}.` })
 
 /** The source is read-only and stays at one state: a copy that followed the writer would start again at each commit. */
 async function copyPages(store: string, partial: string, { stop, onProgress }: BackupOptions): Promise<void> {
@@ -143,7 +142,7 @@ function check(partial: string): void {
     copy.exec('PRAGMA journal_mode = DELETE')
     const found = copy.prepare('PRAGMA quick_check(1)').get()?.quick_check
     if (found !== 'ok')
-      throw new AppError(storeErrors.backupFailed, {
+      throw new AppError(backupErrors.failed, {
         message: `The copy is damaged, and probably the store too (see teslim doctor --full): ${String(found).replaceAll('\n', ' ')}`,
       })
   } finally {
@@ -173,7 +172,7 @@ function finish(record: BackupRecord, made: { path: string; at: number }, keep: 
 function failure(error: unknown, { to, stop }: BackupOptions): unknown {
   if (error instanceof AppError) return error
   const why = stop.aborted ? 'it was interrupted' : (error as Error).message
-  return new AppError(storeErrors.backupFailed, {
+  return new AppError(backupErrors.failed, {
     message: `The backup ${basename(to)} was not made: ${why}. Nothing is left of it.`,
     cause: error,
   })

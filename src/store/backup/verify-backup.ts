@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { AppError } from '#src/lib/app-error.ts'
 import { type InspectedStore, limitsOf, type StoreOptions } from '../open-store.ts'
 import { inspectSqliteStore } from '../sqlite/sqlite-store.ts'
-import { storeErrors } from '../store.errors.ts'
+import { backupErrors } from './backup.errors.ts'
 import { digestOf, expectedDigest } from './backup-files.ts'
 
 export interface VerifiedBackup extends InspectedStore {
@@ -60,4 +60,4 @@ const reworded = ({ message, details: { reason } }: AppError, path: string, orig
   (reason === undefined ? message : `${original}: ${reason}`).replaceAll(path, original).replace(/\.$/, '')
 
 export const invalid = (why: string): AppError =>
-  new AppError(storeErrors.backupInvalid, { message: `Nothing was changed: ${why}.` })
+  new AppError(backupErrors.invalid, { message: `Nothing was changed: ${why}.` })
