@@ -51,6 +51,22 @@ it('writes with a synced log', () => {
   database.close()
 })
 
+it('cuts the log after somebody who read for long has let it grow', () => {
+  const database = newDatabase('log.db')
+  const log = () => statSync(join(folder, 'log.db-wal')).size
+  database.script('CREATE TABLE filler (bytes BLOB)')
+  const reader = openDatabase(join(folder, 'log.db'), { readOnly: true })
+  reader.script('BEGIN; SELECT * FROM filler')
+  const write = () => database.run('INSERT INTO filler VALUES (zeroblob(1000000))')
+  for (let megabytes = 0; megabytes < 80; megabytes++) write()
+  expect(log()).toBeGreaterThan(70 * 1024 ** 2)
+  reader.close()
+  write()
+  write()
+  expect(log()).toBeLessThanOrEqual(64 * 1024 ** 2)
+  database.close()
+})
+
 it('applies each migration once, even when many processes start at once', async () => {
   const path = join(folder, 'many.db')
   const script = `
