@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { deliver, makeSupplier, missingFrom, SUPPLIER_EMAIL } from '../support/ledger.ts'
 import { serve, startProcess, teslim } from '../support/process.ts'
@@ -96,6 +99,35 @@ it('a backup while many deliver holds all that was confirmed before; of two at o
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(0)
   expect(missingFrom(join(cwd, 'data/teslim.db'), load.acknowledged)).toEqual([])
+})
+
+it('a backup beside a process that commits without a pause ends, and holds one state', async () => {
+  const cwd = tempFolder()
+  await makeSupplier({ cwd, env })
+  const writer = spawn(
+    process.execPath,
+    [
+      '-e',
+      `const database = new (require('node:sqlite').DatabaseSync)('data/teslim.db', { timeout: 5000 })
+       database.exec('PRAGMA synchronous = OFF; CREATE TABLE filler AS SELECT zeroblob(40000000) AS bytes; CREATE TABLE pair (a, b); INSERT INTO pair VALUES (0, 0)')
+       console.log('writes')
+       for (;;) database.exec('BEGIN IMMEDIATE; UPDATE pair SET a = a + 1; UPDATE pair SET b = b + 1; COMMIT')`,
+    ],
+    { cwd },
+  )
+  onTestFinished(() => void writer.kill('SIGKILL'))
+  await once(writer.stdout, 'data')
+  expect(await teslim(['backup', 'b.db'], { cwd, env })).toMatchObject({ status: 0, stderr: '' })
+  const pairIn = (path: string) => {
+    const database = new DatabaseSync(join(cwd, path), { readOnly: true })
+    const pair = database.prepare('SELECT a, b FROM pair').get() as { a: number; b: number }
+    database.close()
+    return pair
+  }
+  const { a, b } = pairIn('b.db')
+  expect(a).toBe(b)
+  expect(a).toBeGreaterThan(0)
+  expect(pairIn('data/teslim.db').a).toBeGreaterThan(a)
 })
 
 it('a schedule ends on SIGTERM with status 0', async () => {

@@ -102,7 +102,6 @@ it.runIf(traceable)(
     const seen = new Set<string>()
     for (const [call, nth, file] of [
       ['pwrite64', 1, `${path}.restoring`],
-      ['unlink', 1, `${path}.restoring-journal`],
       // The log is written into the old store, which then stops using one.
       ['pwrite64', 1, path],
       ['unlink', 1, `${path}-wal`],
