@@ -63,6 +63,10 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
     ]
   })
   metrics.gauge('teslim_disk_free_bytes', 'Room on the disk of the file.', async () => (await room()).free)
+  metrics.gauge('teslim_backup_age_seconds', 'Time since the last successful backup began.', async () => {
+    const at = await store.lastBackupAt()
+    return at && (clock.now() - at) / 1000
+  })
 }
 
 /** Shorter than a scrape waits, so that a store that hangs is not left out. */

@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { renameSync } from 'node:fs'
+import { realpathSync, renameSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, inject, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
+import { lockForBackup } from '#src/store/sqlite/backup-record.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { exchange } from '../support/raw-http.ts'
 import { increase, scrape, testOps } from '../support/scrape.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
+import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 
-/** The names of DESIGN.md, section 5, without backups and webhooks, which come with their own work. */
+/** The names of DESIGN.md, section 5: the age of a backup has a test of its own, and webhooks come with their own work. */
 const NAMES = [
   'teslim_build_info',
   'teslim_store_up',
@@ -69,6 +71,8 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
   const operator = await addCustomer(service, { operator: true })
   const token = (await login({ Email: operator.email, Password: PASSWORD })).json().data.Token
   const authorization = `Bearer ${token}`
+  // An answer is counted just after it was sent.
+  await until('the login is counted', async () => (await scrape(ops)).get(outcome('ok')) === 1)
 
   /** Does something, and waits until exactly these series have moved by so much. */
   const moves = async (work: () => Promise<unknown>, expected: Record<string, number>) => {
@@ -224,6 +228,16 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
     expect(series.has('teslim_disk_free_bytes')).toBe(kind === 'sqlite')
     expect(payload).toContain(`node="${process.version}",store="${kind}"} 1`)
     expect([series.get('teslim_store_up'), series.get('teslim_ready')]).toEqual([1, 1])
+  })
+
+  it('have the age of a backup once there is one; PostgreSQL has its own tools', async () => {
+    const age = async () => (await scrape(ops)).get('teslim_backup_age_seconds')
+    expect(await age()).toBeUndefined()
+    if (kind === 'postgres') return
+    const path = realpathSync(service.config.databaseUrl.slice('sqlite:'.length))
+    lockForBackup(path).finish({ path: `${path}.backup`, at: clock.now(), scheduled: false }, [])
+    clock.time += 90_000
+    expect(await age()).toBe(90)
   })
 
   it('get no series from hostile addresses and methods', async () => {
