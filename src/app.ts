@@ -7,7 +7,8 @@ import { installBodyReading } from '#src/http/body/parsers.ts'
 import { installDraining } from '#src/http/connections/draining.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
-import { healthPlugin } from '#src/http/health.plugin.ts'
+import { healthPlugin } from '#src/http/health/health.plugin.ts'
+import { installReadiness } from '#src/http/health/readiness.ts'
 import { installJsonAnswers } from '#src/http/json-answers.ts'
 import { connectLogger } from '#src/http/log/fastify-logger.ts'
 import { installRequestLog } from '#src/http/log/request-log.ts'
@@ -54,6 +55,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
 
   installTls(app, config, clock, certificate)
   installDraining(app, config, clock)
+  installReadiness(app, store)
   installErrorHandler(app)
   installRequestLog(app, { clock, writeInfo, requests })
   installRequestHooks(app, config, requests)

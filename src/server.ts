@@ -29,7 +29,7 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
   const metrics = createMetrics()
   const clock = systemClock
   const app = await buildApp({ config, store, clock, random: systemRandom, metrics, logger, writeInfo })
-  const checkReady = () => store.ping()
+  const checkReady = app.readiness.check
   const ops =
     config.opsPort > 0 ? buildOps({ config, store, clock, metrics, server: app.server, checkReady }) : undefined
   const { host, port, opsUrl } = await listenOnBoth(app, ops, config)
@@ -40,7 +40,7 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
     await ops?.close()
     await flush()
   })
-  onFirstSignal(stop, exit)
+  onFirstSignal((signal) => leave(app, config, stop, signal), exit)
   onHangUp(app, stop)
   const fail = (reason: string): void => {
     logger.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
@@ -72,6 +72,7 @@ function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flus
   let exitStatus = 0
 
   const close = async (reason: string): Promise<number> => {
+    app.readiness.leave()
     app.log.info({ reason }, 'stopping: no new connections; finishing requests in flight')
     // Time reserved for writing what is queued and closing the store.
     const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
@@ -104,17 +105,28 @@ function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flus
   return { stop, stopped, atLeast }
 }
 
+/** Stops at once, or after SIGTERM when balancers have had the time to see that `/readyz` fails. */
+function leave(app: App, { readyDelaySeconds }: Config, stop: RunningServer['stop'], signal: NodeJS.Signals): void {
+  if (signal !== 'SIGTERM' || readyDelaySeconds === 0) {
+    void stop(signal)
+    return
+  }
+  app.readiness.leave()
+  app.log.info({ reason: signal }, `/readyz fails from now on; stopping in ${readyDelaySeconds} s`)
+  setTimeout(stop, readyDelaySeconds * 1000, signal).unref()
+}
+
 /** The terminal and `npm start` each send SIGINT on one Ctrl+C: both count as one signal. */
 const SAME_SIGNAL_MILLISECONDS = 100
 
 /** A second signal ends the process at once. */
-function onFirstSignal(stop: RunningServer['stop'], exit: Exit): void {
+function onFirstSignal(stop: (signal: NodeJS.Signals) => void, exit: Exit): void {
   let firstAt: number | undefined
   const onSignal = (signal: NodeJS.Signals): void => {
     const now = systemClock.monotonic()
     if (firstAt === undefined) {
       firstAt = now
-      void stop(signal)
+      stop(signal)
     } else if (signal !== 'SIGINT' || now - firstAt > SAME_SIGNAL_MILLISECONDS) {
       exit(1)
     }

@@ -60,6 +60,8 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   notFound: never,
   methodNotAllowed: never,
   noTunnel: never,
+  // Of the readiness check only.
+  stopping: never,
   // Commands only, never an answer.
   certificateUnusable: never,
 }

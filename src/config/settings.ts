@@ -287,6 +287,15 @@ export const settings = {
     'TESLIM_MAX_CONNECTIONS',
     whole(8192, 1, 1_000_000, 'Connections held at once; requests on further ones get 503.'),
   ),
+  readyDelaySeconds: setting(
+    'TESLIM_READY_DELAY',
+    whole(
+      0,
+      0,
+      600,
+      'Seconds after SIGTERM in which `/readyz` fails and everything else works, so that balancers notice first.',
+    ),
+  ),
   shutdownSeconds: setting(
     'TESLIM_SHUTDOWN_SECONDS',
     whole(8, 1, 600, 'Seconds for requests in flight to finish after SIGTERM or SIGINT.'),

@@ -70,6 +70,11 @@ export const httpErrors = {
     kind: 'invalid',
     message: 'The TLS certificate or its key cannot be used.',
   },
+  stopping: {
+    code: 'STOPPING',
+    kind: 'unavailable',
+    message: 'Not ready: the service was told to stop. Send requests to another replica.',
+  },
   internal: {
     code: 'INTERNAL',
     kind: 'internal',

@@ -200,9 +200,10 @@ describe('the Kubernetes manifests', () => {
   })
 
   it('give a replica the time to lose its new connections and to finish before it is killed', () => {
-    const { shutdownSeconds } = loadConfig({ TESLIM_SHUTDOWN_SECONDS: settings.TESLIM_SHUTDOWN_SECONDS }).config
-    const pause = server.lifecycle.preStop.sleep.seconds
-    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(pause + shutdownSeconds)
+    const { readyDelaySeconds, shutdownSeconds } = loadConfig(settings).config
+    const { periodSeconds, failureThreshold } = server.readinessProbe
+    expect(readyDelaySeconds).toBeGreaterThan(periodSeconds * failureThreshold)
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(readyDelaySeconds + shutdownSeconds)
   })
 
   it('keep out the variables that Kubernetes sets for a Service, which are not settings', () => {

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
+import { renameSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
+import { failure } from '../support/failure.ts'
 import { addSupplier } from '../support/ledger.ts'
 import { type ServerProcess, serve } from '../support/process.ts'
 import { parseAnswers } from '../support/raw-http.ts'
@@ -126,4 +129,63 @@ it('without a connection the stop takes no time', async () => {
   await stopping(server)
   expect(await server.ended).toBe(0)
   expect(stopDuration(server)).toBeLessThan(900)
+})
+
+const statusAndBody = async (url: string) => {
+  const answer = await fetch(url)
+  return [answer.status, await answer.json()]
+}
+
+it('with TESLIM_READY_DELAY, /readyz fails first after SIGTERM, and everything else works until the delay is over', async () => {
+  const cwd = tempFolder()
+  const key = await addSupplier({ cwd })
+  const server = await serve({ cwd, env: { TESLIM_READY_DELAY: '1', TESLIM_SHUTDOWN_SECONDS: '600' } })
+  const { url } = server
+  expect(await statusAndBody(`${url}/readyz`)).toMatchObject([200, { success: true }])
+  const { socket, rest } = await keptConnection(server)
+  server.child.kill('SIGTERM')
+  await server.printed(/readyz fails from now on; stopping in 1 s/)
+  // Each of these is a new connection.
+  expect(await statusAndBody(`${url}/readyz`)).toEqual([503, failure('STOPPING')])
+  expect((await fetch(`${url}/livez`)).status).toBe(200)
+  const init = { method: 'POST', headers: { ApiKey: key }, body: '{"OrderID":"PO-2","Status":1}' }
+  const taken = await fetch(`${url}/Purchase/update`, init)
+  expect([taken.status, taken.headers.get('connection')]).toEqual([200, 'keep-alive'])
+  socket.write(delivery(key))
+  await server.printed(/"reason":"SIGTERM","msg":"stopping: no new connections/)
+  // Only now does a kept connection end.
+  expect(parseAnswers(await rest)).toMatchObject([
+    { status: 200, head: expect.stringContaining('connection: keep-alive') },
+  ])
+  socket.end()
+  expect(await server.ended).toBe(0)
+  expect(stored(cwd)).toBe(2)
+})
+
+it('a delay before the stop does not hold up Ctrl+C, a second SIGTERM, or a store that is lost', async () => {
+  const env = { TESLIM_READY_DELAY: '600' }
+  const interrupted = await serve({ cwd: tempFolder(), env })
+  interrupted.child.kill('SIGINT')
+  expect(await interrupted.ended).toBe(0)
+  const impatient = await serve({ cwd: tempFolder(), env })
+  impatient.child.kill('SIGTERM')
+  await impatient.printed(/stopping in 600 s/)
+  impatient.child.kill('SIGTERM')
+  expect(await impatient.ended).toBe(1)
+  const cwd = tempFolder()
+  const lost = await serve({ cwd, env })
+  lost.child.kill('SIGTERM')
+  await lost.printed(/stopping in 600 s/)
+  renameSync(join(cwd, 'data'), join(cwd, 'elsewhere'))
+  expect(await lost.ended).toBe(1)
+})
+
+it('without a delay /readyz on a kept connection fails as soon as the stop begins', async () => {
+  const server = await serve({ cwd: tempFolder() })
+  const { socket, rest } = await keptConnection(server)
+  await stopping(server)
+  socket.write(LIVE.replace('livez', 'readyz'))
+  expect(parseAnswers(await rest)).toMatchObject([{ status: 503, body: failure('STOPPING') }])
+  socket.end()
+  expect(await server.ended).toBe(0)
 })

@@ -161,7 +161,9 @@ describe('when the store fails', () => {
     expect([ready.statusCode, ready.headers['retry-after'], ready.json()]).toEqual([
       503,
       '1',
-      failure('STORE_UNAVAILABLE'),
+      failure('STORE_UNAVAILABLE', {
+        message: 'The store cannot take anything: it is closed (statement has been finalized).',
+      }),
     ])
     expect((await broken.app.inject('/livez')).statusCode).toBe(200)
     const answer = await broken.login({ Email: 'a@b.c', Password: 'whatever' })

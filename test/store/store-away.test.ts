@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { failure } from '../support/failure.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { PASSWORD, testApp } from '../support/test-app.ts'
@@ -34,7 +35,9 @@ it('while the database is away everybody is told to come back, and afterwards al
       requestId: expect.any(String),
     })
   }
-  expect((await app.inject('/readyz')).statusCode).toBe(503)
+  const unready = await app.inject('/readyz')
+  const message = 'The store cannot take anything: the database cannot be reached.'
+  expect([unready.statusCode, unready.json()]).toEqual([503, failure('STORE_UNAVAILABLE', { message })])
   expect((await app.inject('/livez')).statusCode).toBe(200)
 
   const linesOf = (message: string) => service.log.filter(({ msg }) => msg === message)

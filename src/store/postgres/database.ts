@@ -3,7 +3,16 @@ import { AppError } from '#src/lib/app-error.ts'
 import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { type Connection, openConnection, type Sessions, type Values } from './protocol/connection.ts'
 import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
-import { cannotOpen, Full, isFull, isLost, isUnavailable, UnsafeServer, unavailable } from './protocol/failures.ts'
+import {
+  cannotOpen,
+  Full,
+  isFull,
+  isLost,
+  isUnavailable,
+  notReady,
+  UnsafeServer,
+  unavailable,
+} from './protocol/failures.ts'
 import type { Parameters, Statement } from './protocol/message.ts'
 import { atAnyOf, serversOf } from './protocol/server-list.ts'
 
@@ -216,7 +225,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       try {
         await deliveries.prove()
       } catch (error) {
-        throw unavailable(error)
+        throw notReady(error)
       }
     },
     async close() {

@@ -39,6 +39,8 @@ it('a server that runs acknowledges nothing within a second of a setting that is
     await expect.poll(() => load.others.get(503), { timeout: 5000 }).toBeGreaterThan(refused + 100)
     expect(load.acknowledged.length).toBe(before)
     expect(await readiness()).toBe(503)
+    const { message } = (await (await fetch(`${server.url}/readyz`)).json()) as { message: string }
+    expect(message).toContain(`The database has ${setting} off`)
     expect(server.output()).toContain(`"reason":"The database has ${setting} off`)
     // Refused before it was stored, not afterwards.
     const [row] = await runSql(url, 'SELECT count(*)::int AS count FROM delivery')

@@ -14,6 +14,20 @@ export const unavailable = (cause: unknown): AppError =>
         cause,
       })
 
+/** For `/readyz`: says what is missing without addresses or a driver's message, as anybody may ask. */
+export function notReady(cause: unknown): AppError {
+  const unsafe = whyRefused(cause) ?? (cause instanceof UnsafeServer ? cause.message : undefined)
+  const message = unsafe ?? `The store cannot take anything: ${whyAway(cause)}.`
+  return new AppError(storeErrors.unavailable, { ...unavailable(cause).details, message })
+}
+
+function whyAway(cause: unknown): string {
+  if (isFull(cause)) return 'the database has no connection left'
+  const state = sqlState(cause)
+  if (state === '25006') return 'the database is read-only'
+  return isLost(cause) ? 'the database cannot be reached' : `the database does not store (SQLSTATE ${state})`
+}
+
 export function cannotOpen(cause: unknown): AppError {
   if (cause instanceof UnsafeServer) return new AppError(storeErrors.cannotOpen, { message: cause.message, cause })
   const { message, errors = [] } = cause as AggregateError

@@ -4,8 +4,8 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '#src/lib/clock.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Store } from '#src/store/store.ts'
-import { failures, success, successSchema } from './envelope.ts'
-import { createOutageLog } from './log/outage-log.ts'
+import { failures, success, successSchema } from '../envelope.ts'
+import { createOutageLog } from '../log/outage-log.ts'
 
 const HealthSchema = Type.Object({ Status: Type.Literal('ok'), Version: Type.String({ examples: [VERSION] }) })
 const healthy = success({ Status: 'ok' as const, Version: VERSION })
@@ -35,12 +35,14 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
   const ready = {
     summary: 'Is the service ready? Checks that the store could take a delivery now.',
     operationId: 'ready',
-    description: 'Load balancers should send requests only while this is 200.',
+    description:
+      'Load balancers should send requests only while this is 200. Its message says what is missing; it fails as soon as the service was told to stop.',
     tags: ['Operation'],
+    errors: ['STOPPING'],
     response: { 200: successSchema(HealthSchema, 'The service is ready'), ...failures(500, 503) },
   }
   app.get('/readyz', { schema: ready, config: ANSWERED_ALWAYS }, async () => {
-    await store.ping()
+    await app.readiness.check()
     return healthy
   })
 }
