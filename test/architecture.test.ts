@@ -244,7 +244,7 @@ describe('the house', () => {
       'src/config/env-file.ts',
       'src/config/secret-file.ts',
       'src/docs/docs.plugin.ts',
-      'src/http/tls/certificate.ts',
+      'src/lib/certificate.ts',
       'src/store/backup/backup-files.ts',
       'src/store/backup/replace-store.ts',
       'src/store/backup/restore-store.ts',

@@ -62,8 +62,6 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   noTunnel: never,
   // Of the readiness check only.
   stopping: never,
-  // Commands only, never an answer.
-  certificateUnusable: never,
 }
 
 /** Errors of the store that callers can get: the others end a start or a server. */

@@ -65,11 +65,6 @@ export const httpErrors = {
     kind: 'headers-too-large',
     message: 'The address and headers of the request are larger than 16 KiB, or there are 1000 headers or more.',
   },
-  certificateUnusable: {
-    code: 'CERTIFICATE_UNUSABLE',
-    kind: 'invalid',
-    message: 'The TLS certificate or its key cannot be used.',
-  },
   stopping: {
     code: 'STOPPING',
     kind: 'unavailable',

@@ -1,12 +1,12 @@
 import type { Server } from 'node:http'
 import { type FastifyBaseLogger, type FastifyHttpOptions, LogController } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
+import type { Certificate } from '#src/lib/certificate.ts'
 import { answerBrokenRequest } from './connections/broken-request.ts'
 import { answerFrameworkError } from './error-handler.ts'
 import { singleLeadingSlash } from './leading-slashes.ts'
 import type { RequestMetrics } from './log/request-metrics.ts'
 import { requestId } from './request-id.ts'
-import type { Certificate } from './tls/certificate.ts'
 import { secureContext } from './tls/tls.ts'
 
 /** The options of the server, in tests too. Fastify's defaults coerce types, drop fields and wait forever. */

@@ -205,6 +205,32 @@ describe('SIGHUP', () => {
     expect(await serialOf(server.url)).toBe('03')
   })
 
+  it('keeps the certificate when the new one is worse: expired, not yet valid, or not for a name of the current one', async () => {
+    const names = ['api.example.com', '*.example.org']
+    const server = await start({ names })
+    const day = 86_400_000
+    const worse: [Wanted, RegExp][] = [
+      [{ names, from: 0, until: Date.now() - 1000 }, /the certificate expired on \d{4}/],
+      [{ names, from: Date.now() + day }, /the certificate is not valid before \d{4}/],
+      [
+        { names: ['api.example.com'], addresses: [] },
+        /the certificate is not for \*\.example\.org, 127\.0\.0\.1, as the one in use is/,
+      ],
+    ]
+    for (const [wanted, why] of worse) {
+      storeCertificate(cwd, makeCertificate({ serial: 2, ...wanted }))
+      server.child.kill('SIGHUP')
+      await server.printed(
+        new RegExp(`"level":50,[^\\n]*${why.source}[^\\n]*; the certificate from before stays in use`),
+      )
+      expect(await serialOf(server.url)).toBe('01')
+    }
+    storeCertificate(cwd, makeCertificate({ serial: 3, names: ['*.example.com', ...names.slice(1)] }))
+    server.child.kill('SIGHUP')
+    await server.printed(/"serialNumber":"03"/)
+    expect(await serialOf(server.url)).toBe('03')
+  })
+
   it('does no harm without a certificate', async () => {
     const server = await serve({ cwd, env: { NODE_ENV: 'production' } })
     server.child.kill('SIGHUP')

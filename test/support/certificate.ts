@@ -56,7 +56,9 @@ export function makeCertificate(wanted: Wanted = {}): Made {
     der(0xa3, sequence(sequence(oid('551d11'), der(0x04, alternatives)))),
   )
   const signature = sign('sha256', body, issuer?.privateKey ?? privateKey)
-  const base64 = sequence(body, ECDSA_WITH_SHA256, bits(signature)).toString('base64').replace(/.{64}/g, '$&\n')
+  const base64 = sequence(body, ECDSA_WITH_SHA256, bits(signature))
+    .toString('base64')
+    .replace(/.{64}(?=.)/g, '$&\n')
   return {
     certificate: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,

@@ -4,8 +4,17 @@ import type { Server } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import {
+  type Certificate,
+  hostOf,
+  isFor,
+  namesOf,
+  readCertificate,
+  subjectOf,
+  TLS_LIMITS,
+  whyWorse,
+} from '#src/lib/certificate.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { type Certificate, readCertificate, subjectOf, TLS_LIMITS } from './certificate.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -15,7 +24,7 @@ declare module 'fastify' {
 }
 
 export interface Tls {
-  /** Reads the files again, for new connections. Unusable files change nothing. */
+  /** Reads the files again, for new connections. An unusable certificate, or one worse than the current one, changes nothing. */
   reload(): void
   /** Ends every connection at once, including those in their handshake. */
   cutOff(): void
@@ -51,15 +60,20 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
     for (const warning of warnings) app.log.warn(warning)
   }
 
+  const keep = (why: string): void => app.log.error(`${why}; the certificate from before stays in use`)
+
   app.decorate('tls', {
     reload() {
       try {
         const read = readCertificate(config, clock.now()) as Certificate
-        server.setSecureContext(secureContext(read))
-        current = read
+        const worse = whyWorse(read.own, current.own, clock.now())
+        if (worse === undefined) {
+          server.setSecureContext(secureContext(read))
+          current = read
+        } else keep(`TESLIM_TLS_CERT ${read.path}: ${worse}`)
       } catch (error) {
         if (!(error instanceof AppError)) throw error
-        app.log.error(`${error.message}; the certificate from before stays in use`)
+        keep(error.message)
       }
       tell()
     },
@@ -83,10 +97,7 @@ export const secureContext = ({ chain, privateKey }: Certificate) => ({ cert: ch
 
 /** Returns the host if the certificate names it, else the first name in the certificate. */
 function nameFor({ own }: Certificate, host: string): string {
-  if (isIP(host) ? own.checkIP(host) : own.checkHost(host)) return host
-  const [, named] = /(?:DNS|IP Address):([A-Za-z0-9.:*_-]+)/.exec(own.subjectAltName ?? '') ?? []
-  const [, common] = /^CN=([A-Za-z0-9.*_-]+)$/m.exec(own.subject ?? '') ?? []
-  return (named ?? common ?? host).replace(/^\*/, 'teslim')
+  return isFor(own, host) ? host : hostOf(namesOf(own)[0] ?? host)
 }
 
 const bracketed = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)

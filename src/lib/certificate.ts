@@ -1,10 +1,21 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import type { Config } from '#src/config/load-config.ts'
-import { AppError } from '#src/lib/app-error.ts'
-import { httpErrors } from '../http.errors.ts'
+import { AppError, type ErrorDefinition } from './app-error.ts'
+
+const certificateUnusable: ErrorDefinition = {
+  code: 'CERTIFICATE_UNUSABLE',
+  kind: 'invalid',
+  message: 'The TLS certificate or its key cannot be used.',
+}
+
+/** The settings that name the files; both are empty if TLS is off. */
+export interface CertificateFiles {
+  readonly tlsCertificateFile: string
+  readonly tlsKeyFile: string
+}
 
 /** A certificate and its key, checked to belong together. */
 export interface Certificate {
@@ -13,6 +24,7 @@ export interface Certificate {
   readonly privateKey: Buffer
   readonly own: X509Certificate
   readonly path: string
+  readonly keyPath: string
   /** Problems that an operator should fix although the pair works. */
   readonly warnings: readonly string[]
 }
@@ -25,16 +37,17 @@ export const TLS_LIMITS = {
 } as const
 
 /** Returns null if TLS is off. */
-export function readCertificate({ tlsCertificateFile, tlsKeyFile }: Config, now: number): Certificate | null {
+export function readCertificate({ tlsCertificateFile, tlsKeyFile }: CertificateFiles, now: number): Certificate | null {
   if (tlsCertificateFile === '') return null
   const path = resolve(tlsCertificateFile)
   const chain = readFile('TESLIM_TLS_CERT', path)
-  const privateKey = readFile('TESLIM_TLS_KEY', resolve(tlsKeyFile))
+  const keyPath = resolve(tlsKeyFile)
+  const privateKey = readFile('TESLIM_TLS_KEY', keyPath)
   const own = parseCertificate(chain, path)
-  const key = parseKey(privateKey, resolve(tlsKeyFile))
+  const key = parseKey(privateKey, keyPath)
   if (!own.checkPrivateKey(key)) {
     throw unusable(
-      `TESLIM_TLS_KEY ${resolve(tlsKeyFile)} is not the key of the first certificate in TESLIM_TLS_CERT ${path}, which is ${subjectOf(own)}`,
+      `TESLIM_TLS_KEY ${keyPath} is not the key of the first certificate in TESLIM_TLS_CERT ${path}, which is ${subjectOf(own)}`,
     )
   }
   try {
@@ -42,7 +55,7 @@ export function readCertificate({ tlsCertificateFile, tlsKeyFile }: Config, now:
   } catch (error) {
     throw unusable(`TESLIM_TLS_CERT ${path} cannot be used: ${reasonOf(error)}`)
   }
-  return { chain, privateKey, own, path, warnings: warningsOf(own, resolve(tlsKeyFile), now) }
+  return { chain, privateKey, own, path, keyPath, warnings: warningsOf(own, keyPath, now) }
 }
 
 export const subjectOf = ({ subject }: X509Certificate): string => subject?.replaceAll('\n', ', ') || '(no subject)'
@@ -81,21 +94,48 @@ function parseKey(pem: Buffer, path: string): KeyObject {
   }
 }
 
+/** Tells why clients refuse a certificate now, whatever names it has; undefined if they need not. */
+export function whyNotValid({ validFrom, validTo }: X509Certificate, now: number): string | undefined {
+  if (Date.parse(validTo) <= now) return `the certificate expired on ${isoDay(validTo)}`
+  if (Date.parse(validFrom) > now) return `the certificate is not valid before ${isoDay(validFrom)}`
+  return undefined
+}
+
+/** Tells why a certificate must not replace the current one while the server runs; undefined if it may. */
+export function whyWorse(next: X509Certificate, current: X509Certificate, now: number): string | undefined {
+  const lost = namesOf(current).filter((name) => !isFor(next, name))
+  if (lost.length === 0) return whyNotValid(next, now)
+  return `the certificate is not for ${lost.join(', ')}, as the one in use is; restart to use it nevertheless`
+}
+
+/** Names and addresses that clients may use; those of a certificate without any are its common name. */
+export function namesOf({ subjectAltName, subject }: X509Certificate): string[] {
+  const names = (subjectAltName ?? '').matchAll(/(?:DNS|IP Address):([A-Za-z0-9.:*_-]+)/g)
+  const found = Array.from(names, ([, name = '']) => name)
+  const [, common] = /^CN=([A-Za-z0-9.*_-]+)$/m.exec(subject ?? '') ?? []
+  return found.length === 0 && common !== undefined ? [common] : found
+}
+
+/** A host that a name of a certificate stands for: the name itself, unless it begins with `*`. */
+export const hostOf = (name: string): string => name.replace(/^\*/, 'teslim')
+
+export const isFor = (own: X509Certificate, name: string): boolean =>
+  (isIP(name) ? own.checkIP(name) : own.checkHost(hostOf(name))) !== undefined
+
 function warningsOf(own: X509Certificate, keyPath: string, now: number): string[] {
-  const warnings: string[] = []
-  if (Date.parse(own.validTo) <= now) warnings.push(`the certificate expired on ${isoDay(own.validTo)}`)
-  if (Date.parse(own.validFrom) > now) warnings.push(`the certificate is not valid before ${isoDay(own.validFrom)}`)
+  const invalid = whyNotValid(own, now)
+  const warnings = invalid === undefined ? [] : [invalid]
   if (process.platform !== 'win32' && statSync(keyPath).mode & 0o004) {
     warnings.push(`every user of this machine can read TESLIM_TLS_KEY ${keyPath}`)
   }
   return warnings
 }
 
-const isoDay = (date: string): string => new Date(date).toISOString().slice(0, 10)
+export const isoDay = (date: string): string => new Date(date).toISOString().slice(0, 10)
 
 const reasonOf = (error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException
   return code ?? message
 }
 
-const unusable = (message: string): AppError => new AppError(httpErrors.certificateUnusable, { message })
+const unusable = (message: string): AppError => new AppError(certificateUnusable, { message })
