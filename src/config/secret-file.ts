@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { type SettingName, settings } from './settings.ts'
 
-const FILES: readonly (readonly [secret: SettingName, file: SettingName])[] = [
+/** Settings that hold a secret, each with the setting that names a file to read it from. */
+export const SECRET_FILES: readonly (readonly [secret: SettingName, file: SettingName])[] = [
   ['secret', 'secretFile'],
   ['formerSecret', 'formerSecretFile'],
 ]
@@ -12,7 +13,7 @@ type Values = Record<string, unknown>
 /** Copies secrets from their files into the settings, and returns what is wrong with the files. */
 export function readSecretFiles(config: Values, sources: Values): string[] {
   const problems: string[] = []
-  for (const [secret, file] of FILES) {
+  for (const [secret, file] of SECRET_FILES) {
     const path = config[file] as string
     if (path === '') continue
     const { variable, allowed, read } = settings[secret]

@@ -7,7 +7,7 @@ import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.t
 import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { storeErrors } from './store.errors.ts'
 
-export type { InspectedStore, OpenedStore } from './opened-store.ts'
+export type { InspectedStore, OpenedStore, StoreFacts } from './opened-store.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string

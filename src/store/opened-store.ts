@@ -15,6 +15,29 @@ export interface OpenedStore {
   readonly created: boolean
 }
 
+/** What the database says about itself. Null: does not apply to this kind of store, or cannot be seen from here. */
+export interface StoreFacts {
+  /** Its name and version. */
+  readonly database: string
+  /** Whether teslim works with that version. */
+  readonly supported: boolean
+  /** The clock of its machine, in milliseconds since 1970. */
+  readonly now: number | null
+  /** Connections in use, and how many a role without privileges may use. */
+  readonly connections: { readonly used: number; readonly most: number } | null
+  /** When the last partition for deliveries ends, in milliseconds since 1970. */
+  readonly partitionsEnd: number | null
+  readonly locks: FileLocks | null
+}
+
+/** Locks on the file of an embedded store. */
+export interface FileLocks {
+  /** Whether the server that works on the file holds its lock; null if there is no server, or that cannot be seen. */
+  readonly ofServer: boolean | null
+  /** Other processes that hold a write lock. */
+  readonly writers: readonly string[]
+}
+
 export interface InspectedStore {
   readonly store: Store
   /** Names of the migrations that opening it would apply. With any, some reads may fail. */
@@ -23,4 +46,5 @@ export interface InspectedStore {
   readonly empty: boolean
   /** Reads the whole file and resolves to what is wrong with it, if something is. `indexes` compares them with their tables. */
   findDamage(options?: { readonly indexes?: boolean }): Promise<string | undefined>
+  facts(): Promise<StoreFacts>
 }

@@ -53,9 +53,10 @@ describe('teslim doctor', () => {
         ['store', 'sqlite:./data/teslim.db answers and is at the schema of this version'],
         ['integrity', 'the file is undamaged'],
         ['server', 'no server uses the file'],
+        ['database', expect.stringMatching(/^SQLite 3/)],
         ['signing keys', '1, encrypted under TESLIM_SECRET'],
         ['customers', '1 enabled'],
-        ['API keys', 'none expires within 14 days'],
+        ['API keys', '0 live; none has expired or expires within 14 days without being replaced'],
       ].map(([name, message]) => ({ name, status: 'ok', message })),
     )
     const { status, stdout } = await run(['doctor'], { TESLIM_SECRET: SECRET })

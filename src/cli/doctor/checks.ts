@@ -2,7 +2,8 @@ import type { Config } from '#src/config/load-config.ts'
 
 export interface Check {
   readonly name: string
-  readonly status: 'ok' | 'warning' | 'failed'
+  /** `ok` only for what was looked at. */
+  readonly status: 'ok' | 'skipped' | 'warning' | 'failed'
   /** What was found and, unless it is ok, what to do. */
   readonly message: string
 }

@@ -1,13 +1,14 @@
 import { ConfigError } from '#src/config/load-config.ts'
 import type { CliContext, Command } from '../command.ts'
 import { table } from '../output/table.ts'
+import { checkCertificate } from './certificate.ts'
 import { type Check, checkListening, checkNode } from './checks.ts'
 import { checkFiles } from './files.ts'
 import { checkStore } from './store.ts'
 
 export const doctor: Command = {
   name: 'doctor',
-  about: 'Check settings, store, files, disk, secret and keys',
+  about: 'Check settings, certificate, files, disk, store and keys',
   details: 'It changes nothing. The exit status is 1 if a check failed.',
   options: {
     full: { type: 'boolean', about: 'Check the whole file of an embedded store for damage, however large it is' },
@@ -37,6 +38,7 @@ async function examine(full: boolean, context: CliContext): Promise<Check[]> {
     checkNode(process.versions.node, config.environment),
     { name: 'settings', status: 'ok', message: `all ${count} are valid: see teslim config` },
     ...checkListening(config),
+    ...checkCertificate(config, context.clock.now()),
     ...(await checkFiles(loaded)),
     ...(await checkStore(config, full, context)),
   ]

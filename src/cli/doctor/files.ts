@@ -1,6 +1,7 @@
 import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { LoadedConfig } from '#src/config/load-config.ts'
+import type { Config, LoadedConfig } from '#src/config/load-config.ts'
+import { SECRET_FILES } from '#src/config/secret-file.ts'
 import { type Setting, type SettingName, settings } from '#src/config/settings.ts'
 import { sqlitePath } from '#src/store/open-store.ts'
 import type { Check } from './checks.ts'
@@ -10,9 +11,9 @@ const MIB = 1024 * 1024
 const LEAST_FREE_BYTES = 100 * MIB
 const LITTLE_FREE_BYTES = 1024 * MIB
 
-/** Checks who may read the files of an embedded store and the settings file, and the free space. */
+/** Checks who may read the files of an embedded store, and files with a secret; and the free space. */
 export async function checkFiles(loaded: LoadedConfig): Promise<Check[]> {
-  const checks = await checkSettingsFile(loaded)
+  const checks = [...(await checkSecretFiles(loaded.config)), ...(await checkSettingsFile(loaded))]
   if (!loaded.config.databaseUrl.startsWith('sqlite:')) return checks
   const path = sqlitePath(loaded.config.databaseUrl)
   return [...(await checkPermissions(path)), ...(await checkSpace(dirname(path))), ...checks]
@@ -54,10 +55,31 @@ async function checkSpace(folder: string): Promise<Check[]> {
   return [{ name: 'disk', status: free < LEAST_FREE_BYTES ? 'failed' : 'warning', message }]
 }
 
-/** Warns only if the file holds a secret. */
+/** A group may be meant to read such a file, but not to change it. */
+async function checkSecretFiles(config: Config): Promise<Check[]> {
+  const names: SettingName[] = [...SECRET_FILES.map(([, file]) => file), 'tlsKeyFile']
+  const checks: Check[] = []
+  for (const name of names) {
+    const path = config[name] as string
+    const rights = path === '' ? undefined : await rightsOfOthers(path)
+    if (rights === undefined) continue
+    const { variable } = settings[name]
+    if ((rights & 0o027) === 0) {
+      checks.push({ name: 'secret files', status: 'ok', message: `${variable} ${path} is closed to other users` })
+    } else {
+      const message = `${variable}: other users may read or change ${path}: chmod 600 ${path}`
+      checks.push({ name: 'secret files', status: 'warning', message })
+    }
+  }
+  return checks
+}
+
+/** Warns only if the file itself holds a secret, and not just the path of one. */
 async function checkSettingsFile({ config, sources }: LoadedConfig): Promise<Check[]> {
+  const elsewhere = SECRET_FILES.filter(([, file]) => config[file] !== '').map(([secret]) => secret)
   const secrets = (Object.entries(settings) as [SettingName, Setting][])
-    .filter(([name, { mask }]) => sources[name] === '.env' && mask && mask(String(config[name])) !== config[name])
+    .filter(([name]) => sources[name] === '.env' && !elsewhere.includes(name))
+    .filter(([name, { mask }]) => mask && mask(String(config[name])) !== config[name])
     .map(([, { variable }]) => variable)
   if (secrets.length === 0 || !(await rightsOfOthers('.env'))) return []
   const message = `.env holds ${secrets.join(', ')}, and group or others have rights to it: chmod 600 .env`

@@ -13,6 +13,7 @@ import { postgresAudit } from './audit.ts'
 import { createCustomerNumbers, postgresCustomers } from './customers.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
+import { readFacts } from './facts.ts'
 import { postgresLoginFailures } from './login-failures.ts'
 import { postgresSecrets } from './secrets.ts'
 import { postgresSigningKeys } from './signing-keys.ts'
@@ -44,7 +45,8 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
     const pending = pendingMigrations(known, await schemaState(database.query)).map(migrationName)
     const empty = pending.length === known.length
     // The server looks after its files itself.
-    return { store: storeOn(database, limits), pending, empty, findDamage: async () => undefined }
+    const findDamage = async () => undefined
+    return { store: storeOn(database, limits), pending, empty, findDamage, facts: () => readFacts(database.query) }
   } catch (error) {
     await database.close()
     throw error

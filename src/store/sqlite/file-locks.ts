@@ -20,22 +20,34 @@ export async function lockOfThisProcess(realPath: string): Promise<HoldsLock> {
     )
 }
 
+/** Asks the same about another process; null where that cannot be seen. */
+export async function holdsLock(pid: string, realPath: string): Promise<boolean | null> {
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => [])
+  const texts = descriptors.map(async (name) => {
+    const target = await readlink(`/proc/${pid}/fd/${name}`).catch(() => undefined)
+    return target === realPath ? readFile(`/proc/${pid}/fdinfo/${name}`, 'utf8').catch(() => undefined) : undefined
+  })
+  const seen = (await Promise.all(texts)).filter((text) => text !== undefined)
+  return seen.length === 0 ? null : seen.some((text) => /^lock:/m.test(text))
+}
+
 /** A line such as `1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120`. */
 const WRITE_LOCK = /^\d+: POSIX +\S+ +WRITE (\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /
 const ANY_LOCK = /^\d+: POSIX +\S+ +\w+ (\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /
 
 /** Returns the other processes that hold a write lock, with their names if possible: `sqlite3 (process 4711)`. */
-export const otherWriters = (files: readonly WatchedFile[]): Promise<string[]> => othersWith(WRITE_LOCK, files)
+export const otherWriters = (files: readonly WatchedFile[], except?: string): Promise<string[]> =>
+  othersWith(WRITE_LOCK, files, except)
 
 /** Returns the other processes that hold any lock: those that have the store open. */
 export const otherHolders = (files: readonly WatchedFile[]): Promise<string[]> => othersWith(ANY_LOCK, files)
 
-async function othersWith(lock: RegExp, files: readonly WatchedFile[]): Promise<string[]> {
+async function othersWith(lock: RegExp, files: readonly WatchedFile[], except?: string): Promise<string[]> {
   const inodes = new Set(files.map(({ ino }) => `${ino}`))
   const lines = (await readFile('/proc/locks', 'utf8').catch(() => '')).split('\n')
   const pids = lines.flatMap((line) => {
     const [, pid = '', inode = ''] = lock.exec(line) ?? []
-    return inodes.has(inode) && pid !== `${process.pid}` ? [pid] : []
+    return inodes.has(inode) && pid !== `${process.pid}` && pid !== except ? [pid] : []
   })
   return Promise.all(
     Array.from(new Set(pids), async (pid) => {

@@ -1,8 +1,10 @@
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
+import type { FileLocks } from '../opened-store.ts'
 import { storeErrors } from '../store.errors.ts'
-import { createStoreFile, existingFile, realPath } from './store-file.ts'
+import { holdsLock, otherWriters } from './file-locks.ts'
+import { createStoreFile, existingFile, realPath, type WatchedFile } from './store-file.ts'
 
 /** Keeps servers off a store until this process ends, however it ends. */
 export interface ServerLock {
@@ -55,6 +57,17 @@ export function serverOn(path: string): string | undefined {
     lock?.close()
   }
 }
+
+/** Tells which processes hold locks on the store's own files, as far as this machine shows it. */
+export async function locksOn(path: string, files: readonly WatchedFile[]): Promise<FileLocks> {
+  const [, pid, host] = HOLDER.exec(serverOn(path) ?? '') ?? []
+  const server = host === hostname() ? pid : undefined
+  const ofServer = server === undefined ? null : await holdsLock(server, realPath(path))
+  return { ofServer, writers: await otherWriters(files, server) }
+}
+
+/** What a holder writes about itself. */
+const HOLDER = /process (\d+) on (\S+),/
 
 /** Takes the write lock. Others may still read. */
 const take = (lock: DatabaseSync): void => lock.exec('BEGIN IMMEDIATE')

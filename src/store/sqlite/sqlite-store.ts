@@ -19,7 +19,7 @@ import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
 import { roomOf } from './room.ts'
 import { sqliteSecrets } from './secrets.ts'
-import { lockForServer, lockPath, type ServerLock } from './server-lock.ts'
+import { lockForServer, lockPath, locksOn, type ServerLock } from './server-lock.ts'
 import { sqliteSigningKeys } from './signing-keys.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
@@ -96,6 +96,14 @@ export async function inspectSqliteStore({
           .map((row) => String(Object.values(row)[0]))
         return found.find((line) => line !== 'ok')
       },
+      facts: async () => ({
+        database: `SQLite ${process.versions.sqlite}`,
+        supported: true,
+        now: null,
+        connections: null,
+        partitionsEnd: null,
+        locks: await locksOn(path, files),
+      }),
     }
   } catch (error) {
     database.close()

@@ -1,0 +1,79 @@
+import type { Config } from '#src/config/load-config.ts'
+import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
+import { SANDBOX_EMAIL } from '#src/customer/sandbox.ts'
+import type { AccountRules } from '../with-accounts.ts'
+import type { Check } from './checks.ts'
+
+const MOST_NAMED = 5
+
+export async function checkAccounts({ customers, apiKeys }: AccountRules, { environment }: Config): Promise<Check[]> {
+  const enabled = new Map((await customers.list()).filter((one) => one.enabled).map(({ id, email }) => [id, email]))
+  if (enabled.size === 0) {
+    const message = 'none is enabled, so nobody can log in or deliver: see teslim customer add --help'
+    return [{ name: 'customers', status: 'warning', message }]
+  }
+  const found: Check[] = [{ name: 'customers', status: 'ok', message: `${enabled.size} enabled` }]
+  if (environment === 'production' && [...enabled.values()].includes(SANDBOX_EMAIL)) {
+    const message = `${SANDBOX_EMAIL} was made for trying and may deliver anything: teslim customer disable ${SANDBOX_EMAIL}`
+    found.push({ name: 'sandbox', status: 'warning', message })
+  }
+  const keys = (await apiKeys.list()).filter(({ customerId }) => enabled.has(customerId))
+  return [...found, ...checkKeys(keys, enabled)]
+}
+
+interface Expiring extends ApiKeyView {
+  readonly expiresAt: number
+}
+
+/** Keys that have been replaced may expire. */
+function checkKeys(keys: readonly ApiKeyView[], emails: ReadonlyMap<string, string>): Check[] {
+  const name = 'API keys'
+  const open = keys
+    .filter((key): key is Expiring => key.expiresAt !== null)
+    .filter((key) => !isReplaced(key, keys))
+    .toSorted((one, other) => one.expiresAt - other.expiresAt)
+  const soon = open.filter(({ expiresSoon }) => expiresSoon)
+  const expired = open.filter(({ state }) => state === 'expired')
+  const delivering = new Set(keys.filter(({ state }) => state === 'live').map(({ customerId }) => customerId))
+  const locked = new Set(expired.map(({ customerId }) => customerId).filter((id) => !delivering.has(id)))
+  const checks: Check[] = []
+  if (locked.size > 0) {
+    const who = listed([...locked].map((id) => emails.get(id) ?? id))
+    checks.push({
+      name,
+      status: 'warning',
+      message: `all keys have expired of ${who}: issue new ones, or disable the customer`,
+    })
+  }
+  const single = expired.filter(({ customerId }) => !locked.has(customerId))
+  const described = (some: readonly Expiring[]): string =>
+    listed(some.map(({ id, customerId, expiresAt }) => `${id} of ${emails.get(customerId)} on ${day(expiresAt)}`))
+  if (single.length > 0) {
+    const message = `${single.length} expired and not replaced, issue others or revoke them: ${described(single)}`
+    checks.push({ name, status: 'warning', message })
+  }
+  if (soon.length > 0) {
+    const message = `${soon.length} expire within 14 days, issue others: ${described(soon)}`
+    checks.push({ name, status: 'warning', message })
+  }
+  const live = keys.filter(({ state }) => state === 'live').length
+  const sound = `${live} live; none has expired or expires within 14 days without being replaced`
+  return checks.length > 0 ? checks : [{ name, status: 'ok', message: sound }]
+}
+
+/** Whether a live key took its place for longer: by a rotation, or issued later to the same customer under the same label. */
+function isReplaced({ customerId, label, createdAt, expiresAt, successorId }: Expiring, keys: readonly ApiKeyView[]) {
+  const follows = (other: ApiKeyView): boolean =>
+    other.id === successorId ||
+    (label !== '' && other.label === label && other.customerId === customerId && other.createdAt > createdAt)
+  return keys.some(
+    (other) => other.state === 'live' && (other.expiresAt ?? Number.POSITIVE_INFINITY) > expiresAt && follows(other),
+  )
+}
+
+const listed = (all: readonly string[]): string => {
+  const more = all.length > MOST_NAMED ? `, and ${all.length - MOST_NAMED} more` : ''
+  return `${all.slice(0, MOST_NAMED).join(', ')}${more}`
+}
+
+const day = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10)

@@ -1,0 +1,76 @@
+import type { Config } from '#src/config/load-config.ts'
+import type { StoreFacts } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import type { Check } from './checks.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+/** Clocks that are kept right differ by far less. */
+const CLOCK_MILLISECONDS = 2000
+/** The check fails below the first limit and warns below the second. */
+const FEW_DAYS = 7
+const SOME_DAYS = 60
+
+/** Judges what the database says about itself. `asked` is the time on this machine when it said so. */
+export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: number): Check[] {
+  const { database, supported, now, connections, partitionsEnd, locks } = facts
+  const checks: Check[] = [
+    supported
+      ? { name: 'database', status: 'ok', message: database }
+      : { name: 'database', status: 'failed', message: `${database} is too old: PostgreSQL 14 or later is needed` },
+  ]
+  if (now !== null) checks.push(checkClock(now - asked))
+  if (connections !== null) checks.push(checkConnections(connections, databasePool))
+  if (partitionsEnd !== null) checks.push(checkPartitions(partitionsEnd, asked))
+  return [...checks, ...(locks === null ? [] : checkLocks(locks))]
+}
+
+function checkClock(ahead: number): Check {
+  const name = 'clock'
+  if (Math.abs(ahead) < CLOCK_MILLISECONDS)
+    return { name, status: 'ok', message: 'this machine and the database agree within 2 s' }
+  const how = `${(Math.abs(ahead) / 1000).toFixed(1)} s ${ahead < 0 ? 'ahead of' : 'behind'}`
+  const message = `this machine is ${how} the database: synchronise both (NTP), since tokens, keys and times of receipt go by it`
+  return { name, status: 'warning', message }
+}
+
+/** A store on one machine has only its own deliveries to compare the clock with. */
+export async function checkFuture({ deliveries }: Store, now: number): Promise<Check[]> {
+  const later = now + CLOCK_MILLISECONDS
+  const [until, last] = [
+    await deliveries.positionAt(later),
+    await deliveries.positionAt(later + 1000 * DAY_MILLISECONDS),
+  ]
+  if (until === last) return []
+  const message = `${last - until} deliveries were received later than it is now: the clock was set back, check it (NTP)`
+  return [{ name: 'clock', status: 'warning', message }]
+}
+
+function checkConnections({ used, most }: { readonly used: number; readonly most: number }, pool: number): Check {
+  const message = `${used} of ${most} connections are in use`
+  if (most - used >= pool) return { name: 'connections', status: 'ok', message }
+  const advice = `too few are left for one more replica (TESLIM_DATABASE_POOL ${pool}): raise max_connections`
+  return { name: 'connections', status: 'warning', message: `${message}: ${advice}` }
+}
+
+function checkPartitions(end: number, now: number): Check {
+  const days = Math.floor((end - now) / DAY_MILLISECONDS)
+  const message = `deliveries have partitions until ${new Date(end).toISOString().slice(0, 10)}`
+  if (days >= SOME_DAYS) return { name: 'partitions', status: 'ok', message }
+  const advice = 'after that deliveries are refused: make more with teslim_make_month'
+  return { name: 'partitions', status: days < FEW_DAYS ? 'failed' : 'warning', message: `${message}; ${advice}` }
+}
+
+function checkLocks({ ofServer, writers }: NonNullable<StoreFacts['locks']>): Check[] {
+  const checks: Check[] = []
+  if (ofServer === false) {
+    const message =
+      'the server holds no lock on its file, so another program could delete its log: restart it, and let nothing but SQLite open the file'
+    checks.push({ name: 'locks', status: 'failed', message })
+  }
+  if (writers.length > 0) {
+    const message = `${writers.join(', ')} may hold up deliveries: it has a write lock on the file`
+    checks.push({ name: 'locks', status: 'warning', message })
+  }
+  const sound: Check = { name: 'locks', status: 'ok', message: 'the server holds its lock on the file' }
+  return checks.length === 0 && ofServer === true ? [sound] : checks
+}

@@ -1,0 +1,33 @@
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Store } from '#src/store/store.ts'
+import type { Check } from './checks.ts'
+
+const DAY_MILLISECONDS = 86_400_000
+const MIB = 1024 * 1024
+/** Looks back this far. */
+const PERIOD_DAYS = 7
+/** The check fails below the first limit and warns below the second. */
+const FEW_DAYS = 3
+const SOME_DAYS = 30
+
+/** Compares the free space with the growth of the last days, reckoned from the number of deliveries and their average size. */
+export async function checkGrowth({ deliveries }: Store, path: string, size: number, now: number): Promise<Check[]> {
+  const [first] = (await deliveries.after(0, {}, { most: 1, look: 1 })).deliveries
+  const space = await statfs(dirname(path)).catch(() => undefined)
+  if (first === undefined || space === undefined) return []
+  const start = Math.max(first.receivedAt, now - PERIOD_DAYS * DAY_MILLISECONDS)
+  // A shorter time would say little about the days to come.
+  const days = Math.max(1, (now - start) / DAY_MILLISECONDS)
+  const last = await deliveries.positionAt(now + DAY_MILLISECONDS)
+  const recent = last - (await deliveries.positionAt(start))
+  const bytesADay = (recent / days) * (size / Math.max(1, last - first.position + 1))
+  const lasts = Math.floor((space.bavail * space.bsize) / Math.max(1, bytesADay))
+  const growth = `${(bytesADay / MIB).toFixed(1)} MiB a day in the last ${PERIOD_DAYS} days`
+  if (lasts >= SOME_DAYS)
+    return [{ name: 'growth', status: 'ok', message: `${growth}: the disk has room for ${many(lasts)}` }]
+  const message = `${growth}: the disk is full in ${lasts} days, make room`
+  return [{ name: 'growth', status: lasts < FEW_DAYS ? 'failed' : 'warning', message }]
+}
+
+const many = (days: number): string => (days > 3650 ? 'more than ten years' : `${days} days`)

@@ -1,0 +1,36 @@
+import type { StoreFacts } from '../opened-store.ts'
+import type { Query } from './database.ts'
+
+/** PostgreSQL 14, as `server_version_num`. */
+const OLDEST_VERSION = 140_000
+
+const FACTS = `
+  SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
+         (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+           - coalesce(current_setting('reserved_connections', true)::int, 0) AS most,
+         (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`
+
+/** The end of a partition is the smallest receipt after it, and a receipt begins with its milliseconds. */
+const PARTITIONS_END = `
+  SELECT max(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \\(''([0-9a-f]{8}-[0-9a-f]{4})-')) AS "end"
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass('delivery')`
+
+export async function readFacts(query: Query): Promise<StoreFacts> {
+  const row = (await query(FACTS)).rows[0] as {
+    version: string
+    number: number
+    now: number
+    most: number
+    used: number
+  }
+  const end = (await query(PARTITIONS_END)).rows[0]?.end as string | null
+  return {
+    database: `PostgreSQL ${row.version}`,
+    supported: row.number >= OLDEST_VERSION,
+    now: row.now,
+    connections: { used: row.used, most: row.most },
+    partitionsEnd: end === null ? null : Number.parseInt(end.replace('-', ''), 16),
+    locks: null,
+  }
+}

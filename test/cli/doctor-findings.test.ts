@@ -1,0 +1,236 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { checkFacts } from '#src/cli/doctor/database.ts'
+import { checkGrowth } from '#src/cli/doctor/growth.ts'
+import { loadConfig } from '#src/config/load-config.ts'
+import { inspectStore, openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { makeCertificate, storeCertificate, type Wanted } from '../support/certificate.ts'
+import { runCommand } from '../support/command.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { apiKey, customer, delivery } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const DAY = 86_400_000
+const root = tempFolder()
+let cwd = ''
+let counter = 0
+beforeEach(() => {
+  cwd = join(root, String(++counter))
+  mkdirSync(cwd)
+})
+
+/** What the doctor found under a name, each as `status: message`. */
+async function doctor(env = {}) {
+  const { status, stdout } = await runCommand(['doctor', '--json'], { cwd, env })
+  const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
+  const found = (name: string): string[] =>
+    checks.filter((check) => check.name === name).map((check) => `${check.status}: ${check.message}`)
+  return { exit: status, found }
+}
+
+const configOf = (databaseUrl = `sqlite:${join(cwd, 'data/teslim.db')}`) =>
+  loadConfig({ DATABASE_URL: databaseUrl }).config
+
+/** Puts rows into the store of this test's folder. */
+async function prepare(work: (store: Store) => Promise<unknown>): Promise<void> {
+  const { store } = await openStore(configOf(), 0)
+  await work(store)
+  await store.close()
+}
+
+const receiptAt = (time: number): string => {
+  const hex = time.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(++counter).padStart(12, '0')}`
+}
+
+describe('teslim doctor finds', () => {
+  it('a certificate that has expired, is about to, is not valid yet, or has another key', async () => {
+    const judge = async (wanted: Wanted) => {
+      const { exit, found } = await doctor(storeCertificate(cwd, makeCertificate(wanted)))
+      return [exit, ...found('certificate')]
+    }
+    const path = join(cwd, 'cert.pem')
+    expect(await judge({})).toEqual([
+      0,
+      expect.stringMatching(/^ok: \S+cert\.pem, for localhost, 127\.0\.0\.1, expires on \d{4}-\d\d-\d\d$/),
+    ])
+    expect(await judge({ until: Date.now() + 13 * DAY })).toEqual([
+      0,
+      expect.stringMatching(/^warning: .* expires on \S+: replace it, then send the server SIGHUP$/),
+    ])
+    expect(await judge({ from: 0, until: Date.parse('2026-01-02T03:04:05Z') })).toEqual([
+      1,
+      `failed: ${path}: the certificate expired on 2026-01-02, so clients refuse it: replace it, then SIGHUP`,
+    ])
+    expect(await judge({ from: Date.now() + DAY })).toEqual([1, expect.stringMatching(/^failed: .* not valid before/)])
+    const files = storeCertificate(cwd, { ...makeCertificate(), key: makeCertificate().key })
+    expect((await doctor(files)).found('certificate')).toEqual([expect.stringMatching(/^failed: .* is not the key of/)])
+  })
+
+  it('files with a secret that other users may read, and none in an .env that only names such a file', async () => {
+    const secret = join(cwd, 'secret')
+    writeFileSync(secret, 'a secret of enough characters', { mode: 0o640 })
+    writeFileSync(join(cwd, '.env'), `TESLIM_SECRET_FILE=${secret}\n`, { mode: 0o644 })
+    const tls = storeCertificate(cwd, makeCertificate())
+    chmodSync(tls.TESLIM_TLS_KEY, 0o644)
+    const { exit, found } = await doctor(tls)
+    const openKey = `warning: TESLIM_TLS_KEY: other users may read or change ${tls.TESLIM_TLS_KEY}: chmod 600 ${tls.TESLIM_TLS_KEY}`
+    expect([exit, found('secret files'), found('.env')]).toEqual([
+      0,
+      [`ok: TESLIM_SECRET_FILE ${secret} is closed to other users`, openKey],
+      [],
+    ])
+    for (const mode of [0o604, 0o620]) {
+      chmodSync(secret, mode)
+      expect((await doctor()).found('secret files')).toEqual([expect.stringMatching(/^warning: TESLIM_SECRET_FILE/)])
+    }
+  })
+
+  it('keys that expired or expire soon, but none that has been replaced', async () => {
+    const now = Date.now()
+    const [one, locked, quiet] = [customer(), customer({ email: 'locked@b.co' }), customer()]
+    await prepare(async ({ customers, apiKeys }) => {
+      for (const each of [one, locked, quiet]) await customers.insert(each)
+      const add = (id: string, customerId: string, more = {}) =>
+        apiKeys.insert(apiKey(customerId, { id, label: '', createdAt: now - 30 * DAY, ...more }))
+      const soon = { expiresAt: now + 3 * DAY }
+      const past = { expiresAt: now - 3 * DAY }
+      const rotate = async (id: string, successor: string): Promise<void> => {
+        await add(id, one.id)
+        const made = apiKey(one.id, { id: successor, label: '', createdAt: now })
+        await apiKeys.rotate(id, made, { now, endsAt: now + 3 * DAY })
+      }
+      await rotate('rotated', 'successor')
+      await rotate('successor-revoked', 'revoked')
+      await apiKeys.revoke('revoked', now)
+      await add('issued-again', one.id, { ...past, label: 'erp' })
+      await add('later', one.id, { label: 'erp', createdAt: now })
+      await add('forgotten', one.id, { ...past, label: 'shop' })
+      await add('ending', one.id, soon)
+      await add('gone', locked.id, past)
+      await add('given-up', quiet.id, { revokedAt: now })
+    })
+    const on = (days: number): string => new Date(now + days * DAY).toISOString().slice(0, 10)
+    expect((await doctor()).found('API keys')).toEqual([
+      'warning: all keys have expired of locked@b.co: issue new ones, or disable the customer',
+      `warning: 1 expired and not replaced, issue others or revoke them: forgotten of ${one.email} on ${on(-3)}`,
+      `warning: 2 expire within 14 days, issue others: ending of ${one.email} on ${on(3)}, successor-revoked of ${one.email} on ${on(3)}`,
+    ])
+  })
+
+  it('a sandbox customer in production', async () => {
+    await prepare(({ customers }) => customers.insert(customer({ email: 'sandbox@example.com' })))
+    expect((await doctor()).found('sandbox')).toEqual([])
+    expect((await doctor({ NODE_ENV: 'production' })).found('sandbox')).toEqual([
+      expect.stringMatching(/^warning: .*teslim customer disable sandbox@example\.com$/),
+    ])
+    await runCommand(['customer', 'disable', 'sandbox@example.com'], { cwd })
+    expect((await doctor({ NODE_ENV: 'production' })).found('sandbox')).toEqual([])
+  })
+
+  it('how long the disk lasts at the growth of the last days, and a clock that was set back', async () => {
+    const now = Date.now()
+    const one = customer()
+    await prepare(async ({ customers, deliveries }) => {
+      await customers.insert(one)
+      for (const receivedAt of [now - 20 * DAY, now - 6 * DAY, now - DAY])
+        await deliveries.deliver(delivery(one.id, { receivedAt, receiptId: receiptAt(receivedAt) }))
+    })
+    const sound = await doctor()
+    expect([sound.found('growth'), sound.found('clock')]).toEqual([
+      [expect.stringMatching(/^ok: 0\.0 MiB a day in the last 7 days: the disk has room for more than ten years$/)],
+      [],
+    ])
+    const path = join(cwd, 'data/teslim.db')
+    const { store } = await inspectStore(configOf())
+    const tebibyte = 1024 ** 4
+    expect(await checkGrowth(store, path, 10_000 * tebibyte, now)).toMatchObject([
+      { status: 'failed', message: expect.stringMatching(/ MiB a day .* the disk is full in 0 days, make room$/) },
+    ])
+    await store.close()
+    await prepare(({ deliveries }) =>
+      deliveries.deliver(delivery(one.id, { receivedAt: now + 30 * DAY, receiptId: receiptAt(now + 30 * DAY) })),
+    )
+    expect((await doctor()).found('clock')).toEqual([
+      expect.stringMatching(/^warning: 1 deliveries were received later/),
+    ])
+  })
+
+  it('a server that has lost its lock on the file, and others that hold the write lock', async () => {
+    const { store } = await openStore(configOf(), Date.now(), { toServe: true })
+    const path = join(cwd, 'data/teslim.db')
+    const isLinux = process.platform === 'linux'
+    if (!isLinux) console.log('locks: skipped, they are read from /proc')
+    else expect((await doctor()).found('locks')).toEqual(['ok: the server holds its lock on the file'])
+    const program = `new (require('node:sqlite').DatabaseSync)(${JSON.stringify(path)}).exec('BEGIN IMMEDIATE'); console.log('locked'); setInterval(() => {}, 1000)`
+    const other = spawn(process.execPath, ['-e', program])
+    onTestFinished(() => void other.kill('SIGKILL'))
+    await once(other.stdout, 'data')
+    if (isLinux)
+      expect((await doctor()).found('locks')).toEqual([
+        expect.stringMatching(new RegExp(`^warning: node.* \\(process ${other.pid}\\) may hold up deliveries`)),
+      ])
+    other.kill('SIGKILL')
+    await once(other, 'close')
+    // POSIX drops the locks of this process, which is the server here.
+    readFileSync(path)
+    if (isLinux) expect((await doctor()).found('locks')).toEqual([expect.stringMatching(/^failed: .*restart it/)])
+    await store.close()
+  })
+})
+
+describe('on PostgreSQL, teslim doctor finds', () => {
+  it('version, clock, connections and partitions', async () => {
+    const DATABASE_URL = await newDatabase(inject('postgresUrl'))
+    await runCommand(['migrate'], { cwd, env: { DATABASE_URL } })
+    const { exit, found } = await doctor({ DATABASE_URL })
+    expect([exit, found('database'), found('clock'), found('connections'), found('partitions')]).toEqual([
+      0,
+      [expect.stringMatching(/^ok: PostgreSQL \d+/)],
+      ['ok: this machine and the database agree within 2 s'],
+      [expect.stringMatching(/^ok: \d+ of \d+ connections are in use$/)],
+      [],
+    ])
+    const crowded = await doctor({ DATABASE_URL, TESLIM_DATABASE_POOL: '1000' })
+    expect(crowded.found('connections')).toEqual([
+      expect.stringMatching(/^warning: .* too few are left for one more replica \(TESLIM_DATABASE_POOL 1000\)/),
+    ])
+    const script = readFileSync(new URL('../../deploy/postgres/partition-by-month.sql', import.meta.url), 'utf8')
+    for (const statement of script.split(/;\n(?=\n|ALTER)/)) await runSql(DATABASE_URL, statement)
+    expect((await doctor({ DATABASE_URL })).found('partitions')).toEqual([
+      expect.stringMatching(/^ok: deliveries have partitions until \d{4}-\d\d-01$/),
+    ])
+    const months = await runSql(
+      DATABASE_URL,
+      `SELECT relname FROM pg_class WHERE relname ~ '^delivery_2...' AND relkind = 'r'`,
+    )
+    await runSql(DATABASE_URL, `DROP TABLE ${months.map(({ relname }) => relname).join(', ')}`)
+    expect((await doctor({ DATABASE_URL })).found('partitions')).toEqual([
+      expect.stringMatching(/^warning: .* until \S+; after that deliveries are refused: make more/),
+    ])
+  })
+
+  it('clocks that differ, a version that is too old, and partitions about to end', () => {
+    const now = Date.parse('2026-11-21T12:00:00Z')
+    const facts = {
+      database: 'PostgreSQL 13.1',
+      supported: false,
+      now: now - 5000,
+      connections: { used: 97, most: 97 },
+      partitionsEnd: now + 3 * DAY,
+      locks: null,
+    }
+    expect(
+      checkFacts(facts, configOf('postgres://h/d'), now).map(({ status, message }) => `${status}: ${message}`),
+    ).toEqual([
+      'failed: PostgreSQL 13.1 is too old: PostgreSQL 14 or later is needed',
+      expect.stringMatching(/^warning: this machine is 5\.0 s ahead of the database: synchronise both/),
+      expect.stringMatching(/^warning: 97 of 97 connections are in use: too few/),
+      'failed: deliveries have partitions until 2026-11-24; after that deliveries are refused: make more with teslim_make_month',
+    ])
+  })
+})
