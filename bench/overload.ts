@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Load } from './load.ts'
 import { openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
@@ -16,7 +17,15 @@ export async function benchOverload(load: Load, { folder, seconds, connections }
   try {
     const { perSecond: capacity } = await load.run(server.url, apiKey, connections, 4)
     const perSecond = Math.round(capacity * 2)
-    const result = await openLoop({ url: server.url, apiKey, perSecond, seconds, mostConnections: MOST_CONNECTIONS })
+    let most = 0
+    const looking = setInterval(() => {
+      most = Math.max(most, server.memory())
+    }, 100)
+    const loaded = openLoop({ url: server.url, apiKey, perSecond, seconds, mostConnections: MOST_CONNECTIONS })
+    await wait(seconds * 1000)
+    const normalAfter = await untilNormal(server.url, apiKey)
+    const result = await loaded
+    clearInterval(looking)
     const { sent, unsent, statuses, taken, refused } = result
     console.log(`${Math.round(capacity)} a second are taken; ${perSecond} a second offered for ${seconds} s`)
     console.log(`${sent} sent, ${unsent} not, as the generator was late or all its connections waited`)
@@ -26,12 +35,33 @@ export async function benchOverload(load: Load, { folder, seconds, connections }
       ...[50, 99, 100].map((percent) => percentile(times, percent).toFixed(0)),
     ]
     printTable(['', 'answers', 'p50 ms', 'p99 ms', 'max ms'], [row('taken', taken), row('refused', refused)])
-    console.log(`by status: ${JSON.stringify(Object.fromEntries(statuses))}; memory ${server.memory()} MB`)
-    const after = await openLoop({ url: server.url, apiKey, perSecond: 100, seconds: 2, mostConnections: 64 })
-    console.log(
-      `after: p50 ${percentile(after.taken, 50).toFixed(1)} ms, p99 ${percentile(after.taken, 99).toFixed(1)} ms`,
-    )
+    console.log(`by status: ${JSON.stringify(Object.fromEntries(statuses))}; memory at most ${most} MB`)
+    console.log(`back to normal ${normalAfter.toFixed(1)} s after the last request was sent`)
   } finally {
     await server.stop()
   }
+}
+
+const NORMAL_MILLISECONDS = 50
+const IN_A_ROW = 20
+
+/** Seconds until deliveries, one after the other, are accepted at once again, 20 in a row. */
+async function untilNormal(url: string, apiKey: string): Promise<number> {
+  const start = performance.now()
+  let normalSince = start
+  for (let quick = 0; quick < IN_A_ROW; quick++) {
+    const sent = performance.now()
+    const headers = { ApiKey: apiKey }
+    const accepted = await fetch(`${url}/Purchase/update`, {
+      method: 'POST',
+      headers,
+      body: '{"Status":1,"Products":[{"Sku":"SKU-1"}]}',
+    })
+      .then(async (answer) => (await answer.text()) !== '' && answer.ok)
+      .catch(() => false)
+    if (accepted && performance.now() - sent < NORMAL_MILLISECONDS) continue
+    quick = -1
+    normalSince = performance.now()
+  }
+  return (normalSince - start) / 1000
 }

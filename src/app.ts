@@ -58,7 +58,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installReadiness(app, store)
   installErrorHandler(app)
   installRequestLog(app, { clock, writeInfo, requests })
-  installRequestHooks(app, config, requests)
+  installRequestHooks(app, { config, clock, requests })
   installJsonAnswers(app)
   installNotFound(app)
   installBodyReading(app, config, clock)

@@ -50,6 +50,11 @@ export const httpErrors = {
     kind: 'overloaded',
     message: 'More connections are open than the service holds. Use fewer, keep them open, and send the request again.',
   },
+  overloaded: {
+    code: 'OVERLOADED',
+    kind: 'overloaded',
+    message: 'The service has more to do than it can right now. Nothing was stored; send the request again.',
+  },
   notJsonType: {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     kind: 'unsupported',

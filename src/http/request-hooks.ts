@@ -2,16 +2,29 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import { answerConnect } from './connections/broken-request.ts'
 import { limitConnections } from './connections/connection-limit.ts'
 import { installExpectation } from './connections/expectation.ts'
+import { measurePressure } from './connections/pressure.ts'
 import { httpErrors } from './http.errors.ts'
 import type { RequestMetrics } from './log/request-metrics.ts'
 import { commonHeaders } from './response-headers.ts'
 
+export interface RequestHookDependencies {
+  readonly config: Config
+  readonly clock: Clock
+  readonly requests: RequestMetrics
+}
+
+/** Made once, as finding out where an error is thrown costs more than the rest of a refusal. */
+const TOO_MUCH = new AppError(httpErrors.overloaded)
+
 /** Checks every request before its body is read. */
-export function installRequestHooks(app: FastifyInstance, config: Config, requests: RequestMetrics): void {
+export function installRequestHooks(app: FastifyInstance, dependencies: RequestHookDependencies): void {
+  const { config, clock, requests } = dependencies
   const isBeyondLimit = limitConnections(app, config)
+  const pressure = measurePressure(app, clock)
   app.addHook('onRequest', (request, reply, done) => {
     // It cannot be answered any more; the client will send it again.
     if (request.raw.socket.writableEnded) {
@@ -24,6 +37,7 @@ export function installRequestHooks(app: FastifyInstance, config: Config, reques
       reply.header('connection', 'close')
       throw new AppError(httpErrors.connectionsOverloaded)
     }
+    if (pressure.refuses(request.method === 'GET') && !request.routeOptions.config.answeredBeyondLimit) throw TOO_MUCH
     // Node drops bytes read together with an upgrade request: maybe half of the next request.
     if (headers.upgrade !== undefined) reply.header('connection', 'close')
     const fault = framingFault(request.raw)

@@ -47,6 +47,13 @@ const WORTHWHILE = 24
 
 const EXPIRE_EVERY_MILLISECONDS = 100
 
+/**
+ * A queue of which every batch taken during the second time has waited the first one takes no more until it is empty: what would
+ * be added could only wait. After a pause of the store the queue is empty again before that.
+ */
+const LONG_WAIT_MILLISECONDS = 1000
+const STANDING_MILLISECONDS = 1000
+
 /** With two commits under way, the next batch is ready when a commit ends. `commit` must keep their order. */
 const MOST_UNDER_WAY = 2
 
@@ -66,6 +73,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   let queuedBytes = 0
   let underWay = 0
   let considering = false
+  /** Since when more has been waiting, and for longer, than the commits can take. */
+  let standingSince = Number.POSITIVE_INFINITY
   let expiring: NodeJS.Timeout | undefined
   let idle = Promise.withResolvers<void>()
   idle.resolve()
@@ -93,6 +102,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     }
     underWay++
     const batch = takeBatch()
+    noteWait(batch[0]?.deadline ?? 0)
     expireLater()
     const begun = monotonic()
     try {
@@ -115,6 +125,13 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     underWay--
     if (queue.length > 0) considerCommit(0)
     else if (underWay === 0) idle.resolve()
+  }
+
+  const noteWait = (deadline: number): void => {
+    const now = monotonic()
+    const waited = now - (deadline - longestWaitMilliseconds)
+    const isStanding = queue.length > 0 && waited >= LONG_WAIT_MILLISECONDS
+    standingSince = isStanding ? Math.min(standingSince, now) : Number.POSITIVE_INFINITY
   }
 
   /** Rejects items that have waited too long, in order of arrival. None of them was passed to `commit`. */
@@ -161,11 +178,12 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       const bytes = bytesOf(item)
       // An empty queue takes one item of any size.
       const full = queue.length >= maxItems || (queuedBytes > 0 && queuedBytes + bytes > maxBytes)
-      if (full) return Promise.reject(whenFull())
+      const now = monotonic()
+      if (full || (queue.length > 0 && now - standingSince > STANDING_MILLISECONDS)) return Promise.reject(whenFull())
       if (queue.length === 0 && underWay === 0) idle = Promise.withResolvers()
       queuedBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
-      queue.push({ item, resolve, reject, deadline: monotonic() + longestWaitMilliseconds })
+      queue.push({ item, resolve, reject, deadline: now + longestWaitMilliseconds })
       considerCommit(0)
       expireLater()
       return promise

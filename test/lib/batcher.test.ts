@@ -1,17 +1,23 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createBatcher } from '#src/lib/batcher.ts'
 
 /** A batcher whose commits end when the test says so. */
-function controlled({ maxItems = 100, maxBytes = 1000, longestWaitMilliseconds = 60_000 } = {}) {
+function controlled({
+  maxItems = 100,
+  maxBytes = 1000,
+  longestWaitMilliseconds = 60_000,
+  bytesOf = (item: string) => item.length,
+  monotonic = () => performance.now(),
+} = {}) {
   const commits: { batch: readonly string[]; end: PromiseWithResolvers<readonly string[]> }[] = []
   let started = Promise.withResolvers<void>()
   const batcher = createBatcher<string, string>({
-    bytesOf: (item) => item.length,
+    bytesOf,
     maxItems,
     maxBytes,
     whenFull: () => new Error('full'),
     longestWaitMilliseconds,
-    monotonic: () => performance.now(),
+    monotonic,
     commit(batch) {
       const end = Promise.withResolvers<readonly string[]>()
       commits.push({ batch, end })
@@ -97,4 +103,45 @@ it('rejects items that have waited too long without committing them, and is drai
   const two = await nextCommit()
   two.end()
   expect(await again).toBe('d!')
+})
+
+describe('a queue from which commits take less than comes in', () => {
+  /** Each batch holds one item. */
+  const slow = () => {
+    const time = { now: 0 }
+    const large = controlled({ maxBytes: 1e12, bytesOf: () => 5 * 1024 * 1024, monotonic: () => time.now })
+    const commitTakes = async (milliseconds: number): Promise<void> => {
+      const commit = await large.nextCommit()
+      time.now += milliseconds
+      commit.end()
+      await new Promise(setImmediate)
+    }
+    return { ...large, commitTakes }
+  }
+
+  it('takes no more once all have waited long for a while, and again when it is empty', async () => {
+    const { batcher, commitTakes } = slow()
+    const taken = ['a', 'b', 'c', 'd', 'e', 'f'].map((item) => batcher.submit(item))
+    await commitTakes(1100)
+    taken.push(batcher.submit('g'))
+    await commitTakes(1100)
+    await expect(batcher.submit('x')).rejects.toThrow('full')
+    for (let commit = 0; commit < 5; commit++) await commitTakes(1100)
+    expect(await Promise.all(taken)).toEqual(['a!', 'b!', 'c!', 'd!', 'e!', 'f!', 'g!'])
+    const next = batcher.submit('h')
+    await commitTakes(1100)
+    expect(await next).toBe('h!')
+  })
+
+  it('takes more after a single long pause of the store', async () => {
+    const { batcher, commitTakes } = slow()
+    const taken = ['a', 'b', 'c', 'd', 'e', 'f'].map((item) => batcher.submit(item))
+    await commitTakes(10_000)
+    for (let commit = 0; commit < 3; commit++) {
+      taken.push(batcher.submit(String(commit)))
+      await commitTakes(5)
+    }
+    for (let commit = 0; commit < 5; commit++) await commitTakes(5)
+    expect(await Promise.all(taken)).toHaveLength(9)
+  })
 })

@@ -6,7 +6,7 @@ import { lingerAtEnd } from './lingering.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Serves the route on connections beyond the limit too. */
+    /** Serves the route under overload and on connections beyond the limit too. */
     answeredBeyondLimit?: boolean
   }
 }
