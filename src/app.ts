@@ -41,13 +41,14 @@ export interface AppDependencies {
   readonly logger: FastifyBaseLogger
   /** Receives the log line of each request, as JSON. */
   readonly writeInfo: (line: string) => void
+  readonly traces?: { install(app: App): void } | undefined
   /** Registered before every route, so that it sees them all; `npm run openapi` uses it. */
   readonly observer?: FastifyPluginAsync
 }
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { config, store, clock, random, metrics, logger, writeInfo, observer } = dependencies
+  const { config, store, clock, random, metrics, logger, writeInfo, traces, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
@@ -58,6 +59,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installReadiness(app, store)
   installErrorHandler(app)
   installRequestLog(app, { clock, writeInfo, requests })
+  traces?.install(app)
   installRequestHooks(app, { config, clock, requests })
   installJsonAnswers(app)
   installNotFound(app)

@@ -6,6 +6,8 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 
+let isTraced = false
+
 const context: CliContext = {
   stdin: process.stdin,
   clock: systemClock,
@@ -25,9 +27,14 @@ const context: CliContext = {
   },
   loadConfig: () => loadConfig(process.env, readEnvFile('.env')),
   async startServer(config, store) {
-    // Loaded here because the other commands start faster without it.
+    // The packages of OpenTelemetry read their variables from the environment only.
+    const file = readEnvFile('.env')
+    for (const name of Object.keys(file)) if (name.startsWith('OTEL_')) process.env[name] ??= file[name]
+    // Both are loaded here because the other commands start faster without them.
+    const { wantsTraces } = await import('#src/config/trace-settings.ts')
     const { startServer } = await import('#src/server.ts')
-    return startServer(config, store, process.exit)
+    isTraced = wantsTraces(process.env)
+    return startServer(config, store, process.exit, isTraced ? process.env : undefined)
   },
 }
 
@@ -38,3 +45,5 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
 })
 
 process.exitCode = await runCli(process.argv.slice(2), context)
+// Traces that a collector does not take would keep the process alive while they are sent again.
+if (isTraced) process.exit()

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { isatty } from 'node:tty'
 import { type App, buildApp } from '#src/app.ts'
 import type { RunningServer } from '#src/cli/command.ts'
-import type { Config } from '#src/config/load-config.ts'
+import type { Config, Variables } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { createLog, type Prettify } from '#src/lib/logger.ts'
@@ -18,7 +18,12 @@ import type { Store } from '#src/store/store.ts'
 type Exit = (status: number) => void
 
 /** Listens, and stops on a signal. `exit` ends the process at once. */
-export async function startServer(config: Config, store: Store, exit: Exit): Promise<RunningServer> {
+export async function startServer(
+  config: Config,
+  store: Store,
+  exit: Exit,
+  traceVariables: Variables | undefined,
+): Promise<RunningServer> {
   const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, prettifier(config))
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   process.prependListener('exit', flushNow)
@@ -28,7 +33,8 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
   })
   const metrics = createMetrics()
   const clock = systemClock
-  const app = await buildApp({ config, store, clock, random: systemRandom, metrics, logger, writeInfo })
+  const traces = traceVariables && (await (await import('#src/ops/traces.ts')).startTraces(traceVariables, logger))
+  const app = await buildApp({ config, store, clock, random: systemRandom, metrics, logger, writeInfo, traces })
   const checkReady = app.readiness.check
   const ops =
     config.opsPort > 0 ? buildOps({ config, store, clock, metrics, server: app.server, checkReady }) : undefined
@@ -36,8 +42,9 @@ export async function startServer(config: Config, store: Store, exit: Exit): Pro
   const { url, curlOptions } = reach(app, host, port)
   if (opsUrl !== undefined) logger.info(`metrics at ${opsUrl}/metrics`)
 
-  const { stop, stopped, atLeast } = ending(app, config, exit, async () => {
+  const { stop, stopped, atLeast } = ending(app, config, exit, async (milliseconds) => {
     await ops?.close()
+    await traces?.stop(milliseconds)
     await flush()
   })
   onFirstSignal((signal) => leave(app, config, stop, signal), exit)
@@ -66,7 +73,12 @@ function prettifier({ log, environment }: Config): Prettify | undefined {
 const FAILING_MILLISECONDS = 500
 
 /** Ends the server once, for the first reason given, with the highest exit status given. */
-function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flush: () => Promise<void>) {
+function ending(
+  app: App,
+  { shutdownSeconds: seconds }: Config,
+  exit: Exit,
+  flush: (milliseconds: number) => Promise<void>,
+) {
   const { promise: stopped, resolve } = Promise.withResolvers<number>()
   let begun = false
   let exitStatus = 0
@@ -88,7 +100,7 @@ function ending(app: App, { shutdownSeconds: seconds }: Config, exit: Exit, flus
     await app.close()
     clearTimeout(cutOff)
     app.log.info('stopped')
-    await flush()
+    await flush((toClose / 2) * 1000)
     return exitStatus
   }
 

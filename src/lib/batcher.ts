@@ -1,4 +1,5 @@
 import { createHistogram, type Histogram, SECONDS } from './metrics/histogram.ts'
+import { type Steps, tracing } from './tracing.ts'
 
 export interface BatcherOptions<Item, Outcome> {
   /**
@@ -40,6 +41,7 @@ interface Waiting<Item, Outcome> {
   readonly deadline: number
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
+  readonly steps: Steps | undefined
 }
 
 /** A batch of this size is committed at once; a smaller one waits for a turn in which nothing arrives. */
@@ -103,6 +105,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     underWay++
     const batch = takeBatch()
     noteWait(batch[0]?.deadline ?? 0)
+    if (tracing.current) for (const { steps } of batch) steps?.next('commit')
     expireLater()
     const begun = monotonic()
     try {
@@ -113,13 +116,17 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       )
       batchSizes.observe(batch.length)
       commitSeconds.observe((monotonic() - begun) / 1000)
-      for (const [index, { resolve, reject }] of batch.entries()) {
+      for (const [index, { resolve, reject, steps }] of batch.entries()) {
         const outcome = outcomes[index] as Outcome | Error
         if (outcome instanceof Error) reject(outcome)
         else resolve(outcome)
+        steps?.end(outcome instanceof Error ? outcome : undefined)
       }
     } catch (error) {
-      for (const { reject } of batch) reject(error)
+      for (const { reject, steps } of batch) {
+        reject(error)
+        steps?.end(error)
+      }
     }
     for (const { item } of batch) queuedBytes -= bytesOf(item)
     underWay--
@@ -140,9 +147,11 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     if (queue[0] === undefined || queue[0].deadline > now) return
     const kept = queue.findIndex(({ deadline }) => deadline > now)
     const late = queue.splice(0, kept < 0 ? queue.length : kept)
-    for (const { item, reject } of late) {
+    for (const { item, reject, steps } of late) {
       queuedBytes -= bytesOf(item)
-      reject(whenFull())
+      const error = whenFull()
+      reject(error)
+      steps?.end(error)
     }
   }
 
@@ -183,7 +192,8 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       if (queue.length === 0 && underWay === 0) idle = Promise.withResolvers()
       queuedBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
-      queue.push({ item, resolve, reject, deadline: now + longestWaitMilliseconds })
+      const steps = tracing.current?.begin('queue')
+      queue.push({ item, resolve, reject, steps, deadline: now + longestWaitMilliseconds })
       considerCommit(0)
       expireLater()
       return promise

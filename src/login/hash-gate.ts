@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { traced } from '#src/lib/tracing.ts'
 import { loginErrors } from './login.errors.ts'
 
 export interface HashTask {
@@ -69,7 +70,7 @@ export function createHashGate({ mostRunning, mostWaiting }: HashGateOptions): H
       const { promise, resolve } = Promise.withResolvers<void>()
       queue.push({ task, start: resolve })
       startNext()
-      await promise
+      await traced('hash queue', () => promise)
       try {
         if (!task.isAwaited()) throw new AppError(loginErrors.overloaded, { reason: 'the client went away' })
         return await work()

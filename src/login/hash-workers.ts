@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
+import { traced } from '#src/lib/tracing.ts'
 import { createWorkerClient } from '#src/lib/worker-client.ts'
 import type { HashRequest } from './hash-worker.ts'
 import { loginErrors } from './login.errors.ts'
@@ -26,7 +27,7 @@ export function createHashWorkers(count: number): HashWorkers {
 
   return {
     hash: (password) => leastBusy().ask({ password }),
-    verify: (passwordHash, password) => leastBusy().ask({ passwordHash, password }),
+    verify: (passwordHash, password) => traced('hash', () => leastBusy().ask({ passwordHash, password })),
     close: async () => void (await Promise.all(workers.map((worker) => worker.terminate()))),
   }
 }

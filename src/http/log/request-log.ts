@@ -17,6 +17,8 @@ declare module 'fastify' {
     heldBody: HeldBody | null
     /** Whether the answer is an event stream, which lasts as long as its reader wants. */
     isStream: boolean
+    /** For the log line, as JSON with a comma before it; empty without traces. */
+    traceFields: string
   }
 }
 
@@ -35,6 +37,7 @@ export function installRequestLog(app: FastifyInstance, dependencies: RequestLog
   app.decorateRequest('refusal', null)
   app.decorateRequest('heldBody', null)
   app.decorateRequest('isStream', false)
+  app.decorateRequest('traceFields', '')
 
   app.addHook('onRoute', ({ url, method, schema = {} }) => {
     // Files of the API reference page have none.
@@ -76,7 +79,7 @@ function requestLine(
   const { method, address, customerId, errorCode, refusal } = request
   const aborted = reply.raw.writableEnded ? '' : ',"aborted":true'
   const reason = refusal === null ? '' : `,"reason":${JSON.stringify(refusal)}`
-  return `{"level":30,"time":"${time}","requestId":${escaped(request.id)},"method":"${method}","route":${quoted(route ?? null)},"status":${reply.statusCode},"durationMs":${milliseconds.toFixed(2)},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${address}","msg":"request"}\n`
+  return `{"level":30,"time":"${time}","requestId":${escaped(request.id)},"method":"${method}","route":${quoted(route ?? null)},"status":${reply.statusCode},"durationMs":${milliseconds.toFixed(2)},"customerId":${quoted(customerId)},"errorCode":${quoted(errorCode)}${reason}${aborted},"address":"${address}"${request.traceFields},"msg":"request"}\n`
 }
 
 /** An id that the client chose is all of visible ASCII. */

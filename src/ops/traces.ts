@@ -1,0 +1,162 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Span, SpanContext } from '@opentelemetry/api'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Variables } from '#src/config/load-config.ts'
+import { readTraceSettings } from '#src/config/trace-settings.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { type Steps, type Tracing, tracing } from '#src/lib/tracing.ts'
+import { VERSION } from '#src/lib/version.ts'
+import { createExportLog } from './export-log.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    span: Span | null
+  }
+}
+
+export interface Traces {
+  /** Records every request of the app. Called after the request log is installed and before anything else. */
+  install(app: FastifyInstance): void
+  /** Sends what is finished, for no longer than the time given. */
+  stop(milliseconds: number): Promise<void>
+}
+
+/** Loads OpenTelemetry. Without its packages it warns, and there are no traces. */
+export async function startTraces(variables: Variables, log: FastifyBaseLogger): Promise<Traces | undefined> {
+  const packages = await loadPackages().catch((error: NodeJS.ErrnoException) => error)
+  if (!(packages instanceof Error)) return createTraces(packages, variables, log)
+  if (packages.code !== 'ERR_MODULE_NOT_FOUND') throw packages
+  log.warn(
+    'OTEL_EXPORTER_OTLP_ENDPOINT is set, but there are no traces: the optional packages of OpenTelemetry are not installed: run npm ci without --omit=optional',
+  )
+  return undefined
+}
+
+async function loadPackages() {
+  const [api, sdk, resources, { OTLPTraceExporter }] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/exporter-trace-otlp-proto'),
+  ])
+  return { api, sdk, resources, OTLPTraceExporter }
+}
+
+type Packages = Awaited<ReturnType<typeof loadPackages>>
+
+function createTraces(packages: Packages, variables: Variables, log: FastifyBaseLogger): Traces {
+  const { api, sdk, OTLPTraceExporter } = packages
+  const settings = readTraceSettings(variables, (message) => log.warn(message))
+  const silent = (): void => undefined
+  const warn = (message: string): void => log.warn(message)
+  // Reports wrong variables, but later no more than the log of the exporter does.
+  api.diag.setLogger({ error: warn, warn, info: silent, debug: silent, verbose: silent })
+  const exporter = createExportLog(new OTLPTraceExporter(), log)
+  const provider = new sdk.TracerProvider({
+    sampler: samplerOf(packages, settings),
+    resource: resourceOf(packages),
+    spanProcessors: [new sdk.BatchSpanProcessor({ ...settings.queue, exporter })],
+  })
+  api.diag.disable()
+  const tracer = provider.getTracer('teslim', VERSION)
+  const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api
+  const current = new AsyncLocalStorage<Span | null>()
+
+  const fail = (span: Span, error: unknown): void => {
+    span.setStatus({ code: SpanStatusCode.ERROR })
+    span.setAttribute('error.type', error instanceof AppError ? error.code : 'INTERNAL')
+  }
+
+  const begin: Tracing['begin'] = (name) => {
+    const span = current.getStore()
+    if (!span?.isRecording()) return undefined
+    const context = trace.setSpan(ROOT_CONTEXT, span)
+    let step = tracer.startSpan(name, {}, context)
+    const steps: Steps = {
+      next(following) {
+        step.end()
+        step = tracer.startSpan(following, {}, context)
+      },
+      end(error) {
+        if (error !== undefined) fail(step, error)
+        step.end()
+      },
+    }
+    return steps
+  }
+
+  const beginRequest = (request: FastifyRequest): Span => {
+    const { method, routeOptions, id, headers } = request
+    const route = routeOptions.url
+    const attributes = { 'http.request.method': method, 'teslim.request_id': id, ...(route && { 'http.route': route }) }
+    const parent = settings.takesParent ? parentIn(headers.traceparent, headers.tracestate) : undefined
+    const context = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent)
+    return tracer.startSpan(route ? `${method} ${route}` : method, { kind: SpanKind.SERVER, attributes }, context)
+  }
+
+  const parentIn = (traceparent: unknown, tracestate: unknown): SpanContext | undefined => {
+    const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(String(traceparent)) ?? []
+    const traceFlags = Number.parseInt(flags, 16) & 1
+    const state = typeof tracestate === 'string' ? { traceState: api.createTraceState(tracestate) } : {}
+    const parent: SpanContext = { traceId, spanId, traceFlags, isRemote: true, ...state }
+    return trace.isSpanContextValid(parent) ? parent : undefined
+  }
+
+  const endRequest = (span: Span, { errorCode }: FastifyRequest, { raw }: FastifyReply): void => {
+    if (raw.headersSent) span.setAttribute('http.response.status_code', raw.statusCode)
+    if (errorCode !== null) span.setAttribute('teslim.error_code', errorCode)
+    if (raw.statusCode >= 500) {
+      span.setStatus({ code: SpanStatusCode.ERROR })
+      span.setAttribute('error.type', errorCode ?? String(raw.statusCode))
+    }
+    span.end()
+  }
+
+  tracing.current = { begin }
+  return {
+    install(app) {
+      app.decorateRequest('span', null)
+      app.addHook('onRequest', (request, reply, done) => {
+        const span = beginRequest(request)
+        const { traceId, spanId } = span.spanContext()
+        request.span = span
+        request.traceFields = `,"trace_id":"${traceId}","span_id":"${spanId}"`
+        reply.raw.on('close', () => endRequest(span, request, reply))
+        done()
+      })
+      // The body arrives outside of what `run` covers, so it begins after that.
+      app.addHook('preHandler', ({ span }, _reply, done) => current.run(span, done))
+    },
+    async stop(milliseconds) {
+      tracing.current = undefined
+      const late = Promise.withResolvers<void>()
+      const timer = setTimeout(late.resolve, milliseconds)
+      await Promise.race([provider.shutdown().catch(() => undefined), late.promise])
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** W3C Trace Context: a later version may have more fields. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
+
+function samplerOf({ sdk }: Packages, { sampler, ratio }: { readonly sampler: string; readonly ratio: number }) {
+  const { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } = sdk
+  const name = sampler.replace(/^parentbased_/, '')
+  const root =
+    name === 'always_on'
+      ? new AlwaysOnSampler()
+      : name === 'always_off'
+        ? new AlwaysOffSampler()
+        : new TraceIdRatioBasedSampler(ratio)
+  return name === sampler ? root : new ParentBasedSampler({ root })
+}
+
+function resourceOf({ resources }: Packages) {
+  const { defaultResource, detectResources, resourceFromAttributes } = resources
+  const ours = resourceFromAttributes({ 'service.name': 'teslim', 'service.version': VERSION })
+  const named = [resources.resourceAttributesEnvDetector, resources.serviceNameEnvDetector]
+  return defaultResource()
+    .merge(ours)
+    .merge(detectResources({ detectors: [resources.serviceInstanceIdDetector, ...named] }))
+}
