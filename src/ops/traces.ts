@@ -27,7 +27,7 @@ export async function startTraces(variables: Variables, log: FastifyBaseLogger):
   if (!(packages instanceof Error)) return createTraces(packages, variables, log)
   if (packages.code !== 'ERR_MODULE_NOT_FOUND') throw packages
   log.warn(
-    'OTEL_EXPORTER_OTLP_ENDPOINT is set, but there are no traces: the optional packages of OpenTelemetry are not installed: run npm ci without --omit=optional',
+    'OTEL_EXPORTER_OTLP_ENDPOINT is set, but there are no traces: the packages of OpenTelemetry are not installed: run npm ci',
   )
   return undefined
 }
