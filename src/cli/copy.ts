@@ -1,4 +1,4 @@
-import { maskUrlPassword } from '#src/config/settings.ts'
+import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { findServer } from '#src/store/open-store.ts'
 import { storeErrors } from '#src/store/store.errors.ts'

@@ -1,4 +1,4 @@
-import { maskUrlPassword } from '#src/config/settings.ts'
+import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Command } from './command.ts'
 import { sayCreated } from './with-store.ts'

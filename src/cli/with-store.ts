@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
-import { maskUrlPassword } from '#src/config/settings.ts'
+import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type OpenedStore, openStore, openToRead, sqlitePath } from '#src/store/open-store.ts'
 import { storeErrors } from '#src/store/store.errors.ts'

@@ -1,5 +1,6 @@
 import type { LoadedConfig, Source } from './load-config.ts'
-import { type Setting, type SettingName, settings } from './settings.ts'
+import type { Setting } from './setting-kinds.ts'
+import { type SettingName, settings } from './settings.ts'
 
 export interface EffectiveSetting {
   readonly variable: string

@@ -1,7 +1,8 @@
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { readSecretFiles } from './secret-file.ts'
-import { type Setting, type SettingName, settings } from './settings.ts'
+import type { Setting } from './setting-kinds.ts'
+import { type SettingName, settings } from './settings.ts'
 
 export type Config = { readonly [Name in SettingName]: (typeof settings)[Name]['default'] }
 export type Variables = Readonly<Record<string, string | undefined>>

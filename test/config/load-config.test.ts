@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { describeConfig } from '#src/config/describe-config.ts'
 import { readEnvFile } from '#src/config/env-file.ts'
 import { ConfigError, loadConfig, type Variables } from '#src/config/load-config.ts'
-import { maskUrlPassword, settings } from '#src/config/settings.ts'
+import { maskUrlPassword } from '#src/config/setting-kinds.ts'
+import { settings } from '#src/config/settings.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const problemsOf = (environment: Variables, file: Variables = {}): readonly string[] => {

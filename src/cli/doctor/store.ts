@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { Config } from '#src/config/load-config.ts'
-import { maskUrlPassword } from '#src/config/settings.ts'
+import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { findServer, type InspectedStore, inspectStore, sqlitePath } from '#src/store/open-store.ts'

@@ -1,0 +1,83 @@
+/** What a variable may hold. */
+interface Kind<Value> {
+  readonly default: Value
+  /** What is allowed, for people. */
+  readonly allowed: string
+  readonly choices?: readonly string[]
+  /** The text of docs/reference.md. */
+  readonly description: string
+  /** Returns undefined for a text that is not allowed. */
+  readonly read: (written: string) => Value | undefined
+}
+
+export interface Setting<Value = unknown> extends Kind<Value> {
+  readonly variable: string
+  /** Hides the secret part of a value in `teslim config`. */
+  readonly mask?: (value: string) => string
+}
+
+export const setting = <Value>(
+  variable: string,
+  kind: Kind<Value>,
+  mask?: (value: string) => string,
+): Setting<Value> => ({
+  variable,
+  ...kind,
+  ...(mask && { mask }),
+})
+
+/** The first value is the default. */
+export const choice = <Values extends [string, ...string[]]>(
+  choices: [...Values],
+  description: string,
+): Kind<Values[number]> => ({
+  default: choices[0],
+  allowed: `one of ${choices.join(', ')}`,
+  choices,
+  description,
+  read: (written) => choices.find((value) => value === written),
+})
+
+export const text = (fallback: string, pattern: RegExp, allowed: string, description: string): Kind<string> => ({
+  default: fallback,
+  allowed,
+  description,
+  read: (written) => (pattern.test(written) ? written : undefined),
+})
+
+export const list = (
+  fallback: string[],
+  pattern: RegExp,
+  allowed: string,
+  description: string,
+): Kind<readonly string[]> => ({
+  default: fallback,
+  allowed,
+  description,
+  read: (written) => {
+    const items = written.split(',').map((item) => item.trim())
+    return items.every((item) => pattern.test(item)) ? items : undefined
+  },
+})
+
+export const whole = (fallback: number, least: number, most: number, description: string): Kind<number> => ({
+  default: fallback,
+  allowed: `a whole number from ${least} to ${most}`,
+  description,
+  read: (written) => {
+    const value = /^-?\d{1,15}$/.test(written) ? Number(written) : Number.NaN
+    return value >= least && value <= most ? value : undefined
+  },
+})
+
+export const POINTER = /^(?:\/[^/,]+)+$/
+export const allowedPointers = (example: string): string => `JSON Pointers separated by commas, such as ${example}`
+
+export const maskUrlPassword = (url: string): string =>
+  url.replace(/(:\/\/[^/@]*?:)[^@]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
+
+export const maskAll = (value: string): string => (value === '' ? '' : '***')
+
+export const secret = (description: string) => text('', /^.{16,}$/s, 'at least 16 characters', description)
+
+export const file = (description: string) => text('', /./, 'the path of a file', description)
