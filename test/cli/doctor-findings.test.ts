@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { checkFacts } from '#src/cli/doctor/database.ts'
 import { checkGrowth } from '#src/cli/doctor/growth.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { inspectStore, openStore } from '#src/store/open-store.ts'
+import { lockForBackup } from '#src/store/sqlite/backup-record.ts'
 import type { Store } from '#src/store/store.ts'
 import { makeCertificate, storeCertificate, type Wanted } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
@@ -48,6 +49,23 @@ const receiptAt = (time: number): string => {
 }
 
 describe('teslim doctor finds', () => {
+  it('a backup that is missing or old', async () => {
+    await prepare(async () => undefined)
+    const backup = async (env = {}) => (await doctor(env)).found('backup')
+    const none = 'teslim backup has made none: see teslim backup --help'
+    expect(await backup()).toEqual([`skipped: ${none}`])
+    expect(await backup({ NODE_ENV: 'production' })).toEqual([`warning: ${none}`])
+    const path = realpathSync(join(cwd, 'data/teslim.db'))
+    const madeHoursAgo = (hours: number) =>
+      lockForBackup(path).finish({ path: `${path}.copy`, at: Date.now() - hours * 3_600_000, scheduled: false }, [])
+    madeHoursAgo(35)
+    expect(await backup()).toEqual([expect.stringMatching(/^ok: the last one was made 35 hours ago, at \S+ \S+ UTC$/)])
+    madeHoursAgo(36)
+    expect(await backup()).toEqual([
+      expect.stringMatching(/^warning: the last one was made 36 hours ago, .*: make one/),
+    ])
+  })
+
   it('a certificate that has expired, is about to, is not valid yet, or has another key', async () => {
     const judge = async (wanted: Wanted) => {
       const { exit, found } = await doctor(storeCertificate(cwd, makeCertificate(wanted)))

@@ -41,6 +41,7 @@ describe('teslim doctor', () => {
   it('reports a sound store, one line for each check', async () => {
     await run(['customer', 'add', '--email', 'a@b.co', '--api', '--generate'])
     await run(['signing-key', 'rotate'], { TESLIM_SECRET: SECRET })
+    await run(['backup', 'b.db'])
     const { exit, checks } = await doctor({ TESLIM_SECRET: SECRET })
     expect(exit).toBe(0)
     const folder = join(cwd, 'data')
@@ -54,6 +55,7 @@ describe('teslim doctor', () => {
         ['integrity', 'the file is undamaged'],
         ['server', 'no server uses the file'],
         ['database', expect.stringMatching(/^SQLite 3/)],
+        ['backup', expect.stringMatching(/^the last one was made 0 hours ago/)],
         ['signing keys', '1, encrypted under TESLIM_SECRET'],
         ['customers', '1 enabled'],
         ['API keys', '0 live; none has expired or expires within 14 days without being replaced'],

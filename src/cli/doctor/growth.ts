@@ -1,6 +1,8 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { Config } from '#src/config/load-config.ts'
 import type { Store } from '#src/store/store.ts'
+import { timeText } from '../output/time-text.ts'
 import type { Check } from './checks.ts'
 
 const DAY_MILLISECONDS = 86_400_000
@@ -31,3 +33,20 @@ export async function checkGrowth({ deliveries }: Store, path: string, size: num
 }
 
 const many = (days: number): string => (days > 3650 ? 'more than ten years' : `${days} days`)
+
+/** As the alert TeslimBackupOld. */
+const OLD_BACKUP_HOURS = 36
+
+/** Other tools than `teslim backup` leave no trace. */
+export async function checkBackup(store: Store, { environment }: Config, now: number): Promise<Check> {
+  const name = 'backup'
+  const at = await store.lastBackupAt()
+  if (at === undefined) {
+    const status = environment === 'production' ? 'warning' : 'skipped'
+    return { name, status, message: 'teslim backup has made none: see teslim backup --help' }
+  }
+  const hours = Math.floor((now - at) / 3_600_000)
+  const message = `the last one was made ${hours} hours ago, at ${timeText(at)} UTC`
+  if (hours < OLD_BACKUP_HOURS) return { name, status: 'ok', message }
+  return { name, status: 'warning', message: `${message}: make one, and see why no later one was made` }
+}

@@ -11,7 +11,7 @@ import { accountRules } from '../with-accounts.ts'
 import { checkAccounts } from './accounts.ts'
 import type { Check } from './checks.ts'
 import { checkFacts, checkFuture } from './database.ts'
-import { checkGrowth } from './growth.ts'
+import { checkBackup, checkGrowth } from './growth.ts'
 
 /** A file of this size takes some seconds to read. */
 const READ_AT_ONCE_BYTES = 512 * 1024 * 1024
@@ -56,7 +56,7 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
   }
 }
 
-/** Checks what can run out or drift: clock, room, connections, partitions, locks. */
+/** Checks what can run out, drift or grow old: clock, room, connections, partitions, locks, backup. */
 async function checkDatabase(
   { store, facts }: InspectedStore,
   config: Config,
@@ -69,7 +69,7 @@ async function checkDatabase(
   const checks = checkFacts(found, config, (asked + clock.now()) / 2)
   if (!config.databaseUrl.startsWith('sqlite:')) return checks
   const growth = await checkGrowth(store, sqlitePath(config.databaseUrl), size, asked)
-  return [...checks, ...(await checkFuture(store, asked)), ...growth]
+  return [...checks, ...(await checkFuture(store, asked)), ...growth, await checkBackup(store, config, asked)]
 }
 
 /** The size; undefined where there is no file, 0 for any other error, which opening it will show. */
