@@ -27,6 +27,7 @@ import { loginPlugin } from '#src/login/login.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
 import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
+import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
 import type { Store } from '#src/store/store.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 
@@ -78,6 +79,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
   app.register(readBackPlugin, { config, store, random })
   app.register(feedPlugin, { store, clock, random, metrics })
+  app.register(retentionPlugin, { config, store, clock })
 
   await app.ready()
   return app

@@ -73,6 +73,7 @@ const {
   inUse: _inUse,
   missing: _missing,
   older: _older,
+  forbidden: _forbidden,
   ...storeAnswers
 } = storeErrors
 

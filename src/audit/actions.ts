@@ -9,6 +9,9 @@ export const ACTIONS = [
   'customer.disable',
   'customer.allow',
   'customer.disallow',
+  'customer.set',
+  'customer.remove',
+  'customer.erase',
   'key.issue',
   'key.rotate',
   'key.revoke',
@@ -16,6 +19,7 @@ export const ACTIONS = [
   'signing-key.rotate',
   'signing-key.rewrap',
   'store.restore',
+  'delivery.purge',
   'login.refused',
   'delivery.refused',
 ] as const

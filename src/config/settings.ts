@@ -185,6 +185,14 @@ export const settings = {
     'TESLIM_AUDIT_DAYS',
     whole(400, 0, 36_500, 'Days that events stay in the audit log; 0 keeps them forever.'),
   ),
+  retentionDays: setting(
+    'TESLIM_RETENTION_DAYS',
+    whole(0, 0, 36_500, 'Days after which the server removes deliveries that no order needs; 0 keeps them forever.'),
+  ),
+  retentionOrders: setting(
+    'TESLIM_RETENTION_ORDERS',
+    choice(['off', 'on'], 'Whether that removes orders whose latest delivery is older, too.'),
+  ),
   queueDeliveries: setting(
     'TESLIM_QUEUE_DELIVERIES',
     whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; further ones get 503.'),

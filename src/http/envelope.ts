@@ -38,6 +38,7 @@ const REASONS = {
   403: 'The API key may not deliver a product',
   404: 'Not found, or it belongs to another customer',
   409: 'Several match: name one',
+  410: 'It was there, and was removed',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type',
   422: 'The Idempotency-Key was used with another body before',

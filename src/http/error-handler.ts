@@ -17,6 +17,7 @@ export const STATUS: Record<ErrorKind, number> = {
   method: 405,
   timeout: 408,
   conflict: 409,
+  gone: 410,
   'too-large': 413,
   unsupported: 415,
   unprocessable: 422,

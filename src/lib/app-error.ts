@@ -7,6 +7,7 @@ export type ErrorKind =
   | 'method'
   | 'timeout'
   | 'conflict'
+  | 'gone'
   | 'unprocessable'
   | 'throttled'
   | 'too-large'

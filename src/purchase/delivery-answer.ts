@@ -4,11 +4,18 @@ import { type RawJson, rawJson } from '#src/lib/json/raw.ts'
 import type { DeliverySummary } from '#src/store/store.ts'
 
 /** Returns the fields that every answer about a delivery has. */
-export const itemAnswer = ({ receiptId, status, duplicate, receivedAt }: Omit<DeliverySummary, 'payloadBytes'>) => ({
+export const itemAnswer = ({
+  receiptId,
+  status,
+  duplicate,
+  receivedAt,
+  erased,
+}: Omit<DeliverySummary, 'payloadBytes'>) => ({
   ReceiptID: receiptId,
   Status: status,
   Duplicate: duplicate,
   ReceivedAt: isoMilliseconds(receivedAt),
+  ...(erased && { Erased: true }),
 })
 
 /** Drops the byte order mark, which may only begin a text. */

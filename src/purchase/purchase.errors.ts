@@ -25,6 +25,12 @@ export const purchaseErrors = {
     message: 'Several customers have an order with this id: name one of them with ?customer=, by id or e-mail address.',
   },
   deliveryNotFound: { code: 'DELIVERY_NOT_FOUND', kind: 'missing', message: 'There is no such delivery.' },
+  cursorPurged: {
+    code: 'CURSOR_PURGED',
+    kind: 'gone',
+    message: 'Deliveries that follow this cursor were removed because of their age.',
+  },
+  payloadErased: { code: 'PAYLOAD_ERASED', kind: 'gone', message: 'The payload of this delivery was erased.' },
   cursorInvalid: {
     code: 'CURSOR_INVALID',
     kind: 'invalid',

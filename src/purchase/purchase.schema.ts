@@ -12,6 +12,15 @@ export const StatusSchema = Type.Integer({
 
 export const OrderIdSchema = Type.String({ description: 'The id of the order', examples: ['PO-1'] })
 
+export const PayloadSchema = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'The body that was delivered, byte for byte',
+    examples: [{ OrderID: 'PO-1', Status: 2, Products: [{ Sku: 'SKU-1', Quantity: 3 }] }],
+  },
+)
+
 /** A delivery as every read shows it. */
 export const DeliverySchema = Type.Object({
   ReceiptID: Type.String({
@@ -31,12 +40,11 @@ export const DeliverySchema = Type.Object({
     examples: [false],
   }),
   ReceivedAt: Type.String({ format: 'date-time', description: 'Time of arrival in UTC' }),
-  Payload: Type.Object(
-    {},
-    {
-      additionalProperties: true,
-      description: 'The body that was delivered, byte for byte',
-      examples: [{ OrderID: 'PO-1', Status: 2, Products: [{ Sku: 'SKU-1', Quantity: 3 }] }],
-    },
+  Erased: Type.Optional(
+    Type.Boolean({
+      description: 'True if payload and order id were erased: then neither is in the answer',
+      examples: [true],
+    }),
   ),
+  Payload: Type.Optional(PayloadSchema),
 })

@@ -31,6 +31,8 @@ export interface Delivery extends Receipt {
   /** Rises in the order of commits. */
   readonly position: number
   readonly customerId: string
+  /** Whether payload and order id were erased; the payload is then an empty object. */
+  readonly erased: boolean
   readonly payload: Uint8Array
 }
 
@@ -126,5 +128,5 @@ export interface DeliveryStore {
 
 export interface HistoryPage {
   readonly from?: number | undefined
-  readonly most: number
+  readonly most?: number
 }

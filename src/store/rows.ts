@@ -70,6 +70,7 @@ export const deliveryFromRow = (row: Row): Delivery => ({
   ...receiptFromRow(row),
   position: row.position as number,
   customerId: row.customer_id as string,
+  erased: Boolean(row.erased),
   payload: row.payload as Uint8Array,
 })
 
@@ -77,6 +78,7 @@ export const summaryFromRow = (row: Row): DeliverySummary => ({
   ...receiptFromRow(row),
   position: row.position as number,
   customerId: row.customer_id as string,
+  erased: Boolean(row.erased),
   payloadBytes: row.payload_bytes as number,
 })
 

@@ -22,6 +22,12 @@ export const storeErrors = {
   missing: { code: 'STORE_MISSING', kind: 'unavailable', message: 'There is no store yet.' },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
   foreign: { code: 'STORE_FOREIGN', kind: 'unavailable', message: 'The file belongs to another application.' },
+  forbidden: {
+    code: 'STORE_FORBIDDEN',
+    kind: 'unavailable',
+    message:
+      'The role of DATABASE_URL may not remove deliveries. Run this as the owner of the tables, or grant the role of deploy/postgres/service-role.sql what that file says about purging.',
+  },
   older: { code: 'STORE_OLDER', kind: 'unavailable', message: 'The store was made by an older version of teslim.' },
   newer: { code: 'STORE_NEWER', kind: 'unavailable', message: 'The store was made by a newer version of teslim.' },
 } as const satisfies Record<string, ErrorDefinition>

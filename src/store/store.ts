@@ -1,6 +1,8 @@
 import type { DeliveryStore } from './delivery-store.ts'
+import type { PurgeStore } from './purge-store.ts'
 
 export type * from './delivery-store.ts'
+export type * from './purge-store.ts'
 
 /**
  * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests
@@ -10,6 +12,7 @@ export interface Store {
   readonly customers: CustomerStore
   readonly apiKeys: ApiKeyStore
   readonly deliveries: DeliveryStore
+  readonly purges: PurgeStore
   readonly signingKeys: SigningKeyStore
   readonly secrets: SecretStore
   readonly audit: AuditStore

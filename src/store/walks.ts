@@ -38,3 +38,12 @@ export const deliveryPage = (deliveries: DeliverySummary[], end: number, { most 
   deliveries,
   position: deliveries.length === most ? (deliveries.at(-1)?.position ?? end) : end,
 })
+
+/**
+ * Returns the position of the delivery that made an order's state, if what stood between it and the last row of a history was
+ * purged.
+ */
+export function keptState(rows: readonly Readonly<Record<string, unknown>>[]): number | undefined {
+  const { previous = null, position = 0, state_position: state } = rows.at(-1) ?? {}
+  return previous !== null && Number(state) < Number(position) ? Number(state) : undefined
+}

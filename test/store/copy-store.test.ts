@@ -71,6 +71,18 @@ it('covers every table of the store and every column', () => {
   database.close()
 })
 
+it('is not continued once deliveries were removed from the source', async () => {
+  const { config, path } = await makeSource(20)
+  const to = await newDatabase(inject('postgresUrl'))
+  const raw = new DatabaseSync(path)
+  onTestFinished(() => raw.close())
+  raw.exec('UPDATE purge SET generation = 2, position = 5; DELETE FROM delivery WHERE position = 5')
+  await copy(config, to)
+  await copy(config, to)
+  raw.exec('UPDATE purge SET generation = 3; DELETE FROM delivery WHERE position = 4')
+  await expect(copy(config, to)).rejects.toThrow('deliveries were removed or erased here')
+})
+
 it('copies everything, compares it, and leaves the source unchanged; the copy can be used', async () => {
   const to = await newDatabase(inject('postgresUrl'))
   const before = digestOfFile()

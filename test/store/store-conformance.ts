@@ -11,6 +11,7 @@ import { describeLoginFailures } from './conformance/login-failures.ts'
 import { describeOrders } from './conformance/orders.ts'
 import { describePayloads } from './conformance/payloads.ts'
 import type { Open } from './conformance/promises.ts'
+import { describePurges } from './conformance/purges.ts'
 import { describeSecrets } from './conformance/secrets.ts'
 import { describeSigningKeys } from './conformance/signing-keys.ts'
 
@@ -24,6 +25,7 @@ const capabilities = [
   describeHistories,
   describeFeed,
   describePayloads,
+  describePurges,
   describeSecrets,
   describeSigningKeys,
   describeAudit,

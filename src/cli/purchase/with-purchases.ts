@@ -29,10 +29,10 @@ export const withPurchases = <Result>(
   work: (rules: PurchaseRules) => Promise<Result>,
 ): Promise<Result> =>
   withStore(context, 'read', (store, config) => {
-    const { deliveries, secrets } = store
+    const { deliveries, purges, secrets } = store
     const customers = byPrefix(store.customers)
     const { products: productsOf } = createDeliveryReader(config)
-    const dependencies = { deliveries, customers, cursors: createCursors(secrets, context.random), productsOf }
+    const dependencies = { deliveries, purges, customers, cursors: createCursors(secrets, context.random), productsOf }
     return work({
       readBack: createReadBack(dependencies),
       search: createDeliverySearch(dependencies),

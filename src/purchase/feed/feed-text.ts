@@ -1,6 +1,7 @@
 import { writeJson } from '#src/lib/json/raw.ts'
 import type { Cursors } from '../cursors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
+import { type FeedPlace, openedPlace, placeAt, type SealedPlace, sealedPlace } from '../feed-place.ts'
 import type { Scope } from './arrivals.ts'
 import type { FeedItem, FeedPage } from './feed.rule.ts'
 
@@ -18,17 +19,18 @@ export function createFeedText(cursors: Cursors) {
   const makeEvents = (page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> =>
     Promise.all(
       page.items.map(async (item) => ({
-        id: await cursors.seal(purpose(scope), item.delivery.position),
+        id: await cursors.seal(purpose(scope), sealedPlace(placeAt(item.delivery.position, page.state))),
         data: writeJson(answerOf(item, withCustomer)).toString(),
       })),
     )
 
   return {
-    positionOf: (scope: Scope, cursor: string): Promise<number> => cursors.open<number>(purpose(scope), cursor),
+    placeOf: async (scope: Scope, cursor: string): Promise<FeedPlace> =>
+      openedPlace(await cursors.open<SealedPlace>(purpose(scope), cursor)),
 
     answer: async (page: FeedPage, scope: Scope, withCustomer: boolean) => ({
       items: page.items.map((item) => answerOf(item, withCustomer)),
-      cursor: await cursors.seal(purpose(scope), page.position),
+      cursor: await cursors.seal(purpose(scope), sealedPlace(page.place)),
     }),
 
     events(page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> {

@@ -27,13 +27,13 @@ export interface FeedOptions {
 }
 
 const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, clock, random, metrics }) => {
-  const { deliveries, customers, secrets } = store
+  const { deliveries, customers, purges, secrets } = store
   const counted = createFeedMetrics(metrics, clock)
   const arrivals = createArrivals({
     deliveries,
     onFailed: (error) => app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
   })
-  const feed = createFeed({ deliveries, arrivals })
+  const feed = createFeed({ deliveries, purges, arrivals })
   const text = createFeedText(createCursors(secrets, random))
   const streams = createEventStreams()
   const closing = new AbortController()
@@ -48,13 +48,13 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     summary: 'Deliveries in the order of their commits',
     operationId: 'purchaseFeed',
     tags: ['Purchase'],
-    errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+    errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
     description:
       'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
     headers: FeedHeadersSchema,
     querystring: FeedQuerySchema,
-    response: { 200: successSchema(FeedSchema, 'What is new'), ...failures(400, 401, 404, 500, 503) },
+    response: { 200: successSchema(FeedSchema, 'What is new'), ...failures(400, 401, 404, 410, 500, 503) },
   }
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -68,12 +68,14 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
         const cursor = (request.headers['last-event-id'] as string | undefined) || after
         const query: FeedQuery = {
           scope,
-          after: cursor === undefined ? 0 : await text.positionOf(scope, cursor),
+          after: cursor === undefined ? undefined : await text.placeOf(scope, cursor),
           limit,
           withPayload: payload !== 'none',
         }
         const { operator } = caller
         if (prefersEvents(request.headers.accept)) {
+          // A stream that has begun cannot be refused.
+          if (query.after) await feed.check(query.after)
           const { authorization } = request.headers
           const { expiresAt } = request.access
           void followFeed({

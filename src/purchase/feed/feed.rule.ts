@@ -1,17 +1,19 @@
 import { sharedWork } from '#src/lib/shared-work.ts'
-import type { DeliveryStore, DeliverySummary } from '#src/store/store.ts'
+import type { DeliveryStore, DeliverySummary, PurgeState, PurgeStore } from '#src/store/store.ts'
+import { type FeedPlace, firstPlace, placeAt, refusePurged } from '../feed-place.ts'
 import { withinBytes } from '../within-bytes.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
 
 export interface FeedDependencies {
   readonly deliveries: Pick<DeliveryStore, 'after' | 'payloads'>
+  readonly purges: Pick<PurgeStore, 'state' | 'receivedAfter'>
   readonly arrivals: Arrivals
 }
 
 export interface FeedQuery {
   readonly scope: Scope
-  /** Position after which to read. */
-  readonly after: number
+  /** Place after which to read; undefined for the beginning. */
+  readonly after: FeedPlace | undefined
   readonly limit: number
   readonly withPayload: boolean
 }
@@ -24,10 +26,13 @@ export interface FeedItem {
 export interface FeedPage {
   readonly items: readonly FeedItem[]
   /** Where to read on: the scope has nothing before it that was not returned. */
-  readonly position: number
+  readonly place: FeedPlace
+  readonly state: PurgeState
 }
 
 export interface Feed {
+  /** Throws CURSOR_PURGED, as the methods below do, if deliveries after the place were removed since. */
+  check(place: FeedPlace): Promise<unknown>
   /** Returns what is there now. */
   read(query: FeedQuery): Promise<FeedPage>
   /** Returns what is there; if there is nothing, waits for it until the signal. */
@@ -40,42 +45,55 @@ const MOST_LOOKED_AT = 20_000
 const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
 
 /** Reads deliveries in the order of their commits, without gaps or repeats. */
-export function createFeed({ deliveries, arrivals }: FeedDependencies): Feed {
-  const readPage = async ({ scope, after, limit, withPayload }: FeedQuery): Promise<FeedPage> => {
+export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): Feed {
+  /** `from` is a later position than that of the place, if the scope is known to have nothing between them. */
+  const readPage = async (
+    { scope, limit, withPayload, ...query }: FeedQuery,
+    from: number | undefined,
+  ): Promise<FeedPage> => {
+    const place = query.after ?? (await firstPlace(purges))
+    const after = from ?? place.position
     const filter = scope === null ? {} : { customerId: scope }
     const found = await deliveries.after(after, filter, { most: limit, look: MOST_LOOKED_AT })
-    if (!withPayload) {
-      const items = found.deliveries.map((delivery) => ({ delivery, payload: undefined }))
-      return { items, position: found.position }
-    }
-    const fitting = withinBytes(found.deliveries, MOST_PAYLOAD_BYTES)
-    const payloads = await deliveries.payloads(fitting.map(({ position }) => position))
-    const items = fitting.map((delivery) => ({ delivery, payload: payloads.get(delivery.position) }))
+    const fitting = withPayload ? withinBytes(found.deliveries, MOST_PAYLOAD_BYTES) : found.deliveries
+    const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
+    const state = await refusePurged(place, purges)
+    // Without a payload where it should be, the delivery was purged since it was found.
+    const there = fitting.filter(({ erased, position }) => erased || (payloads?.has(position) ?? true))
+    const items = there.map((delivery) => ({ delivery, payload: payloads?.get(delivery.position) }))
     const all = fitting.length === found.deliveries.length
-    return { items, position: all ? found.position : (fitting.at(-1)?.position ?? after) }
+    const position = all ? found.position : (fitting.at(-1)?.position ?? after)
+    return { items, place: placeAt(position, state), state }
   }
 
-  /** Followers at the same position share one query. */
-  const read = sharedWork(readPage, ({ scope, after, limit, withPayload }) =>
-    JSON.stringify([scope, after, limit, withPayload]),
+  /** Followers at the same place share one query. */
+  const read = sharedWork(readPage, ({ scope, after, limit, withPayload }, from) =>
+    JSON.stringify([scope, after, limit, withPayload, from]),
   )
 
   return {
-    read,
+    check: (place) => refusePurged(place, purges),
+    read: (query) => read(query, undefined),
     async readOrWait(query, until) {
       let { after } = query
+      let from: number | undefined
       for (;;) {
-        const page = await read({ ...query, after })
+        const page = await read({ ...query, after }, from)
         if (page.items.length > 0 || until.aborted) return page
-        const looked = page.position - after
-        after = page.position
+        const { position } = page.place
+        const looked = position - (from ?? after?.position ?? 0)
+        after = page.place
+        from = undefined
         if (looked >= MOST_LOOKED_AT) continue
-        const wait = arrivals.wait(query.scope, after)
+        const wait = arrivals.wait(query.scope, position)
         until.addEventListener('abort', wait.end, { once: true })
-        after = await wait.over
+        from = await wait.over
         until.removeEventListener('abort', wait.end)
-        if (until.aborted) return { items: [], position: after }
       }
     },
   }
 }
+
+/** An erased delivery has nothing to show. */
+const positionsOf = (deliveries: readonly DeliverySummary[]): number[] =>
+  deliveries.filter(({ erased }) => !erased).map(({ position }) => position)

@@ -11,7 +11,8 @@ export const FeedQuerySchema = Type.Object(
     after: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The cursor of the previous answer; if it is not sent, the answer starts with the first delivery',
+        description:
+          'The cursor of the previous answer; if it is not sent, the answer starts with the first delivery that is there',
         examples: [CURSOR],
       }),
     ),
@@ -57,7 +58,7 @@ export const FeedHeadersSchema = Type.Object({
   ),
 })
 
-const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, Payload } = DeliverySchema.properties
+const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, Erased, Payload } = DeliverySchema.properties
 
 export const FeedSchema = Type.Object({
   items: Type.Array(
@@ -67,12 +68,17 @@ export const FeedSchema = Type.Object({
       Status,
       Duplicate,
       ReceivedAt,
+      Erased,
       CustomerID: Type.Optional(CustomerID),
-      Payload: Type.Optional(Payload),
+      Payload,
     }),
     { description: 'In the order of their commits' },
   ),
-  cursor: Type.String({ description: 'Send it as after to get what follows; it does not expire', examples: [CURSOR] }),
+  cursor: Type.String({
+    description:
+      'Send it as after to get what follows. It does not expire, but is refused with 410 once deliveries that follow it were removed',
+    examples: [CURSOR],
+  }),
 })
 
 /** Describes an event stream, for the contract. */

@@ -38,7 +38,7 @@ export async function followFeed<Event>(options: FollowOptions<Event>): Promise<
   try {
     while (!until.aborted) {
       const page = await feed.readOrWait({ ...query, after }, until)
-      after = page.position
+      after = page.place
       if (page.items.length === 0) continue
       if (clock.monotonic() - checkedAt >= CHECK_EVERY_MILLISECONDS) {
         await checkAccess()

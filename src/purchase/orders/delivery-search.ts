@@ -1,10 +1,12 @@
-import type { CustomerStore, DeliveryStore, DeliverySummary } from '#src/store/store.ts'
+import type { CustomerStore, DeliveryStore, DeliverySummary, PurgeState, PurgeStore } from '#src/store/store.ts'
 import { customerAskedFor, OPERATOR } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
+import { firstPlace, openedPlace, placeAt, refusePurged, type SealedPlace, sealedPlace } from '../feed-place.ts'
 import { withinBytes } from '../within-bytes.ts'
 
 export interface DeliverySearchDependencies {
   readonly deliveries: DeliveryStore
+  readonly purges: PurgeStore
   readonly customers: CustomerStore
   readonly cursors: Cursors
   readonly productsOf: (payload: Uint8Array) => readonly string[]
@@ -43,9 +45,17 @@ const BYTES_AT_ONCE = 4 * 1024 * 1024
 const SLACK_MILLISECONDS = 300_000
 
 /** Searches all deliveries for operators, in the order of their commits. */
-export function createDeliverySearch({ deliveries, customers, cursors, productsOf }: DeliverySearchDependencies) {
+export function createDeliverySearch({
+  deliveries,
+  purges,
+  customers,
+  cursors,
+  productsOf,
+}: DeliverySearchDependencies) {
   /** The cursor of an export also works in the feed, so a follower can continue after an export. */
   const purpose = (customerId: string | undefined) => ['feed', customerId ?? null]
+
+  let state: PurgeState | undefined
 
   const byReceipt = async (receiptId: string): Promise<DeliverySummary[]> => {
     const found = await deliveries.findByReceipt(receiptId)
@@ -63,13 +73,20 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
     earliest: number,
   ): AsyncGenerator<DeliverySummary[]> {
     const { orderId, status, from, to, after } = query
-    const start = after === undefined ? 0 : await cursors.open<number>(purpose(customerId), after)
+    let place =
+      after === undefined
+        ? await firstPlace(purges)
+        : openedPlace(await cursors.open<SealedPlace>(purpose(customerId), after))
     const early = from === undefined ? 0 : await deliveries.positionAt(from - SLACK_MILLISECONDS)
     const end = to === undefined ? Number.MAX_SAFE_INTEGER : await deliveries.positionAt(to + SLACK_MILLISECONDS)
     const shown = Math.min(end, await deliveries.positionAt(Number.MAX_SAFE_INTEGER))
     const bounds = { most: FOUND_AT_ONCE, look: LOOKED_AT_ONCE }
-    for (let position = Math.max(start, early, earliest); position < end; ) {
+    for (let position = Math.max(place.position, early, earliest); position < end; ) {
       const page = await deliveries.after(position, { customerId, orderId, status, from, to }, bounds)
+      if (query.withPayload) {
+        state = await refusePurged(place, purges)
+        place = placeAt(page.position, state)
+      }
       if (page.position === position) return
       yield page.deliveries
       position = page.position
@@ -85,7 +102,9 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
       const some = withinBytes(rest, BYTES_AT_ONCE)
       const positions = some.map(({ position }) => position)
       const payloads = await deliveries.payloads(positions, product)
-      for (const delivery of some) yield { delivery, payload: payloads.get(delivery.position) }
+      for (const delivery of some) {
+        yield { delivery, payload: delivery.erased ? undefined : payloads.get(delivery.position) }
+      }
       rest = rest.slice(some.length)
     }
   }
@@ -129,15 +148,24 @@ export function createDeliverySearch({ deliveries, customers, cursors, productsO
       const newest: FoundDelivery[] = []
       const { withPayload: _, ...filters } = query
       const all = Object.values(filters).every((value) => value === undefined)
-      const earliest = all ? (await deliveries.positionAt(Number.MAX_SAFE_INTEGER)) - limit : 0
-      for await (const found of find(query, onLooked, earliest)) {
-        newest.push(found)
-        if (newest.length > 2 * limit) newest.splice(0, newest.length - limit)
+      const last = all ? await deliveries.positionAt(Number.MAX_SAFE_INTEGER) : 0
+      // After a purge the newest ones may lie far apart.
+      for (let back = limit; ; back *= 8) {
+        const earliest = Math.max(0, last - back)
+        for await (const found of find(query, onLooked, earliest)) {
+          newest.push(found)
+          if (newest.length > 2 * limit) newest.splice(0, newest.length - limit)
+        }
+        if (newest.length >= limit || earliest === 0) break
+        newest.length = 0
       }
       yield* newest.slice(-limit)
     },
 
-    cursorOf: async ({ position, customerId }: DeliverySummary, query: DeliveryQuery): Promise<string> =>
-      cursors.seal(purpose(query.customer === undefined ? undefined : customerId), position),
+    async cursorOf({ position, customerId }: DeliverySummary, query: DeliveryQuery): Promise<string> {
+      state ??= await purges.state()
+      const place = sealedPlace(placeAt(position, state))
+      return cursors.seal(purpose(query.customer === undefined ? undefined : customerId), place)
+    },
   }
 }

@@ -5,6 +5,7 @@ import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
@@ -12,7 +13,8 @@ import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
-import { DeliverySchema } from '../purchase.schema.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
+import { DeliverySchema, PayloadSchema } from '../purchase.schema.ts'
 import { readTime } from '../time.ts'
 import { createReadBack } from './orders.rule.ts'
 import {
@@ -24,7 +26,6 @@ import {
   OrderDetailSchema,
   OrderListSchema,
   OrderParamsSchema,
-  PayloadSchema,
   ReceiptParamsSchema,
 } from './orders.schema.ts'
 
@@ -111,7 +112,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
           ...itemAnswer(found),
           ...order,
           CustomerID: found.customerId,
-          ...payloadAnswer(found.payload),
+          ...(!found.erased && payloadAnswer(found.payload)),
         })
       },
     })
@@ -120,16 +121,17 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       summary: 'The exact bytes of one delivery',
       operationId: 'purchaseDeliveryPayload',
       tags: ['Purchase'],
-      errors: ['DELIVERY_NOT_FOUND'],
+      errors: ['DELIVERY_NOT_FOUND', 'PAYLOAD_ERASED'],
       description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
-      response: { 200: PayloadSchema, ...failures(400, 401, 404, 500, 503) },
+      response: { 200: PayloadSchema, ...failures(400, 401, 404, 410, 500, 503) },
     }
     app.get('/Purchase/delivery/:receiptId/payload', {
       schema: payload,
       handler: async (request, reply) => {
         const found = await readBack.delivery(callerOf(request), request.params.receiptId)
+        if (found.erased) throw new AppError(purchaseErrors.payloadErased)
         return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
       },
     })

@@ -96,7 +96,7 @@ const nextCursor = Type.Union([Type.String({ examples: [CURSOR] }), Type.Null()]
     'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
 })
 
-const { ReceiptID, CustomerID, Status, Duplicate, ReceivedAt, Payload } = DeliverySchema.properties
+const { ReceiptID, CustomerID, Status, Duplicate, ReceivedAt, Erased, Payload } = DeliverySchema.properties
 
 const state = { OrderID: OrderIdSchema, CustomerID, Status, ReceiptID, ReceivedAt }
 
@@ -104,10 +104,8 @@ export const OrderListSchema = Type.Object({ Orders: Type.Array(Type.Object(stat
 
 export const OrderDetailSchema = Type.Object({
   ...state,
-  Deliveries: Type.Array(Type.Object({ ReceiptID, Status, Duplicate, ReceivedAt, Payload: Type.Optional(Payload) }), {
+  Deliveries: Type.Array(Type.Object({ ReceiptID, Status, Duplicate, ReceivedAt, Erased, Payload }), {
     description: 'Newest first',
   }),
   NextCursor: nextCursor,
 })
-
-export const PayloadSchema = Payload

@@ -3,7 +3,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { lockForCopy, openStore, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { openDatabase, type Query } from '../postgres/database.ts'
 import { storeErrors } from '../store.errors.ts'
-import { claimTarget, lockTarget, recordCopy } from './copy-record.ts'
+import { claimTarget, lockTarget, recordCopy, refusePurged } from './copy-record.ts'
 import { arrayType, COPY_TABLES, type CopyTable, canonical, SMALL_TABLES } from './copy-tables.ts'
 import { type CopiedTable, digestSource, digestTarget, type OnRows, rowsOf } from './table-digest.ts'
 
@@ -39,6 +39,7 @@ export async function copyStore({ from, to, now, whileServing, onProgress }: Cop
     const target = await openDatabase({ url: to, connections: 2, timeoutSeconds: 600 })
     try {
       await claimTarget(source.database, target, now)
+      await refusePurged(source.database, target.query)
       for (const table of COPY_TABLES.filter((each) => !SMALL_TABLES.includes(each)))
         await copyTable(source.database, target.query, table, onProgress)
       const tables = await target.transaction(async (query, direct) => {
@@ -105,7 +106,8 @@ async function openSource(options: StoreOptions, now: number, whileServing: bool
 
 /** Unlike `setval`, RESTART is undone with the transaction, so an interrupted copy leaves `last_position` as it was. */
 async function setSequences(query: Query): Promise<void> {
-  await query(`ALTER SEQUENCE last_position RESTART WITH ${(await lastPosition(query)) ?? 0}`)
+  const purged = Number((await query('SELECT position FROM purge')).rows[0]?.position)
+  await query(`ALTER SEQUENCE last_position RESTART WITH ${Math.max((await lastPosition(query)) ?? 0, purged)}`)
   for (const table of ['customer', 'audit_event']) {
     const sequence = `pg_get_serial_sequence('${table}', 'number')`
     await query(`SELECT setval(${sequence}, max(number)) FROM ${table} HAVING max(number) IS NOT NULL`)

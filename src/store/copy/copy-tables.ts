@@ -47,6 +47,11 @@ export const COPY_TABLES: readonly CopyTable[] = [
   },
   { name: 'api_key_use', columns: { key_id: 'text', used_at: 'integer', address: 'text' }, key: ['key_id'] },
   { name: 'account_version', columns: { number: 'integer' }, key: ['number'] },
+  {
+    name: 'purge',
+    columns: { generation: 'integer', position: 'integer', done_before: 'integer', leased_until: 'integer' },
+    key: ['generation'],
+  },
   { name: 'service_secret', columns: { name: 'text', value: 'bytes' }, key: ['name'] },
   {
     name: 'login_failure',
@@ -96,6 +101,7 @@ export const COPY_TABLES: readonly CopyTable[] = [
       echo_of: 'integer',
       previous: 'integer',
       payload: 'bytes',
+      erased: 'bytes',
     },
     key: ['position'],
   },

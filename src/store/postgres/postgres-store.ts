@@ -15,6 +15,7 @@ import { type Database, type DatabaseOptions, openDatabase, type Query } from '.
 import { postgresDeliveries } from './deliveries/deliveries.ts'
 import { readFacts } from './facts.ts'
 import { postgresLoginFailures } from './login-failures.ts'
+import { postgresPurges } from './purges.ts'
 import { postgresSecrets } from './secrets.ts'
 import { postgresSigningKeys } from './signing-keys.ts'
 
@@ -61,6 +62,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     customers: postgresCustomers(database),
     apiKeys: postgresApiKeys(database, numbers),
     deliveries,
+    purges: postgresPurges(database),
     signingKeys: postgresSigningKeys(database),
     secrets: postgresSecrets(database),
     audit: postgresAudit(database),

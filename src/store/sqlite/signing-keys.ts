@@ -1,7 +1,7 @@
 import { signingKeyFromRow } from '../rows.ts'
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import { countVersion } from './customers.ts'
-import type { Database } from './database.ts'
+import { type Database, withSecureDelete } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
 const COLUMNS = 'kid, algorithm, private_jwk, created_at, expires_at'
@@ -24,16 +24,6 @@ const IS_STILL = 'SELECT 1 FROM signing_key WHERE kid = $1 AND private_jwk = $2'
 const insert = (database: Database, { kid, algorithm, privateJwk, createdAt, expiresAt }: SigningKey): void => {
   database.run(INSERT, kid, algorithm, privateJwk, createdAt, expiresAt)
   countVersion(database)
-}
-
-/** Overwrites what a row held before, so that no key stays behind in the file. */
-const withSecureDelete = <Result>(database: Database, work: () => Result): Result => {
-  database.script('PRAGMA secure_delete = ON')
-  try {
-    return database.transaction(work)
-  } finally {
-    database.script('PRAGMA secure_delete = OFF')
-  }
 }
 
 /** Run by the writer thread. */

@@ -14,10 +14,11 @@ import { sqliteApiKeys } from './api-keys.ts'
 import { sqliteAudit } from './audit.ts'
 import { lastBackupAt } from './backup-record.ts'
 import { sqliteCustomers } from './customers.ts'
-import { type Database, openDatabase, opening, useWriteAheadLog } from './database.ts'
+import { type Database, openDatabase, opening, useAutoVacuum, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
 import { roomOf } from './room.ts'
+import { sqlitePurges } from './purges/purges.ts'
 import { sqliteSecrets } from './secrets.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './server-lock.ts'
 import { sqliteSigningKeys } from './signing-keys.ts'
@@ -53,6 +54,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     // Else the log of a store that was replaced just now would lie beside the one that replaced it.
     const change = changeOf([file])
     if (change !== undefined) throw new AppError(storeErrors.unavailable, { reason: `${change} while it was opened` })
+    if (created) useAutoVacuum(database)
     useWriteAheadLog(database)
     if (toServe) {
       lock = opening(lockPath(path), () => lockForServer(path, now))
@@ -132,6 +134,7 @@ function storeOn(
     customers: sqliteCustomers(database, writer),
     apiKeys: sqliteApiKeys(database, writer, reader),
     deliveries,
+    purges: sqlitePurges(database, writer, reader),
     signingKeys: sqliteSigningKeys(database, writer),
     secrets: sqliteSecrets(database, writer),
     audit: sqliteAudit(database, writer),

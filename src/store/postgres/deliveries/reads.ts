@@ -1,23 +1,24 @@
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
 import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } from '#src/store/store.ts'
-import { deliveryPage, endOfWalk, filterValues, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
+import { deliveryPage, endOfWalk, filterValues, keptState, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
 import type { Query, Row } from '../database.ts'
 
 /** LATERAL with LIMIT forces a look-up by index for each row, whatever the planner estimates. */
 const BY_POSITION = (position: string): string => `
   LATERAL (
-    SELECT position, previous, customer, order_id, receipt, status, received_at, echo_of, octet_length(payload) AS payload_bytes
+    SELECT position, previous, customer, order_id, receipt, status, received_at, echo_of, erased IS NOT NULL AS erased,
+           octet_length(payload) AS payload_bytes
       FROM delivery WHERE position = ${position} LIMIT 1
   ) d ON true`
 
 const HISTORY = `
   WITH RECURSIVE chain AS (
-    SELECT 1::bigint AS place, d.*
+    SELECT 1::bigint AS place, s.state_position, d.*
       FROM order_state s JOIN ${BY_POSITION('coalesce($1::bigint, s.latest_position)')}
      WHERE s.customer = (SELECT number FROM customer WHERE id = $2) AND s.order_id = $3
        AND d.customer = s.customer AND d.order_id = s.order_id
     UNION ALL
-    SELECT place + 1, d.* FROM chain JOIN ${BY_POSITION('chain.previous')} WHERE place < $4::bigint
+    SELECT place + 1, chain.state_position, d.* FROM chain JOIN ${BY_POSITION('chain.previous')} WHERE place < $4::bigint
   )
   SELECT d.*, c.id AS customer_id FROM chain d JOIN customer c ON c.number = d.customer ORDER BY d.place`
 
@@ -54,7 +55,7 @@ const NAMED_ORDERS = ORDERS_AMONG(`
 
 const AFTER = `
   SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         octet_length(d.payload) AS payload_bytes
+         d.erased IS NOT NULL AS erased, octet_length(d.payload) AS payload_bytes
     FROM delivery d JOIN customer c ON c.number = d.customer
    WHERE d.position > $1::bigint AND d.position <= $2::bigint
      AND ($3::text IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
@@ -85,8 +86,11 @@ export function deliveryReads(query: Query) {
   }
 
   return {
-    async history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]> {
-      const { rows } = await query(HISTORY, page?.from ?? null, customerId, orderId, page?.most ?? NO_LIMIT)
+    async history(customerId: string, orderId: string, page: HistoryPage = {}): Promise<DeliverySummary[]> {
+      const { from, most = NO_LIMIT } = page
+      const { rows } = await query(HISTORY, from ?? null, customerId, orderId, most)
+      const state = rows.length < most ? keptState(rows) : undefined
+      if (state !== undefined) rows.push(...(await query(HISTORY, state, customerId, orderId, 1)).rows)
       return rows.map(summaryFromRow)
     },
 

@@ -1,25 +1,25 @@
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
 import type { DeliveryStore, OrderPlace } from '#src/store/store.ts'
-import { deliveryPage, endOfWalk, filterValues, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
+import { deliveryPage, endOfWalk, filterValues, keptState, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 
 /** CROSS JOIN, here and below, makes SQLite join in the order that is written, whatever its statistics say. */
 const HISTORY = `
   WITH RECURSIVE chain AS (
-    SELECT 1 AS place, d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of,
-           length(d.payload) AS payload_bytes
+    SELECT 1 AS place, s.state_position, d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at,
+           d.echo_of, d.erased, length(d.payload) AS payload_bytes
       FROM order_state s CROSS JOIN delivery d ON d.position = coalesce($1, s.latest_position)
      WHERE s.customer = (SELECT number FROM customer WHERE id = $2) AND s.order_id = $3
        AND d.customer = s.customer AND d.order_id = s.order_id
     UNION ALL
-    SELECT place + 1, d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of,
-           length(d.payload)
+    SELECT place + 1, state_position, d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at,
+           d.echo_of, d.erased, length(d.payload)
       FROM chain CROSS JOIN delivery d ON d.position = chain.previous
      WHERE place < $4
   )
   SELECT d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         d.payload_bytes
+         d.erased IS NOT NULL AS erased, d.payload_bytes, d.previous, d.state_position
     FROM chain d CROSS JOIN customer c ON c.number = d.customer
    ORDER BY d.place`
 
@@ -63,7 +63,7 @@ const NAMED_ORDERS_END = `
 
 const AFTER = `
   SELECT d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         length(d.payload) AS payload_bytes
+         d.erased IS NOT NULL AS erased, length(d.payload) AS payload_bytes
     FROM delivery d CROSS JOIN customer c ON c.number = d.customer
    WHERE d.position > $1 AND d.position <= $2
      AND ($3 IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
@@ -83,8 +83,12 @@ const PAYLOADS = `
 
 /** Everything that walks through deliveries or orders. Run by the reader thread. */
 export const deliveryReads = {
-  history: (database, customerId, orderId, page) =>
-    database.all(HISTORY, page?.from ?? null, customerId, orderId, page?.most ?? NO_LIMIT).map(summaryFromRow),
+  history(database, customerId, orderId, { from, most = NO_LIMIT } = {}) {
+    const rows = database.all(HISTORY, from ?? null, customerId, orderId, most)
+    const state = rows.length < most ? keptState(rows) : undefined
+    if (state !== undefined) rows.push(...database.all(HISTORY, state, customerId, orderId, 1))
+    return rows.map(summaryFromRow)
+  },
 
   orders(database, place, filter, { most, look }) {
     const [all, end] = filter.orderId === undefined ? [ORDERS, ORDERS_END] : [NAMED_ORDERS, NAMED_ORDERS_END]

@@ -2,15 +2,20 @@ import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
 import { receiptFromRow } from '#src/store/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
-import type { Database, Row } from '../database.ts'
+import type { Database } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } from './batch.ts'
 
 const FIND_STATE = `
   SELECT state_position, latest_position, digest = $1 AS is_echo FROM order_state WHERE customer = $2 AND order_id = $3`
 
+/** Without a position, SQLite takes the one after the greatest. */
 const INSERT_DELIVERY = `
-  INSERT INTO delivery (receipt, customer, order_id, status, received_at, echo_of, previous, payload)
-  VALUES (unhex($1, '-'), $2, $3, $4, $5, $6, $7, $8)`
+  INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, payload)
+  VALUES ($1, unhex($2, '-'), $3, $4, $5, $6, $7, $8, $9)`
+
+/** Returns a row if the last deliveries were purged: their positions must not be given to others. */
+const PURGED_LAST = `
+  SELECT position FROM purge WHERE position > coalesce((SELECT max(position) FROM delivery), 0)`
 
 const INSERT_STATE = `
   INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
@@ -56,9 +61,10 @@ export function deliveryWrites(database: Database) {
     return row.number as number
   }
 
-  const duplicateOf = (position: number): Receipt & { payload: Uint8Array } => {
-    const row = database.get(FIND_FIRST, position) as Row
-    return { ...receiptFromRow(row), duplicate: true, payload: row.payload as Uint8Array }
+  /** Undefined for a delivery that was purged. */
+  const duplicateOf = (position: number): (Receipt & { payload: Uint8Array }) | undefined => {
+    const row = database.get(FIND_FIRST, position)
+    return row && { ...receiptFromRow(row), duplicate: true, payload: row.payload as Uint8Array }
   }
 
   const deliver = (delivery: NewDelivery): Receipt | 'key-reused' | null => {
@@ -66,8 +72,10 @@ export function deliveryWrites(database: Database) {
     const { idempotency } = delivery
     if (idempotency === null) return store(customer, delivery).outcome
     const kept = database.get(FIND_KEY, customer, idempotency.key)
-    if (kept !== undefined && (kept.kept_at as number) >= idempotency.notBefore) {
-      const { payload, ...receipt } = duplicateOf(kept.position as number)
+    const isValid = kept !== undefined && (kept.kept_at as number) >= idempotency.notBefore
+    const first = isValid ? duplicateOf(kept.position as number) : undefined
+    if (first !== undefined) {
+      const { payload, ...receipt } = first
       return Buffer.compare(payload, delivery.payload) === 0 ? receipt : 'key-reused'
     }
     if (kept !== undefined) database.run('DELETE FROM idempotency WHERE number = $1', kept.number as number)
@@ -77,12 +85,18 @@ export function deliveryWrites(database: Database) {
     return outcome
   }
 
+  const nextPosition = (): number | undefined => {
+    const purged = database.get(PURGED_LAST)
+    return purged && (purged.position as number) + 1
+  }
+
   /** Stores one delivery and detects an echo. `position` is the one of the delivery that an echo repeats, else its own. */
   const store = (customer: number, delivery: NewDelivery): { position: number; outcome: Receipt | null } => {
     const { receiptId, orderId, status, receivedAt, payload } = delivery
     const insert = (echoOf: number | null, previous: number | null): number => {
       stored++
-      const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload] as const
+      const position = stored === 1 ? (nextPosition() ?? null) : null
+      const values = [position, receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload] as const
       lastPosition = database.insert(INSERT_DELIVERY, ...values)
       return lastPosition
     }
@@ -96,11 +110,11 @@ export function deliveryWrites(database: Database) {
       return { position, outcome: null }
     }
     const previous = state.latest_position as number
-    if (state.is_echo === 1) {
-      const first = state.state_position as number
-      const { payload: _, ...receipt } = duplicateOf(first)
-      database.run(UPDATE_LATEST, insert(first, previous), customer, orderId)
-      return { position: first, outcome: receipt }
+    const first = state.is_echo === 1 ? duplicateOf(state.state_position as number) : undefined
+    if (first !== undefined) {
+      const { payload: _, ...receipt } = first
+      database.run(UPDATE_LATEST, insert(state.state_position as number, previous), customer, orderId)
+      return { position: state.state_position as number, outcome: receipt }
     }
     const position = insert(null, previous)
     database.run(UPDATE_STATE, status, position, position, digest, customer, orderId)
@@ -111,6 +125,7 @@ export function deliveryWrites(database: Database) {
   const deliverOneByOne = (deliveries: readonly NewDelivery[]): RowOutcome[] =>
     database.transaction(() =>
       deliveries.map((delivery) => {
+        stored = 0
         try {
           return database.savepoint(() => deliver(delivery))
         } catch (error) {

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { apiKeyReads } from '../api-keys.ts'
 import { openDatabase } from '../database.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
+import { purgeReads } from '../purges/reads.ts'
 import { answerOperations, bindOperations } from './operations.ts'
 
 if (parentPort) {
@@ -9,5 +10,6 @@ if (parentPort) {
   answerOperations(parentPort, database, {
     apiKeys: bindOperations(apiKeyReads, database),
     deliveries: bindOperations(deliveryReads, database),
+    purges: bindOperations(purgeReads, database),
   })
 }

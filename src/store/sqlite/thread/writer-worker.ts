@@ -7,6 +7,7 @@ import { customerWrites } from '../customers.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { loginFailureWrites } from '../login-failures.ts'
+import { purgeWrites } from '../purges/writes.ts'
 import { secretWrites } from '../secrets.ts'
 import { signingKeyWrites } from '../signing-keys.ts'
 import { changeOf } from '../store-file.ts'
@@ -17,6 +18,7 @@ const operationsOn = (database: Database) => ({
   customers: bindOperations(customerWrites, database),
   apiKeys: bindOperations(apiKeyWrites, database),
   deliveries: deliveryWrites(database),
+  purges: bindOperations(purgeWrites, database),
   signingKeys: bindOperations(signingKeyWrites, database),
   secrets: bindOperations(secretWrites, database),
   audit: bindOperations(auditWrites, database),

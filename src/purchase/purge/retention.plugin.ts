@@ -1,0 +1,32 @@
+import type { FastifyPluginAsync } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Store } from '#src/store/store.ts'
+import { createDeliveryRetention, type DeliveryRetention } from './retention.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    deliveryRetention: DeliveryRetention
+  }
+}
+
+export interface RetentionOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly clock: Clock
+}
+
+const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, store, clock }) => {
+  const { purges, audit } = store
+  const { retentionDays: days, retentionOrders } = config
+  const retention = createDeliveryRetention(
+    { purges, audit, clock, log: app.log },
+    { days, orders: retentionOrders === 'on' },
+  )
+  app.decorate('deliveryRetention', retention)
+  app.addHook('onReady', async () => retention.start())
+  app.addHook('preClose', () => retention.stop())
+}
+
+export const retentionPlugin = fastifyPlugin(plugin, { name: 'retention' })

@@ -1,0 +1,113 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Clock } from '#src/lib/clock.ts'
+import type { AuditStore, PurgeStore } from '#src/store/store.ts'
+import { createPace } from './pace.ts'
+import { giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
+
+export interface RetentionDependencies {
+  readonly purges: PurgeStore
+  readonly audit: Pick<AuditStore, 'append'>
+  readonly clock: Clock
+  readonly log: {
+    info(details: object, message: string): void
+    warn(details: object, message: string): void
+  }
+}
+
+export interface RetentionSettings {
+  /** 0 keeps deliveries forever. */
+  readonly days: number
+  readonly orders: boolean
+}
+
+export interface DeliveryRetention {
+  /** Does what is due now. Resolves to what was removed, if anything was due. */
+  keep(): Promise<PurgeReport | undefined>
+  start(): void
+  stop(): Promise<void>
+}
+
+const DAY_MILLISECONDS = 86_400_000
+const FIRST_MILLISECONDS = 2_000
+const AGAIN_MILLISECONDS = 600_000
+/** Another replica takes over when one has not renewed its claim for this long. */
+const CLAIM_MILLISECONDS = 60_000
+
+class Stopped extends Error {}
+
+/**
+ * Removes what is older than the settings say, once a day, by one replica at a time, and makes the months ahead where deliveries
+ * are partitioned.
+ */
+export function createDeliveryRetention(
+  { purges, audit, clock, log }: RetentionDependencies,
+  { days, orders }: RetentionSettings,
+): DeliveryRetention {
+  const stopping = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let working: Promise<unknown> | undefined
+  let claimedUntil = 0
+
+  const rest = createPace({
+    monotonic: clock.monotonic,
+    wait: (milliseconds) =>
+      wait(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
+  })
+  const pace: typeof rest = async (step) => {
+    const now = clock.now()
+    if (stopping.signal.aborted) throw new Stopped()
+    if (claimedUntil - now < CLAIM_MILLISECONDS / 2) {
+      if (!(await purges.renew(claimedUntil, now + CLAIM_MILLISECONDS))) throw new Stopped()
+      claimedUntil = now + CLAIM_MILLISECONDS
+    }
+    return rest(step)
+  }
+
+  const purge = async (): Promise<PurgeReport | undefined> => {
+    const now = clock.now()
+    const before = now - days * DAY_MILLISECONDS
+    const until = now + CLAIM_MILLISECONDS
+    if (!(await purges.claim({ now, until, due: before - DAY_MILLISECONDS }))) return undefined
+    claimedUntil = until
+    const onBegin = async (): Promise<void> => {
+      const details = { before: new Date(before).toISOString(), orders }
+      const nobody = { customerId: null, address: null, requestId: null }
+      await audit.append([{ at: now, actor: 'server', action: 'delivery.purge', ...nobody, details }])
+    }
+    const report = await purgeDeliveries({ purges, pace }, { before, orders, onBegin })
+    await giveBack({ purges, pace })
+    await purges.finish(before)
+    const { dropped } = await purges.keepMonths(before)
+    log.info({ before: new Date(before).toISOString(), ...report, months: dropped }, 'old deliveries were removed')
+    return report
+  }
+
+  const keep = async (): Promise<PurgeReport | undefined> => {
+    const { made } = await purges.keepMonths(0)
+    if (made > 0) log.info({ made }, 'partitions for the months ahead were made')
+    return days > 0 ? purge() : undefined
+  }
+
+  const again = (after: number): void => {
+    timer = setTimeout(() => {
+      working = keep()
+        .catch((error: unknown) => {
+          if (!(error instanceof Stopped)) log.warn({ err: error }, 'old deliveries could not be removed')
+        })
+        .finally(() => {
+          if (timer !== undefined) again(AGAIN_MILLISECONDS)
+        })
+    }, after).unref()
+  }
+
+  return {
+    keep,
+    start: () => again(FIRST_MILLISECONDS),
+    async stop() {
+      clearTimeout(timer)
+      timer = undefined
+      stopping.abort()
+      await working
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import { AppError } from '#src/lib/app-error.ts'
+import { firstReceiptOf } from '../rows.ts'
+import { storeErrors } from '../store.errors.ts'
+import type { PurgeStore } from '../store.ts'
+import type { Database, Row } from './database.ts'
+
+/** Receipts begin with the time of receipt. Clocks of replicas differ, so the first one in the order of commits may come later. */
+const END = `
+  SELECT coalesce(
+    (SELECT min(position) - 1 FROM (SELECT position FROM delivery WHERE receipt >= $1::uuid ORDER BY receipt LIMIT 10000) d),
+    (SELECT max(position) FROM delivery), 0) AS position`
+
+const ANNOUNCE = `
+  UPDATE purge SET generation = generation + 1, position = greatest(position, $1)
+   RETURNING generation, (SELECT position FROM purge) AS before`
+
+const PAGE = `
+  SELECT looked, deliveries, orders, bytes, highest FROM purge_1($1, $2, $3, $4, $5, $6)`
+
+const CLAIM = 'UPDATE purge SET leased_until = $1 WHERE leased_until < $2 AND done_before < $3'
+
+/** Valid JSON, which programs before the column `erased` can show. */
+const ERASE = `
+  WITH looked AS (
+    SELECT position, receipt, customer, erased FROM delivery WHERE position > $1::bigint ORDER BY position LIMIT $2
+  ), erased AS (
+    UPDATE delivery d SET order_id = NULL, payload = '{}', erased = sha256(d.payload)
+      FROM looked l
+     WHERE d.receipt = l.receipt AND l.erased IS NULL AND l.customer = (SELECT number FROM customer WHERE id = $3)
+    RETURNING 1
+  )
+  SELECT (SELECT max(position) FROM looked) AS position, (SELECT count(*) FROM erased) AS deliveries`
+
+const ERASE_NAMES = `
+  WITH found AS (SELECT number FROM customer WHERE id = $1), orders AS (
+    DELETE FROM order_state WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM order_state WHERE customer = (SELECT number FROM found) LIMIT $2)) RETURNING 1
+  ), keys AS (
+    DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM idempotency WHERE customer = (SELECT number FROM found) LIMIT $2)) RETURNING 1
+  )
+  SELECT greatest((SELECT count(*) FROM orders), (SELECT count(*) FROM keys)) AS most`
+
+const NAMES_AT_ONCE = 500
+const MONTHS_AHEAD = 3
+
+/** PostgreSQL gives room back by itself (autovacuum), or with whole months. */
+export function postgresPurges({ query }: Database): PurgeStore {
+  const allowed = async <Result>(work: Promise<Result>): Promise<Result> => {
+    try {
+      return await work
+    } catch (error) {
+      if ((error as { code?: string }).code !== '42501') throw error
+      throw new AppError(storeErrors.forbidden, { cause: error })
+    }
+  }
+
+  return {
+    state: async () => stateFromRow((await query('SELECT generation, position FROM purge')).rows[0] as Row),
+    async receivedAfter(position) {
+      const { rows } = await query(
+        'SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1',
+        position,
+      )
+      return rows[0]?.received_at as number | undefined
+    },
+    endOf: async (before) => Number((await query(END, firstReceiptOf(before))).rows[0]?.position),
+    async announce(position) {
+      const { generation, before } = (await query(ANNOUNCE, position)).rows[0] as Record<string, number>
+      return {
+        generation: generation as number,
+        before: { generation: (generation as number) - 1, position: before as number },
+      }
+    },
+    async page({ after, until, before, orders, look, dryRun }) {
+      const { rows } = await allowed(query(PAGE, after, until, before, orders, look, !dryRun))
+      const row = rows[0] as Row
+      return {
+        deliveries: Number(row.deliveries),
+        orders: Number(row.orders),
+        payloadBytes: Number(row.bytes),
+        highest: Number(row.highest ?? 0),
+        position: row.looked as number | null,
+      }
+    },
+    async settle({ generation, position }) {
+      await query('UPDATE purge SET position = $1 WHERE generation = $2', position, generation)
+    },
+    claim: async ({ now, until, due }) => (await query(CLAIM, until, now, due)).count > 0,
+    renew: async (from, until) =>
+      (await query('UPDATE purge SET leased_until = $1 WHERE leased_until = $2', until, from)).count > 0,
+    async finish(before) {
+      await query('UPDATE purge SET done_before = greatest(done_before, $1), leased_until = 0', before)
+    },
+    giveBack: async () => false,
+    stuckBytes: async () => 0,
+    rewrite: async () => undefined,
+    async keepMonths(before) {
+      const made = (await query('SELECT make_months_1($1) AS made', MONTHS_AHEAD)).rows[0]?.made as number
+      if (before <= 0) return { made, dropped: [] }
+      const { rows } = await allowed(query('SELECT drop_months_1($1) AS name', before))
+      return { made, dropped: rows.map(({ name }) => name as string) }
+    },
+    async erase(customerId, after, look) {
+      const row = (await allowed(query(ERASE, after, look, customerId))).rows[0] as Row
+      return { deliveries: Number(row.deliveries), position: row.position as number | null }
+    },
+    eraseNames: async (customerId) =>
+      Number((await query(ERASE_NAMES, customerId, NAMES_AT_ONCE)).rows[0]?.most) === NAMES_AT_ONCE,
+    wipeLog: async () => undefined,
+  }
+}
+
+const stateFromRow = ({ generation, position }: Row) => ({
+  generation: generation as number,
+  position: position as number,
+})

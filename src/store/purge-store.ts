@@ -1,0 +1,81 @@
+/** What a purge removes: the deliveries received before a time that no order needs. */
+export interface PurgeScope {
+  /** Exclusive, in milliseconds since 1970. */
+  readonly before: number
+  /**
+   * Whether orders whose latest delivery was received before then go, too. Otherwise every order keeps the delivery that made
+   * its state, and its latest one.
+   */
+  readonly orders: boolean
+}
+
+export interface PurgePage extends PurgeScope {
+  /** Looks at deliveries after this position, */
+  readonly after: number
+  /** up to this one, */
+  readonly until: number
+  /** and at most so many. */
+  readonly look: number
+  /** Counts, but removes nothing. */
+  readonly dryRun: boolean
+}
+
+export interface PurgedPage {
+  readonly deliveries: number
+  readonly orders: number
+  readonly payloadBytes: number
+  /** The greatest position among them; 0 for none. */
+  readonly highest: number
+  /** Where to continue; null at the end. */
+  readonly position: number | null
+}
+
+/** What tells a follower whether deliveries after its cursor were removed. */
+export interface PurgeState {
+  /** Increases with every purge, before it removes anything. */
+  readonly generation: number
+  /** No delivery after this position was ever removed. */
+  readonly position: number
+}
+
+export interface ErasedPage {
+  readonly deliveries: number
+  /** Where to continue; null at the end. */
+  readonly position: number | null
+}
+
+/** The part of the port that removes deliveries, and gives their room back. */
+export interface PurgeStore {
+  state(): Promise<PurgeState>
+  /** Returns when the first delivery after a position was received, in milliseconds since 1970. */
+  receivedAfter(position: number): Promise<number | undefined>
+  /** Returns a position after which no delivery was received before a time. */
+  endOf(before: number): Promise<number>
+  /**
+   * Must come before the first page that removes something, with the last position that it may remove. Resolves to the state
+   * before, and the new generation.
+   */
+  announce(position: number): Promise<{ readonly generation: number; readonly before: PurgeState }>
+  page(page: PurgePage): Promise<PurgedPage>
+  /** Corrects the position that was announced, unless another purge has begun since. */
+  settle(state: PurgeState): Promise<void>
+  /** Resolves to true for one process at a time, if the last purge that `finish` recorded was before `due`. */
+  claim(times: { readonly now: number; readonly until: number; readonly due: number }): Promise<boolean>
+  /** Resolves to false if the claim was lost to another process. */
+  renew(from: number, until: number): Promise<boolean>
+  finish(before: number): Promise<void>
+  /** Gives a little of the unused room back to the file system, except a part of the whole. Resolves to whether there is more. */
+  giveBack(keepPart: number): Promise<boolean>
+  /** Returns unused bytes that cannot be given back, in a file that was made by a version which could not. */
+  stuckBytes(): Promise<number>
+  /** Rewrites the file so that its unused room can be given back. Nobody else can use it meanwhile. */
+  rewrite(): Promise<void>
+  /** Makes what new deliveries need in the months ahead, and removes empty months that ended before a time. Resolves to their names. */
+  keepMonths(before: number): Promise<{ readonly made: number; readonly dropped: readonly string[] }>
+  /** Overwrites payloads and order ids of a customer among the next `look` deliveries. Receipts, times and digests stay. */
+  erase(customerId: string, after: number, look: number): Promise<ErasedPage>
+  /** Removes some of the states of a customer's orders, and of its idempotency keys. Resolves to whether there are more. */
+  eraseNames(customerId: string): Promise<boolean>
+  /** Removes what was overwritten from the log, too. Resolves to why it cannot, if it cannot. */
+  wipeLog(): Promise<string | undefined>
+}

@@ -1,0 +1,12 @@
+-- Runs with programs from 0002 on.
+
+-- One row. A follower whose cursor lies before `position` has missed something unless its cursor is of this `generation`.
+CREATE TABLE purge (
+  generation   INTEGER NOT NULL, -- increases with every purge, before it removes anything
+  position     INTEGER NOT NULL, -- no delivery after it was ever removed; new ones get greater positions
+  done_before  INTEGER NOT NULL, -- these are milliseconds since 1970: up to when the server has purged by itself,
+  leased_until INTEGER NOT NULL  -- and until when a server is doing so
+) STRICT;
+INSERT INTO purge (generation, position, done_before, leased_until) VALUES (0, 0, 0, 0);
+
+ALTER TABLE delivery ADD COLUMN erased BLOB; -- SHA-256 of the payload that was erased

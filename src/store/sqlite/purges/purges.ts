@@ -1,0 +1,31 @@
+import type { PurgeStore } from '#src/store/store.ts'
+import type { Database } from '../database.ts'
+import { bindOperations, type StoreThread, sendOperations } from '../thread/operations.ts'
+import { purgeLookUps, purgeReads } from './reads.ts'
+import { purgeWrites } from './writes.ts'
+
+/** The reader thread finds what is to go, so that deliveries wait only for its removal. */
+export function sqlitePurges(database: Database, writer: StoreThread, reader: StoreThread): PurgeStore {
+  const reads = sendOperations(purgeReads, reader, 'purges')
+  const { remove, erase, ...writes } = sendOperations(purgeWrites, writer, 'purges')
+  const lookUps = bindOperations(purgeLookUps, database)
+  return {
+    ...writes,
+    endOf: reads.endOf,
+    state: async () => lookUps.state(),
+    receivedAfter: async (position) => lookUps.receivedAfter(position),
+    stuckBytes: async () => lookUps.stuckBytes(),
+    async page(page) {
+      const { position, counted, ...found } = await reads.removable(page)
+      if (page.dryRun || counted.deliveries === 0) return { ...counted, position }
+      return { ...(await remove({ ...found, before: page.before })), position }
+    },
+    // A file has no months.
+    keepMonths: async () => ({ made: 0, dropped: [] }),
+    async erase(customerId, after, look) {
+      const { positions, position } = await reads.ofCustomer(customerId, after, look)
+      if (positions.length > 0) await erase(positions)
+      return { deliveries: positions.length, position }
+    },
+  }
+}

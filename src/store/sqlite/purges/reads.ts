@@ -1,0 +1,112 @@
+import { firstReceiptOf } from '#src/store/rows.ts'
+import type { PurgePage, PurgeState, PurgeStore } from '#src/store/store.ts'
+import type { Database, Row } from '../database.ts'
+import type { Operations } from '../thread/operations.ts'
+
+export const STATE = 'SELECT generation, position FROM purge'
+
+export const stateFromRow = ({ generation, position }: Row): PurgeState => ({
+  generation: generation as number,
+  position: position as number,
+})
+
+/** Receipts begin with the time of receipt. Clocks of processes differ, so the first one in the order of commits may come later. */
+const END = `
+  SELECT coalesce(
+    (SELECT min(position) - 1 FROM (SELECT position FROM delivery WHERE receipt >= unhex($1) ORDER BY receipt LIMIT 10000)),
+    (SELECT max(position) FROM delivery), 0) AS position`
+
+const PAGE = `
+  SELECT d.position, d.received_at, length(d.payload) AS bytes, d.customer, d.order_id, s.state_position, s.latest_position,
+         l.received_at AS latest_at
+    FROM delivery d
+    LEFT JOIN order_state s ON s.customer = d.customer AND s.order_id = d.order_id
+    LEFT JOIN delivery l ON $1 AND l.position = s.latest_position
+   WHERE d.position > $2 AND d.position <= $3
+   ORDER BY d.position
+   LIMIT $4`
+
+const OF_CUSTOMER = `
+  SELECT position, customer = (SELECT number FROM customer WHERE id = $1) AND erased IS NULL AS found
+    FROM delivery WHERE position > $2 ORDER BY position LIMIT $3`
+
+/** An order whose latest delivery is old. */
+export interface ExpiredOrder {
+  readonly customer: number
+  readonly orderId: string
+  readonly latest: number
+  readonly state: number
+}
+
+/** What a page of deliveries has to remove. */
+export interface Removable {
+  /** The last position looked at; null at the end. */
+  readonly position: number | null
+  /** Deliveries that no order needs. */
+  readonly positions: readonly number[]
+  readonly orders: readonly ExpiredOrder[]
+  /** What would be removed of this page. */
+  readonly counted: {
+    readonly deliveries: number
+    readonly orders: number
+    readonly payloadBytes: number
+    readonly highest: number
+  }
+}
+
+/** Run by the reader thread. */
+export const purgeReads = {
+  endOf: (database: Database, before: number): number =>
+    Number(database.get(END, firstReceiptOf(before))?.position ?? 0),
+
+  removable(database: Database, { before, orders, after, until, look }: PurgePage): Removable {
+    const rows = database.all(PAGE, Number(orders), after, until, look)
+    const positions: number[] = []
+    const expired = new Map<number, ExpiredOrder>()
+    const counted = { deliveries: 0, orders: 0, payloadBytes: 0, highest: 0 }
+    for (const row of rows) {
+      const position = row.position as number
+      if ((row.received_at as number) >= before) continue
+      const isNeeded = position === row.state_position || position === row.latest_position
+      if (isNeeded && !(orders && Number(row.latest_at ?? 0) < before)) continue
+      if (isNeeded) expired.set(row.latest_position as number, expiredFromRow(row))
+      else positions.push(position)
+      counted.deliveries++
+      counted.orders += Number(position === row.latest_position)
+      counted.payloadBytes += row.bytes as number
+      counted.highest = position
+    }
+    const position = (rows.at(-1)?.position as number | undefined) ?? null
+    return { position, positions, orders: [...expired.values()], counted }
+  },
+
+  /** Finds what is to be erased among the next deliveries. */
+  ofCustomer(database: Database, customerId: string, after: number, look: number) {
+    const rows = database.all(OF_CUSTOMER, customerId, after, look)
+    const positions = rows.filter(({ found }) => found === 1).map(({ position }) => position as number)
+    return { positions, position: (rows.at(-1)?.position as number | undefined) ?? null }
+  },
+}
+
+export const expiredFromRow = (row: Row): ExpiredOrder => ({
+  customer: row.customer as number,
+  orderId: row.order_id as string,
+  latest: row.latest_position as number,
+  state: row.state_position as number,
+})
+
+/** The methods of the port that the calling thread runs itself: look-ups of single rows. */
+export const purgeLookUps = {
+  state: (database) => stateFromRow(database.get(STATE) as Row),
+  receivedAfter: (database, position) =>
+    database.get('SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1', position)
+      ?.received_at as number | undefined,
+  stuckBytes: (database) => {
+    const { mode, bytes } = database.get(STUCK) as Row
+    return mode === 0 ? (bytes as number) : 0
+  },
+} satisfies Operations<PurgeStore>
+
+const STUCK = `
+  SELECT m.auto_vacuum AS mode, f.freelist_count * p.page_size AS bytes
+    FROM pragma_auto_vacuum m, pragma_freelist_count f, pragma_page_size p`
