@@ -11,7 +11,6 @@ export const ACTIONS = [
   'customer.disallow',
   'customer.set',
   'customer.remove',
-  'customer.erase',
   'key.issue',
   'key.rotate',
   'key.revoke',

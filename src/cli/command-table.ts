@@ -12,9 +12,11 @@ import {
   customerDisable,
   customerDisallow,
   customerEnable,
+  customerSet,
   customerShow,
   tokenRevoke,
 } from './customer/change.ts'
+import { customerRemove } from './customer/remove.ts'
 import { customerList } from './customer/show.ts'
 import { doctor } from './doctor/doctor.ts'
 import { health } from './health.ts'
@@ -24,6 +26,7 @@ import { keyList } from './key/show.ts'
 import { migrate } from './migrate.ts'
 import { deliveryExport, deliveryList, deliveryShow } from './purchase/deliveries.ts'
 import { orderList, orderShow } from './purchase/orders.ts'
+import { purge } from './purge.ts'
 import { serve } from './serve.ts'
 import { signingKeyList, signingKeyRewrap, signingKeyRotate } from './signing-key.ts'
 
@@ -41,18 +44,20 @@ const completion = createCompletion(() => commands)
 /** Every command, in the order of the help. */
 export const commandGroups: readonly CommandGroup[] = [
   { title: 'Service', commands: [serve, health, doctor, config] },
-  { title: 'Store', commands: [migrate, backup, restore, copy] },
+  { title: 'Store', commands: [migrate, backup, restore, copy, purge] },
   {
     title: 'Customers',
     commands: [
       customerAdd,
       customerList,
       customerShow,
+      customerSet,
       customerSetPassword,
       customerEnable,
       customerDisable,
       customerAllow,
       customerDisallow,
+      customerRemove,
     ],
   },
   { title: 'API keys of customers', commands: [keyIssue, keyList, keyRotate, keyRevoke] },

@@ -27,6 +27,18 @@ export function auditedCustomers(customers: Customers, record: RecordAction): Cu
       await record('customer.disable', customer.id)
       return customer
     },
+    async set(who, wanted) {
+      const customer = await customers.set(who, wanted)
+      const { email, ...details } = wanted
+      // The log must not keep an address that is to be forgotten later.
+      await record('customer.set', customer.id, { ...details, ...(email !== undefined && { email: 'changed' }) })
+      return customer
+    },
+    async remove(who, erase) {
+      const customer = await customers.remove(who, erase)
+      await record('customer.remove', customer.id, erase ? { erase } : {})
+      return customer
+    },
     async revokeTokens(who) {
       const customer = await customers.revokeTokens(who)
       await record('token.revoke', customer.id)

@@ -29,5 +29,6 @@ export const customerErrors = {
   keyNotFound: { code: 'API_KEY_NOT_FOUND', kind: 'missing', message: 'There is no such API key.' },
   keyEnded: { code: 'API_KEY_ENDED', kind: 'conflict', message: 'The API key has expired or was revoked.' },
   keyRotated: { code: 'API_KEY_ROTATED', kind: 'conflict', message: 'The API key has been rotated already.' },
+  removed: { code: 'CUSTOMER_REMOVED', kind: 'conflict', message: 'The customer was removed.' },
   notFound: { code: 'CUSTOMER_NOT_FOUND', kind: 'missing', message: 'There is no such customer.' },
 } as const satisfies Record<string, ErrorDefinition>

@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { Customer, Store } from '#src/store/store.ts'
+import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
 import { customerErrors } from './customer.errors.ts'
 import { canonicalEmail } from './email.ts'
@@ -18,6 +18,9 @@ export interface NewCustomer {
   readonly regions: readonly string[]
   readonly authority: readonly string[]
 }
+
+/** What may change after a customer was added. What is not given stays. */
+export type CustomerSettings = Omit<CustomerChange, 'tokensValidFrom'>
 
 export interface CustomerDependencies {
   readonly store: Store
@@ -46,8 +49,14 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     return customer
   }
 
-  const change = async (who: string, apply: (customer: Customer) => Promise<boolean>): Promise<CustomerView> => {
+  const findToChange = async (who: string): Promise<Customer> => {
     const customer = await find(who)
+    if (isRemoved(customer)) refuse(customerErrors.removed, `The customer ${customer.id} was removed: add a new one.`)
+    return customer
+  }
+
+  const change = async (who: string, apply: (customer: Customer) => Promise<unknown>): Promise<CustomerView> => {
+    const customer = await findToChange(who)
     await apply(customer)
     return toView(await find(customer.id))
   }
@@ -93,7 +102,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
     async setPassword(who: string, password: string): Promise<Changed> {
       const warnings = checkPassword(password)
-      const { id } = await find(who)
+      const { id } = await findToChange(who)
       const hash = await hashPassword(password)
       const customer = await change(id, () => store.customers.setPassword(id, hash, afterEveryToken()))
       return { customer, warnings }
@@ -101,6 +110,29 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
     enable: (who: string) => change(who, ({ id }) => store.customers.enable(id)),
     disable: (who: string) => change(who, ({ id }) => store.customers.disable(id, afterEveryToken())),
+    /** Ends every token issued so far if some of them may no longer fit: a region or a right is taken away. */
+    set: (who: string, wanted: CustomerSettings) =>
+      change(who, async ({ id, regions: former, isApi, operator }) => {
+        const { email, regions } = checkSettings(wanted)
+        const loses = (former: boolean, now = former): boolean => former && !now
+        const shrinks = regions !== undefined && former.some((region) => !regions.includes(region))
+        const ends = shrinks || loses(isApi, wanted.isApi) || loses(operator, wanted.operator)
+        const outcome = await store.customers.change(id, {
+          ...wanted,
+          email,
+          regions,
+          tokensValidFrom: ends ? afterEveryToken() : undefined,
+        })
+        if (outcome === 'email-taken') refuse(customerErrors.emailTaken, `A customer ${email} exists already.`)
+      }),
+
+    /** Forgets the customer: keys and tokens end. Its deliveries stay under its id. May be repeated. */
+    async remove(who: string, erase: boolean): Promise<CustomerView> {
+      const { id } = await find(who)
+      await store.customers.remove(id, { tokensValidFrom: afterEveryToken(), now: clock.now(), erase })
+      return toView(await find(id))
+    },
+
     /** Ends every token issued so far. */
     revokeTokens: (who: string) => change(who, ({ id }) => store.customers.revokeTokens(id, afterEveryToken())),
     allow: (who: string, rules: readonly string[]) =>
@@ -116,14 +148,27 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
   }
 }
 
+/** Whether nothing but the id is left. No address has this form, as it lacks an @. */
+export const isRemoved = ({ id, email }: Pick<Customer, 'id' | 'email'>): boolean => email === `removed:${id}`
+
 const toView = ({ passwordHash: _, ...view }: Customer): CustomerView => view
 
 const sortedSet = (values: readonly string[]): string[] => [...new Set(values)].sort()
 
+/** Checks what can be checked without a store. */
+export function checkSettings({ email, regions }: CustomerSettings) {
+  return {
+    email: email === undefined ? undefined : checkEmail(email),
+    regions: regions && sortedSet(regions.map(checkRegion)),
+  }
+}
+
+const checkEmail = (text: string): string =>
+  canonicalEmail(text) ?? refuse(customerErrors.emailInvalid, `"${text}" is not an e-mail address.`)
+
 /** Checks what can be checked without a store, and returns it as it is stored. */
 export function checkNewCustomer(wanted: Pick<NewCustomer, 'email' | 'password' | 'regions' | 'authority'>) {
-  const email = canonicalEmail(wanted.email)
-  if (email === undefined) refuse(customerErrors.emailInvalid, `"${wanted.email}" is not an e-mail address.`)
+  const email = checkEmail(wanted.email)
   const warnings = checkPassword(wanted.password)
   return {
     email,

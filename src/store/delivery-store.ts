@@ -31,7 +31,7 @@ export interface Delivery extends Receipt {
   /** Rises in the order of commits. */
   readonly position: number
   readonly customerId: string
-  /** Whether payload and order id were erased; the payload is then an empty object. */
+  /** Whether payload and order id were erased. What stands in their place must not be shown. */
   readonly erased: boolean
   readonly payload: Uint8Array
 }

@@ -59,6 +59,10 @@ export const receiptFromRow = (row: Row): Receipt => ({
   duplicate: typeof row.echo_of === 'number',
 })
 
+/** An erased delivery keeps something of the length of its order id. */
+const erasureFromRow = (row: Row) =>
+  row.erased ? { erased: true, orderId: null } : { erased: false, orderId: row.order_id as string | null }
+
 export const orderStateFromRow = (row: Row): OrderState => ({
   orderId: row.order_id as string,
   status: row.status as number,
@@ -70,7 +74,7 @@ export const deliveryFromRow = (row: Row): Delivery => ({
   ...receiptFromRow(row),
   position: row.position as number,
   customerId: row.customer_id as string,
-  erased: Boolean(row.erased),
+  ...erasureFromRow(row),
   payload: row.payload as Uint8Array,
 })
 
@@ -78,7 +82,7 @@ export const summaryFromRow = (row: Row): DeliverySummary => ({
   ...receiptFromRow(row),
   position: row.position as number,
   customerId: row.customer_id as string,
-  erased: Boolean(row.erased),
+  ...erasureFromRow(row),
   payloadBytes: row.payload_bytes as number,
 })
 

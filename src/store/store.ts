@@ -83,6 +83,25 @@ export interface CustomerStore {
   revokeTokens(id: string, tokensValidFrom: number): Promise<boolean>
   addAuthority(id: string, rules: readonly string[]): Promise<boolean>
   removeAuthority(id: string, rules: readonly string[]): Promise<boolean>
+  /** Changes what is given, all or nothing. */
+  change(id: string, change: CustomerChange): Promise<'changed' | 'missing' | 'email-taken'>
+  /**
+   * Forgets everything about a customer except its id, to which its deliveries belong: the e-mail address becomes
+   * `removed:` and the id, its keys are revoked. With `erase`, its deliveries count as erased from then on.
+   */
+  remove(
+    id: string,
+    how: { readonly tokensValidFrom: number; readonly now: number; readonly erase: boolean },
+  ): Promise<boolean>
+}
+
+export interface CustomerChange {
+  readonly email?: string | undefined
+  readonly isApi?: boolean | undefined
+  readonly operator?: boolean | undefined
+  /** All regions from then on. */
+  readonly regions?: readonly string[] | undefined
+  readonly tokensValidFrom?: number | undefined
 }
 
 export interface ApiKey {

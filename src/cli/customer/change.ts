@@ -1,5 +1,5 @@
-import type { Customers, CustomerView } from '#src/customer/customer.rule.ts'
-import type { Command } from '../command.ts'
+import { type Customers, type CustomerView, checkSettings } from '#src/customer/customer.rule.ts'
+import { type Command, type Input, Misuse } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
 import type { Access } from '../with-store.ts'
 import { customerJson, describeCustomer } from './show.ts'
@@ -54,6 +54,49 @@ export const customerDisallow = customerCommand(
   (customers, who, rules) => customers.disallow(who, rules),
   RULES,
 )
+
+const YES_OR_NO = { yes: '', no: '' }
+
+export const customerSet: Command = {
+  name: 'customer set',
+  about: 'Change e-mail address, role or regions of a customer',
+  details: 'What is not given stays. Tokens end if the customer loses a region or a role.',
+  positionals: ['CUSTOMER'],
+  options: {
+    email: { type: 'string', value: 'ADDRESS', about: 'The new e-mail address' },
+    api: { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether it may log in to the API (IsAPI)' },
+    operator: {
+      type: 'string',
+      value: 'YES|NO',
+      choices: YES_OR_NO,
+      about: 'Whether it reads the deliveries of all customers',
+    },
+    region: {
+      type: 'string',
+      value: 'XX',
+      multiple: true,
+      about: 'Region in which it may log in; those not named are taken away',
+    },
+  },
+  async run(input, context) {
+    const [who = ''] = input.positionals
+    const regions = input.texts('region')
+    const wanted = {
+      email: input.text('email'),
+      isApi: yesOrNo(input, 'api'),
+      operator: yesOrNo(input, 'operator'),
+      regions: regions.length > 0 ? regions : undefined,
+    }
+    if (Object.values(wanted).every((value) => value === undefined))
+      throw new Misuse('say what to change: --email, --api, --operator or --region')
+    checkSettings(wanted)
+    const customer = await withAccounts(context, 'change', ({ customers }) => customers.set(who, wanted))
+    context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer))
+  },
+}
+
+const yesOrNo = (input: Input, name: string): boolean | undefined =>
+  input.text(name) === undefined ? undefined : input.text(name) === 'yes'
 
 export const tokenRevoke: Command = {
   name: 'token revoke',

@@ -1,4 +1,4 @@
-import type { CustomerView } from '#src/customer/customer.rule.ts'
+import { type CustomerView, isRemoved } from '#src/customer/customer.rule.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
 import { timeText } from '../output/time-text.ts'
@@ -27,7 +27,7 @@ export const customerList: Command = {
 /** A customer as JSON shows it. */
 export const customerJson = ({ id, email, isApi, operator, enabled, regions, authority, createdAt }: CustomerView) => ({
   id,
-  email,
+  email: isRemoved({ id, email }) ? null : email,
   isApi,
   operator,
   enabled,
@@ -48,7 +48,8 @@ export function describeCustomer(customer: CustomerView): string {
   ].join('\n')
 }
 
-function describeRole({ isApi, operator, enabled }: CustomerView): string {
+function describeRole({ id, email, isApi, operator, enabled }: CustomerView): string {
+  if (isRemoved({ id, email })) return 'removed'
   const role = [operator ? 'operator' : '', isApi ? 'API customer' : 'supplier only'].filter(Boolean).join(', ')
   return enabled ? role : `${role}, disabled`
 }

@@ -1,3 +1,4 @@
+import { AppError } from '#src/lib/app-error.ts'
 import { withoutMark } from '#src/lib/byte-text.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
 import { OPERATOR } from '#src/purchase/caller.ts'
@@ -57,20 +58,20 @@ export const deliveryShow: Command = {
       const delivery = await readBack.delivery(OPERATOR, await receiptOf(typed))
       return { delivery, email: (await emails()).get(delivery.customerId) }
     }).catch(inOtherWords(purchaseErrors.deliveryNotFound, `There is no delivery ${JSON.stringify(typed)}.`))
-    if (input.flag('payload')) context.outBytes(delivery.payload)
-    else if (input.json) context.out(writeJson(deliveryJson(delivery, delivery.payload)).toString())
+    if (input.flag('payload')) {
+      if (delivery.erased) throw new AppError(purchaseErrors.payloadErased)
+      context.outBytes(delivery.payload)
+    } else if (input.json) context.out(writeJson(deliveryJson(delivery, delivery.payload)).toString())
     else {
-      const { orderId, status, duplicate, receivedAt, customerId, payload } = delivery
+      const { orderId, status, duplicate, receivedAt, customerId, payload, erased } = delivery
       context.out(
         [
           delivery.receiptId,
           `  received   ${timeText(receivedAt)} UTC`,
           `  customer   ${email ?? customerId}`,
-          `  order      ${orderId ?? 'no order id was found in it'}`,
+          `  order      ${orderId ?? (erased ? 'erased' : 'no order id was found in it')}`,
           `  status     ${statusText(status)}${duplicate ? '   (a duplicate: it changed nothing)' : ''}`,
-          `  payload    ${payload.length} bytes`,
-          '',
-          pretty(payload),
+          ...(erased ? ['  payload    erased'] : [`  payload    ${payload.length} bytes`, '', pretty(payload)]),
         ].join('\n'),
       )
     }

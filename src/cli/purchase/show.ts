@@ -10,7 +10,7 @@ export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, pa
   ...itemAnswer(delivery),
   ...(delivery.orderId !== null && { OrderID: delivery.orderId }),
   CustomerID: delivery.customerId,
-  ...(payload && payloadAnswer(payload)),
+  ...(payload && !delivery.erased && payloadAnswer(payload)),
 })
 
 export const statusText = (status: number): string => `${status} ${STATUS_MEANINGS[status] ?? ''}`.trim()
@@ -18,15 +18,15 @@ export const statusText = (status: number): string => `${status} ${STATUS_MEANIN
 export const DELIVERY_HEADING = ['time (UTC)', 'order', 'status', '', 'bytes', 'customer', 'receipt']
 
 export const deliveryCells = (
-  { receivedAt, orderId, status, duplicate, payloadBytes, customerId, receiptId }: DeliverySummary,
+  { receivedAt, orderId, status, duplicate, erased, payloadBytes, customerId, receiptId }: DeliverySummary,
   email: string | undefined,
 ): string[] =>
   [
     timeText(receivedAt),
     orderId ?? '',
     statusText(status),
-    duplicate ? 'duplicate' : '',
-    String(payloadBytes),
+    erased ? 'erased' : duplicate ? 'duplicate' : '',
+    erased ? '' : String(payloadBytes),
     email ?? customerId,
     receiptId,
   ].map(printable)

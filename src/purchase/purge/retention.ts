@@ -49,7 +49,7 @@ export function createDeliveryRetention(
   let claimedUntil = 0
 
   const rest = createPace({
-    monotonic: clock.monotonic,
+    clock,
     wait: (milliseconds) =>
       wait(milliseconds, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined),
   })

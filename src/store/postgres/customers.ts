@@ -49,6 +49,42 @@ const REMOVE_RULES = `
   )
   SELECT FROM found`
 
+const CHANGE = `
+  WITH ${countVersion}, changed AS (
+    UPDATE customer
+       SET email = coalesce($1, email), is_api = coalesce($2, is_api), operator = coalesce($3, operator),
+           tokens_valid_from = greatest(tokens_valid_from, $4)
+     WHERE id = $5
+    RETURNING number
+  ), former AS (
+    DELETE FROM customer_region
+     WHERE customer IN (SELECT number FROM changed) AND $6::text[] IS NOT NULL AND region <> ALL ($6::text[])
+  ), added AS (
+    INSERT INTO customer_region (customer, region) SELECT number, unnest($6::text[]) FROM changed ON CONFLICT DO NOTHING
+  )
+  SELECT FROM changed`
+
+const REMOVE = `
+  WITH ${countVersion}, removed AS (
+    UPDATE customer
+       SET email = 'removed:' || id, password_hash = '', is_api = false, operator = false, enabled = false,
+           tokens_valid_from = greatest(tokens_valid_from, $1), erased_at = coalesce(erased_at, $4)
+     WHERE id = $2
+    RETURNING number
+  ), regions AS (
+    DELETE FROM customer_region WHERE customer IN (SELECT number FROM removed)
+  ), rules AS (
+    DELETE FROM authority_rule WHERE customer IN (SELECT number FROM removed)
+  ), keys AS (
+    UPDATE api_key SET revoked_at = coalesce(revoked_at, $3), label = '' WHERE customer IN (SELECT number FROM removed)
+    RETURNING id
+  ), uses AS (
+    DELETE FROM api_key_use WHERE key_id IN (SELECT id FROM keys)
+  )
+  SELECT FROM removed`
+
+const UNIQUE_VIOLATION = '23505'
+
 export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
   const find = async (by: Query, where: string, value: string): Promise<Customer | undefined> => {
     const { rows } = await by(`${SELECT} WHERE ${where}`, value)
@@ -82,6 +118,17 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
     revokeTokens: (id, tokensValidFrom) => change(REVOKE_TOKENS, tokensValidFrom, id),
     addAuthority: async (id, rules) => (await query(ADD_RULES, id, rules)).count > 0,
     removeAuthority: async (id, rules) => (await query(REMOVE_RULES, id, rules)).count > 0,
+    async change(id, { email = null, isApi = null, operator = null, regions = null, tokensValidFrom = 0 }) {
+      try {
+        const { count } = await query(CHANGE, email, isApi, operator, tokensValidFrom, id, regions)
+        return count > 0 ? 'changed' : 'missing'
+      } catch (error) {
+        if ((error as { code?: string }).code === UNIQUE_VIOLATION) return 'email-taken'
+        throw error
+      }
+    },
+    remove: async (id, { tokensValidFrom, now, erase }) =>
+      (await query(REMOVE, tokensValidFrom, id, now, erase ? now : null)).count > 0,
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Customer, CustomerStore } from '../store.ts'
-import type { Database, Row } from './database.ts'
+import { type Database, type Row, withSecureDelete } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
 /** Columns of a customer under the alias `c`. */
@@ -36,6 +36,33 @@ const DISABLE = `
 
 const REVOKE_TOKENS = `
   UPDATE customer SET tokens_valid_from = max(tokens_valid_from, $1) WHERE id = $2`
+
+const CHANGE = `
+  UPDATE customer
+     SET email = coalesce($1, email), is_api = coalesce($2, is_api), operator = coalesce($3, operator),
+         tokens_valid_from = max(tokens_valid_from, $4)
+   WHERE id = $5`
+
+const DELETE_REGIONS = 'DELETE FROM customer_region WHERE customer = (SELECT number FROM customer WHERE id = $1)'
+
+const REMOVE = `
+  UPDATE customer
+     SET email = 'removed:' || id, password_hash = '', is_api = 0, operator = 0, enabled = 0,
+         tokens_valid_from = max(tokens_valid_from, $1),
+         erased_at = coalesce(erased_at, $2)
+   WHERE id = $3`
+
+/** The rest of what is known about a customer. */
+const REMOVE_REST = [
+  DELETE_REGIONS,
+  'DELETE FROM authority_rule WHERE customer = (SELECT number FROM customer WHERE id = $1)',
+  `DELETE FROM api_key_use
+    WHERE key_id IN (SELECT id FROM api_key WHERE customer = (SELECT number FROM customer WHERE id = $1))`,
+]
+
+const REVOKE_KEYS = `
+  UPDATE api_key SET revoked_at = coalesce(revoked_at, $1), label = ''
+   WHERE customer = (SELECT number FROM customer WHERE id = $2)`
 
 /** Part of every transaction that changes a customer or a key: makes all caches read the accounts again. */
 export const countVersion = (database: Database): void =>
@@ -78,6 +105,23 @@ export const customerWrites = {
   revokeTokens: (database, id, tokensValidFrom) => changeAccount(database, REVOKE_TOKENS, tokensValidFrom, id),
   addAuthority: (database, id, rules) => forEachRule(database, INSERT_RULE, id, rules),
   removeAuthority: (database, id, rules) => forEachRule(database, DELETE_RULE, id, rules),
+  change: (database, id, { email, isApi, operator, regions, tokensValidFrom = 0 }) =>
+    accountChange(database, () => {
+      if (email !== undefined && database.get('SELECT 1 FROM customer WHERE email = $1 AND id <> $2', email, id))
+        return 'email-taken'
+      const flags = [isApi, operator].map((flag) => (flag === undefined ? null : Number(flag))) as [number, number]
+      if (database.run(CHANGE, email ?? null, ...flags, tokensValidFrom, id) === 0) return 'missing'
+      if (regions !== undefined) database.run(DELETE_REGIONS, id)
+      for (const region of regions ?? []) database.run(INSERT_REGION, id, region)
+      return 'changed'
+    }),
+  remove: (database, id, { tokensValidFrom, now, erase }) =>
+    withSecureDelete(database, () => {
+      for (const sql of REMOVE_REST) database.run(sql, id)
+      database.run(REVOKE_KEYS, now, id)
+      countVersion(database)
+      return database.run(REMOVE, tokensValidFrom, erase ? now : null, id) > 0
+    }),
 } satisfies Operations<CustomerStore>
 
 export function sqliteCustomers(database: Database, writer: StoreThread): CustomerStore {

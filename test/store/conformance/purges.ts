@@ -155,9 +155,11 @@ export function describePurges(name: string, open: Open): void {
 
     withCustomers('a customer is erased: payloads, order ids and keys, but not receipts', async (store, one, two) => {
       const keyed = (id: string) => ({ orderId: 'secret', idempotency: { key: `secret-${id}`, notBefore: 0 } })
-      const theirs = [delivery(one.id, keyed(one.id)), delivery(one.id, { orderId: 'secret', status: 2 })]
+      const payload = Buffer.from(JSON.stringify({ Status: 2, text: 'large enough for a digest '.repeat(9) }))
+      const theirs = [delivery(one.id, keyed(one.id)), delivery(one.id, { orderId: 'secret', status: 2, payload })]
       const others = delivery(two.id, { orderId: 'secret' })
       await deliverAll(store, [...theirs, others])
+      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
       let erased = 0
       for (let after: number | null = 0; after !== null; ) {
         const page = await store.purges.erase(one.id, after, 100)
@@ -166,10 +168,12 @@ export function describePurges(name: string, open: Open): void {
       }
       while (await store.purges.eraseNames(one.id));
       expect(erased).toBe(2)
+      expect(await store.purges.erase(one.id, 0, 1e6)).toMatchObject({ deliveries: 0 })
+      for (let after: number | null = 0; after !== null; ) after = await store.purges.wipePages(after, 100)
       for (const { receiptId, receivedAt, status } of theirs) {
         const found = await store.deliveries.findByReceipt(receiptId)
         expect(found).toMatchObject({ receiptId, receivedAt, status, customerId: one.id, orderId: null, erased: true })
-        expect(bytes(found?.payload).toString()).toBe('{}')
+        expect(bytes(found?.payload).toString().trim()).toMatch(/^\{("SHA256":"[0-9a-f]{64}")?\}$/)
       }
       expect(await store.deliveries.history(one.id, 'secret')).toEqual([])
       expect((await store.deliveries.orders(null, { customerId: one.id }, all)).orders).toEqual([])

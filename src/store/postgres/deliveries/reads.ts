@@ -6,8 +6,7 @@ import type { Query, Row } from '../database.ts'
 /** LATERAL with LIMIT forces a look-up by index for each row, whatever the planner estimates. */
 const BY_POSITION = (position: string): string => `
   LATERAL (
-    SELECT position, previous, customer, order_id, receipt, status, received_at, echo_of, erased IS NOT NULL AS erased,
-           octet_length(payload) AS payload_bytes
+    SELECT position, previous, customer, order_id, receipt, status, received_at, echo_of, octet_length(payload) AS payload_bytes
       FROM delivery WHERE position = ${position} LIMIT 1
   ) d ON true`
 
@@ -20,7 +19,7 @@ const HISTORY = `
     UNION ALL
     SELECT place + 1, chain.state_position, d.* FROM chain JOIN ${BY_POSITION('chain.previous')} WHERE place < $4::bigint
   )
-  SELECT d.*, c.id AS customer_id FROM chain d JOIN customer c ON c.number = d.customer ORDER BY d.place`
+  SELECT d.*, c.id AS customer_id, c.erased_at IS NOT NULL AS erased FROM chain d JOIN customer c ON c.number = d.customer ORDER BY d.place`
 
 /**
  * Walks through `$5` orders and returns those that the filter lets through, and always the last two. The inner LIMIT keeps the
@@ -55,7 +54,7 @@ const NAMED_ORDERS = ORDERS_AMONG(`
 
 const AFTER = `
   SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         d.erased IS NOT NULL AS erased, octet_length(d.payload) AS payload_bytes
+         c.erased_at IS NOT NULL AS erased, octet_length(d.payload) AS payload_bytes
     FROM delivery d JOIN customer c ON c.number = d.customer
    WHERE d.position > $1::bigint AND d.position <= $2::bigint
      AND ($3::text IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))

@@ -9,7 +9,7 @@ CREATE TABLE purge (
 );
 INSERT INTO purge (generation, position, done_before, leased_until) VALUES (0, 0, 0, 0);
 
-ALTER TABLE delivery ADD COLUMN erased bytea; -- SHA-256 of the payload that was erased
+ALTER TABLE customer ADD COLUMN erased_at bigint; -- milliseconds since 1970: payloads and order ids of its deliveries are erased
 
 -- Looks at `look` deliveries after a position and, if `really`, removes those received before a time that no order needs: an
 -- order needs the delivery that made its state, and its latest one. With `whole_orders` an order whose latest delivery was

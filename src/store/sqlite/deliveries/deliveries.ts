@@ -13,7 +13,7 @@ import { createRecentCommits } from './recent-commits.ts'
 
 const COLUMNS = `
   d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-  d.erased IS NOT NULL AS erased, d.payload`
+  c.erased_at IS NOT NULL AS erased, d.payload`
 
 const BY_RECEIPT = `
   SELECT ${COLUMNS} FROM delivery d JOIN customer c ON c.number = d.customer WHERE d.receipt = unhex($1, '-')`

@@ -8,18 +8,18 @@ import type { Operations } from '../thread/operations.ts'
 const HISTORY = `
   WITH RECURSIVE chain AS (
     SELECT 1 AS place, s.state_position, d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at,
-           d.echo_of, d.erased, length(d.payload) AS payload_bytes
+           d.echo_of, length(d.payload) AS payload_bytes
       FROM order_state s CROSS JOIN delivery d ON d.position = coalesce($1, s.latest_position)
      WHERE s.customer = (SELECT number FROM customer WHERE id = $2) AND s.order_id = $3
        AND d.customer = s.customer AND d.order_id = s.order_id
     UNION ALL
     SELECT place + 1, state_position, d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at,
-           d.echo_of, d.erased, length(d.payload)
+           d.echo_of, length(d.payload)
       FROM chain CROSS JOIN delivery d ON d.position = chain.previous
      WHERE place < $4
   )
   SELECT d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         d.erased IS NOT NULL AS erased, d.payload_bytes, d.previous, d.state_position
+         c.erased_at IS NOT NULL AS erased, d.payload_bytes, d.previous, d.state_position
     FROM chain d CROSS JOIN customer c ON c.number = d.customer
    ORDER BY d.place`
 
@@ -63,7 +63,7 @@ const NAMED_ORDERS_END = `
 
 const AFTER = `
   SELECT d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         d.erased IS NOT NULL AS erased, length(d.payload) AS payload_bytes
+         c.erased_at IS NOT NULL AS erased, length(d.payload) AS payload_bytes
     FROM delivery d CROSS JOIN customer c ON c.number = d.customer
    WHERE d.position > $1 AND d.position <= $2
      AND ($3 IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))

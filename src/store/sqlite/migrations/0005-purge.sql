@@ -9,4 +9,4 @@ CREATE TABLE purge (
 ) STRICT;
 INSERT INTO purge (generation, position, done_before, leased_until) VALUES (0, 0, 0, 0);
 
-ALTER TABLE delivery ADD COLUMN erased BLOB; -- SHA-256 of the payload that was erased
+ALTER TABLE customer ADD COLUMN erased_at INTEGER; -- milliseconds since 1970: payloads and order ids of its deliveries are erased

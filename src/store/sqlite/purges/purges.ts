@@ -24,8 +24,7 @@ export function sqlitePurges(database: Database, writer: StoreThread, reader: St
     keepMonths: async () => ({ made: 0, dropped: [] }),
     async erase(customerId, after, look) {
       const { positions, position } = await reads.ofCustomer(customerId, after, look)
-      if (positions.length > 0) await erase(positions)
-      return { deliveries: positions.length, position }
+      return { deliveries: positions.length > 0 ? await erase(positions) : 0, position }
     },
   }
 }

@@ -27,8 +27,25 @@ const PAGE = `
    LIMIT $4`
 
 const OF_CUSTOMER = `
-  SELECT position, customer = (SELECT number FROM customer WHERE id = $1) AND erased IS NULL AS found
+  SELECT position, length(payload) AS bytes, customer = (SELECT number FROM customer WHERE id = $1) AS found
     FROM delivery WHERE position > $2 ORDER BY position LIMIT $3`
+
+/** What one transaction may take: large payloads have many pages. */
+const MOST_BYTES = 4 * 1024 * 1024
+
+/** Returns the first rows whose payloads have so many bytes together, and at least one. */
+export function withinBytes(
+  rows: readonly Row[],
+  most = MOST_BYTES,
+  sizeOf = (bytes: number) => bytes,
+): readonly Row[] {
+  let sum = 0
+  const beyond = rows.findIndex(({ bytes }, index) => {
+    sum += sizeOf(bytes as number)
+    return index > 0 && sum > most
+  })
+  return beyond < 0 ? rows : rows.slice(0, beyond)
+}
 
 /** An order whose latest delivery is old. */
 export interface ExpiredOrder {
@@ -60,7 +77,7 @@ export const purgeReads = {
     Number(database.get(END, firstReceiptOf(before))?.position ?? 0),
 
   removable(database: Database, { before, orders, after, until, look }: PurgePage): Removable {
-    const rows = database.all(PAGE, Number(orders), after, until, look)
+    const rows = withinBytes(database.all(PAGE, Number(orders), after, until, look))
     const positions: number[] = []
     const expired = new Map<number, ExpiredOrder>()
     const counted = { deliveries: 0, orders: 0, payloadBytes: 0, highest: 0 }
@@ -82,7 +99,7 @@ export const purgeReads = {
 
   /** Finds what is to be erased among the next deliveries. */
   ofCustomer(database: Database, customerId: string, after: number, look: number) {
-    const rows = database.all(OF_CUSTOMER, customerId, after, look)
+    const rows = withinBytes(database.all(OF_CUSTOMER, customerId, after, look))
     const positions = rows.filter(({ found }) => found === 1).map(({ position }) => position as number)
     return { positions, position: (rows.at(-1)?.position as number | undefined) ?? null }
   },

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { PurgedPage, PurgeStore } from '#src/store/store.ts'
 import { type Row, withSecureDelete } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
-import { type ExpiredOrder, STATE, stateFromRow } from './reads.ts'
+import { type ExpiredOrder, STATE, stateFromRow, withinBytes } from './reads.ts'
 
 const ANNOUNCE = `
   UPDATE purge SET generation = generation + 1, position = max(position, $1) RETURNING generation`
@@ -18,11 +18,41 @@ const DELETE_KEYS = `
   DELETE FROM idempotency
    WHERE number IN (SELECT number FROM idempotency ORDER BY number LIMIT $1) AND kept_at < $2`
 
+/** Values of the same size are written over the former ones, in place. Otherwise SQLite would move rows and leave copies behind. */
 const ERASE = `
-  UPDATE delivery SET order_id = NULL, payload = $1, erased = $2 WHERE position = $3`
+  UPDATE delivery SET order_id = $1, payload = $2 WHERE position = $3`
 
-/** Valid JSON, which programs before the column `erased` can show. */
-const NOTHING = Buffer.from('{}')
+const FIND = 'SELECT order_id, payload FROM delivery WHERE position = $1'
+
+const ROWS = 'SELECT * FROM delivery WHERE position > $1 AND position <= $2 ORDER BY position'
+const SIZES_BEFORE = `
+  SELECT position, length(payload) AS bytes FROM delivery WHERE position <= $1 ORDER BY position DESC LIMIT $2`
+const SIZES_AFTER = `
+  SELECT position, length(payload) AS bytes FROM delivery WHERE position > $1 ORDER BY position LIMIT $2`
+
+const INSERT = `
+  INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, payload)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
+/** SQLite balances up to three neighbouring pages. */
+const NEIGHBOURS_BYTES = 4 * 4096
+/** More rows than as many bytes can hold. */
+const MOST_IN_PAGES = 400
+/** Of a larger payload, SQLite keeps at least this much with the row, and the rest in pages of its own. */
+const LOCAL_BYTES = 480
+
+/** Returns the rows that stand in the first few pages. */
+const pagesOf = (rows: readonly Row[]): readonly Row[] =>
+  withinBytes(rows, NEIGHBOURS_BYTES, (bytes) => Math.min(bytes, LOCAL_BYTES))
+
+/** Returns valid JSON of the same length, because programs before `erased_at` show it: with the digest, where it fits. */
+function blank(payload: Uint8Array): Buffer {
+  const digest = `{"SHA256":"${hash('sha256', payload, 'hex')}"}`
+  return Buffer.from((digest.length <= payload.length ? digest : '{}').padEnd(payload.length))
+}
+
+const isBlank = (payload: Uint8Array): boolean =>
+  /^\{(?:"SHA256":"[0-9a-f]{64}")?\} *$/.test(Buffer.from(payload).toString('latin1'))
 
 const NAMES_AT_ONCE = 500
 const PAGES_AT_ONCE = 100
@@ -36,7 +66,7 @@ export interface Removal {
 interface PurgeWrites extends Omit<PurgeStore, 'erase'> {
   /** Removes what a page found, unless an order got a delivery since. */
   remove(removal: Removal): Promise<Omit<PurgedPage, 'position'>>
-  erase(positions: readonly number[]): Promise<void>
+  erase(positions: readonly number[]): Promise<number>
 }
 
 /** Run by the writer thread. */
@@ -78,6 +108,24 @@ export const purgeWrites = {
       return deleted.includes(NAMES_AT_ONCE)
     }),
 
+  wipePages: (database, after, look) =>
+    withSecureDelete(database, () => {
+      const { position: purged } = stateFromRow(database.get(STATE) as Row)
+      if (after >= purged) return null
+      // A page whose rows are all deleted is overwritten as a whole. The next call deletes the last rows again, so that it also
+      // reaches the pages at the end of this one.
+      const again = pagesOf(database.all(SIZES_BEFORE, after, MOST_IN_PAGES)).at(-1)
+      const some = withinBytes(database.all(SIZES_AFTER, after, look))
+      const next = Number(some.at(-1)?.position ?? after)
+      const beyond = pagesOf(database.all(SIZES_AFTER, next, MOST_IN_PAGES)).at(-1)
+      const [from, last] = [Number(again?.position ?? after + 1) - 1, Number(beyond?.position ?? next)]
+      const rows = database.all(ROWS, from, last)
+      database.run('DELETE FROM delivery WHERE position > $1 AND position <= $2', from, last)
+      for (const row of rows)
+        database.run(INSERT, ...COLUMNS.map((name) => row[name] as number | string | Uint8Array | null))
+      return next > after ? next : null
+    }),
+
   wipeLog(database) {
     const { busy } = database.get('PRAGMA wal_checkpoint(TRUNCATE)') as Row
     return busy === 0 ? undefined : 'another process reads the log'
@@ -99,14 +147,29 @@ export const purgeWrites = {
 
   erase: (database, positions) =>
     withSecureDelete(database, () => {
+      let erased = 0
       for (const position of positions) {
-        const row = database.get('SELECT payload FROM delivery WHERE position = $1', position)
-        if (row === undefined) continue
-        const digest = Buffer.from(hash('sha256', row.payload as Uint8Array, 'hex'), 'hex')
-        database.run(ERASE, NOTHING, digest, position)
+        const { order_id: orderId = null, payload } = database.get(FIND, position) ?? {}
+        if (!(payload instanceof Uint8Array) || isBlank(payload)) continue
+        const dashes = orderId === null ? null : '-'.repeat(Buffer.byteLength(orderId as string))
+        database.run(ERASE, dashes, blank(payload), position)
+        erased++
       }
+      return erased
     }),
 } satisfies Operations<PurgeWrites>
+
+const COLUMNS = [
+  'position',
+  'receipt',
+  'customer',
+  'order_id',
+  'status',
+  'received_at',
+  'echo_of',
+  'previous',
+  'payload',
+]
 
 const NAMES = [
   `DELETE FROM order_state

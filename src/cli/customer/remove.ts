@@ -1,0 +1,62 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
+import { createPace } from '#src/purchase/purge/pace.ts'
+import type { Command } from '../command.ts'
+import { withAccounts } from '../with-accounts.ts'
+
+/** What no command can reach. */
+const UNREACHED = [
+  'backups and copies of the store',
+  'what followers of the feed have taken',
+  'on PostgreSQL: dead rows until VACUUM, archived log, replicas of the database',
+]
+
+export const customerRemove: Command = {
+  name: 'customer remove',
+  about: 'Forget a customer: keys and tokens end, its deliveries stay',
+  details:
+    'The e-mail address, password, regions, rules, labels and last uses of its keys are removed; the deliveries stay under its id. This cannot be undone. With --erase it can be run again, by the id, for example after an interruption.',
+  positionals: ['CUSTOMER'],
+  options: {
+    erase: {
+      type: 'boolean',
+      about:
+        'Also overwrite payloads, order ids and idempotency keys of its deliveries; receipts, times and digests stay',
+    },
+  },
+  async run(input, context) {
+    const [who = ''] = input.positionals
+    const erase = input.flag('erase')
+    const { id, erased } = await withAccounts(context, 'change', async ({ customers }, store) => {
+      const { id } = await customers.remove(who, erase)
+      if (!erase) {
+        await store.purges.wipeLog()
+        return { id, erased: undefined }
+      }
+      const pause = (milliseconds: number) => wait(milliseconds)
+      const pace = createPace({ clock: context.clock, wait: pause })
+      const onProgress = (deliveries: number): void => context.progress(`${deliveries} deliveries erased`)
+      const erased = await eraseDeliveries({ purges: store.purges, pace, wait: pause, onProgress }, id)
+      context.progress('')
+      return { id, erased }
+    })
+    for (const each of erased?.left ?? []) context.err(`teslim customer remove: ${each}`)
+    const failed = (erased?.left.length ?? 0) > 0
+    if (input.json) {
+      context.out(
+        JSON.stringify({ id, removed: true, ...(erased && { erased: erased.deliveries, unreached: UNREACHED }) }),
+      )
+    } else if (erased === undefined) {
+      context.out(`The customer ${id} is removed. Its deliveries stay under this id.`)
+    } else {
+      context.out(
+        [
+          `The customer ${id} is removed, and ${erased.deliveries} deliveries were erased now.`,
+          'Not reached:',
+          ...UNREACHED.map((each) => `  ${each}`),
+        ].join('\n'),
+      )
+    }
+    return failed ? 1 : 0
+  },
+}

@@ -1,0 +1,68 @@
+import type { PurgeStore } from '#src/store/store.ts'
+import { giveBack, type PurgeDependencies } from './purge.rule.ts'
+
+export interface EraseDependencies extends PurgeDependencies {
+  readonly wait: (milliseconds: number) => Promise<void>
+  readonly onProgress: (deliveries: number) => void
+}
+
+export interface Erased {
+  readonly deliveries: number
+  /** What an operator has to know about bytes that may still be there. */
+  readonly left: readonly string[]
+}
+
+const LOOKED_AT_ONCE = 500
+/** Within a second every server knows that the customer was removed; deliveries under way get as long again. */
+const SETTLED_MILLISECONDS = 2_000
+const WIPES = 50
+const WIPE_AGAIN_MILLISECONDS = 200
+
+/** Overwrites payloads and order ids of a customer that was removed just now. May be repeated. */
+export async function eraseDeliveries(dependencies: EraseDependencies, customerId: string): Promise<Erased> {
+  const { purges, pace, wait, onProgress } = dependencies
+  let deliveries = 0
+
+  const eraseAfter = async (start: number): Promise<number> => {
+    while (await pace(() => purges.eraseNames(customerId)));
+    let end = start
+    for (let after: number | null = start; after !== null; ) {
+      end = after
+      const at: number = after
+      const page = await pace(() => purges.erase(customerId, at, LOOKED_AT_ONCE))
+      deliveries += page.deliveries
+      onProgress(deliveries)
+      after = page.position
+    }
+    return end
+  }
+
+  // A copy that is continued (teslim copy) must notice.
+  await purges.announce(0)
+  const end = await eraseAfter(0)
+  await wait(SETTLED_MILLISECONDS)
+  await eraseAfter(end)
+  for (let after: number | null = 0; after !== null; ) {
+    const at: number = after
+    after = await pace(() => purges.wipePages(at, LOOKED_AT_ONCE))
+  }
+  await giveBack(dependencies, 0)
+  const left = [await wipeLog(purges, wait), await stuck(purges)].filter((each) => each !== undefined)
+  return { deliveries, left }
+}
+
+async function wipeLog(purges: PurgeStore, wait: EraseDependencies['wait']): Promise<string | undefined> {
+  let reason: string | undefined
+  for (let tries = 0; tries < WIPES; tries++) {
+    reason = await purges.wipeLog()
+    if (reason === undefined) return undefined
+    await wait(WIPE_AGAIN_MILLISECONDS)
+  }
+  return `the log beside the file may still hold what was erased, since ${reason}: run this command again`
+}
+
+async function stuck(purges: PurgeStore): Promise<string | undefined> {
+  const bytes = await purges.stuckBytes()
+  if (bytes === 0) return undefined
+  return `${bytes} unused bytes of the file may hold what was removed earlier: run "teslim purge --rewrite" while the server is stopped`
+}

@@ -1,0 +1,220 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { NewDelivery } from '#src/store/store.ts'
+import { runCommand } from '../support/command.ts'
+import { apiKey, customer, delivery, nextNumber } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const DAY = 86_400_000
+
+/** A store with deliveries of an age in days, in a folder of its own. */
+async function makeStore(more: (customerId: string) => readonly (Partial<NewDelivery> & { days: number })[]) {
+  const cwd = tempFolder()
+  const path = join(cwd, 'data/teslim.db')
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
+  const one = customer({ email: `c${nextNumber()}@example.com` })
+  await store.customers.insert(one)
+  await store.apiKeys.insert(apiKey(one.id))
+  const sent = more(one.id).map(({ days, ...each }) => {
+    const receivedAt = Date.now() - days * DAY
+    const hex = receivedAt.toString(16).padStart(12, '0')
+    const receiptId = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${nextNumber().toString(16).padStart(12, '0')}`
+    return delivery(one.id, { receiptId, receivedAt, ...each })
+  })
+  await Promise.all(sent.map((each) => store.deliveries.deliver(each)))
+  await store.close()
+  const run = (...args: string[]) => runCommand(args, { cwd })
+  const json = async (...args: string[]) => {
+    const { status, stdout, stderr } = await run(...args, '--json')
+    expect([status, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout)
+  }
+  return { cwd, path, one, sent, run, json }
+}
+
+const three = () => [
+  { days: 500, orderId: 'a' },
+  { days: 450, orderId: 'a', status: 2 },
+  { days: 1, orderId: 'b' },
+]
+
+describe('teslim purge', () => {
+  it('counts first, removes what is old, keeps the last delivery of an order, and goes on where it was', async () => {
+    const { sent, json, run } = await makeStore(three)
+    const counted = { deliveries: 1, orders: 0, payloadBytes: sent[0]?.payload.length, months: [] }
+    const before = expect.stringMatching(/^\d{4}-.*Z$/)
+    expect(await json('purge', '--older', '400d', '--dry-run')).toEqual({ before, dryRun: true, ...counted })
+    expect(await json('delivery', 'list')).toHaveLength(3)
+    expect(await json('purge', '--older', '400d')).toEqual({ before, dryRun: false, ...counted })
+    expect(await json('purge', '--older', '400d')).toMatchObject({ deliveries: 0 })
+    expect((await json('delivery', 'list')).map(({ OrderID }: { OrderID: string }) => OrderID)).toEqual(['a', 'b'])
+    expect((await run('purge', '--older', '400d', '--orders', '--dry-run')).stdout).toMatch(
+      /^Would remove 1 deliveries \(\d+ bytes of payload\) and 1 orders, received before /,
+    )
+    expect(await json('purge', '--older', '400d', '--orders')).toMatchObject({ deliveries: 1, orders: 1 })
+    expect((await json('order', 'list')).map(({ OrderID }: { OrderID: string }) => OrderID)).toEqual(['b'])
+    expect(await json('audit', 'list', '--action', 'delivery.purge')).toMatchObject([
+      { details: { orders: false } },
+      { details: { orders: true } },
+    ])
+  })
+
+  it.each([
+    [[], '--older is required'],
+    [['--older', 'old'], '--older takes a time such as 400d or 24h, not "old"'],
+    [['--older', '-1d'], '--older'],
+    [['--orders', '--rewrite'], '--orders and --dry-run need --older'],
+  ])('refuses %j', async (args, why) => {
+    const { run } = await makeStore(() => [])
+    const { status, stdout, stderr } = await run('purge', ...args)
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(why)
+  })
+
+  it('in the wrong folder does no harm', async () => {
+    const cwd = tempFolder()
+    const { status, stderr } = await runCommand(['purge', '--older', '1d'], { cwd })
+    expect([status, stderr]).toEqual([1, expect.stringContaining('There is no store')])
+  })
+
+  const large = () =>
+    Array.from({ length: 2000 }, () => ({ days: 500, orderId: null, payload: Buffer.alloc(4000, 'x') }))
+
+  it('lets the file shrink', async () => {
+    const { path, json } = await makeStore(large)
+    const before = statSync(path).size
+    expect(await json('purge', '--older', '400d')).toMatchObject({ deliveries: 2000, payloadBytes: 8_000_000 })
+    expect(statSync(path).size).toBeLessThan(before / 10)
+  })
+
+  it('says that a file of an earlier version does not shrink, and rewrites it', async () => {
+    const { path, run } = await makeStore(large)
+    const file = new DatabaseSync(path)
+    file.exec('PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+    file.close()
+    const before = statSync(path).size
+    const { status, stderr } = await run('purge', '--older', '400d')
+    expect([status, stderr]).toEqual([0, expect.stringContaining('could not let it shrink')])
+    expect(statSync(path).size).toBe(before)
+    expect(await run('purge', '--rewrite')).toEqual({ status: 0, stdout: 'The file is rewritten.\n', stderr: '' })
+    expect(statSync(path).size).toBeLessThan(before / 10)
+    const rewritten = new DatabaseSync(path, { readOnly: true })
+    expect(rewritten.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 2 })
+    rewritten.close()
+  })
+})
+
+describe('teslim customer set', () => {
+  it('changes what is given, ends tokens when something is taken away, and records it without the address', async () => {
+    const { one, json, path } = await makeStore(() => [])
+    const validFrom = () => {
+      const file = new DatabaseSync(path, { readOnly: true })
+      const row = file.prepare('SELECT tokens_valid_from AS time FROM customer').get()
+      file.close()
+      return row?.time
+    }
+    const moved = await json(
+      'customer',
+      'set',
+      one.email,
+      '--email',
+      ' New@Example.com ',
+      '--region',
+      'tr',
+      '--region',
+      'DE',
+    )
+    expect(moved).toMatchObject({ id: one.id, email: 'new@example.com', regions: ['DE', 'TR'], isApi: true })
+    expect(validFrom()).toBe(0)
+    expect(await json('customer', 'set', one.id, '--operator', 'yes')).toMatchObject({ operator: true })
+    expect(validFrom()).toBe(0)
+    expect(await json('customer', 'set', one.id, '--region', 'FR')).toMatchObject({ regions: ['FR'] })
+    const first = validFrom()
+    expect(first).toBeGreaterThan(0)
+    expect(await json('customer', 'set', one.id, '--api', 'no', '--operator', 'no')).toMatchObject({
+      isApi: false,
+      operator: false,
+    })
+    const events = await json('audit', 'list', '--action', 'customer.set')
+    expect(events.map(({ details }: { details: object }) => details)).toEqual([
+      { email: 'changed', regions: ['tr', 'DE'] },
+      { operator: true },
+      { regions: ['FR'] },
+      { isApi: false, operator: false },
+    ])
+  })
+
+  it('refuses nothing to change, wrong values, and an address that is taken', async () => {
+    const { one, run, json } = await makeStore(() => [])
+    await json('customer', 'add', '--email', 'taken@example.com', '--generate')
+    const set = async (...args: string[]) => {
+      const { status, stderr } = await run('customer', 'set', one.id, ...args)
+      return [status, stderr]
+    }
+    expect(await set()).toEqual([2, expect.stringContaining('say what to change')])
+    expect(await set('--api', 'maybe')).toEqual([2, expect.stringContaining('--api')])
+    expect(await set('--region', 'TUR')).toEqual([2, expect.stringContaining('"TUR" is not a region')])
+    expect(await set('--email', 'nobody')).toEqual([2, expect.stringContaining('is not an e-mail address')])
+    expect(await set('--email', 'taken@example.com')).toEqual([1, expect.stringContaining('exists already')])
+    expect((await run('customer', 'set', 'nobody', '--api', 'no')).status).toBe(1)
+  })
+})
+
+describe('teslim customer remove', () => {
+  it('forgets the customer and keeps its deliveries under the id', async () => {
+    const { one, json, run } = await makeStore(three)
+    expect(await json('customer', 'remove', one.email)).toEqual({ id: one.id, removed: true })
+    expect(await json('customer', 'show', one.id)).toMatchObject({
+      id: one.id,
+      email: null,
+      enabled: false,
+      regions: [],
+      authority: [],
+    })
+    expect((await json('key', 'list'))[0]).toMatchObject({ state: 'revoked', label: '', lastUsedFrom: null })
+    expect(await json('delivery', 'list')).toHaveLength(3)
+    expect((await run('customer', 'show', one.email)).status).toBe(1)
+    for (const args of [['enable'], ['set', '--api', 'yes'], ['allow', 'X']]) {
+      const [action = '', ...more] = args
+      const { status, stderr } = await run('customer', action, one.id, ...more)
+      expect([status, stderr]).toEqual([1, expect.stringContaining('was removed')])
+    }
+    expect(await json('customer', 'add', '--email', one.email, '--generate')).toMatchObject({ email: one.email })
+    expect((await json('audit', 'list', '--action', 'customer.remove'))[0]).toMatchObject({ customerId: one.id })
+  })
+
+  it('with --erase overwrites payloads and order ids, and can be run again', async () => {
+    const { one, json, run } = await makeStore(three)
+    const unreached = expect.arrayContaining([expect.stringContaining('backups')])
+    expect(await json('customer', 'remove', one.email, '--erase')).toEqual({
+      id: one.id,
+      removed: true,
+      erased: 3,
+      unreached,
+    })
+    const [first, ...others] = await json('delivery', 'list')
+    expect(others).toHaveLength(2)
+    expect(first).toEqual({
+      ReceiptID: expect.any(String),
+      Status: 1,
+      Duplicate: false,
+      ReceivedAt: expect.any(String),
+      Erased: true,
+      CustomerID: one.id,
+    })
+    expect(await json('order', 'list')).toEqual([])
+    expect(await json('customer', 'remove', one.id, '--erase')).toMatchObject({ erased: 0 })
+    const lines = (await run('delivery', 'export')).stdout.trim().split('\n')
+    expect(lines.map((line) => Object.keys(JSON.parse(line)))).toEqual(
+      Array(3).fill(['ReceiptID', 'Status', 'Duplicate', 'ReceivedAt', 'Erased', 'CustomerID', 'Cursor']),
+    )
+    expect((await run('delivery', 'show', first.ReceiptID)).stdout).toContain('payload    erased')
+    expect(await json('delivery', 'show', first.ReceiptID)).toEqual(first)
+    const { status, stdout, stderr } = await run('delivery', 'show', first.ReceiptID, '--payload')
+    expect([status, stdout, stderr]).toEqual([1, '', expect.stringContaining('was erased')])
+  })
+})

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { fetch } from '../support/checked-fetch.ts'
+import { addSupplier, deliver, makeSupplier, missingFrom } from '../support/ledger.ts'
+import { serve, startProcess, teslim } from '../support/process.ts'
+import { customer, delivery } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
+
+const env = { NODE_ENV: 'production' }
+const DAY = 86_400_000
+
+it('a purge beside a server, killed in the middle, has lost nothing else; the next one finishes it', async () => {
+  const cwd = tempFolder()
+  const key = await addSupplier({ cwd, env })
+  const path = join(cwd, 'data/teslim.db')
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
+  const old = customer()
+  await store.customers.insert(old)
+  const OLD = 12_000
+  const received = Date.now() - 500 * DAY
+  const receiptOf = (n: number) => {
+    const hex = (received + n).toString(16).padStart(12, '0')
+    return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(n).padStart(12, '0')}`
+  }
+  const made = Array.from({ length: OLD }, (_, n) =>
+    delivery(old.id, { receiptId: receiptOf(n), receivedAt: received + n, orderId: `old-${n >> 2}`, status: n % 4 }),
+  )
+  for (let n = 0; n < OLD; n += 1000) {
+    await Promise.all(made.slice(n, n + 1000).map((each) => store.deliveries.deliver(each)))
+  }
+  await store.close()
+
+  const { url, child, ended } = await serve({ cwd, env })
+  const load = deliver({ url, key, clients: 4 })
+  const file = new DatabaseSync(path, { readOnly: true })
+  const left = (): number =>
+    Number(file.prepare('SELECT count(*) AS n FROM delivery WHERE received_at < ?').get(Date.now() - DAY)?.n)
+  const purging = startProcess(['purge', '--older', '400d'], { cwd, env })
+  await until('some are removed', () => left() < OLD - 1000)
+  purging.kill('SIGKILL')
+  await load.more(20)
+  const afterKill = left()
+  expect(afterKill).toBeGreaterThan(OLD / 4)
+  const { status, stdout, stderr } = await teslim(['purge', '--older', '400d', '--json'], { cwd, env })
+  expect([status, stderr]).toEqual([0, ''])
+  expect(JSON.parse(stdout)).toMatchObject({ deliveries: afterKill - OLD / 4, orders: 0 })
+  await load.more(20)
+  await load.stop()
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  const kept = file.prepare(`SELECT order_id, status FROM delivery WHERE received_at < ?`).all(Date.now() - DAY)
+  file.close()
+  expect(kept.map(({ order_id, status }) => [order_id, status])).toEqual(
+    Array.from({ length: OLD / 4 }, (_, n) => [`old-${n}`, 3]),
+  )
+  expect(missingFrom(path, load.acknowledged)).toEqual([])
+  expect(load.others).toEqual(new Map())
+}, 60_000)
+
+it('after an erasure beside a server neither the file nor its log holds a payload, an order id, a key or the address', async () => {
+  const cwd = tempFolder()
+  const { id, key } = await makeSupplier({ cwd, env })
+  const path = join(cwd, 'data/teslim.db')
+  const { url, child, ended } = await serve({ cwd, env })
+  const other = JSON.parse(
+    (await teslim(['customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*', '--json'], { cwd, env }))
+      .stdout,
+  )
+  const issued = JSON.parse((await teslim(['key', 'issue', '--customer', other.id, '--json'], { cwd, env })).stdout)
+  const send = async (apiKey: string, body: object, headers = {}): Promise<{ ReceiptID: string }> => {
+    const options = { method: 'POST', headers: { ApiKey: apiKey, ...headers }, body: JSON.stringify(body) }
+    const answer = await fetch(`${url}/Purchase/update`, options)
+    expect(answer.status).toBe(200)
+    return ((await answer.json()) as { data: { ReceiptID: string } }).data
+  }
+  const receipts: string[] = []
+  for (let n = 0; n < 120; n++) {
+    // Some payloads need pages of their own.
+    const text = 'MARKER of a payload '.repeat(n % 10 === 0 ? 2000 : 1 + (n % 7))
+    const body = { OrderID: `MARKER-ORDER-${n % 30}`, Status: n % 4, n, text }
+    receipts.push((await send(key, body, { 'Idempotency-Key': `MARKER-KEY-${n}` })).ReceiptID)
+    await send(issued.key, { OrderID: `other-${n}`, Status: 1, text: 'OTHERS stay' })
+  }
+  const holds = (text: string): string[] =>
+    [path, `${path}-wal`].filter((name) => existsSync(name) && readFileSync(name).includes(text))
+  expect(holds('MARKER')).not.toEqual([])
+  // Leaves pages half empty, where copies could stay behind.
+  expect((await teslim(['purge', '--older', '0'], { cwd, env })).status).toBe(0)
+  const { status, stdout, stderr } = await teslim(['customer', 'remove', 'a@b.co', '--erase', '--json'], { cwd, env })
+  expect([status, stderr]).toEqual([0, ''])
+  const { erased } = JSON.parse(stdout)
+  expect(erased).toBe(30)
+  expect((await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body: '{}' })).status).toBe(
+    401,
+  )
+  for (const text of ['MARKER', 'a@b.co']) expect([text, holds(text)]).toEqual([text, []])
+  await send(issued.key, { OrderID: 'other-after', Status: 1 })
+  for (const text of ['MARKER', 'a@b.co']) expect([text, holds(text)]).toEqual([text, []])
+  expect(holds('OTHERS stay')).not.toEqual([])
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
+  for (const text of ['MARKER', 'a@b.co']) expect([text, holds(text)]).toEqual([text, []])
+  const file = new DatabaseSync(path, { readOnly: true })
+  expect(file.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  file.close()
+  expect(id).toBeDefined()
+}, 60_000)

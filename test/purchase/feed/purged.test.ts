@@ -1,0 +1,117 @@
+import { describe, expect, inject, it } from 'vitest'
+import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
+import { newDatabase } from '../../support/postgres-server.ts'
+import { readingSupplier } from '../../support/supplier.ts'
+import { testApp } from '../../support/test-app.ts'
+
+const DAY = 86_400_000
+
+interface Page {
+  readonly items: readonly { ReceiptID: string; OrderID?: string; Status: number }[]
+  readonly cursor: string
+}
+
+describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (kind) => {
+  const databaseUrl = kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
+  const service = await testApp({ ...databaseUrl, TESLIM_TOKEN_TTL: '31536000', TESLIM_RETENTION_DAYS: '30' })
+  const { store, clock } = service
+  const one = await readingSupplier(service)
+  const deliver = (OrderID: string, Status: number) => one.deliver({ OrderID, Status, n: clock.time++ })
+  const feed = (query = '', headers = {}) => one.get(`/Purchase/feed${query}`, headers)
+  const page = async (query = ''): Promise<Page> => (await feed(query)).json().data
+  const purge = (before: number) =>
+    purgeDeliveries({ purges: store.purges, pace: (step) => step() }, { before, orders: false })
+  const start = clock.time
+  const old: { ReceiptID: string }[] = []
+  for (const status of [1, 2, 3]) for (const order of ['A', 'B']) old.push(await deliver(order, status))
+  clock.time = start + DAY
+  const young = [await deliver('B', 0), await deliver('C', 1)]
+  const cursors: string[] = []
+  for (let after = ''; cursors.length < old.length + young.length; after = `&after=${cursors.at(-1)}`)
+    cursors.push((await page(`?limit=1${after}`)).cursor)
+  await purge(start + DAY)
+  const left = [old[4], ...young].map((each) => each?.ReceiptID)
+
+  it('refuses a cursor before what was removed, says since when everything is there, and serves later ones', async () => {
+    for (const cursor of cursors.slice(0, 5)) {
+      for (const [query, headers] of [
+        [`?after=${cursor}`, {}],
+        [`?after=${cursor}&wait=30`, {}],
+        [`?after=${cursor}`, { accept: 'text/event-stream' }],
+        ['', { accept: 'text/event-stream', 'last-event-id': cursor }],
+      ] as const) {
+        const answer = await feed(query, headers)
+        expect([answer.statusCode, answer.json()]).toEqual([
+          410,
+          {
+            data: null,
+            success: false,
+            errorCode: 'CURSOR_PURGED',
+            requestId: expect.any(String),
+            message: `Deliveries that follow this cursor were removed because of their age. Without "after" the feed begins with the first delivery that is left: it has everything received since ${(young[0] as { ReceivedAt: string }).ReceivedAt}, and of what came before only what orders still need.`,
+          },
+        ])
+      }
+    }
+    expect((await page(`?after=${cursors[5]}`)).items.map(({ ReceiptID }) => ReceiptID)).toEqual(left.slice(1))
+    expect((await page(`?after=${cursors[7]}`)).items).toEqual([])
+  })
+
+  it('begins with the first that is left, one at a time, until another purge removes what comes next', async () => {
+    const seen: string[] = []
+    let after = ''
+    const read: string[] = []
+    for (;;) {
+      const { items, cursor } = await page(`?limit=1${after}`)
+      if (items.length === 0) break
+      seen.push(...items.map(({ ReceiptID }) => ReceiptID))
+      read.push(cursor)
+      after = `&after=${cursor}`
+    }
+    expect(seen).toEqual(left)
+    await deliver('A', 0)
+    await purge(start + DAY)
+    // The delivery of A that was left is removed now: what follows the first place is no longer whole.
+    expect((await feed(`?after=${cursors[5]}`)).statusCode).toBe(200)
+    expect((await page()).items[0]?.ReceiptID).toBe(left[1])
+  })
+
+  it('ends a stream and a long poll that are overtaken by a purge, instead of skipping', async () => {
+    clock.time = start + 2 * DAY
+    const { cursor } = await page('?limit=1000')
+    await deliver('D', 1)
+    await deliver('D', 2)
+    clock.time = start + 3 * DAY
+    await purge(clock.time)
+    expect((await feed(`?after=${cursor}&wait=30`)).json()).toMatchObject({ errorCode: 'CURSOR_PURGED' })
+    const next = await page('?limit=1000')
+    const waiting = page(`?after=${next.cursor}&wait=30`)
+    const { ReceiptID } = await deliver('E', 1)
+    expect((await waiting).items).toMatchObject([{ ReceiptID }])
+  })
+
+  it('the server removes by itself what its setting says, once a day, and records it', async () => {
+    clock.time = start + 40 * DAY
+    await deliver('E', 2)
+    expect(await service.app.deliveryRetention.keep()).toMatchObject({ orders: 0 })
+    expect((await page('?limit=1000')).items.map(({ OrderID, Status }) => [OrderID, Status])).toEqual(
+      expect.arrayContaining([
+        ['B', 0],
+        ['C', 1],
+        ['A', 0],
+        ['D', 2],
+        ['E', 2],
+      ]),
+    )
+    expect((await page('?limit=1000')).items).toHaveLength(5)
+    const events = await store.audit.list({ action: 'delivery.purge', limit: 10 })
+    expect(events).toMatchObject([
+      { actor: 'server', details: { before: new Date(start + 10 * DAY + 1).toISOString(), orders: false } },
+    ])
+    expect(await service.app.deliveryRetention.keep()).toBeUndefined()
+    clock.time += DAY
+    expect(await service.app.deliveryRetention.keep()).toBeUndefined()
+    clock.time += 1
+    expect(await service.app.deliveryRetention.keep()).toEqual({ deliveries: 0, orders: 0, payloadBytes: 0 })
+  })
+})
