@@ -3,9 +3,9 @@
 --
 --   psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -f deploy/postgres/partition-by-month.sql
 --
--- Existing deliveries become the first partition, which ends with next month; it makes the 24 months after that too.
--- Make later ones with SELECT teslim_make_month('2029-01-01'): without a partition for the day, deliveries are refused.
--- Drop an old month with DROP TABLE delivery_2026_12.
+-- Existing deliveries become the first partition, which ends with next month; it makes the 24 months after that too. Servers
+-- make later ones by themselves, three months ahead: without a partition for the day, deliveries would be refused.
+-- teslim purge drops months that it has emptied.
 
 -- Returns the smallest receipt of a day: a version 7 UUID begins with its milliseconds.
 CREATE OR REPLACE FUNCTION teslim_first_receipt(day date) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$

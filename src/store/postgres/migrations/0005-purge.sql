@@ -93,6 +93,7 @@ DECLARE
   endless boolean;
   month date;
   name text;
+  grantee oid;
   made integer := 0;
 BEGIN
   IF (SELECT relkind FROM pg_class WHERE oid = 'delivery'::regclass) <> 'p' THEN
@@ -115,10 +116,13 @@ BEGIN
     EXECUTE format('CREATE TABLE %I (LIKE delivery INCLUDING STORAGE)', name);
     EXECUTE format('ALTER TABLE delivery ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', name, last,
       (lpad(to_hex((extract(epoch FROM date_trunc('month', month::timestamp) + interval '1 month') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid);
-    -- The role of service-role.sql may use a month through `delivery` only.
-    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'teslim_service') THEN
-      EXECUTE format('REVOKE ALL ON %I FROM teslim_service', name);
-    END IF;
+    -- Others, such as the role of service-role.sql, may use a month through `delivery` only.
+    FOR grantee IN
+      SELECT DISTINCT a.grantee FROM pg_class c, aclexplode(c.relacl) a
+       WHERE c.oid = to_regclass(quote_ident(name)) AND a.grantee NOT IN (0, c.relowner)
+    LOOP
+      EXECUTE format('REVOKE ALL ON %I FROM %s', name, grantee::regrole);
+    END LOOP;
     made := made + 1;
   END LOOP;
 END
