@@ -9,6 +9,7 @@ import { benchLogin } from './login.ts'
 import { type BenchOptions, readOptions } from './options.ts'
 import { benchOverload } from './overload.ts'
 import { benchPostgres } from './postgres.ts'
+import { benchPurge } from './purge.ts'
 import { benchRead } from './read.ts'
 import { benchStorm } from './storm.ts'
 
@@ -25,6 +26,8 @@ if (values !== undefined) {
     postgres: values.postgres,
   }
   try {
+    const purge = (_load: unknown, options: BenchOptions) =>
+      benchPurge(options, { old: Number(values.old), perSecond: Number(values.rate) })
     const chosen = [
       values.read && benchRead,
       values.feed && benchFeed,
@@ -34,6 +37,7 @@ if (values !== undefined) {
       values.storm && benchStorm,
       values.overload && benchOverload,
       values.backup && benchBackup,
+      values.purge && purge,
     ]
     const bench = chosen.find((each) => each !== false) ?? benchDeliveries
     await bench(await findLoad(folder), options)

@@ -11,7 +11,7 @@ export interface BenchOptions {
 
 const HELP = `Usage: npm run bench -- [OPTIONS]
 
-Without one of the first eight options: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
+Without one of the first nine options: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
 
   --read           list, detail and delivery of orders; with --postgres from there
   --feed           followers of the feed; with --postgres they follow another replica
@@ -21,12 +21,15 @@ Without one of the first eight options: deliveries to teslim, to bare Fastify an
   --storm          deliveries during a storm of logins
   --overload       deliveries beyond capacity
   --backup         deliveries at a fixed rate while a backup is made
+  --purge          deliveries at a fixed rate while old ones are removed
 
   --rounds N       rounds of each measurement (5)
   --seconds N      seconds of each round (8)
   --connections N  connections that send at once (64)
-  --most N         stored deliveries: --grow ends with them (5,000,000), --read starts with them (1,000,000);
-                   with --backup the bytes of the store (1,000,000,000)
+  --most N         stored deliveries: --grow ends with them (5,000,000), --read starts with them (1,000,000),
+                   --purge starts with them (5,000,000); with --backup the bytes of the store (1,000,000,000)
+  --old N          deliveries that --purge removes (1,000,000)
+  --rate N         deliveries a second of --purge (5,000)
   --help           show this help`
 
 /** Reads the command line; undefined when it asked for help, which is printed then. */
@@ -59,10 +62,13 @@ const parseOptions = () =>
       feed: { type: 'boolean', default: false },
       overload: { type: 'boolean', default: false },
       backup: { type: 'boolean', default: false },
+      purge: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },
       connections: { type: 'string', default: '64' },
       most: { type: 'string' },
+      old: { type: 'string', default: '1000000' },
+      rate: { type: 'string', default: '5000' },
       help: { type: 'boolean', default: false },
     },
   })

@@ -2,24 +2,29 @@
 // program can be killed at any moment and continues without loss or repeats. Needs Node 26 or later:
 //
 //   TESLIM_URL=http://127.0.0.1:3000 TESLIM_EMAIL=office@example.com TESLIM_PASSWORD=... node examples/follower.js orders.db
+//
+// If deliveries that it has not read were removed from teslim, it ends with status 1. Once you have decided what that means for
+// your data, --again makes it begin with what is left there, beside what it has here.
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 
 const { TESLIM_URL = 'http://127.0.0.1:3000', TESLIM_EMAIL, TESLIM_PASSWORD } = process.env
+const again = process.argv.includes('--again')
 const database = new DatabaseSync(process.argv[2] ?? 'orders.db')
 database.exec(`
   PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS delivery (
     receipt TEXT PRIMARY KEY, order_id TEXT, status INTEGER NOT NULL, duplicate INTEGER NOT NULL,
-    received_at TEXT NOT NULL, payload TEXT NOT NULL
+    received_at TEXT NOT NULL, payload TEXT -- NULL: it was erased
   );
   CREATE TABLE IF NOT EXISTS cursor (value TEXT);
   INSERT INTO cursor SELECT NULL WHERE NOT EXISTS (SELECT 1 FROM cursor)`)
-// Not INSERT OR IGNORE: a delivery that comes twice is a defect that must be seen.
-const insert = database.prepare('INSERT INTO delivery VALUES (?, ?, ?, ?, ?, ?)')
+// Else a delivery that comes twice is a defect that must be seen.
+const insert = database.prepare(`INSERT ${again ? 'OR IGNORE' : ''} INTO delivery VALUES (?, ?, ?, ?, ?, ?)`)
 const readCursor = database.prepare('SELECT value FROM cursor')
 const writeCursor = database.prepare('UPDATE cursor SET value = ?')
 
+if (again) writeCursor.run(null)
 let token
 let failures = 0
 for (;;) {
@@ -28,6 +33,10 @@ for (;;) {
     await takeNext()
     failures = 0
   } catch (error) {
+    if (error.code === 'CURSOR_PURGED') {
+      console.error(error.message)
+      process.exit(1)
+    }
     failures++
     console.error(`${error.message}; trying again`)
     await wait(Math.min(30_000, 250 * 2 ** failures) * (0.5 + Math.random() / 2))
@@ -47,8 +56,8 @@ async function takeNext() {
   const { data } = await call(`/Purchase/feed?${query}`, { headers: { Authorization: `Bearer ${token}` } })
   database.exec('BEGIN IMMEDIATE')
   try {
-    for (const { ReceiptID, OrderID = null, Status, Duplicate, ReceivedAt, Payload } of data.items) {
-      insert.run(ReceiptID, OrderID, Status, Number(Duplicate), ReceivedAt, JSON.stringify(Payload))
+    for (const { ReceiptID, OrderID = null, Status, Duplicate, ReceivedAt, Payload = null } of data.items) {
+      insert.run(ReceiptID, OrderID, Status, Number(Duplicate), ReceivedAt, Payload && JSON.stringify(Payload))
     }
     writeCursor.run(data.cursor)
     database.exec('COMMIT')
@@ -62,7 +71,10 @@ async function call(path, options) {
   const answer = await fetch(TESLIM_URL + path, { ...options, signal: AbortSignal.timeout(60_000) })
   if (answer.status === 401) token = undefined
   const body = JSON.parse(await answer.text(), keepNumbers)
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${body.errorCode}`)
+  if (!answer.ok)
+    throw Object.assign(new Error(`${path}: ${answer.status} ${body.errorCode}: ${body.message}`), {
+      code: body.errorCode,
+    })
   return body
 }
 

@@ -28,7 +28,7 @@ it('docs/security.md answers every row of the checklist, in order, and grants wh
   expect(rows).toEqual(Array.from({ length: 36 }, (_, index) => index + 1))
   const script = readFileSync(new URL('deploy/postgres/service-role.sql', root), 'utf8')
   const grants = script.match(/^(GRANT|REVOKE) .*teslim_service;$/gm) ?? []
-  expect(grants).toHaveLength(6)
+  expect(grants).toHaveLength(7)
   for (const grant of grants) expect(page).toContain(grant)
 })
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -53,7 +53,7 @@ it.each(followers)(
     const { url } = await serve({ cwd })
     const path = join(cwd, 'stored')
     let follower: ChildProcess | undefined
-    const follow = (): void => {
+    const follow = (...more: string[]): void => {
       const env = {
         PATH: process.env.PATH,
         TESLIM_URL: url,
@@ -61,7 +61,7 @@ it.each(followers)(
         TESLIM_PASSWORD: PASSWORD,
       }
       // A group of its own, so that what a shell has started ends with it.
-      follower = spawn(program, [join(EXAMPLES, file), path], { env, stdio: 'ignore', detached: true })
+      follower = spawn(program, [join(EXAMPLES, file), path, ...more], { env, stdio: 'ignore', detached: true })
     }
     const kill = async (): Promise<void> => {
       const ended = once(follower as ChildProcess, 'exit')
@@ -100,6 +100,22 @@ it.each(followers)(
     await untilItWrites()
     await expect.poll(() => payloads(path).length, { timeout: 20_000, interval: 200 }).toBe(sent.length)
     expect(new Set(payloads(path))).toEqual(new Set(sent))
+
+    await kill()
+    await deliver(2)
+    const body = '{"OrderID":"PO-0","Status":2}'
+    await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
+    await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body: body.replace('2', '3') })
+    expect(await cli(['purge', '--older', '0'])).toMatchObject({ deliveries: 2 })
+    const before = readFileSync(path)
+    follow()
+    expect(await once(follower as ChildProcess, 'exit')).toEqual([1, null])
+    expect(readFileSync(path).equals(before)).toBe(true)
+    if (file === 'follow.sh') rmSync(path)
+    follow('--again')
+    const last = (): string[] => (existsSync(path) ? payloads(path) : [])
+    await expect.poll(last, { timeout: 20_000, interval: 200 }).toContain('{"OrderID":"PO-0","Status":3}')
+    expect(last()).toEqual(expect.arrayContaining(sent.slice(1)))
   },
   60_000,
 )
