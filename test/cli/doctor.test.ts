@@ -142,7 +142,11 @@ describe('teslim doctor', () => {
     const { exit, found } = await doctor()
     expect([exit, found('store')]).toEqual([
       0,
-      [expect.stringMatching(/^warning: sqlite:\S+ lacks 0003-security, 0004-read-back: run teslim migrate/)],
+      [
+        expect.stringMatching(
+          /^warning: sqlite:\S+ lacks 0003-security, 0004-read-back, 0005-purge: run teslim migrate/,
+        ),
+      ],
     ])
     expect(raw.prepare('SELECT max(number) AS last FROM schema_migration').get()).toEqual({ last: 2 })
     raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0, 9999)")

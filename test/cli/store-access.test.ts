@@ -7,7 +7,7 @@ import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const ALL = ['0001-accounts', '0002-deliveries', '0003-security', '0004-read-back']
+const ALL = ['0001-accounts', '0002-deliveries', '0003-security', '0004-read-back', '0005-purge']
 const READING = [
   ['customer', 'list'],
   ['customer', 'show', 'a@b.co'],
@@ -123,7 +123,8 @@ async function olderStore(): Promise<{ cwd: string; schema: () => unknown }> {
   const path = join(cwd, 'data/teslim.db')
   const edit = new DatabaseSync(path)
   edit.exec(`
-    DROP TABLE audit_event; DROP TABLE login_failure; DROP TABLE service_secret;
+    DROP TABLE audit_event; DROP TABLE login_failure; DROP TABLE service_secret; DROP TABLE purge;
+    ALTER TABLE customer DROP COLUMN erased_at;
     DELETE FROM schema_migration WHERE number > 2`)
   edit.close()
   const schema = () => {
@@ -143,11 +144,11 @@ describe('on a store of an older schema', () => {
       status: 1,
       stdout: '',
       stderr:
-        'teslim audit list: The store lacks 0003-security, 0004-read-back, which this command needs: run "teslim migrate".\n',
+        'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, which this command needs: run "teslim migrate".\n',
     })
     expect(await teslim(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('lacks 0003-security, 0004-read-back: run "teslim migrate"'),
+      stderr: expect.stringContaining('lacks 0003-security, 0004-read-back, 0005-purge: run "teslim migrate"'),
     })
     expect(schema()).toBe(2)
   })

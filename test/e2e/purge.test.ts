@@ -2,12 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { addSupplier, deliver, makeSupplier, missingFrom } from '../support/ledger.ts'
 import { serve, startProcess, teslim } from '../support/process.ts'
-import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -18,22 +15,17 @@ it('a purge beside a server, killed in the middle, has lost nothing else; the ne
   const cwd = tempFolder()
   const key = await addSupplier({ cwd, env })
   const path = join(cwd, 'data/teslim.db')
-  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
-  const old = customer()
-  await store.customers.insert(old)
   const OLD = 12_000
+  const filling = new DatabaseSync(path)
   const received = Date.now() - 500 * DAY
-  const receiptOf = (n: number) => {
-    const hex = (received + n).toString(16).padStart(12, '0')
-    return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(n).padStart(12, '0')}`
-  }
-  const made = Array.from({ length: OLD }, (_, n) =>
-    delivery(old.id, { receiptId: receiptOf(n), receivedAt: received + n, orderId: `old-${n >> 2}`, status: n % 4 }),
-  )
-  for (let n = 0; n < OLD; n += 1000) {
-    await Promise.all(made.slice(n, n + 1000).map((each) => store.deliveries.deliver(each)))
-  }
-  await store.close()
+  filling.exec(`
+    CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < ${OLD - 1}) SELECT n FROM r;
+    INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, previous, payload)
+    SELECT n + 1, unhex(printf('%012x70008000%012x', ${received} + n, n)), 1, 'old-' || (n / 4), n % 4, ${received} + n,
+           CASE WHEN n % 4 > 0 THEN n END, zeroblob(300) FROM numbers;
+    INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
+    SELECT 1, 'old-' || (n / 4), 3, n + 1, n + 1, x'00' FROM numbers WHERE n % 4 = 3`)
+  filling.close()
 
   const { url, child, ended } = await serve({ cwd, env })
   const load = deliver({ url, key, clients: 4 })
