@@ -64,7 +64,7 @@ it('the months ahead are made by the server, also with the rights of its role, w
   const made = await Promise.all(replicas.map(({ purges }) => purges.keepMonths(0)))
   await delivering
   expect(made.reduce((sum, each) => sum + each.made, 0)).toBe(2)
-  expect((await months()).toSorted()).toEqual([monthOf(2), monthOf(3), 'before'].toSorted())
+  expect(new Set(await months())).toEqual(new Set([monthOf(2), monthOf(3), 'before']))
   await deliver(now + 2 * MONTH, 1)
   for (const statement of [`DELETE FROM delivery_${monthOf(2)}`, `TRUNCATE delivery_${monthOf(3)}`])
     await expect(runSql(service, statement)).rejects.toThrow('permission denied')
