@@ -13,6 +13,7 @@ import { type Database, openDatabase, useWriteAheadLog } from '#src/store/sqlite
 import { createStoreFile } from '#src/store/sqlite/store-file.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 
 const folder = tempFolder()
 const at = (name: string) => loadConfig({ DATABASE_URL: `sqlite:${join(folder, name)}` }).config
@@ -225,4 +226,37 @@ it('reports all arrivals, remembered or looked up, whatever another process stor
     }),
     { numRuns: 60 },
   )
+})
+
+it('a purge waits for the lock of a server in every step', async () => {
+  const { store } = await openStore(at('waits.db'), 0)
+  onTestFinished(() => store.close())
+  const one = customer()
+  await store.customers.insert(one)
+  const large = Array.from({ length: 300 }, () => delivery(one.id, { orderId: null, payload: Buffer.alloc(4000) }))
+  await Promise.all(large.map((each) => store.deliveries.deliver(each)))
+  const file = new DatabaseSync(join(folder, 'waits.db'))
+  onTestFinished(() => file.close())
+  const { purges } = store
+  const page = { before: Number.MAX_SAFE_INTEGER, orders: true, after: 0, until: 250, look: 1000, dryRun: false }
+  const steps = [
+    () => purges.announce(1),
+    () => purges.page(page),
+    () => purges.settle({ generation: 1, position: 1 }),
+    () => purges.claim({ now: 1, until: 2, due: 1 }),
+    () => purges.renew(2, 3),
+    () => purges.finish(1),
+    () => purges.giveBack(0),
+    () => purges.erase(one.id, 0, 10),
+    () => purges.eraseNames(one.id),
+  ]
+  for (const step of steps) {
+    file.exec('BEGIN IMMEDIATE')
+    const start = performance.now()
+    const done = step()
+    done.catch(() => undefined)
+    await until('longer than SQLite itself waits', () => performance.now() - start > 150)
+    file.exec('COMMIT')
+    await done
+  }
 })

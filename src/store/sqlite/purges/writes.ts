@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { PurgedPage, PurgeStore } from '#src/store/store.ts'
-import { type Row, withSecureDelete } from '../database.ts'
+import { type Database, type Row, withSecureDelete } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 import { type ExpiredOrder, STATE, stateFromRow, withinBytes } from './reads.ts'
 
@@ -69,6 +69,10 @@ interface PurgeWrites extends Omit<PurgeStore, 'erase'> {
   erase(positions: readonly number[]): Promise<number>
 }
 
+/** Runs a transaction, because only those wait long enough for the lock of a server. Returns whether it changed something. */
+const change = (database: Database, sql: string, ...values: number[]): boolean =>
+  database.transaction(() => database.run(sql, ...values) > 0)
+
 /** Run by the writer thread. */
 export const purgeWrites = {
   announce: (database, position) =>
@@ -78,24 +82,30 @@ export const purgeWrites = {
     }),
 
   settle: (database, { generation, position }) =>
-    void database.run('UPDATE purge SET position = $1 WHERE generation = $2', position, generation),
+    void change(database, 'UPDATE purge SET position = $1 WHERE generation = $2', position, generation),
 
   claim: (database, { now, until, due }) =>
-    database.run('UPDATE purge SET leased_until = $1 WHERE leased_until < $2 AND done_before < $3', until, now, due) >
-    0,
+    change(
+      database,
+      'UPDATE purge SET leased_until = $1 WHERE leased_until < $2 AND done_before < $3',
+      until,
+      now,
+      due,
+    ),
 
   renew: (database, from, until) =>
-    database.run('UPDATE purge SET leased_until = $1 WHERE leased_until = $2', until, from) > 0,
+    change(database, 'UPDATE purge SET leased_until = $1 WHERE leased_until = $2', until, from),
 
   finish: (database, before) =>
-    void database.run('UPDATE purge SET done_before = max(done_before, $1), leased_until = 0', before),
+    void change(database, 'UPDATE purge SET done_before = max(done_before, $1), leased_until = 0', before),
 
   giveBack(database, keepPart) {
     const { auto_vacuum: mode } = database.get('PRAGMA auto_vacuum') as Row
     if (mode === 0) return false
     const free = Number(database.get('PRAGMA freelist_count')?.freelist_count)
     const least = Math.floor(Number(database.get('PRAGMA page_count')?.page_count) * keepPart)
-    if (free > least) database.script(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, free - least)})`)
+    const pages = Math.min(PAGES_AT_ONCE, free - least)
+    if (pages > 0) database.transaction(() => database.script(`PRAGMA incremental_vacuum(${pages})`))
     return free - PAGES_AT_ONCE > least
   },
 
