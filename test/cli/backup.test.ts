@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
@@ -20,6 +29,7 @@ async function newStore() {
 }
 
 const shared = await newStore()
+symlinkSync('data', join(shared.cwd, 'link'))
 
 it('a backup is one file for its owner only, with its SHA-256 beside it, and the store says when it began', async () => {
   const { cwd, teslim, store } = await newStore()
@@ -54,6 +64,9 @@ it.each([
   ['a folder that is not there', 'none/b.db', /there is no folder .*none: create it first/],
   ['the store', 'data/teslim.db', /teslim\.db belongs to the store itself/],
   ['the log of the store', 'data/teslim.db-wal', /teslim\.db-wal belongs to the store itself/],
+  ['a journal of the store', 'data/teslim.db-journal', /teslim\.db-journal belongs to the store itself/],
+  ['the copy of a restore', 'data/teslim.db.restoring', /teslim\.db\.restoring belongs to the store itself/],
+  ['the lock by another path', 'link/teslim.db-server', /teslim\.db-server belongs to the store itself/],
   ['a place that cannot be written to', '/proc/b.db', /cannot be opened|ENOENT|EACCES/],
 ])('a backup to %s says so, and changes nothing', async (_, target, message) => {
   const { cwd, teslim, store } = shared
@@ -67,6 +80,23 @@ it.each([
   expect(readFileSync(store)).toEqual(before)
   expect(readdirSync(cwd).filter((name) => name.endsWith('.partial'))).toEqual([])
 })
+
+it.each(['a.partial', 'a.sha256', 'a.sha256.partial'])(
+  'a store called %s is not removed by a backup called a',
+  async (name) => {
+    const cwd = tempFolder()
+    const env = { DATABASE_URL: `sqlite:${name}` }
+    await runCommand(['migrate'], { cwd, env })
+    symlinkSync('.', join(cwd, 'here'))
+    const before = readFileSync(join(cwd, name))
+    for (const target of ['a', 'here/a'])
+      expect(await runCommand(['backup', target], { cwd, env })).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining(`${name} belongs to the store itself`),
+      })
+    expect(readFileSync(join(cwd, name))).toEqual(before)
+  },
+)
 
 it('a backup of a store that is not there creates nothing', async () => {
   const cwd = tempFolder()

@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, inject, it } from 'vitest'
@@ -272,6 +282,19 @@ it('nothing is restored onto a running server, itself, or the file of another ap
     stderr: expect.stringContaining('belongs to another application'),
   })
   expect(readFileSync(join(cwd, 'foreign.db'))).toEqual(before)
+})
+
+it('a backup under the name of the copy that a restore makes is refused, and stays', async () => {
+  const { cwd, json, teslim } = await newStore()
+  await json('backup', 'b.db')
+  renameSync(join(cwd, 'b.db'), join(cwd, 'data/teslim.db.restoring'))
+  symlinkSync('data/teslim.db.restoring', join(cwd, 'b.db'))
+  for (const path of ['data/teslim.db.restoring', 'b.db'])
+    expect(await teslim(['restore', path])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('give it another name first'),
+    })
+  expect(existsSync(join(cwd, 'b.db'))).toBe(true)
 })
 
 it('a program that has the store open is named, and nothing is changed', async () => {

@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto'
-import { closeSync, createReadStream, fsyncSync, lstatSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import {
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { AppError } from '#src/lib/app-error.ts'
 import { syncFolder } from '../sqlite/store-file.ts'
 import { backupErrors } from './backup.errors.ts'
@@ -12,10 +22,23 @@ const MIB = 1024 * 1024
 
 export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
+/** A database file and what SQLite may put beside it. */
+export const databaseFiles = (path: string): string[] => ['', '-journal', '-wal', '-shm'].map((end) => path + end)
+
 /** Removes what an earlier attempt left, with its logs. */
 export function removeDatabase(path: string): void {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+  for (const file of databaseFiles(path)) rmSync(file, { force: true })
 }
+
+/** A name in its real folder. A link at the end is not followed, as removing a file does not follow it. */
+export const placeOf = (path: string): string => join(realpathSync.native(dirname(path)), basename(path))
+
+/** All files that belong to the store at `real`, or may lie there for a while. */
+export const storeFiles = (real: string): string[] =>
+  [real, `${real}-server`, `${real}-backup`, stagingPath(real)].flatMap(databaseFiles)
+
+/** Where a restore makes the file that replaces the store. */
+export const stagingPath = (real: string): string => `${real}.restoring`
 
 /** Creates an empty file that only its owner may read. */
 export const createPrivate = (path: string): void => closeSync(openSync(path, 'wx', 0o600))
@@ -50,9 +73,19 @@ export async function digestOf(path: string, onRead: (bytes: number) => void): P
 
 export const digestPath = (path: string): string => `${path}.sha256`
 
+export const partialPath = (path: string): string => `${path}.partial`
+
+/** All files that making a backup creates or removes. */
+export const backupFiles = (path: string): string[] => [
+  path,
+  ...databaseFiles(partialPath(path)),
+  digestPath(path),
+  partialPath(digestPath(path)),
+]
+
 /** Writes the digest in the form that `sha256sum -c` reads. */
 export async function writeDigest(path: string, digest: string): Promise<void> {
-  const partial = `${digestPath(path)}.partial`
+  const partial = partialPath(digestPath(path))
   rmSync(partial, { force: true })
   await writeFile(partial, `${digest}  ${basename(path)}\n`, { mode: 0o600, flag: 'wx' })
   publish(partial, digestPath(path))

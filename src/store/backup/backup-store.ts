@@ -8,15 +8,19 @@ import { opening } from '../sqlite/database.ts'
 import { changeOf, realPath, watchedFile } from '../sqlite/store-file.ts'
 import { backupErrors } from './backup.errors.ts'
 import {
+  backupFiles,
   createPrivate,
   digestOf,
   digestPath,
   freeBytes,
   isThere,
   megabytes,
+  partialPath,
+  placeOf,
   publish,
   removeDatabase,
   requireRoom,
+  storeFiles,
   syncFile,
   writeDigest,
 } from './backup-files.ts'
@@ -60,7 +64,7 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
   const path = resolve(options.to)
   refuseTarget(path, store)
   const record = opening(`${store}-backup`, () => lockForBackup(store))
-  const partial = `${path}.partial`
+  const partial = partialPath(path)
   try {
     removeDatabase(partial)
     opening(partial, () => createPrivate(partial))
@@ -91,9 +95,9 @@ function refuseTarget(path: string, store: string): void {
   if (!folder?.isDirectory()) throw refused(`there is no folder ${dirname(path)}: create it first`)
   const found = statSync(path, { throwIfNoEntry: false })
   if (found?.isDirectory()) throw refused(`${path} is a folder: name a file in it`)
-  const real = realPath(store)
-  if ([real, store].some((each) => ['', '-wal', '-shm', '-server', '-backup'].some((end) => path === each + end)))
-    throw refused(`${path} belongs to the store itself: name another file`)
+  const own = [...storeFiles(realPath(store)), placeOf(store)]
+  const clash = backupFiles(path).find((file) => own.includes(placeOf(file)))
+  if (clash !== undefined) throw refused(`${clash} belongs to the store itself: name another file`)
   if (isThere(path)) throw refused(`${path} is there already: name another file, or remove it first`)
 }
 

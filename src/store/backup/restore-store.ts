@@ -8,7 +8,7 @@ import { openSqliteStore } from '../sqlite/sqlite-store.ts'
 import { realPath } from '../sqlite/store-file.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
-import { removeDatabase, requireRoom } from './backup-files.ts'
+import { databaseFiles, removeDatabase, requireRoom, stagingPath } from './backup-files.ts'
 import { replaceStore } from './replace-store.ts'
 import { invalid, openVerified, sizeOfBackup, type VerifiedBackup } from './verify-backup.ts'
 
@@ -54,9 +54,11 @@ export async function restoreStore<Result>(
   const target = sqlitePath(to.databaseUrl)
   if (isSame(path, target)) throw invalid(`${path} is the store itself`)
   opening(target, () => mkdirSync(dirname(target), { recursive: true, mode: 0o700 }))
+  const real = opening(target, () => realPath(target))
+  const copy = stagingPath(real)
+  if (databaseFiles(copy).includes(realPath(path)))
+    throw invalid(`${path} has the name that a restore gives to its own copy: give it another name first`)
   const lock = opening(target, () => lockForServer(target, now, 'teslim restore, '))
-  const real = realPath(target)
-  const copy = `${real}.restoring`
   try {
     removeDatabase(copy)
     requireRoom(dirname(real), bytes + MIB, 'The restored store')
