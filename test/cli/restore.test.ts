@@ -140,6 +140,49 @@ it('everything that works again after it was ended is named, with the command th
   expect(stdout).toContain(`The replaced store is kept as ${join(cwd, 'data/teslim.db.before-')}`)
 })
 
+it('removed, erased and changed customers that are back are named, with the command that ends it again', async () => {
+  const { teslim, json, deliver, orders } = await newStore()
+  const add = async (email: string, ...more: string[]) =>
+    (await json('customer', 'add', '--email', email, '--generate', ...more)).id as string
+  const regions = ['--region', 'TR', '--region', 'DE']
+  await add('gone@b.co', '--api')
+  await add('role@b.co', '--api', '--operator')
+  await add('moved@b.co', '--api', ...regions)
+  const half = await add('half@b.co', '--api')
+  await json('key', 'issue', '--customer', EMAIL)
+  await json('customer', 'remove', 'half@b.co')
+  await deliver('PO-1')
+  await json('backup', 'b.db')
+  await json('customer', 'remove', EMAIL, '--erase')
+  await json('customer', 'remove', half, '--erase')
+  await json('customer', 'remove', 'gone@b.co')
+  await json('customer', 'set', 'role@b.co', '--api', 'no', '--operator', 'no')
+  await json('customer', 'set', 'moved@b.co', '--region', 'TR', '--email', 'new@b.co')
+
+  const { undone } = (await json('restore', 'b.db')) as { undone: { command: string }[] }
+  expect(undone).toEqual(
+    [
+      [`customer ${EMAIL}`, 'was removed and erased, and is there again', `teslim customer remove ${EMAIL} --erase`],
+      ['customer gone@b.co', 'was removed, and is there again', 'teslim customer remove gone@b.co'],
+      ['customer role@b.co', 'may log in to the API again', 'teslim customer set role@b.co --api no'],
+      ['customer role@b.co', 'is an operator again', 'teslim customer set role@b.co --operator no'],
+      ['customer moved@b.co', 'may log in to DE again', 'teslim customer set moved@b.co --region TR'],
+      [
+        'customer moved@b.co',
+        'has this address again instead of new@b.co',
+        'teslim customer set moved@b.co --email new@b.co',
+      ],
+      [`customer ${half}`, 'was erased, and has its payloads again', `teslim customer remove ${half} --erase`],
+    ].map(([what, happened, command]) => ({ what, happened, command })),
+  )
+  expect(await orders()).toEqual(['PO-1'])
+  for (const { command } of undone)
+    expect(await teslim(command.split(' ').slice(1))).toMatchObject({ status: 0, stderr: '' })
+  expect(await orders()).not.toEqual(['PO-1'])
+  await json('backup', 'again.db')
+  expect(await json('restore', 'again.db')).toMatchObject({ undone: [] })
+})
+
 it('where there is no store, a restore creates it and says where', async () => {
   const { cwd, store, json, teslim, deliver, orders } = await newStore()
   await deliver('PO-1')

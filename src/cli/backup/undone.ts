@@ -1,3 +1,4 @@
+import { isRemoved } from '#src/customer/customer.rule.ts'
 import type { ApiKey, Customer, SigningKey, Store } from '#src/store/store.ts'
 
 /** A row for people: what it is, what a restore did to it, and the command that undoes that. */
@@ -23,15 +24,25 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
     (await store.signingKeys.list()).map((key) => ({ ...key, id: key.kid })),
   )
   const emails = new Map(customers.both.map(([, after]) => [after.id, after.email]))
+  const removed = new Set(customers.both.filter(([before]) => isRemoved(before)).map(([{ id }]) => id))
   const events = await was.audit.list({ from: since + 1, limit: MOST_EVENTS })
+  const erased = new Set(
+    events
+      .filter(({ action, details }) => action === 'customer.remove' && details.erase)
+      .map((event) => event.customerId),
+  )
   return {
     undone: [
-      ...keys.both.flatMap(([before, after]) => keyUndone(before, after, emails.get(after.customerId), now)),
-      ...customers.both.flatMap(([before, after]) => customerUndone(before, after)),
+      ...keys.both
+        .filter(([{ customerId }]) => !removed.has(customerId))
+        .flatMap(([before, after]) => keyUndone(before, after, emails.get(after.customerId), now)),
+      ...customers.both.flatMap(([before, after]) =>
+        isRemoved(before) ? removalUndone(after, erased.has(after.id)) : customerUndone(before, after),
+      ),
       ...customers.onlyAfter.map(
         ({ email }): Undone => [
           `customer ${email}`,
-          'was removed, and is there again',
+          'was not in the replaced store',
           `teslim customer disable ${email}`,
         ],
       ),
@@ -86,25 +97,49 @@ function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now
     : []
 }
 
+/** A removed customer has nothing else that could be undone. */
+function removalUndone({ id, email }: Customer, erased: boolean): Undone[] {
+  const repeat = `teslim customer remove ${isRemoved({ id, email }) ? id : email}${erased ? ' --erase' : ''}`
+  if (!isRemoved({ id, email }))
+    return [[`customer ${email}`, `was removed${erased ? ' and erased' : ''}, and is there again`, repeat]]
+  return erased ? [[`customer ${id}`, 'was erased, and has its payloads again', repeat]] : []
+}
+
 function customerUndone(before: Customer, after: Customer): Undone[] {
   const { email } = after
   const name = `customer ${email}`
   const found: Undone[] = []
   const tokens = before.tokensValidFrom > after.tokensValidFrom
   const disabled = !before.enabled && after.enabled
+  const regions = after.regions.filter((region) => !before.regions.includes(region))
+  const api = !before.isApi && after.isApi
+  const operator = !before.operator && after.operator
   // A login may replace the hash, too, but does not end tokens.
   const password = tokens && before.passwordHash !== after.passwordHash
   if (disabled) found.push([name, 'was disabled, and is enabled again', `teslim customer disable ${email}`])
   if (password) found.push([name, 'has its former password again', `teslim customer set-password ${email} --generate`])
-  if (tokens && !disabled && !password)
+  // The command for each of the others ends tokens, too.
+  if (tokens && !disabled && !password && !api && !operator && regions.length === 0)
     found.push([name, 'has revoked tokens that are valid again', `teslim token revoke --customer ${email}`])
-  if (!before.operator && after.operator) found.push([name, 'is an operator again', `teslim customer disable ${email}`])
+  if (api) found.push([name, 'may log in to the API again', `teslim customer set ${email} --api no`])
+  if (operator) found.push([name, 'is an operator again', `teslim customer set ${email} --operator no`])
+  if (regions.length > 0) {
+    const kept = before.regions.map((region) => ` --region ${region}`).join('')
+    found.push([name, `may log in to ${regions.join(', ')} again`, `teslim customer set ${email}${kept}`])
+  }
   const rules = after.authority.filter((rule) => !before.authority.includes(rule))
   if (rules.length > 0)
     found.push([
       name,
       `may deliver ${rules.join(', ')} again`,
       `teslim customer disallow ${email} ${rules.map((rule) => `'${rule}'`).join(' ')}`,
+    ])
+  // The last one, as the commands above name the former address.
+  if (before.email !== email)
+    found.push([
+      name,
+      `has this address again instead of ${before.email}`,
+      `teslim customer set ${email} --email ${before.email}`,
     ])
   return found
 }
