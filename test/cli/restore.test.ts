@@ -1,10 +1,13 @@
 import {
+  chownSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -72,6 +75,7 @@ it('a restored store is as it was, the replaced one is kept whole, and the audit
     restored: store,
     signingKeys: 1,
     secret: 'TESLIM_SECRET',
+    digestCompared: true,
     notCompared: null,
     deliveriesUndone: 1,
     undone: [],
@@ -338,6 +342,63 @@ it('a backup under the name of the copy that a restore makes is refused, and sta
       stderr: expect.stringContaining('give it another name first'),
     })
   expect(existsSync(join(cwd, 'b.db'))).toBe(true)
+})
+
+it('a link whose target is missing stays, and nothing is restored beside it', async () => {
+  const { cwd, json, teslim } = await newStore()
+  await json('backup', 'b.db')
+  symlinkSync('disk/teslim.db', join(cwd, 'link.db'))
+  mkdirSync(join(cwd, 'disk'))
+  const { status, stderr } = await teslim(['restore', 'b.db'], { DATABASE_URL: 'sqlite:link.db' })
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('link whose target is missing') })
+  expect(readdirSync(cwd).toSorted()).toEqual(['b.db', 'b.db.sha256', 'data', 'disk', 'link.db'])
+})
+
+it('an interrupted restore changes and leaves nothing, and what a killed one left goes when a server starts', async () => {
+  const { cwd, store, json, deliver, orders } = await newStore()
+  await json('backup', 'b.db')
+  await deliver('PO-1')
+  const interrupted = await runCommand(['restore', 'b.db'], { cwd, env: {}, stop: AbortSignal.abort() })
+  expect(interrupted).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: 'teslim restore: Nothing was changed: it was interrupted.\n',
+  })
+  expect(await orders()).toEqual(['PO-1'])
+  expect(existsSync(`${store}.restoring`)).toBe(false)
+  for (const end of ['', '-journal']) writeFileSync(`${store}.restoring${end}`, 'half a copy')
+  const { config } = loadConfig({ DATABASE_URL: `sqlite:${store}` })
+  await (await openStore(config, 0, { toServe: true })).store.close()
+  expect(readdirSync(join(cwd, 'data')).filter((name) => name.includes('restoring'))).toEqual([])
+})
+
+const isRoot = process.getuid?.() === 0
+if (!isRoot) console.log('files made as root are not tested: it needs root')
+
+it.skipIf(!isRoot)(
+  'what root restores and backs up belongs to the owner of the store, or else of its folder',
+  async () => {
+    const { cwd, store, json } = await newStore()
+    await json('backup', 'b.db')
+    const owners = () => readdirSync(join(cwd, 'data')).map((name) => statSync(join(cwd, 'data', name)).uid)
+    chownSync(join(cwd, 'data'), 12_345, 12_345)
+    chownSync(store, 23_456, 23_456)
+    for (const name of ['-server', '-backup']) rmSync(`${store}${name}`, { force: true })
+    await json('backup', 'c.db')
+    await json('restore', 'b.db')
+    expect(new Set(owners())).toEqual(new Set([23_456]))
+    expect(statSync(store).mode & 0o777).toBe(0o600)
+    for (const name of readdirSync(join(cwd, 'data'))) rmSync(join(cwd, 'data', name))
+    await json('restore', 'b.db')
+    expect(new Set(owners())).toEqual(new Set([12_345]))
+  },
+)
+
+it('without a SHA-256 beside the backup, a restore says that there was none', async () => {
+  const { cwd, json, teslim } = await newStore()
+  await json('backup', 'b.db')
+  rmSync(join(cwd, 'b.db.sha256'))
+  expect((await teslim(['restore', 'b.db'])).stdout).toContain('There was no SHA-256 beside it to compare with.')
 })
 
 it('a program that has the store open is named, and nothing is changed', async () => {

@@ -66,8 +66,9 @@ async function checkBackup(path: string, config: Config, json: boolean, context:
 async function restoreBackup(path: string, config: Config, json: boolean, context: CliContext): Promise<void> {
   const { restoreStore } = await import('#src/store/backup/restore-store.ts')
   const now = context.clock.now()
+  const stop = context.stopSignal()
   const { kept, result } = await restoreStore(
-    { path, to: config, now, onProgress: verifying(context) },
+    { path, to: config, now, stop, onProgress: verifying(context) },
     async (staged) => {
       const { store } = staged
       const contents = await contentsOf(store, config, context)
@@ -77,20 +78,21 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
         from: path,
         deliveriesUndone: compared.deliveriesUndone,
       })
-      return { contents, compared }
+      return { contents, compared, digestCompared: staged.digestCompared }
     },
   )
   context.progress('')
-  const { contents, compared } = result
+  const { contents, compared, digestCompared } = result
   const { notCompared, deliveriesUndone, undone, ...missing } = compared
   const restored = sqlitePath(config.databaseUrl)
   if (json) {
     const rows = undone.map(([what, happened, command]) => ({ what, happened, command }))
-    const fields = { notCompared, deliveriesUndone, undone: rows, ...missing }
+    const fields = { digestCompared, notCompared, deliveriesUndone, undone: rows, ...missing }
     context.out(JSON.stringify({ path, restored, kept, ...contentsJson(contents), ...fields }))
     return
   }
-  context.out(`${restored} is restored from ${path}.\n${contentsText(contents)}`)
+  const digest = digestCompared ? '' : ' There was no SHA-256 beside it to compare with.'
+  context.out(`${restored} is restored from ${path}.${digest}\n${contentsText(contents)}`)
   if (kept !== null) context.out(`The replaced store is kept as ${kept}.\n${comparedText(compared, context.columns)}`)
 }
 

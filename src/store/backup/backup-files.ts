@@ -13,7 +13,7 @@ import {
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { AppError } from '#src/lib/app-error.ts'
-import { syncFolder } from '../sqlite/store-file.ts'
+import { databaseFiles, stagingPath, syncFolder } from '../sqlite/store-file.ts'
 import { backupErrors } from './backup.errors.ts'
 
 // None of the files opened here may be a live store: closing one would drop the locks of this process on it.
@@ -21,9 +21,6 @@ import { backupErrors } from './backup.errors.ts'
 const MIB = 1024 * 1024
 
 export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
-
-/** A database file and what SQLite may put beside it. */
-export const databaseFiles = (path: string): string[] => ['', '-journal', '-wal', '-shm'].map((end) => path + end)
 
 /** Removes what an earlier attempt left, with its logs. */
 export function removeDatabase(path: string): void {
@@ -36,9 +33,6 @@ export const placeOf = (path: string): string => join(realpathSync.native(dirnam
 /** All files that belong to the store at `real`, or may lie there for a while. */
 export const storeFiles = (real: string): string[] =>
   [real, `${real}-server`, `${real}-backup`, stagingPath(real)].flatMap(databaseFiles)
-
-/** Where a restore makes the file that replaces the store. */
-export const stagingPath = (real: string): string => `${real}.restoring`
 
 /** Creates an empty file that only its owner may read. */
 export const createPrivate = (path: string): void => closeSync(openSync(path, 'wx', 0o600))

@@ -1,14 +1,15 @@
-import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
+import { createReadStream, createWriteStream, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { AppError } from '#src/lib/app-error.ts'
 import { limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { opening } from '../sqlite/database.ts'
 import { lockForServer } from '../sqlite/server-lock.ts'
 import { openSqliteStore } from '../sqlite/sqlite-store.ts'
-import { realPath } from '../sqlite/store-file.ts'
+import { createStoreFile, databaseFiles, realPath, stagingPath } from '../sqlite/store-file.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
-import { databaseFiles, removeDatabase, requireRoom, stagingPath } from './backup-files.ts'
+import { removeDatabase, requireRoom } from './backup-files.ts'
 import { replaceStore } from './replace-store.ts'
 import { invalid, openVerified, sizeOfBackup, type VerifiedBackup } from './verify-backup.ts'
 
@@ -18,6 +19,7 @@ export interface RestoreOptions {
   /** The store to replace, and how a store is opened. */
   readonly to: StoreOptions
   readonly now: number
+  readonly stop: AbortSignal
   onProgress(done: number, all: number): void
 }
 
@@ -47,9 +49,10 @@ export const verifyBackup = (
  * start meanwhile. `kept` is the path under which the old store is kept; null if there was none.
  */
 export async function restoreStore<Result>(
-  { path, to, now, onProgress }: RestoreOptions,
+  options: RestoreOptions,
   work: (staged: StagedRestore) => Promise<Result>,
 ): Promise<{ readonly kept: string | null; readonly result: Result }> {
+  const { path, to, now, stop } = options
   const bytes = sizeOfBackup(path)
   const target = sqlitePath(to.databaseUrl)
   if (isSame(path, target)) throw invalid(`${path} is the store itself`)
@@ -62,12 +65,15 @@ export async function restoreStore<Result>(
   try {
     removeDatabase(copy)
     requireRoom(dirname(real), bytes + MIB, 'The restored store')
-    copyFileSync(path, copy)
-    chmodSync(copy, 0o600)
-    const result = await finishCopy(copy, { path, to, now, onProgress }, work)
+    createStoreFile(copy, real)
+    await pipeline(createReadStream(path, { highWaterMark: MIB }), createWriteStream(copy, { flags: 'r+' }), {
+      signal: stop,
+    })
+    const result = await finishCopy(copy, options, work)
+    stop.throwIfAborted()
     return { kept: await replaceStore(copy, real, now), result }
   } catch (error) {
-    throw error instanceof AppError ? error : invalid((error as Error).message)
+    throw error instanceof AppError ? error : invalid(stop.aborted ? 'it was interrupted' : (error as Error).message)
   } finally {
     removeDatabase(copy)
     lock.release()
@@ -76,10 +82,13 @@ export async function restoreStore<Result>(
 
 async function finishCopy<Result>(
   copy: string,
-  { path, to, now, onProgress }: RestoreOptions,
+  { path, to, now, stop, onProgress }: RestoreOptions,
   work: (staged: StagedRestore) => Promise<Result>,
 ): Promise<Result> {
-  const { digestCompared, store: verified } = await openVerified(copy, path, to, onProgress)
+  const { digestCompared, store: verified } = await openVerified(copy, path, to, (done, all) => {
+    stop.throwIfAborted()
+    onProgress(done, all)
+  })
   await verified.close()
   const { store } = await openSqliteStore({ path: copy, now, limits: limitsOf(to) })
   try {

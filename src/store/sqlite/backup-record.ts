@@ -16,7 +16,7 @@ export interface MadeBackup {
 
 /** Held by the one process that makes a backup of a store. */
 export interface BackupRecord {
-  /** Lists the scheduled backups, newest first. */
+  /** Lists the scheduled backups, the last one made first, whatever the clock said. */
   scheduled(): string[]
   /** Remembers a backup and forgets those that were removed. Ends the lock. */
   finish(made: MadeBackup, removed: readonly string[]): void
@@ -34,7 +34,7 @@ const PATIENCE_MILLISECONDS = 500
 /** Throws STORE_IN_USE while another process makes a backup. Needs no free space. */
 export function lockForBackup(path: string): BackupRecord {
   const file = recordPath(path)
-  createStoreFile(file)
+  createStoreFile(file, path)
   const database = new DatabaseSync(existingFile(file), { timeout: PATIENCE_MILLISECONDS })
   try {
     database.exec('BEGIN IMMEDIATE')
@@ -49,7 +49,7 @@ export function lockForBackup(path: string): BackupRecord {
     scheduled: () =>
       hasTable(database)
         ? database
-            .prepare('SELECT path FROM backup WHERE scheduled = 1 ORDER BY at DESC')
+            .prepare('SELECT path FROM backup WHERE scheduled = 1 ORDER BY rowid DESC')
             .all()
             .map((row) => String(row.path))
         : [],

@@ -1,4 +1,16 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, realpathSync, statSync, unlinkSync } from 'node:fs'
+import {
+  closeSync,
+  fchownSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { AppError } from '#src/lib/app-error.ts'
@@ -6,13 +18,22 @@ import { storeErrors } from '../store.errors.ts'
 
 /**
  * Creates an empty file for a new store. Never opens an existing file: POSIX drops all locks of a process on a file when the
- * process closes any descriptor of it, and another SQLite that closes the store would then delete the live log.
+ * process closes any descriptor of it, and another SQLite that closes the store would then delete the live log. Root gives it
+ * the owner of the file `beside`, or else of the folder, so that a server that is not root can open it.
  */
-export function createStoreFile(path: string): void {
+export function createStoreFile(path: string, beside = path): void {
   // It holds password hashes and private keys, so only its owner may read it. SQLite gives -wal and -shm the same mode.
   const firstMade = mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
-    closeSync(openSync(path, 'ax', 0o600))
+    const descriptor = openSync(path, 'ax', 0o600)
+    try {
+      giveToOwner(
+        descriptor,
+        statSync(beside === path ? dirname(path) : beside, { throwIfNoEntry: false }) ?? statSync(dirname(path)),
+      )
+    } finally {
+      closeSync(descriptor)
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     throw error
@@ -21,6 +42,16 @@ export function createStoreFile(path: string): void {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     syncFolder(folder)
     if (folder === outermost) return
+  }
+}
+
+/** SQLite does the same with the logs. */
+function giveToOwner(descriptor: number, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
+  if (process.geteuid?.() !== 0) return
+  try {
+    fchownSync(descriptor, uid, gid)
+  } catch {
+    // In a container root may lack the right. Then the file stays root's.
   }
 }
 
@@ -66,6 +97,11 @@ export function realPath(path: string): string {
     return realpathSync.native(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    // What is put in its place would replace the link, perhaps because a disk is not mounted.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw new AppError(storeErrors.cannotOpen, {
+        message: `${path} is a symbolic link whose target is missing: mount or create its folder, or remove the link.`,
+      })
     return join(realpathSync.native(dirname(path)), basename(path))
   }
 }
@@ -104,6 +140,12 @@ function identityOf(path: string) {
 /** What follows the store's name in the name of one that was replaced by `teslim restore`, before the time. */
 export const KEPT = '.before-'
 
+/** A file that a restore makes beside the store, to put it in the store's place. */
+export const stagingPath = (real: string): string => `${real}.restoring`
+
+/** A database file and what SQLite may put beside it. */
+export const databaseFiles = (path: string): string[] => ['', '-journal', '-wal', '-shm'].map((end) => path + end)
+
 /** A restore that was killed at its last step leaves a second name of the store. */
 export function removeSecondName(real: string): void {
   const { ino, nlink } = statSync(real, STAT) ?? NOTHING_THERE
@@ -116,8 +158,12 @@ export function removeSecondName(real: string): void {
 
 const NOTHING_THERE = { ino: -1n, nlink: 0n }
 
-/** Refuses hard links, because each name of the file would have a log of its own. */
+/**
+ * Refuses hard links, because each name of the file would have a log of its own. The caller has the server's lock, so what a
+ * restore left is of one that was killed, and is removed.
+ */
 export function refuseSecondName(path: string): void {
+  for (const file of databaseFiles(stagingPath(realPath(path)))) rmSync(file, { force: true })
   removeSecondName(realPath(path))
   const { nlink } = statSync(path)
   if (nlink > 1) throw new Error(`it has ${nlink} names (hard links), and under each it would have another log`)
