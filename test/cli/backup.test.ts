@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
+import { backupStore } from '#src/store/backup/backup-store.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { lastBackupAt, lockForBackup } from '#src/store/sqlite/backup-record.ts'
 import { runCommand } from '../support/command.ts'
@@ -218,4 +219,29 @@ it("Litestream's tables make a file neither foreign nor damaged, even one that i
   expect(restored.prepare('SELECT seq FROM _litestream_seq').get()).toEqual({ seq: 7 })
   restored.close()
   expect(existsSync(`${path}-wal`)).toBe(false)
+})
+
+it('what cannot be published leaves nothing', async () => {
+  const { cwd, teslim } = await newStore()
+  mkdirSync(join(cwd, 'b.db.sha256'))
+  const { status, stderr } = await teslim('backup', 'b.db')
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('Nothing is left of it.') })
+  expect(readdirSync(cwd).toSorted()).toEqual(['b.db.sha256', 'data'])
+})
+
+it('the schedule removes what it made first, also after the clock was set back and by another path of its folder', async () => {
+  const { cwd, store } = await newStore()
+  const { config } = loadConfig({ DATABASE_URL: `sqlite:${store}` })
+  mkdirSync(join(cwd, 'folder'))
+  symlinkSync('folder', join(cwd, 'link'))
+  const made = async (to: string, now: number) => {
+    const stop = new AbortController().signal
+    return (await backupStore({ from: config, to: join(cwd, to), now, keep: 2, stop, onProgress: () => undefined }))
+      .removed
+  }
+  expect(await made('folder/1.db', 9_000)).toEqual([])
+  expect(await made('folder/2.db', 1_000)).toEqual([])
+  expect(await made('link/3.db', 2_000)).toEqual([join(cwd, 'folder/1.db')])
+  expect(await made('folder/4.db', 3_000)).toEqual([join(cwd, 'folder/2.db')])
+  expect(await made('link/5.db', 4_000)).toEqual([join(cwd, 'link/3.db')])
 })

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
@@ -65,6 +65,7 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
   refuseTarget(path, store)
   const record = opening(`${store}-backup`, () => lockForBackup(store))
   const partial = partialPath(path)
+  let digestWritten = false
   try {
     removeDatabase(partial)
     opening(partial, () => createPrivate(partial))
@@ -80,10 +81,13 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
     const change = changeOf(made)
     if (change !== undefined) throw refused(`${change} by another process`)
     await writeDigest(path, sha256)
+    digestWritten = true
     publish(partial, path)
     return { path, bytes, sha256, ...finish(record, { path, at: now }, keep) }
   } catch (error) {
     removeDatabase(partial)
+    rmSync(partialPath(digestPath(path)), { force: true })
+    if (digestWritten) rmSync(digestPath(path), { force: true })
     throw failure(error, options)
   } finally {
     record.release()
@@ -158,7 +162,8 @@ function check(partial: string): void {
 function finish(record: BackupRecord, made: { path: string; at: number }, keep: number | undefined) {
   const removed: string[] = []
   try {
-    const inFolder = record.scheduled().filter((each) => dirname(each) === dirname(made.path))
+    const folder = folderOf(made.path)
+    const inFolder = record.scheduled().filter((each) => folderOf(each) === folder)
     const found = inFolder.filter(isThere)
     for (const old of found.slice(keep === undefined ? found.length : keep - 1)) {
       removeDatabase(old)
@@ -170,6 +175,15 @@ function finish(record: BackupRecord, made: { path: string; at: number }, keep: 
     return { removed, notRecorded: undefined }
   } catch (error) {
     return { removed, notRecorded: (error as Error).message }
+  }
+}
+
+/** The folder has perhaps several paths, or is gone. */
+function folderOf(path: string): string {
+  try {
+    return realpathSync.native(dirname(path))
+  } catch {
+    return dirname(path)
   }
 }
 
