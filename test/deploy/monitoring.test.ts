@@ -114,12 +114,8 @@ const observed = (name: string, bound: string, next: string) => [
   series(`${name}_bucket`, 'le="+Inf"', '0+100x60'),
 ]
 const deliveries = (values: string) => [series('teslim_deliveries_total', 'status="1",duplicate="false"', values)]
-const queue = (waiting: number, bytes: number) => [
-  ...gauge('teslim_queue_deliveries', `${waiting}x60`),
-  ...gauge('teslim_queue_deliveries_limit', '10000x60'),
-  ...gauge('teslim_queue_bytes', `${bytes}x60`),
-  ...gauge('teslim_queue_bytes_limit', '1000000x60'),
-]
+const servers = (...values: readonly string[]) =>
+  values.map((one, at) => ({ series: `up{job="teslim",instance="${at}:9464"}`, values: one }))
 
 const WEEK = 7 * 24 * 60
 const DAY = 24 * 60
@@ -144,7 +140,12 @@ const silent = (alert: string, when: string, minute: number, input: Case['input'
 
 const cases: readonly Case[] = [
   fires('TeslimDown', 'a server does not answer', 3, gauge('up', '1 0x10')),
+  fires('TeslimDown', 'its name leads nowhere any more', 8, gauge('up', '1 1 _x10')),
   silent('TeslimDown', 'one scrape is missed', 3, gauge('up', '1 1 0 1 1')),
+  fires('TeslimServersMissing', 'one of three ended hours ago', 400, servers('1x420', '1x420', '1x280 _x140')),
+  silent('TeslimServersMissing', 'a new version has replaced them', 400, [
+    ...servers('1x385 _x40', '1x420', '_x380 1x40'),
+  ]),
   fires('TeslimStoreDown', 'the store does not answer', 3, gauge('teslim_store_up', '1 0x10')),
   silent('TeslimStoreDown', 'it answers', 3, gauge('teslim_store_up', '1x10')),
   fires('TeslimNotReady', 'the disk is full', 4, [
@@ -157,9 +158,9 @@ const cases: readonly Case[] = [
   ]),
   fires('TeslimCommitsSlow', 'commits take a second', 20, observed('teslim_commit_duration_seconds', '0.5', '1.0')),
   silent('TeslimCommitsSlow', 'commits take 50 ms', 20, observed('teslim_commit_duration_seconds', '0.025', '0.05')),
-  fires('TeslimQueueFilling', 'deliveries wait', 5, queue(6000, 0)),
-  fires('TeslimQueueFilling', 'bytes wait', 5, queue(10, 600_000)),
-  silent('TeslimQueueFilling', 'the queue is short', 5, queue(100, 100_000)),
+  fires('TeslimDeliveriesOverloaded', 'some are refused all the time', 10, refusals('0x2 0+20x60', 'STORE_OVERLOADED')),
+  silent('TeslimDeliveriesOverloaded', 'a burst was refused', 10, refusals('0x6 900x60', 'STORE_OVERLOADED')),
+  silent('TeslimDeliveriesOverloaded', 'they are refused for another reason', 10, refusals('0+20x60')),
   fires('TeslimServerErrors', 'one request in fifty fails', 15, [requests(200, '0+98x60'), requests(503, '0+2x60')]),
   silent('TeslimServerErrors', 'one in a thousand fails, and every health check', 15, [
     requests(200, '0+999x60'),
@@ -168,7 +169,9 @@ const cases: readonly Case[] = [
   ]),
   fires('TeslimRefusalBurst', 'a code appears often', DAY + 10, refusals(`0x${DAY} 0+20x60`)),
   silent('TeslimRefusalBurst', 'a code is as frequent as ever', DAY + 10, refusals(`0+20x${DAY + 60}`)),
-  silent('TeslimRefusalBurst', 'it is overload', DAY + 10, refusals(`0x${DAY} 0+20x60`, 'STORE_OVERLOADED')),
+  ...['STORE_OVERLOADED', 'OVERLOADED', 'STOPPING', 'SIGNING_KEY_CANNOT_OPEN'].map((code) =>
+    silent('TeslimRefusalBurst', `it is ${code}`, DAY + 10, refusals(`0x${DAY} 0+20x60`, code)),
+  ),
   fires('TeslimLoginsUnderAttack', 'wrong passwords come all the time', 20, logins('0+1x60', '0+30x60')),
   silent('TeslimLoginsUnderAttack', 'many log in, and some mistype', 20, logins('0+500x60', '0+30x60')),
   silent('TeslimLoginsUnderAttack', 'somebody forgot the password', 20, logins('0x60', '0+5x60')),
@@ -188,6 +191,7 @@ const cases: readonly Case[] = [
     400,
     gauge('teslim_disk_free_bytes', '1500000000000-1000000000x420'),
   ),
+  fires('TeslimDiskFull', 'it is full and stays so', 400, gauge('teslim_disk_free_bytes', '50000000x420')),
   silent(
     'TeslimDiskFull',
     'a megabyte a minute goes',
