@@ -1,6 +1,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { docsPlugin } from '#src/docs/docs.plugin.ts'
 import { installBodyReading } from '#src/http/body/parsers.ts'
@@ -9,6 +10,7 @@ import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
 import { healthPlugin } from '#src/http/health/health.plugin.ts'
 import { installReadiness } from '#src/http/health/readiness.ts'
+import { httpErrors } from '#src/http/http.errors.ts'
 import { installJsonAnswers } from '#src/http/json-answers.ts'
 import { connectLogger } from '#src/http/log/fastify-logger.ts'
 import { installRequestLog } from '#src/http/log/request-log.ts'
@@ -23,15 +25,31 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
+import { loginErrors } from '#src/login/login.errors.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
 import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
+import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
+import { tokenErrors } from '#src/token/token.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 
 export type App = FastifyInstance
+
+/** What callers can be refused with. */
+const ERRORS = [
+  httpErrors,
+  { notFound: customerErrors.notFound },
+  loginErrors,
+  purchaseErrors,
+  signingKeyErrors,
+  storeErrors,
+  tokenErrors,
+]
 
 export interface AppDependencies {
   readonly config: Config
@@ -51,7 +69,7 @@ export interface AppDependencies {
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { config, store, clock, random, metrics, logger, writeInfo, traces, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
-  const requests = createRequestMetrics(metrics)
+  const requests = createRequestMetrics(metrics, ERRORS)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
   connectLogger(app, logger)
 

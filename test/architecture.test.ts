@@ -73,7 +73,7 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
     case 'server':
       return ['app', 'ops'].includes(to.kind) || typeOnly
     case 'app':
-      return ['http', 'plugin'].includes(to.kind) || typeOnly
+      return ['http', 'plugin'].includes(to.kind) || target.endsWith('.errors.ts') || typeOnly
     case 'plugin':
       if (to.kind === 'http') return true
       return (to.module === from.module && to.kind === 'rule') || (typeOnly && (to.kind === 'config' || port))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { realpathSync, renameSync } from 'node:fs'
+import { readFileSync, realpathSync, renameSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, inject, it } from 'vitest'
@@ -112,6 +112,14 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
       ...commit,
       [delivered(3, true)]: 1,
     })
+  })
+
+  it('have every refusal of the contract from the start, so that the first one is an increase', async () => {
+    const codes = new Set(readFileSync('openapi.yaml', 'utf8').match(/(?<=errorCode: )[A-Z0-9_]+/g))
+    expect(codes.size).toBeGreaterThan(40)
+    const before = await scrape(ops)
+    for (const action of ['login.refused', 'delivery.refused', 'other'])
+      for (const code of codes) expect(before.get(refused(action, code)), `${action} ${code}`).toBeDefined()
   })
 
   it('count a refused delivery by its code, and no delivery', () =>

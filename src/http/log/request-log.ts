@@ -39,10 +39,10 @@ export function installRequestLog(app: FastifyInstance, dependencies: RequestLog
   app.decorateRequest('isStream', false)
   app.decorateRequest('traceFields', '')
 
-  app.addHook('onRoute', ({ url, method, schema = {} }) => {
+  app.addHook('onRoute', ({ url, method, schema = {}, config }) => {
     // Files of the API reference page have none.
     if (!('operationId' in schema)) return
-    for (const name of [method].flat()) requests.expect(url, name)
+    for (const name of [method].flat()) requests.expect(url, name, config?.refusedAs)
   })
   app.onRefusal(({ routeOptions }, { code }) => requests.refused(routeOptions.config.refusedAs, code))
 

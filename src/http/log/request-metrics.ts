@@ -1,10 +1,11 @@
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Histogram, SECONDS } from '#src/lib/metrics/histogram.ts'
 import type { Count, Metrics } from '#src/lib/metrics/metrics.ts'
 
 /** Counts answers by route, method and status, and refusals by their codes. */
 export interface RequestMetrics {
-  /** Makes the series of a route appear before its first request, so that the first failure is an increase. */
-  expect(route: string, method: string): void
+  /** Makes the series of a route and of its refusals appear before its first request, so that the first failure is an increase. */
+  expect(route: string, method: string, action: string | undefined): void
   /** `status` is 0 if the client left before the answer. Without `milliseconds` only counts. */
   answered(route: string | undefined, method: string, status: number, milliseconds?: number): void
   refused(action: string | undefined, errorCode: string): void
@@ -21,7 +22,11 @@ interface RouteMetrics {
   readonly counts: Map<number, Count>
 }
 
-export function createRequestMetrics(metrics: Metrics): RequestMetrics {
+/** The registries hold what callers can be refused with. */
+export function createRequestMetrics(
+  metrics: Metrics,
+  registries: readonly Readonly<Record<string, ErrorDefinition>>[],
+): RequestMetrics {
   const requests = metrics.counter('teslim_http_requests_total', 'Answered requests.')
   const durations = metrics.histogram(
     'teslim_http_request_duration_seconds',
@@ -53,9 +58,10 @@ export function createRequestMetrics(metrics: Metrics): RequestMetrics {
   }
 
   return {
-    expect(route, method) {
+    expect(route, method, action = 'other') {
       if (method === 'HEAD') return
       for (const status of [200, 500, 503]) countOf(metricsOf(route), route, indexOf(method), status)
+      for (const registry of registries) for (const { code } of Object.values(registry)) refusals({ action, code })
     },
     answered(route = NO_ROUTE, method, status, milliseconds) {
       const ofRoute = metricsOf(route)
