@@ -73,14 +73,18 @@ describe('the Kubernetes manifests', () => {
       expect(constraint).toMatchObject({ matchLabelKeys: ['pod-template-hash'], nodeTaintsPolicy: 'Honor' })
   })
 
-  it('let only the ingress controller in, and teslim out to DNS and its database', () => {
+  it('let in only the ingress controller, and Prometheus to the metrics, and teslim out to DNS and its database', () => {
     expect(policy.spec).toMatchObject({
       podSelector: { matchLabels: template.metadata.labels },
       policyTypes: ['Ingress', 'Egress'],
     })
-    const [inwards, ...more] = policy.spec.ingress
-    expect([inwards.from, more]).toEqual([[{ namespaceSelector: expect.any(Object) }], []])
-    expect(inwards.ports).toEqual([{ port: server.ports[0].name, protocol: 'TCP' }])
+    const namespace = (name: string) => [
+      { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } },
+    ]
+    expect(policy.spec.ingress).toEqual([
+      { from: namespace('ingress-nginx'), ports: [{ port: 'http', protocol: 'TCP' }] },
+      { from: namespace('monitoring'), ports: [{ port: 'ops', protocol: 'TCP' }] },
+    ])
     const { port } = new URL(secret.stringData.DATABASE_URL)
     const outwards = policy.spec.egress.map(({ ports }: Manifest) => ports.map((open: Manifest) => open.port))
     expect(outwards).toEqual([[53, 53], [Number(port || 5432)]])
@@ -150,17 +154,23 @@ describe('the Kubernetes manifests', () => {
     for (const { labelSelector } of spread) expect(labelSelector.matchLabels).toEqual(labels)
   })
 
-  it('reach the port that the server listens on, by its name', () => {
+  it('reach the ports that the server listens on, by their names; no Service leads to the metrics', () => {
     const { config } = loadConfig({})
-    expect(server.ports).toEqual([{ name: 'http', containerPort: config.port }])
-    expect(service.spec.ports).toMatchObject([{ targetPort: 'http' }])
+    expect(server.ports).toEqual([
+      { name: 'http', containerPort: config.port },
+      { name: 'ops', containerPort: config.opsPort },
+    ])
+    for (const { spec } of [service, sqliteService]) expect(spec.ports).toMatchObject([{ targetPort: 'http' }])
+    const ops = { TESLIM_OPS_HOST: '0.0.0.0', TESLIM_OPS_PORT: String(config.opsPort) }
+    expect(settings).toMatchObject(ops)
+    for (const [name, value] of Object.entries(ops)) expect(sqliteServer.env).toContainEqual({ name, value })
     expect(sqliteServer.ports).toEqual(server.ports)
     for (const container of [server, sqliteServer]) {
       const probed = ['startupProbe', 'livenessProbe', 'readinessProbe'].map((probe) => container[probe].httpGet)
       expect(probed).toEqual([
-        { path: '/livez', port: 'http' },
-        { path: '/livez', port: 'http' },
-        { path: '/readyz', port: 'http' },
+        { path: '/livez', port: 'ops' },
+        { path: '/livez', port: 'ops' },
+        { path: '/readyz', port: 'ops' },
       ])
       expect(container.readinessProbe.timeoutSeconds).toBeGreaterThan(config.databaseTimeoutSeconds)
     }
