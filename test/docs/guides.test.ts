@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { ACTIONS } from '#src/audit/actions.ts'
 import { settings } from '#src/config/settings.ts'
 import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
@@ -91,5 +92,20 @@ describe('docs/suppliers.md', () => {
   it('says what each Status means', () => {
     const said = Array.from(page.matchAll(/^\| ([0-3]) \| (?:has been|is) ([^|]+) \|$/gm), ([, , meaning]) => meaning)
     expect(said).toEqual(STATUS_MEANINGS)
+  })
+})
+
+describe('docs/operations.md', () => {
+  it('says what every action of the audit log is', () => {
+    const page = readFileSync(new URL('docs/operations.md', root), 'utf8')
+    const [, table = ''] = /^\| action \| what happened \|\n([\s\S]*?)\n\n/m.exec(page) ?? []
+    const named = Array.from(table.matchAll(/^\| ([^|]+) \|/gm)).flatMap(([, cell = '']) => {
+      let noun = ''
+      return Array.from(cell.matchAll(/`([a-z-]*)\.([a-z-]+)`/g), ([, own = '', verb = '']) => {
+        noun = own || noun
+        return `${noun}.${verb}`
+      })
+    })
+    expect(named.toSorted()).toEqual(ACTIONS.toSorted())
   })
 })
