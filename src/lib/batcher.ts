@@ -51,10 +51,11 @@ const EXPIRE_EVERY_MILLISECONDS = 100
 
 /**
  * A queue of which every batch taken during the second time has waited the first one takes no more until it is empty: what would
- * be added could only wait. After a pause of the store the queue is empty again before that.
+ * be added could only wait. The time begins again when the wait has fallen by a tenth: after a pause, the store is catching up.
  */
 const LONG_WAIT_MILLISECONDS = 1000
 const STANDING_MILLISECONDS = 1000
+const CATCHING_UP = 0.9
 
 /** With two commits under way, the next batch is ready when a commit ends. `commit` must keep their order. */
 const MOST_UNDER_WAY = 2
@@ -77,11 +78,14 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   let considering = false
   /** Since when more has been waiting, and for longer, than the commits can take. */
   let standingSince = Number.POSITIVE_INFINITY
+  let standingWait = 0
   let expiring: NodeJS.Timeout | undefined
   let idle = Promise.withResolvers<void>()
   idle.resolve()
   const batchSizes = createHistogram(SIZES)
   const commitSeconds = createHistogram(SECONDS)
+
+  const isStanding = (now: number): boolean => now - standingSince > STANDING_MILLISECONDS
 
   const takeBatch = (): Waiting<Item, Outcome>[] => {
     let bytes = 0
@@ -137,8 +141,12 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   const noteWait = (deadline: number): void => {
     const now = monotonic()
     const waited = now - (deadline - longestWaitMilliseconds)
-    const isStanding = queue.length > 0 && waited >= LONG_WAIT_MILLISECONDS
-    standingSince = isStanding ? Math.min(standingSince, now) : Number.POSITIVE_INFINITY
+    const waitsLong = queue.length > 0 && waited >= LONG_WAIT_MILLISECONDS
+    if (!waitsLong) standingSince = Number.POSITIVE_INFINITY
+    else if (standingSince === Number.POSITIVE_INFINITY || (!isStanding(now) && waited < standingWait * CATCHING_UP)) {
+      standingSince = now
+      standingWait = waited
+    }
   }
 
   /** Rejects items that have waited too long, in order of arrival. None of them was passed to `commit`. */
@@ -147,6 +155,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     if (queue[0] === undefined || queue[0].deadline > now) return
     const kept = queue.findIndex(({ deadline }) => deadline > now)
     const late = queue.splice(0, kept < 0 ? queue.length : kept)
+    if (queue.length === 0) standingSince = Number.POSITIVE_INFINITY
     for (const { item, reject, steps } of late) {
       queuedBytes -= bytesOf(item)
       const error = whenFull()
@@ -188,7 +197,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       // An empty queue takes one item of any size.
       const full = queue.length >= maxItems || (queuedBytes > 0 && queuedBytes + bytes > maxBytes)
       const now = monotonic()
-      if (full || (queue.length > 0 && now - standingSince > STANDING_MILLISECONDS)) return Promise.reject(whenFull())
+      if (full || (queue.length > 0 && isStanding(now))) return Promise.reject(whenFull())
       if (queue.length === 0 && underWay === 0) idle = Promise.withResolvers()
       queuedBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()

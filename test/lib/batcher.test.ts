@@ -145,3 +145,74 @@ describe('a queue from which commits take less than comes in', () => {
     expect(await Promise.all(taken)).toHaveLength(9)
   })
 })
+
+describe('a store with a limited capacity', () => {
+  const STEP = 10
+
+  /** Counts refusals at 2,000 items a second. The store commits one batch after the other, and hangs once for a while. */
+  const refusedAt = async (capacity: number, { pauseAt = 0, pause = 0 } = {}) => {
+    let now = 0
+    const { batcher, commits } = controlled({ maxItems: 10_000, maxBytes: 1e12, monotonic: () => now })
+    let ended = 0
+    let endsAt: number | undefined
+    let freeAt = 0
+    let refused = 0
+    for (; now < 12_000; now += STEP) {
+      for (let item = 0; item < 2 * STEP; item++) batcher.submit('x').catch(() => refused++)
+      await new Promise(setImmediate)
+      for (let commit = commits[ended]; commit !== undefined; commit = commits[ended]) {
+        const begun = Math.max(freeAt, now - STEP)
+        endsAt ??= begun + (commit.batch.length * 1000) / capacity + (begun >= pauseAt && freeAt < pauseAt ? pause : 0)
+        if (endsAt > now) break
+        freeAt = endsAt
+        endsAt = undefined
+        ended++
+        commit.end.resolve(commit.batch)
+        await new Promise(setImmediate)
+      }
+    }
+    return refused
+  }
+
+  it('refuses nothing after a pause of two seconds when it catches up', async () => {
+    expect(await refusedAt(3000, { pauseAt: 1000, pause: 2000 })).toBe(0)
+  })
+
+  it('refuses what is too much when it never catches up', async () => {
+    const refused = await refusedAt(1500)
+    expect(refused).toBeGreaterThan(3000)
+    expect(refused).toBeLessThan(9000)
+  })
+})
+
+it('takes a burst after all that waited has expired', { timeout: 5000 }, async () => {
+  let now = 0
+  const { batcher, commits } = controlled({
+    bytesOf: () => 5 * 1024 * 1024,
+    maxBytes: 1e12,
+    longestWaitMilliseconds: 5000,
+    monotonic: () => now,
+  })
+  const settle = () => new Promise(setImmediate)
+  const [a, b, ...late] = Array.from('abcd', (item) => batcher.submit(item))
+  const expired = Promise.allSettled(late)
+  await settle()
+  await settle()
+  now = 1100
+  commits[0]?.end.resolve(['a!'])
+  await a
+  await settle()
+  now = 6000
+  expect(await expired).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+  commits[1]?.end.resolve(['b!'])
+  await b
+  await batcher.drained()
+  now = 9000
+  const burst = Array.from('0123456789', (item) => batcher.submit(item).catch(() => 'refused'))
+  for (let commit = 2; commit < 12; commit++) {
+    await settle()
+    await settle()
+    commits[commit]?.end.resolve(['!'])
+  }
+  expect(await Promise.all(burst)).toEqual(burst.map(() => '!'))
+})
