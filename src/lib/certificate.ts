@@ -40,9 +40,9 @@ export const TLS_LIMITS = {
 export function readCertificate({ tlsCertificateFile, tlsKeyFile }: CertificateFiles, now: number): Certificate | null {
   if (tlsCertificateFile === '') return null
   const path = resolve(tlsCertificateFile)
-  const chain = readFile('TESLIM_TLS_CERT', path)
+  const { content: chain } = readFile('TESLIM_TLS_CERT', path)
   const keyPath = resolve(tlsKeyFile)
-  const privateKey = readFile('TESLIM_TLS_KEY', keyPath)
+  const { content: privateKey, mode } = readFile('TESLIM_TLS_KEY', keyPath)
   const own = parseCertificate(chain, path)
   const key = parseKey(privateKey, keyPath)
   if (!own.checkPrivateKey(key)) {
@@ -55,7 +55,7 @@ export function readCertificate({ tlsCertificateFile, tlsKeyFile }: CertificateF
   } catch (error) {
     throw unusable(`TESLIM_TLS_CERT ${path} cannot be used: ${reasonOf(error)}`)
   }
-  return { chain, privateKey, own, path, keyPath, warnings: warningsOf(own, keyPath, now) }
+  return { chain, privateKey, own, path, keyPath, warnings: warningsOf(own, keyPath, mode, now) }
 }
 
 export const subjectOf = ({ subject }: X509Certificate): string => subject?.replaceAll('\n', ', ') || '(no subject)'
@@ -63,13 +63,13 @@ export const subjectOf = ({ subject }: X509Certificate): string => subject?.repl
 const LARGEST_FILE = 1_048_576
 
 /** Reads plain files only: a pipe would block a server that reloads. */
-function readFile(variable: string, path: string): Buffer {
+function readFile(variable: string, path: string): { content: Buffer; mode: number } {
   const unreadable = (why: string): AppError => unusable(`${variable} ${path} cannot be read: ${why}`)
   try {
     const stats = statSync(path)
     if (!stats.isFile()) throw unreadable('it is not a plain file')
     if (stats.size > LARGEST_FILE) throw unreadable('it is larger than 1 MiB')
-    return readFileSync(path)
+    return { content: readFileSync(path), mode: stats.mode }
   } catch (error) {
     throw error instanceof AppError ? error : unreadable(reasonOf(error))
   }
@@ -102,11 +102,18 @@ export function whyNotValid({ validFrom, validTo }: X509Certificate, now: number
 }
 
 /** Tells why a certificate must not replace the current one while the server runs; undefined if it may. */
-export function whyWorse(next: X509Certificate, current: X509Certificate, now: number): string | undefined {
-  const lost = namesOf(current).filter((name) => !isFor(next, name))
-  if (lost.length === 0) return whyNotValid(next, now)
-  return `the certificate is not for ${lost.join(', ')}, as the one in use is; restart to use it nevertheless`
+export function whyWorse(next: Certificate, current: Certificate, now: number): string | undefined {
+  const lost = namesOf(current.own).filter((name) => !isFor(next.own, name))
+  if (lost.length > 0) {
+    return `the certificate is not for ${lost.join(', ')}, as the one in use is; restart to use it nevertheless`
+  }
+  if (certificatesIn(next.chain) === 1 && certificatesIn(current.chain) > 1) {
+    return 'the file lacks the certificates of its issuers, which the one in use has; restart to use it nevertheless'
+  }
+  return whyNotValid(next.own, now)
 }
+
+const certificatesIn = (pem: Buffer): number => pem.toString('latin1').split('-----BEGIN CERTIFICATE-----').length - 1
 
 /** Names and addresses that clients may use; those of a certificate without any are its common name. */
 export function namesOf({ subjectAltName, subject }: X509Certificate): string[] {
@@ -122,10 +129,10 @@ export const hostOf = (name: string): string => name.replace(/^\*/, 'teslim')
 export const isFor = (own: X509Certificate, name: string): boolean =>
   (isIP(name) ? own.checkIP(name) : own.checkHost(hostOf(name))) !== undefined
 
-function warningsOf(own: X509Certificate, keyPath: string, now: number): string[] {
+function warningsOf(own: X509Certificate, keyPath: string, mode: number, now: number): string[] {
   const invalid = whyNotValid(own, now)
   const warnings = invalid === undefined ? [] : [invalid]
-  if (process.platform !== 'win32' && statSync(keyPath).mode & 0o004) {
+  if (process.platform !== 'win32' && mode & 0o004) {
     warnings.push(`every user of this machine can read TESLIM_TLS_KEY ${keyPath}`)
   }
   return warnings

@@ -225,8 +225,10 @@ describe('SIGHUP', () => {
       )
       expect(await serialOf(server.url)).toBe('01')
     }
-    storeCertificate(cwd, makeCertificate({ serial: 3, names: ['*.example.com', ...names.slice(1)] }))
+    const soon = Date.now() + day
+    storeCertificate(cwd, makeCertificate({ serial: 3, names: ['*.example.com', ...names.slice(1)], until: soon }))
     server.child.kill('SIGHUP')
+    await server.printed(/"level":40,[^\n]*expires before the certificate that was in use/)
     await server.printed(/"serialNumber":"03"/)
     expect(await serialOf(server.url)).toBe('03')
   })

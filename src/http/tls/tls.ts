@@ -3,7 +3,6 @@ import { isIP } from 'node:net'
 import type { Server } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
-import { AppError } from '#src/lib/app-error.ts'
 import {
   type Certificate,
   hostOf,
@@ -66,14 +65,16 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
     reload() {
       try {
         const read = readCertificate(config, clock.now()) as Certificate
-        const worse = whyWorse(read.own, current.own, clock.now())
+        const worse = whyWorse(read, current, clock.now())
         if (worse === undefined) {
           server.setSecureContext(secureContext(read))
+          if (Date.parse(read.own.validTo) < Date.parse(current.own.validTo)) {
+            app.log.warn(`TESLIM_TLS_CERT ${read.path} expires before the certificate that was in use`)
+          }
           current = read
         } else keep(`TESLIM_TLS_CERT ${read.path}: ${worse}`)
       } catch (error) {
-        if (!(error instanceof AppError)) throw error
-        keep(error.message)
+        keep((error as Error).message)
       }
       tell()
     },

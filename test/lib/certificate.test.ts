@@ -1,0 +1,48 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { readCertificate, whyWorse } from '#src/lib/certificate.ts'
+import { makeCertificate, storeCertificate } from '../support/certificate.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const filesOf = (...stored: Parameters<typeof storeCertificate>) => {
+  const { TESLIM_TLS_CERT, TESLIM_TLS_KEY } = storeCertificate(...stored)
+  return { tlsCertificateFile: TESLIM_TLS_CERT, tlsKeyFile: TESLIM_TLS_KEY }
+}
+
+const read = (...stored: Parameters<typeof storeCertificate>) => {
+  const certificate = readCertificate(filesOf(...stored), Date.now())
+  if (certificate === null) throw new Error('TLS is off')
+  return certificate
+}
+
+it('is read although a renewal removes the key just after that', () => {
+  const files = filesOf(tempFolder(), makeCertificate())
+  const { readFileSync } = fs
+  vi.spyOn(fs, 'readFileSync').mockImplementation(((path: string) => {
+    const content = readFileSync(path)
+    if (path === files.tlsKeyFile) fs.unlinkSync(path)
+    return content
+  }) as typeof readFileSync)
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+    syncBuiltinESMExports()
+  })
+  expect(readCertificate(files, Date.now())?.warnings).toEqual([])
+  expect(fs.existsSync(files.tlsKeyFile)).toBe(false)
+})
+
+it('is worse without the issuers that the one in use has', () => {
+  const issuer = makeCertificate({ commonName: 'issuer' })
+  const made = makeCertificate({ issuer })
+  const alone = read(tempFolder(), made)
+  const chained = read(tempFolder(), { ...made, certificate: made.certificate + issuer.certificate })
+  expect(whyWorse(alone, chained, Date.now())).toContain('lacks the certificates of its issuers')
+  for (const [next, current] of [
+    [chained, alone],
+    [chained, chained],
+    [alone, alone],
+  ] as const)
+    expect(whyWorse(next, current, Date.now())).toBeUndefined()
+})
