@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { Config } from '#src/config/load-config.ts'
 import { settings } from '#src/config/settings.ts'
 import { prefersOpenMetrics } from '#src/http/accept.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -21,6 +22,8 @@ const CONTENT_TYPES: Record<Format, string> = {
 
 const PLAIN = 'text/plain; charset=utf-8'
 const MOST_CONNECTIONS = 64
+/** Short, so that idle connections cannot keep a scrape away for long. */
+const KEEP_ALIVE_MILLISECONDS = 5000
 
 /** Builds the second server, for monitoring only: no token, no request log, nothing but these three addresses. */
 export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
@@ -33,6 +36,7 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
   const ops = Fastify({
     exposeHeadRoutes: false,
     requestTimeout: 10_000,
+    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
     forceCloseConnections: true,
   })
@@ -68,20 +72,23 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
  */
 export async function listenForOps(
   ops: Ops,
-  { opsHost: host, opsPort: port }: { readonly opsHost: string; readonly opsPort: number },
+  { opsHost: host, opsPort: port, port: apiPort }: Pick<Config, 'opsHost' | 'opsPort' | 'port'>,
   log: FastifyBaseLogger,
 ): Promise<string | undefined> {
+  const isDefault = port === settings.opsPort.default
+  const doWithout = async (): Promise<undefined> => {
+    await ops.close()
+    log.warn(`no metrics: the port ${port} is in use; set TESLIM_OPS_PORT to another one, or to 0 for none`)
+  }
+  // The API listens later.
+  if (isDefault && port === apiPort) return doWithout()
   try {
     const { address } = await lookup(host, { order: 'ipv4first' })
     return await ops.listen({ host: address, port })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const inUse = code === 'EADDRINUSE'
-    if (inUse && port === settings.opsPort.default) {
-      await ops.close()
-      log.warn(`no metrics: the port ${port} is in use; set TESLIM_OPS_PORT to another one, or to 0 for none`)
-      return undefined
-    }
+    if (inUse && isDefault) return doWithout()
     const why = inUse ? 'the port is in use; set TESLIM_OPS_PORT to another one' : message
     throw new AppError(
       { code: 'CANNOT_LISTEN', kind: 'unavailable', message: `cannot listen on ${host}:${port} for metrics: ${why}` },

@@ -63,9 +63,11 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
     ]
   })
   metrics.gauge('teslim_disk_free_bytes', 'Room on the disk of the file.', async () => (await room()).free)
+  let backupAt: number | undefined
   metrics.gauge('teslim_backup_age_seconds', 'Time since the last successful backup began.', async () => {
-    const at = await store.lastBackupAt()
-    return at && (clock.now() - at) / 1000
+    // While the record cannot be read, the age of the last known backup rises, as it does without backups.
+    backupAt = await store.lastBackupAt().catch(() => backupAt)
+    return backupAt && (clock.now() - backupAt) / 1000
   })
 }
 

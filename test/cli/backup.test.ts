@@ -178,7 +178,7 @@ it('scheduled backups are made until told to stop, the oldest are removed and no
   expect(first).toMatch(/^teslim-\d{8}T\d{6}Z\.db$/)
   await until('the second one instead', () => found().length === 1 && found()[0] !== first)
   renameSync(folder, join(cwd, 'away'))
-  await until('one is due', () => lastOf(store) < Date.now() - 2000)
+  await until('one is due', async () => (await lastOf(store)) < Date.now() - 2000)
   mkdirSync(folder)
   await until('the third one', () => found().length === 1)
   stop.abort()
@@ -194,7 +194,7 @@ it('scheduled backups are made until told to stop, the oldest are removed and no
   expect(existsSync(join(cwd, 'away', `${first}.sha256`))).toBe(false)
 })
 
-const lastOf = (store: string): number => lastBackupAt(store) ?? 0
+const lastOf = async (store: string): Promise<number> => (await lastBackupAt(store)) ?? 0
 
 it("Litestream's tables make a file neither foreign nor damaged, even one that is empty otherwise", async () => {
   const cwd = tempFolder()

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, realpathSync, renameSync } from 'node:fs'
+import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, inject, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
@@ -246,6 +247,18 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
     lockForBackup(path).finish({ path: `${path}.backup`, at: clock.now(), scheduled: false }, [])
     clock.time += 90_000
     expect(await age()).toBe(90)
+    // While another process writes, and when the record is damaged, the last known one counts, and nothing waits for it here.
+    const writer = new DatabaseSync(`${path}-backup`)
+    writer.exec('BEGIN EXCLUSIVE')
+    const asked = performance.now()
+    const aging = store.lastBackupAt()
+    expect(performance.now() - asked).toBeLessThan(100)
+    await expect(aging).rejects.toThrow('locked')
+    clock.time += 10_000
+    expect(await age()).toBe(100)
+    writer.close()
+    writeFileSync(`${path}-backup`, 'no database at all'.repeat(100))
+    expect(await age()).toBe(100)
   })
 
   it('get no series from hostile addresses and methods', async () => {

@@ -59,7 +59,7 @@ describe('the second listener', () => {
   const taken = async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
-    return { other, opsHost: '127.0.0.1', opsPort: (other.address() as { port: number }).port }
+    return { other, opsHost: '127.0.0.1', port: 0, opsPort: (other.address() as { port: number }).port }
   }
 
   it('fails the start when its port is in use, and says which setting to change', async () => {
@@ -72,15 +72,29 @@ describe('the second listener', () => {
     other.close()
   })
 
+  it('leaves its default port to the API when that is to have it', async () => {
+    const { config } = loadConfig({ PORT: '9464' })
+    const beside = await testApp()
+    expect(await listenForOps(testOps(beside), config, beside.app.log)).toBeUndefined()
+    expect(beside.log.at(-1)).toMatchObject({ level: 40, msg: expect.stringContaining('TESLIM_OPS_PORT') })
+  })
+
+  it('ends idle connections before they keep a scrape away', async () => {
+    const beside = testOps(await testApp())
+    const base = await beside.listen({ port: 0, host: '127.0.0.1' })
+    const { headers } = await fetch(`${base}/livez`)
+    expect(headers.get('keep-alive')).toBe('timeout=5')
+  })
+
   it('is only warned about when its port is the default and in use', async () => {
-    const { opsHost, opsPort } = loadConfig({}).config
+    const { opsHost, opsPort, port } = loadConfig({}).config
     expect([opsHost, opsPort]).toEqual(['127.0.0.1', 9464])
     // Where this port is taken already, the test is as good.
     const other = createServer().on('error', () => undefined)
     other.listen(opsPort, opsHost)
     await Promise.race([once(other, 'listening'), once(other, 'error').catch(() => undefined)])
     const beside = await testApp()
-    expect(await listenForOps(testOps(beside), { opsHost, opsPort }, beside.app.log)).toBeUndefined()
+    expect(await listenForOps(testOps(beside), { opsHost, opsPort, port }, beside.app.log)).toBeUndefined()
     expect(beside.log.at(-1)).toMatchObject({ level: 40, msg: expect.stringContaining('TESLIM_OPS_PORT') })
     other.close()
   })

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
+import { opening } from './database.ts'
 import { isLocked } from './server-lock.ts'
 import { createStoreFile, existingFile, realPath } from './store-file.ts'
 
@@ -30,6 +32,7 @@ export interface BackupRecord {
 const recordPath = (path: string): string => `${realPath(path)}-backup`
 
 const PATIENCE_MILLISECONDS = 500
+const RETRY_MILLISECONDS = 50
 
 /** Throws STORE_IN_USE while another process makes a backup. Needs no free space. */
 export function lockForBackup(path: string): BackupRecord {
@@ -70,11 +73,26 @@ export function lockForBackup(path: string): BackupRecord {
   }
 }
 
-/** Returns when the last successful backup began; undefined if there was none. */
-export function lastBackupAt(path: string): number | undefined {
-  const file = recordPath(path)
+/** Resolves to when the last successful backup began; undefined if there was none. Never blocks this thread while the record is locked. */
+export async function lastBackupAt(path: string): Promise<number | undefined> {
+  for (let waited = 0; ; waited += RETRY_MILLISECONDS) {
+    try {
+      return readLast(recordPath(path))
+    } catch (error) {
+      if (!isLocked(error) || waited >= PATIENCE_MILLISECONDS) {
+        return opening(path, () => {
+          throw error
+        })
+      }
+    }
+    await setTimeout(RETRY_MILLISECONDS)
+  }
+}
+
+function readLast(file: string): number | undefined {
   if (!existsSync(file)) return undefined
-  const database = new DatabaseSync(existingFile(file), { timeout: PATIENCE_MILLISECONDS })
+  // Not read-only: that could not undo what a backup that was killed left half written.
+  const database = new DatabaseSync(existingFile(file), { timeout: 0 })
   try {
     if (!hasTable(database)) return undefined
     return (database.prepare('SELECT max(at) AS at FROM backup').get()?.at as number | null) ?? undefined

@@ -150,7 +150,7 @@ function storeOn(
       const gone = watch.reason()
       if (gone !== undefined) throw notReady(gone)
     },
-    lastBackupAt: async () => opening(database.path, () => lastBackupAt(database.path)),
+    lastBackupAt: () => lastBackupAt(database.path),
     gone: watch.gone,
     room: () => roomOf(database.path),
     close: async () => {
