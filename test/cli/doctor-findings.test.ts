@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { checkFacts } from '#src/cli/doctor/database.ts'
 import { checkGrowth } from '#src/cli/doctor/growth.ts'
@@ -63,6 +64,13 @@ describe('teslim doctor finds', () => {
     madeHoursAgo(36)
     expect(await backup()).toEqual([
       expect.stringMatching(/^warning: the last one was made 36 hours ago, .*: make one/),
+    ])
+    writeFileSync(`${path}-backup`, 'this is certainly not a database file, whatever its name says')
+    const { exit, found } = await doctor()
+    expect([exit, found('backup'), found('customers')]).toEqual([
+      0,
+      [expect.stringMatching(/^warning: its record, .* is unknown: .*teslim\.db cannot be opened/)],
+      [expect.stringMatching(/^warning: none is enabled/)],
     ])
   })
 
@@ -230,6 +238,22 @@ describe('on PostgreSQL, teslim doctor finds', () => {
     expect((await doctor({ DATABASE_URL })).found('partitions')).toEqual([
       expect.stringMatching(/^warning: .* until \S+; after that deliveries are refused: make more/),
     ])
+  })
+
+  it('connections of other roles, which a role without privileges cannot see one by one', async () => {
+    const DATABASE_URL = await newDatabase(inject('postgresUrl'))
+    await runCommand(['migrate'], { cwd, env: { DATABASE_URL } })
+    const ours = new URL(DATABASE_URL)
+    ours.username = `${ours.pathname.slice(1)}_plain`
+    await runSql(
+      DATABASE_URL,
+      `CREATE ROLE ${ours.username} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${ours.username}`,
+    )
+    const others = Array.from({ length: 5 }, () => new pg.Client({ connectionString: DATABASE_URL }))
+    await Promise.all(others.map((client) => client.connect()))
+    onTestFinished(() => Promise.all(others.map((client) => client.end())).then(() => undefined))
+    const [message = ''] = (await doctor({ DATABASE_URL: ours.href })).found('connections')
+    expect(Number(/^ok: (\d+) of \d+ connections/.exec(message)?.[1])).toBeGreaterThan(others.length)
   })
 
   it('clocks that differ, a version that is too old, and partitions about to end', () => {

@@ -10,6 +10,7 @@ import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret of enough characters'
+const NOT_FROM_HERE = 'skipped: not looked at: see to it where PostgreSQL runs'
 const root = tempFolder()
 let cwd = ''
 let counter = 0
@@ -36,6 +37,14 @@ describe('teslim doctor', () => {
     expect(exit).toBe(0)
     expect(found('store')).toEqual(['warning: sqlite:./data/teslim.db is not there yet: the first start creates it'])
     expect(existsSync(join(cwd, 'data'))).toBe(false)
+  })
+
+  it('changes nothing in a store that no server uses, and leaves an empty log at most', async () => {
+    await run(['migrate'])
+    const [path, log] = [join(cwd, 'data/teslim.db'), join(cwd, 'data/teslim.db-wal')]
+    const [before, hadLog] = [readFileSync(path), existsSync(log)]
+    await doctor()
+    expect([hadLog, readFileSync(path).equals(before), statSync(log).size]).toEqual([false, true, 0])
   })
 
   it('reports a sound store, one line for each check', async () => {
@@ -82,6 +91,7 @@ describe('teslim doctor', () => {
 
   it('reports a missing secret, a wrong one, and keys that need a rewrap', async () => {
     await createStore(cwd)
+    expect((await doctor()).found('signing keys')).toEqual(['ok: none yet: the first login makes one'])
     await run(['signing-key', 'rotate'])
     expect((await doctor()).found('secret')).toEqual([
       'warning: TESLIM_SECRET is not set, so signing keys are stored unencrypted: set it, restart, then run teslim signing-key rewrap',
@@ -168,6 +178,11 @@ describe('teslim doctor', () => {
     expect(statSync(path).size).toBe(61)
     const blocked = await doctor({ DATABASE_URL: `sqlite:${path}/teslim.db` })
     expect([blocked.exit, blocked.found('store')]).toEqual([1, [expect.stringMatching(/^failed: .*cannot be opened/)]])
+    const nameless = await doctor({ DATABASE_URL: 'sqlite::memory:' })
+    expect([nameless.exit, nameless.found('store')]).toEqual([
+      1,
+      [expect.stringMatching(/^failed: DATABASE_URL sqlite::memory: does not name a file/)],
+    ])
   })
 
   it('checks PostgreSQL without changing it, and reports when it cannot be reached', async () => {
@@ -184,8 +199,9 @@ describe('teslim doctor', () => {
       0,
       [expect.stringMatching(/^ok: postgres:\S+ answers/)],
       ['ok: 1, unencrypted'],
-      [],
+      [NOT_FROM_HERE],
     ])
+    for (const name of ['disk', 'growth', 'backup']) expect(found(name)).toEqual([NOT_FROM_HERE])
     const away = await doctor({ DATABASE_URL: 'postgres://u:geheim@127.0.0.1:1/x' })
     expect([away.exit, away.found('store')]).toEqual([1, [expect.stringContaining('cannot be reached')]])
     expect(JSON.stringify(away.checks)).not.toContain('geheim')

@@ -9,7 +9,7 @@ import { checkStore } from './store.ts'
 export const doctor: Command = {
   name: 'doctor',
   about: 'Check settings, certificate, files, disk, store and keys',
-  details: 'It changes nothing. The exit status is 1 if a check failed.',
+  details: 'It changes nothing in the store. The exit status is 1 if a check failed.',
   options: {
     full: { type: 'boolean', about: 'Check the whole file of an embedded store for damage, however large it is' },
   },

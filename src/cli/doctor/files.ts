@@ -4,6 +4,7 @@ import type { Config, LoadedConfig } from '#src/config/load-config.ts'
 import { SECRET_FILES } from '#src/config/secret-file.ts'
 import type { Setting } from '#src/config/setting-kinds.ts'
 import { type SettingName, settings } from '#src/config/settings.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { sqlitePath } from '#src/store/open-store.ts'
 import type { Check } from './checks.ts'
 
@@ -15,9 +16,20 @@ const LITTLE_FREE_BYTES = 1024 * MIB
 /** Checks who may read the files of an embedded store, and files with a secret; and the free space. */
 export async function checkFiles(loaded: LoadedConfig): Promise<Check[]> {
   const checks = [...(await checkSecretFiles(loaded.config)), ...(await checkSettingsFile(loaded))]
-  if (!loaded.config.databaseUrl.startsWith('sqlite:')) return checks
-  const path = sqlitePath(loaded.config.databaseUrl)
+  const path = storePath(loaded.config)
+  if (path === undefined) return checks
   return [...(await checkPermissions(path)), ...(await checkSpace(dirname(path))), ...checks]
+}
+
+/** The file of an embedded store; undefined for another store, and where the URL names no file, as `checkStore` reports. */
+function storePath({ databaseUrl }: Config): string | undefined {
+  if (!databaseUrl.startsWith('sqlite:')) return undefined
+  try {
+    return sqlitePath(databaseUrl)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return undefined
+  }
 }
 
 /** The mode bits of group and others; undefined where there is no such file or the system has no such bits. */

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import type { Store } from '#src/store/store.ts'
 import { timeText } from '../output/time-text.ts'
 import type { Check } from './checks.ts'
@@ -40,7 +41,14 @@ const OLD_BACKUP_HOURS = 36
 /** Other tools than `teslim backup` leave no trace. */
 export async function checkBackup(store: Store, { environment }: Config, now: number): Promise<Check> {
   const name = 'backup'
-  const at = await store.lastBackupAt()
+  let at: number | undefined
+  try {
+    at = await store.lastBackupAt()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const message = `its record, beside the store, cannot be read, so when the last one was made is unknown: ${error.message}`
+    return { name, status: 'warning', message }
+  }
   if (at === undefined) {
     const status = environment === 'production' ? 'warning' : 'skipped'
     return { name, status, message: 'teslim backup has made none: see teslim backup --help' }

@@ -20,15 +20,14 @@ const READ_AT_ONCE_BYTES = 512 * 1024 * 1024
 export async function checkStore(config: Config, full: boolean, context: CliContext): Promise<Check[]> {
   const url = maskUrlPassword(config.databaseUrl)
   const secret = checkSecretSet(config)
-  const size = config.databaseUrl.startsWith('sqlite:') ? await sizeOf(sqlitePath(config.databaseUrl)) : 0
-  if (size === undefined) {
-    return [
-      { name: 'store', status: 'warning', message: `${url} is not there yet: the first start creates it` },
-      ...secret,
-    ]
-  }
+  let size: number | undefined
   let inspected: InspectedStore
   try {
+    size = config.databaseUrl.startsWith('sqlite:') ? await sizeOf(sqlitePath(config.databaseUrl)) : 0
+    if (size === undefined) {
+      const message = `${url} is not there yet: the first start creates it`
+      return [{ name: 'store', status: 'warning', message }, ...secret]
+    }
     inspected = await inspectStore(config)
   } catch (error) {
     return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...secret]
@@ -67,10 +66,14 @@ async function checkDatabase(
   const found = await facts()
   // The answer was on its way for about half of the time.
   const checks = checkFacts(found, config, (asked + clock.now()) / 2)
-  if (!config.databaseUrl.startsWith('sqlite:')) return checks
+  if (!config.databaseUrl.startsWith('sqlite:')) return [...checks, ...NOT_FROM_HERE]
   const growth = await checkGrowth(store, sqlitePath(config.databaseUrl), size, asked)
   return [...checks, ...(await checkFuture(store, asked)), ...growth, await checkBackup(store, config, asked)]
 }
+
+const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map(
+  (name): Check => ({ name, status: 'skipped', message: 'not looked at: see to it where PostgreSQL runs' }),
+)
 
 /** The size; undefined where there is no file, 0 for any other error, which opening it will show. */
 const sizeOf = (path: string): Promise<number | undefined> =>
@@ -127,6 +130,7 @@ async function checkSigningKeys(store: Store, config: Config, context: CliContex
   const name = 'signing keys'
   try {
     const wrappings = await (await signingKeyRules(store, config, context)).wrappings()
+    if (wrappings.length === 0) return { name, status: 'ok', message: 'none yet: the first login makes one' }
     const other = wrappings.filter((wrapping) => wrapping !== 'secret').length
     if (config.secret === '' || other === 0) {
       const how = config.secret === '' ? 'unencrypted' : 'encrypted under TESLIM_SECRET'

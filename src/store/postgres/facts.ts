@@ -4,12 +4,13 @@ import type { Query } from './database.ts'
 /** PostgreSQL 14, as `server_version_num`. */
 const OLDEST_VERSION = 140_000
 
+/** `numbackends` counts the sessions of all roles; pg_stat_activity hides what those of others are from a plain role. */
 const FACTS = `
   SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
          (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
            - coalesce(current_setting('reserved_connections', true)::int, 0) AS most,
-         (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`
+         (SELECT sum(numbackends)::int FROM pg_stat_database) AS used`
 
 /** The end of a partition is the smallest receipt after it, and a receipt begins with its milliseconds. */
 const PARTITIONS_END = `
