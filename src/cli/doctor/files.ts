@@ -58,10 +58,16 @@ async function checkPermissions(path: string): Promise<Check[]> {
   return [{ name, status: 'ok', message: `${folder} is open to its owner only` }]
 }
 
+/** Undefined where there is no such folder. */
+export const freeBytes = (folder: string): Promise<number | undefined> =>
+  statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => undefined,
+  )
+
 async function checkSpace(folder: string): Promise<Check[]> {
-  const space = await statfs(folder).catch(() => undefined)
-  if (space === undefined) return []
-  const free = space.bavail * space.bsize
+  const free = await freeBytes(folder)
+  if (free === undefined) return []
   const text = `${Math.floor(free / MIB).toLocaleString('en')} MiB free for ${folder}`
   if (free >= LITTLE_FREE_BYTES) return [{ name: 'disk', status: 'ok', message: text }]
   const message = `${text}: make room; on a full disk deliveries are refused with 503`

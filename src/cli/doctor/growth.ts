@@ -1,5 +1,3 @@
-import { statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Store } from '#src/store/store.ts'
@@ -14,18 +12,24 @@ const PERIOD_DAYS = 7
 const FEW_DAYS = 3
 const SOME_DAYS = 30
 
+/** The size of a delivery is taken from the latest ones: most of the file may be older, or removed by a purge. */
+const SAMPLE = 1000
+/** What a delivery takes beside its payload: its columns, indexes and order, and what is left of its last page. */
+const BYTES_BESIDE_PAYLOAD = 400
+
 /** Compares the free space with the growth of the last days, reckoned from the number of deliveries and their average size. */
-export async function checkGrowth({ deliveries }: Store, path: string, size: number, now: number): Promise<Check[]> {
+export async function checkGrowth({ deliveries }: Store, free: number, now: number): Promise<Check[]> {
   const [first] = (await deliveries.after(0, {}, { most: 1, look: 1 })).deliveries
-  const space = await statfs(dirname(path)).catch(() => undefined)
-  if (first === undefined || space === undefined) return []
+  if (first === undefined) return []
   const start = Math.max(first.receivedAt, now - PERIOD_DAYS * DAY_MILLISECONDS)
   // A shorter time would say little about the days to come.
   const days = Math.max(1, (now - start) / DAY_MILLISECONDS)
   const last = await deliveries.positionAt(now + DAY_MILLISECONDS)
-  const recent = last - (await deliveries.positionAt(start))
-  const bytesADay = (recent / days) * (size / Math.max(1, last - first.position + 1))
-  const lasts = Math.floor((space.bavail * space.bsize) / Math.max(1, bytesADay))
+  const before = await deliveries.positionAt(start)
+  const sample = await deliveries.after(Math.max(before, last - SAMPLE), {}, { most: SAMPLE, look: SAMPLE })
+  const bytes = sample.deliveries.reduce((sum, { payloadBytes }) => sum + payloadBytes + BYTES_BESIDE_PAYLOAD, 0)
+  const bytesADay = ((last - before) / days) * (bytes / Math.max(1, sample.deliveries.length))
+  const lasts = Math.floor(free / Math.max(1, bytesADay))
   const growth = `${(bytesADay / MIB).toFixed(1)} MiB a day in the last ${PERIOD_DAYS} days`
   if (lasts >= SOME_DAYS)
     return [{ name: 'growth', status: 'ok', message: `${growth}: the disk has room for ${many(lasts)}` }]

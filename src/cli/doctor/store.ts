@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -11,6 +12,7 @@ import { accountRules } from '../with-accounts.ts'
 import { checkAccounts } from './accounts.ts'
 import type { Check } from './checks.ts'
 import { checkFacts, checkFuture } from './database.ts'
+import { freeBytes } from './files.ts'
 import { checkBackup, checkGrowth } from './growth.ts'
 
 /** A file of this size takes some seconds to read. */
@@ -43,7 +45,7 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
       { name: 'store', status: 'ok', message: `${url} answers and is at the schema of this version` },
       ...damage,
       ...checkServer(config),
-      ...(await checkDatabase(inspected, config, size, context.clock)),
+      ...(await checkDatabase(inspected, config, context.clock)),
       ...secret,
       await checkSigningKeys(store, config, context),
       ...(await checkAccounts(accountRules(store, context), config)),
@@ -56,18 +58,14 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
 }
 
 /** Checks what can run out, drift or grow old: clock, room, connections, partitions, locks, backup. */
-async function checkDatabase(
-  { store, facts }: InspectedStore,
-  config: Config,
-  size: number,
-  clock: Clock,
-): Promise<Check[]> {
+async function checkDatabase({ store, facts }: InspectedStore, config: Config, clock: Clock): Promise<Check[]> {
   const asked = clock.now()
   const found = await facts()
   // The answer was on its way for about half of the time.
   const checks = checkFacts(found, config, (asked + clock.now()) / 2)
   if (!config.databaseUrl.startsWith('sqlite:')) return [...checks, ...NOT_FROM_HERE]
-  const growth = await checkGrowth(store, sqlitePath(config.databaseUrl), size, asked)
+  const free = await freeBytes(dirname(sqlitePath(config.databaseUrl)))
+  const growth = free === undefined ? [] : await checkGrowth(store, free, asked)
   return [...checks, ...(await checkFuture(store, asked)), ...growth, await checkBackup(store, config, asked)]
 }
 
