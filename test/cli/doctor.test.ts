@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { checkListening, checkNode } from '#src/cli/doctor/checks.ts'
+import { checkSecretFile } from '#src/cli/doctor/files.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
@@ -231,7 +232,21 @@ describe('teslim doctor judges', () => {
     [{ HOST: '::1', NODE_ENV: 'production' }, ['ok']],
     [{ HOST: '0.0.0.0', NODE_ENV: 'production' }, ['warning']],
     [{ HOST: '0.0.0.0' }, ['warning', 'warning']],
+    [{ TESLIM_OPS_HOST: '0.0.0.0' }, ['ok', 'warning']],
+    [{ TESLIM_OPS_HOST: '0.0.0.0', TESLIM_OPS_PORT: '0' }, ['ok']],
   ])('%j is %j', (settings, statuses) => {
     expect(checkListening(loadConfig(settings).config).map(({ status }) => status)).toEqual(statuses)
+  })
+
+  it('the modes of files with a secret, but not of those that containers mount', () => {
+    const judge = (path: string, mode: number) => checkSecretFile('TESLIM_SECRET_FILE', path, mode & 0o077)
+    expect(judge('/run/secrets/teslim-secret', 0o444)).toEqual({
+      name: 'secret files',
+      status: 'skipped',
+      message: 'TESLIM_SECRET_FILE /run/secrets/teslim-secret: see on the host who may read it',
+    })
+    expect(judge('/run/secrets/../teslim-secret', 0o444).status).toBe('warning')
+    expect(judge('/etc/teslim/secret', 0o444).status).toBe('warning')
+    expect(judge('/etc/teslim/secret', 0o640).status).toBe('ok')
   })
 })

@@ -24,7 +24,9 @@ export function checkNode(version: string, environment: Config['environment'] = 
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/i
 
 /** Checks what matters once other machines can reach the server. */
-export function checkListening({ host, environment, tlsCertificateFile }: Config): Check[] {
+export const checkListening = (config: Config): Check[] => [...checkService(config), ...checkMonitoring(config)]
+
+function checkService({ host, environment, tlsCertificateFile }: Config): Check[] {
   if (LOOPBACK.test(host)) return [{ name: 'network', status: 'ok', message: `HOST ${host}: this machine only` }]
   const warn = (message: string): Check => ({ name: 'network', status: 'warning', message })
   const found: Check[] =
@@ -39,4 +41,10 @@ export function checkListening({ host, environment, tlsCertificateFile }: Config
     found.push(warn('NODE_ENV is not production: on an empty store a sandbox customer would be created; set it'))
   }
   return found
+}
+
+function checkMonitoring({ opsHost, opsPort }: Config): Check[] {
+  if (opsPort === 0 || LOOPBACK.test(opsHost)) return []
+  const message = `TESLIM_OPS_HOST ${opsHost} shows the metrics to everybody who reaches port ${opsPort}, without a token: admit only the monitoring to it`
+  return [{ name: 'network', status: 'warning', message }]
 }

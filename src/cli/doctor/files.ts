@@ -1,5 +1,5 @@
 import { stat, statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Config, LoadedConfig } from '#src/config/load-config.ts'
 import { SECRET_FILES } from '#src/config/secret-file.ts'
 import type { Setting } from '#src/config/setting-kinds.ts'
@@ -74,7 +74,6 @@ async function checkSpace(folder: string): Promise<Check[]> {
   return [{ name: 'disk', status: free < LEAST_FREE_BYTES ? 'failed' : 'warning', message }]
 }
 
-/** A group may be meant to read such a file, but not to change it. */
 async function checkSecretFiles(config: Config): Promise<Check[]> {
   const names: SettingName[] = [...SECRET_FILES.map(([, file]) => file), 'tlsKeyFile']
   const checks: Check[] = []
@@ -82,15 +81,23 @@ async function checkSecretFiles(config: Config): Promise<Check[]> {
     const path = config[name] as string
     const rights = path === '' ? undefined : await rightsOfOthers(path)
     if (rights === undefined) continue
-    const { variable } = settings[name]
-    if ((rights & 0o027) === 0) {
-      checks.push({ name: 'secret files', status: 'ok', message: `${variable} ${path} is closed to other users` })
-    } else {
-      const message = `${variable}: other users may read or change ${path}: chmod 600 ${path}`
-      checks.push({ name: 'secret files', status: 'warning', message })
-    }
+    checks.push(checkSecretFile(settings[name].variable, path, rights))
   }
   return checks
+}
+
+/** Where containers get their secrets, often open to all in there. Who else may read them shows on the host only. */
+const MOUNTED_SECRETS = '/run/secrets/'
+
+/** A group may be meant to read such a file, but not to change it. */
+export function checkSecretFile(variable: string, path: string, rightsOfOthers: number): Check {
+  const name = 'secret files'
+  if (resolve(path).startsWith(MOUNTED_SECRETS))
+    return { name, status: 'skipped', message: `${variable} ${path}: see on the host who may read it` }
+  if ((rightsOfOthers & 0o027) === 0)
+    return { name, status: 'ok', message: `${variable} ${path} is closed to other users` }
+  const message = `${variable}: other users may read or change ${path}: chmod 600 ${path}`
+  return { name, status: 'warning', message }
 }
 
 /** Warns only if the file itself holds a secret, and not just the path of one. */
