@@ -1,4 +1,4 @@
-import { readdir, readFile, readlink } from 'node:fs/promises'
+import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import type { WatchedFile } from './store-file.ts'
 
 /** Resolves to whether this process holds a lock on a file; undefined where the system does not show that (all but Linux). */
@@ -49,10 +49,27 @@ async function othersWith(lock: RegExp, files: readonly WatchedFile[], except?: 
     const [, pid = '', inode = ''] = lock.exec(line) ?? []
     return inodes.has(inode) && pid !== `${process.pid}` && pid !== except ? [pid] : []
   })
+  const suspects = await Promise.all(
+    Array.from(new Set(pids), async (pid) => ((await hasOpen(pid, files)) ? [pid] : [])),
+  )
   return Promise.all(
-    Array.from(new Set(pids), async (pid) => {
+    suspects.flat().map(async (pid) => {
       const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => undefined)
       return name === undefined ? 'a process that cannot be seen from here' : `${name.trim()} (process ${pid})`
     }),
   )
+}
+
+/**
+ * Inodes have the same numbers on other devices, and the device in /proc/locks is not always that of stat (Btrfs, overlays). True
+ * also where the files of the process cannot be seen.
+ */
+async function hasOpen(pid: string, files: readonly WatchedFile[]): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`
+  const descriptors = await readdir(folder).catch(() => undefined)
+  if (descriptors === undefined) return true
+  const found = await Promise.all(
+    descriptors.map((name) => stat(`${folder}/${name}`, { bigint: true }).catch(() => undefined)),
+  )
+  return files.some(({ dev, ino }) => found.some((each) => each?.dev === dev && each.ino === ino))
 }
