@@ -19,6 +19,8 @@ export const storeErrors = {
     kind: 'unprocessable',
     message: 'This Idempotency-Key was used with another body before. Nothing was stored.',
   },
+  /** Its keys ended while the delivery was under way. */
+  customerErased: { code: 'API_KEY_INVALID', kind: 'unauthenticated', message: 'The API key is not valid.' },
   missing: { code: 'STORE_MISSING', kind: 'unavailable', message: 'There is no store yet.' },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
   foreign: { code: 'STORE_FOREIGN', kind: 'unavailable', message: 'The file belongs to another application.' },

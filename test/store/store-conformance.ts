@@ -3,6 +3,7 @@ import { describeArrivals } from './conformance/arrivals.ts'
 import { describeAudit } from './conformance/audit.ts'
 import { describeCustomers } from './conformance/customers.ts'
 import { describeDeliveries } from './conformance/deliveries.ts'
+import { describeErasures } from './conformance/erasures.ts'
 import { describeFeed } from './conformance/feed.ts'
 import { describeHealth } from './conformance/health.ts'
 import { describeHistories } from './conformance/histories.ts'
@@ -26,6 +27,7 @@ const capabilities = [
   describeFeed,
   describePayloads,
   describePurges,
+  describeErasures,
   describeSecrets,
   describeSigningKeys,
   describeAudit,

@@ -130,7 +130,7 @@ export function createReadBack({ deliveries, customers, cursors, productsOf }: R
       const next = found[shown.length]?.position
       return {
         state: { ...state, orderId, customerId },
-        history: shown.map((each) => ({ ...each, ...payloadOf(payloads?.get(each.position)) })),
+        history: shown.map((each) => ({ ...each, ...(!each.erased && payloadOf(payloads?.get(each.position))) })),
         nextCursor: next === undefined ? null : await cursors.seal(purpose, next),
       }
     },

@@ -85,7 +85,10 @@ const REMOVE = `
 
 const UNIQUE_VIOLATION = '23505'
 
-export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
+/** The lock of `deliver_2`: a delivery is stored before the customer is erased, or refused. */
+const NO_DELIVERIES = `SELECT pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer)`
+
+export function postgresCustomers({ query, lookUp, transaction }: Database): CustomerStore {
   const find = async (by: Query, where: string, value: string): Promise<Customer | undefined> => {
     const { rows } = await by(`${SELECT} WHERE ${where}`, value)
     return rows[0] && customerFromRow(rows[0])
@@ -127,8 +130,11 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
         throw error
       }
     },
-    remove: async (id, { tokensValidFrom, now, erase }) =>
-      (await query(REMOVE, tokensValidFrom, id, now, erase ? now : null)).count > 0,
+    remove: (id, { tokensValidFrom, now, erase }) =>
+      transaction(async (query) => {
+        if (erase) await query(NO_DELIVERIES)
+        return (await query(REMOVE, tokensValidFrom, id, now, erase ? now : null)).count > 0
+      }),
   }
 }
 

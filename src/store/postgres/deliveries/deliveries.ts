@@ -35,6 +35,9 @@ const ARRIVALS = `
     FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
     JOIN customer c ON c.number = d.customer`
 
+/** Raised by `deliver_2`. */
+const isErased = (error: unknown): boolean => (error as { code?: string }).code === 'TE001'
+
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export interface PostgresDeliveries extends DeliveryStore {
@@ -95,7 +98,8 @@ export function postgresDeliveries(
     } catch (error) {
       // Any other error is caused by one of the deliveries: stored one by one, only that one fails.
       if (error instanceof AppError) throw error
-      if (deliveries.length === 1) return [error as Error]
+      if (deliveries.length === 1)
+        return [isErased(error) ? new AppError(storeErrors.customerErased) : (error as Error)]
       const outcomes = []
       for (const delivery of deliveries) outcomes.push(...(await store([delivery])))
       return outcomes

@@ -46,6 +46,7 @@ BEGIN
              d.received_at < before AND d.position IS DISTINCT FROM s.state_position
                AND d.position IS DISTINCT FROM s.latest_position AS goes,
              whole_orders AND d.received_at < before AND d.position IN (s.state_position, s.latest_position)
+               AND s.latest_position <= until -- followers are told of nothing beyond
                AND coalesce((SELECT l.received_at FROM delivery l WHERE l.position = s.latest_position LIMIT 1), 0) < before
                AS expired
         FROM (SELECT position, receipt, customer, order_id, received_at, octet_length(payload) AS bytes
@@ -78,6 +79,28 @@ BEGIN
       SELECT k.ctid FROM idempotency k WHERE k.kept_at < before ORDER BY k.kept_at LIMIT 2 * look));
   END IF;
   RETURN NEXT;
+END
+$$;
+
+-- Stores a batch as deliver_1 does, unless one of its customers is erased: then it stores nothing and raises TE001. Whoever
+-- erases a customer takes the same lock, so that all its deliveries are stored before that or refused.
+CREATE FUNCTION deliver_2(
+  customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
+  keys text[], not_befores bigint[],
+  befores integer[], firsts integer[], finals boolean[], starts integer[], lengths integer[], payloads bytea
+) RETURNS TABLE (place integer, outcome text, receipt uuid, order_id text, status smallint, received_at bigint)
+LANGUAGE plpgsql
+SET lock_timeout = '3s'
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
+  IF EXISTS (SELECT FROM customer c WHERE c.number = ANY (customers) AND c.erased_at IS NOT NULL) THEN
+    RAISE EXCEPTION 'the customer was erased' USING ERRCODE = 'TE001';
+  END IF;
+  RETURN QUERY SELECT * FROM deliver_1(
+    customers, receipts, order_ids, statuses, times, keys, not_befores, befores, firsts, finals, starts, lengths, payloads);
 END
 $$;
 

@@ -17,9 +17,9 @@ export interface DeliveryBatch {
 
 /**
  * The outcome of one delivery: null if it was stored under its own receipt, `key-reused` if its idempotency key came with
- * other bytes before, `fault` if it failed alone.
+ * other bytes before, `erased` if its customer was, `fault` if it failed alone.
  */
-export type RowOutcome = Receipt | 'key-reused' | { readonly fault: string } | null
+export type RowOutcome = Receipt | 'key-reused' | 'erased' | { readonly fault: string } | null
 
 export interface BatchOutcome {
   /** Null if every delivery was stored under its own receipt. */

@@ -108,5 +108,6 @@ function outcomeOf(delivery: NewDelivery, outcome: RowOutcome): Receipt | Error 
     return { receiptId, orderId, status, receivedAt, duplicate: false }
   }
   if (outcome === 'key-reused') return new AppError(storeErrors.idempotencyKeyReused)
+  if (outcome === 'erased') return new AppError(storeErrors.customerErased)
   return 'fault' in outcome ? new Error(outcome.fault) : outcome
 }

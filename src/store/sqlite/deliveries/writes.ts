@@ -29,7 +29,7 @@ const UPDATE_LATEST = `
   UPDATE order_state SET latest_position = $1 WHERE customer = $2 AND order_id = $3`
 
 const FIND_FIRST = `
-  SELECT hex(receipt) AS receipt, order_id, status, received_at, payload FROM delivery WHERE position = $1`
+  SELECT hex(receipt) AS receipt, order_id, status, received_at, echo_of, payload FROM delivery WHERE position = $1`
 
 const FIND_KEY = `
   SELECT number, position, kept_at FROM idempotency WHERE customer = $1 AND key = $2`
@@ -46,29 +46,32 @@ const digestOf = (payload: Uint8Array): Buffer => Buffer.from(hash('sha256', pay
 
 /** Writes batches of deliveries, each in one transaction. Run by the writer thread. */
 export function deliveryWrites(database: Database) {
-  const numbers = new Map<string, number>()
+  /** Of the customers of the current batch; undefined for one that is erased. */
+  const numbers = new Map<string, number | undefined>()
   /** Deliveries stored of the current batch. */
   let stored = 0
   /** The position of the latest of them. */
   let lastPosition = 0
 
-  const numberOf = (customerId: string): number => {
-    const known = numbers.get(customerId)
-    if (known !== undefined) return known
-    const row = database.get('SELECT number FROM customer WHERE id = $1', customerId)
+  const numberOf = (customerId: string): number | undefined => {
+    if (numbers.has(customerId)) return numbers.get(customerId)
+    const row = database.get('SELECT number, erased_at FROM customer WHERE id = $1', customerId)
     if (row === undefined) throw new Error(`no customer ${customerId}`)
-    numbers.set(customerId, row.number as number)
-    return row.number as number
+    const number = row.erased_at === null ? (row.number as number) : undefined
+    numbers.set(customerId, number)
+    return number
   }
 
-  /** Undefined for a delivery that was purged. */
+  /** Undefined for a delivery that was purged. An echo has the receipt of the delivery that it repeats, unless that was purged. */
   const duplicateOf = (position: number): (Receipt & { payload: Uint8Array }) | undefined => {
     const row = database.get(FIND_FIRST, position)
-    return row && { ...receiptFromRow(row), duplicate: true, payload: row.payload as Uint8Array }
+    const first = row?.echo_of ? database.get(FIND_FIRST, row.echo_of as number) : undefined
+    return row && { ...receiptFromRow(first ?? row), duplicate: true, payload: row.payload as Uint8Array }
   }
 
-  const deliver = (delivery: NewDelivery): Receipt | 'key-reused' | null => {
+  const deliver = (delivery: NewDelivery): Receipt | 'key-reused' | 'erased' | null => {
     const customer = numberOf(delivery.customerId)
+    if (customer === undefined) return 'erased'
     const { idempotency } = delivery
     if (idempotency === null) return store(customer, delivery).outcome
     const kept = database.get(FIND_KEY, customer, idempotency.key)
@@ -90,7 +93,7 @@ export function deliveryWrites(database: Database) {
     return purged && (purged.position as number) + 1
   }
 
-  /** Stores one delivery and detects an echo. `position` is the one of the delivery that an echo repeats, else its own. */
+  /** Stores one delivery and detects an echo. */
   const store = (customer: number, delivery: NewDelivery): { position: number; outcome: Receipt | null } => {
     const { receiptId, orderId, status, receivedAt, payload } = delivery
     const insert = (echoOf: number | null, previous: number | null): number => {
@@ -113,8 +116,9 @@ export function deliveryWrites(database: Database) {
     const first = state.is_echo === 1 ? duplicateOf(state.state_position as number) : undefined
     if (first !== undefined) {
       const { payload: _, ...receipt } = first
-      database.run(UPDATE_LATEST, insert(state.state_position as number, previous), customer, orderId)
-      return { position: state.state_position as number, outcome: receipt }
+      const position = insert(state.state_position as number, previous)
+      database.run(UPDATE_LATEST, position, customer, orderId)
+      return { position, outcome: receipt }
     }
     const position = insert(null, previous)
     database.run(UPDATE_STATE, status, position, position, digest, customer, orderId)
@@ -123,8 +127,9 @@ export function deliveryWrites(database: Database) {
 
   /** Stores a batch again in which a delivery failed: slower, each in a savepoint of its own. */
   const deliverOneByOne = (deliveries: readonly NewDelivery[]): RowOutcome[] =>
-    database.transaction(() =>
-      deliveries.map((delivery) => {
+    database.transaction(() => {
+      numbers.clear()
+      return deliveries.map((delivery) => {
         stored = 0
         try {
           return database.savepoint(() => deliver(delivery))
@@ -132,15 +137,18 @@ export function deliveryWrites(database: Database) {
           if (error instanceof AppError) throw error
           return { fault: String(error) }
         }
-      }),
-    )
+      })
+    })
 
   return {
     deliverBatch(batch: DeliveryBatch): BatchOutcome {
       const deliveries = unpackBatch(batch)
       try {
         stored = 0
-        const outcomes = database.transaction(() => deliveries.map(deliver))
+        const outcomes = database.transaction(() => {
+          numbers.clear()
+          return deliveries.map(deliver)
+        })
         const span = { from: lastPosition - stored, to: lastPosition }
         return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
       } catch (error) {

@@ -85,7 +85,8 @@ export const purgeReads = {
       const position = row.position as number
       if ((row.received_at as number) >= before) continue
       const isNeeded = position === row.state_position || position === row.latest_position
-      if (isNeeded && !(orders && Number(row.latest_at ?? 0) < before)) continue
+      const isExpired = orders && Number(row.latest_at ?? 0) < before && (row.latest_position as number) <= until
+      if (isNeeded && !isExpired) continue
       if (isNeeded) expired.set(row.latest_position as number, expiredFromRow(row))
       else positions.push(position)
       counted.deliveries++

@@ -7,6 +7,11 @@ import { type ExpiredOrder, STATE, stateFromRow, withinBytes } from './reads.ts'
 const ANNOUNCE = `
   UPDATE purge SET generation = generation + 1, position = max(position, $1) RETURNING generation`
 
+/** Times that lie too far ahead come from a clock that was wrong. */
+const CLAIM = `
+  UPDATE purge SET leased_until = $1
+   WHERE (leased_until < $2 OR leased_until > $1 + ($1 - $2)) AND (done_before < $3 OR done_before > $2)`
+
 const DELETE_ORDER = `
   DELETE FROM order_state WHERE customer = $1 AND order_id = $2 AND latest_position = $3`
 
@@ -84,20 +89,12 @@ export const purgeWrites = {
   settle: (database, { generation, position }) =>
     void change(database, 'UPDATE purge SET position = $1 WHERE generation = $2', position, generation),
 
-  claim: (database, { now, until, due }) =>
-    change(
-      database,
-      'UPDATE purge SET leased_until = $1 WHERE leased_until < $2 AND done_before < $3',
-      until,
-      now,
-      due,
-    ),
+  claim: (database, { now, until, due }) => change(database, CLAIM, until, now, due),
 
   renew: (database, from, until) =>
     change(database, 'UPDATE purge SET leased_until = $1 WHERE leased_until = $2', until, from),
 
-  finish: (database, before) =>
-    void change(database, 'UPDATE purge SET done_before = max(done_before, $1), leased_until = 0', before),
+  finish: (database, before) => void change(database, 'UPDATE purge SET done_before = $1, leased_until = 0', before),
 
   giveBack(database, keepPart) {
     const { auto_vacuum: mode } = database.get('PRAGMA auto_vacuum') as Row
