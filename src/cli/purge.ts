@@ -21,7 +21,7 @@ export const purge: Command = {
     rewrite: {
       type: 'boolean',
       about:
-        'Rewrite the file of an embedded store once, so that it can shrink: for a file made by an earlier version, while no server uses it; needs as much free room as the file',
+        'Rewrite the file of an embedded store once, so that it can shrink: for a file made by an earlier version, while no server uses it; needs twice as much free room as the file',
     },
   },
   async run(input, context) {
@@ -33,6 +33,7 @@ export const purge: Command = {
     const done = await withStore(context, dryRun ? 'read' : 'change', async (store, config) => {
       const { purges } = store
       if (rewrite) {
+        if (!config.databaseUrl.startsWith('sqlite:')) throw new Misuse('--rewrite is for an embedded store, not for PostgreSQL')
         const server = findServer(config)
         if (server !== undefined) {
           const message = `The store is in use by ${server}: stop that process before --rewrite.`

@@ -76,7 +76,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
       if (label.length > LONGEST_LABEL || !label.isWellFormed() || /\p{Cc}/u.test(label)) {
         throw new AppError(customerErrors.labelInvalid)
       }
-      const { id: customerId } = await customers.show(who)
+      const { id: customerId } = await customers.showToChange(who)
       const { made, issued } = make(customerId, label, lifetimeMilliseconds)
       await store.apiKeys.insert(made)
       return issued
@@ -98,7 +98,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
     },
 
     async list(who?: string): Promise<ApiKeyView[]> {
-      const customerId = who === undefined ? undefined : (await customers.show(who)).id
+      const customerId = who === undefined ? undefined : (await customers.showToChange(who)).id
       return (await store.apiKeys.list(customerId)).map((key) => toView(key, clock.now()))
     },
 

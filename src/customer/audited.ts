@@ -63,7 +63,7 @@ export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys 
     async issue(who, label, lifetimeMilliseconds) {
       const issued = await apiKeys.issue(who, label, lifetimeMilliseconds)
       const { id, customerId, expiresAt } = issued.view
-      await record('key.issue', customerId, { keyId: id, label, expiresAt: iso(expiresAt) })
+      await record('key.issue', customerId, { keyId: id, expiresAt: iso(expiresAt) })
       return issued
     },
     async rotate(id, wanted) {

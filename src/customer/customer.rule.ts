@@ -99,6 +99,8 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     exists: async (email: string): Promise<boolean> => (await store.customers.findByEmail(email)) !== undefined,
 
     show: async (who: string): Promise<CustomerView> => toView(await find(who)),
+    /** Refuses a customer that was removed. */
+    showToChange: async (who: string): Promise<CustomerView> => toView(await findToChange(who)),
 
     async setPassword(who: string, password: string): Promise<Changed> {
       const warnings = checkPassword(password)

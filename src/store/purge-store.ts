@@ -56,6 +56,8 @@ export interface PurgeStore {
    * before, and the new generation.
    */
   announce(position: number): Promise<{ readonly generation: number; readonly before: PurgeState }>
+  /** Must come before the first `erase`, so that a copy of the store is not continued after it. */
+  announceErasure(): Promise<void>
   page(page: PurgePage): Promise<PurgedPage>
   /** Corrects the position that was announced, unless another purge has begun since. */
   settle(state: PurgeState): Promise<void>

@@ -19,8 +19,6 @@ export const storeErrors = {
     kind: 'unprocessable',
     message: 'This Idempotency-Key was used with another body before. Nothing was stored.',
   },
-  /** Its keys ended while the delivery was under way. */
-  customerErased: { code: 'API_KEY_INVALID', kind: 'unauthenticated', message: 'The API key is not valid.' },
   missing: { code: 'STORE_MISSING', kind: 'unavailable', message: 'There is no store yet.' },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
   foreign: { code: 'STORE_FOREIGN', kind: 'unavailable', message: 'The file belongs to another application.' },
@@ -33,3 +31,10 @@ export const storeErrors = {
   older: { code: 'STORE_OLDER', kind: 'unavailable', message: 'The store was made by an older version of teslim.' },
   newer: { code: 'STORE_NEWER', kind: 'unavailable', message: 'The store was made by a newer version of teslim.' },
 } as const satisfies Record<string, ErrorDefinition>
+
+/** The answer to a delivery of a customer that was erased while it was under way. */
+export const customerErased: ErrorDefinition = {
+  code: 'API_KEY_INVALID',
+  kind: 'unauthenticated',
+  message: 'The API key is not valid.',
+}

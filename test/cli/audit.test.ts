@@ -63,7 +63,7 @@ describe('every administrative command', () => {
       act('customer.enable'),
       act('customer.allow', { rules: ['X', 'Y'] }),
       act('customer.disallow', { rules: ['Y'] }),
-      act('key.issue', { keyId: first.id, label: 'erp', expiresAt: null }),
+      act('key.issue', { keyId: first.id, expiresAt: null }),
       act('key.rotate', {
         keyId: first.id,
         endsAt: second.replaces.expiresAt,

@@ -178,6 +178,8 @@ describe('teslim customer remove', () => {
     expect((await json('key', 'list'))[0]).toMatchObject({ state: 'revoked', label: '', lastUsedFrom: null })
     expect(await json('delivery', 'list')).toHaveLength(3)
     expect((await run('customer', 'show', one.email)).status).toBe(1)
+    const issued = await run('key', 'issue', '--customer', one.id, '--label', 'x')
+    expect([issued.status, issued.stderr]).toEqual([1, expect.stringContaining('was removed')])
     for (const args of [['enable'], ['set', '--api', 'yes'], ['allow', 'X']]) {
       const [action = '', ...more] = args
       const { status, stderr } = await run('customer', action, one.id, ...more)

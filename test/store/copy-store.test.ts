@@ -81,6 +81,8 @@ it('is not continued once deliveries were removed from the source', async () => 
   await copy(config, to)
   raw.exec('UPDATE purge SET generation = 3; DELETE FROM delivery WHERE position = 4')
   await expect(copy(config, to)).rejects.toThrow('deliveries were removed or erased here')
+  raw.exec('UPDATE purge SET generation = 2, erasures = 1')
+  await expect(copy(config, to)).rejects.toThrow('deliveries were removed or erased here')
 })
 
 it('copies everything, compares it, and leaves the source unchanged; the copy can be used', async () => {

@@ -241,6 +241,7 @@ it('a purge waits for the lock of a server in every step', async () => {
   const page = { before: Number.MAX_SAFE_INTEGER, orders: true, after: 0, until: 250, look: 1000, dryRun: false }
   const steps = [
     () => purges.announce(1),
+    () => purges.announceErasure(),
     () => purges.page(page),
     () => purges.settle({ generation: 1, position: 1 }),
     () => purges.claim({ now: 1, until: 2, due: 1 }),

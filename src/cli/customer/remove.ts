@@ -8,7 +8,9 @@ import { withAccounts } from '../with-accounts.ts'
 const UNREACHED = [
   'backups and copies of the store',
   'what followers of the feed have taken',
-  'on PostgreSQL: dead rows until VACUUM, archived log, replicas of the database',
+  'the audit log, which has client addresses and refused product codes under the id',
+  'in a file: copies of order ids and keys in unused parts of index pages, until "teslim purge --rewrite"',
+  'on PostgreSQL: dead rows until VACUUM (FULL), archived log, replicas of the database',
 ]
 
 export const customerRemove: Command = {

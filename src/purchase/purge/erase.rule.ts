@@ -37,8 +37,7 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
     return end
   }
 
-  // A copy that is continued (teslim copy) must notice.
-  await purges.announce(0)
+  await purges.announceErasure()
   const end = await eraseAfter(0)
   await wait(SETTLED_MILLISECONDS)
   await eraseAfter(end)

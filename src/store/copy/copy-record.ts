@@ -20,7 +20,7 @@ export const claimTarget = (source: DatabaseSync, { transaction }: Database, now
       }
       await query('CREATE TABLE store_copy (source text NOT NULL, finished text)')
       await query('INSERT INTO store_copy (source) VALUES ($1)', identityOf(source))
-      await query('UPDATE purge SET generation = $1', generationOf(source))
+      await query('UPDATE purge SET generation = $1, erasures = $2', ...removalsOf(source.prepare(REMOVALS).get()))
       const tables: CopiedTable[] = []
       for (const table of SMALL_TABLES) tables.push(await digestTarget(query, table))
       await recordCopy(query, tables, now)
@@ -40,12 +40,14 @@ export async function lockTarget(source: DatabaseSync, query: Query, direct: boo
 /** Deliveries are only added to the target, so what was removed or erased here since an earlier run would stay there. */
 export async function refusePurged(source: DatabaseSync, query: Query): Promise<void> {
   if ((await query('SELECT FROM delivery LIMIT 1')).count === 0) return
-  const there = (await query('SELECT generation FROM purge')).rows[0]?.generation
-  if (there !== generationOf(source))
+  const there = removalsOf((await query(REMOVALS)).rows[0])
+  const here = removalsOf(source.prepare(REMOVALS).get())
+  if (there.some((count, index) => count !== here[index]))
     throw refused('deliveries were removed or erased here since they were copied into it')
 }
 
-const generationOf = (source: DatabaseSync): unknown => source.prepare('SELECT generation FROM purge').get()?.generation
+const REMOVALS = 'SELECT generation, erasures FROM purge'
+const removalsOf = (row: Record<string, unknown> | undefined) => [Number(row?.generation), Number(row?.erasures)]
 
 interface Finished {
   readonly at: number

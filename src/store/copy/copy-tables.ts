@@ -50,7 +50,13 @@ export const COPY_TABLES: readonly CopyTable[] = [
   { name: 'account_version', columns: { number: 'integer' }, key: ['number'] },
   {
     name: 'purge',
-    columns: { generation: 'integer', position: 'integer', done_before: 'integer', leased_until: 'integer' },
+    columns: {
+      generation: 'integer',
+      position: 'integer',
+      done_before: 'integer',
+      leased_until: 'integer',
+      erasures: 'integer',
+    },
     key: ['generation'],
   },
   { name: 'service_secret', columns: { name: 'text', value: 'bytes' }, key: ['name'] },

@@ -49,7 +49,9 @@ const COUNT_EXPIRING = `
 /** ORDER BY key_id, so that two replicas that record uses of the same keys cannot deadlock. */
 const RECORD_USES = `
   INSERT INTO api_key_use AS kept (key_id, used_at, address)
-  SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) AS used (key_id, used_at, address) ORDER BY key_id
+  SELECT used.* FROM unnest($1::text[], $2::bigint[], $3::text[]) AS used (key_id, used_at, address)
+    JOIN api_key k ON k.id = used.key_id AND k.revoked_at IS NULL
+   ORDER BY key_id
   ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
    WHERE excluded.used_at > kept.used_at`
 

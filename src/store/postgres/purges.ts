@@ -76,6 +76,9 @@ export function postgresPurges({ query }: Database): PurgeStore {
         before: { generation: (generation as number) - 1, position: before as number },
       }
     },
+    async announceErasure() {
+      await query('UPDATE purge SET erasures = erasures + 1')
+    },
     async page({ after, until, before, orders, look, dryRun }) {
       const { rows } = await allowed(query(PAGE, after, until, before, orders, look, !dryRun))
       const row = rows[0] as Row

@@ -29,7 +29,8 @@ const REVOKE = `
   UPDATE api_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2`
 
 const RECORD_USE = `
-  INSERT INTO api_key_use (key_id, used_at, address) VALUES ($1, $2, $3)
+  INSERT INTO api_key_use (key_id, used_at, address)
+  SELECT id, $2, $3 FROM api_key WHERE id = $1 AND revoked_at IS NULL
   ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
    WHERE excluded.used_at > used_at`
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { delivery } from '../../support/store-rows.ts'
+import { apiKey, delivery } from '../../support/store-rows.ts'
 import { bytes, deliverAll, type Open, promises } from './promises.ts'
 
 const all = { most: 1e6, look: 1e6 }
@@ -43,6 +43,14 @@ export function describeErasures(name: string, open: Open): void {
       )
       expect(await store.deliveries.findByReceipt(others.receiptId)).toMatchObject({ erased: false, orderId: 'secret' })
       expect(await store.purges.wipeLog()).toBeUndefined()
+    })
+
+    withCustomers('a use of a key that is recorded late does not come back', async ({ apiKeys, customers }, one) => {
+      const key = apiKey(one.id)
+      await apiKeys.insert(key)
+      await customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: false })
+      await apiKeys.recordUses([{ keyId: key.id, usedAt: 20, address: '192.0.2.1' }])
+      expect(await apiKeys.list(one.id)).toMatchObject([{ id: key.id, lastUse: null }])
     })
 
     withCustomers('what an erased customer still delivers is refused, and only that', async (store, one, two) => {

@@ -209,7 +209,11 @@ export function describePurges(name: string, open: Open): void {
           let time = start
           const from = await store.deliveries.positionAt(Number.MAX_SAFE_INTEGER)
           let model: Modelled[] = []
-          for (const { steps, cut, orders } of rounds) {
+          let latestCut = 0
+          for (const { steps, cut: later, orders } of rounds) {
+            // What an order needed at a former cut may be out of its history, but is still there until the next one.
+            const cut = Math.max(latestCut, later)
+            latestCut = cut
             for (const { who, order, body, later } of steps) {
               const { id } = customers[who] as Customer
               const orderId = order && `${order}-${names}`

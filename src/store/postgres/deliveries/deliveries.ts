@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
 import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange } from '#src/store/rows.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
+import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customers.ts'
 import type { Database, Row } from '../database.ts'
@@ -98,8 +98,7 @@ export function postgresDeliveries(
     } catch (error) {
       // Any other error is caused by one of the deliveries: stored one by one, only that one fails.
       if (error instanceof AppError) throw error
-      if (deliveries.length === 1)
-        return [isErased(error) ? new AppError(storeErrors.customerErased) : (error as Error)]
+      if (deliveries.length === 1) return [isErased(error) ? new AppError(customerErased) : (error as Error)]
       const outcomes = []
       for (const delivery of deliveries) outcomes.push(...(await store([delivery])))
       return outcomes

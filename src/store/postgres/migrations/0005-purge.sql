@@ -5,9 +5,10 @@ CREATE TABLE purge (
   generation   bigint NOT NULL, -- increases with every purge, before it removes anything
   position     bigint NOT NULL, -- no delivery after it was ever removed
   done_before  bigint NOT NULL, -- these are milliseconds since 1970: up to when the server has purged by itself,
-  leased_until bigint NOT NULL  -- and until when a server is doing so
+  leased_until bigint NOT NULL, -- and until when a server is doing so
+  erasures     bigint NOT NULL  -- increases with every erasure, before it overwrites anything
 );
-INSERT INTO purge (generation, position, done_before, leased_until) VALUES (0, 0, 0, 0);
+INSERT INTO purge (generation, position, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0);
 
 ALTER TABLE customer ADD COLUMN erased_at bigint; -- milliseconds since 1970: payloads and order ids of its deliveries are erased
 

@@ -3,7 +3,7 @@ import { createBatcher } from '#src/lib/batcher.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
 import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange, uuidFrom } from '#src/store/rows.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
+import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type StoreThread, sendOperations } from '../thread/operations.ts'
@@ -108,6 +108,6 @@ function outcomeOf(delivery: NewDelivery, outcome: RowOutcome): Receipt | Error 
     return { receiptId, orderId, status, receivedAt, duplicate: false }
   }
   if (outcome === 'key-reused') return new AppError(storeErrors.idempotencyKeyReused)
-  if (outcome === 'erased') return new AppError(storeErrors.customerErased)
+  if (outcome === 'erased') return new AppError(customerErased)
   return 'fault' in outcome ? new Error(outcome.fault) : outcome
 }

@@ -5,8 +5,9 @@ CREATE TABLE purge (
   generation   INTEGER NOT NULL, -- increases with every purge, before it removes anything
   position     INTEGER NOT NULL, -- no delivery after it was ever removed; new ones get greater positions
   done_before  INTEGER NOT NULL, -- these are milliseconds since 1970: up to when the server has purged by itself,
-  leased_until INTEGER NOT NULL  -- and until when a server is doing so
+  leased_until INTEGER NOT NULL, -- and until when a server is doing so
+  erasures     INTEGER NOT NULL  -- increases with every erasure, before it overwrites anything
 ) STRICT;
-INSERT INTO purge (generation, position, done_before, leased_until) VALUES (0, 0, 0, 0);
+INSERT INTO purge (generation, position, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0);
 
 ALTER TABLE customer ADD COLUMN erased_at INTEGER; -- milliseconds since 1970: payloads and order ids of its deliveries are erased

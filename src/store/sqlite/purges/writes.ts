@@ -86,6 +86,8 @@ export const purgeWrites = {
       return { before, generation: database.get(ANNOUNCE, position)?.generation as number }
     }),
 
+  announceErasure: (database) => void change(database, 'UPDATE purge SET erasures = erasures + 1'),
+
   settle: (database, { generation, position }) =>
     void change(database, 'UPDATE purge SET position = $1 WHERE generation = $2', position, generation),
 
