@@ -35,23 +35,23 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
     return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...secret]
   }
   const { store, pending } = inspected
+  const found: Check[] = []
   try {
-    const damage = await checkDamage(inspected, size, full)
+    found.push(...(await checkDamage(inspected, size, full)))
     if (pending.length > 0) {
       const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
-      return [{ name: 'store', status: 'warning', message }, ...damage, ...secret]
+      return [{ name: 'store', status: 'warning', message }, ...found, ...secret]
     }
+    found.push(...checkServer(config), ...(await checkDatabase(inspected, config, context.clock)))
     return [
       { name: 'store', status: 'ok', message: `${url} answers and is at the schema of this version` },
-      ...damage,
-      ...checkServer(config),
-      ...(await checkDatabase(inspected, config, context.clock)),
+      ...found,
       ...secret,
       await checkSigningKeys(store, config, context),
       ...(await checkAccounts(accountRules(store, context), config)),
     ]
   } catch (error) {
-    return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...secret]
+    return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...found, ...secret]
   } finally {
     await store.close()
   }
