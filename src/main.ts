@@ -29,7 +29,7 @@ const context: CliContext = {
   async startServer(config, store) {
     // The packages of OpenTelemetry read their variables from the environment only.
     const file = readEnvFile('.env')
-    for (const name of Object.keys(file)) if (name.startsWith('OTEL_')) process.env[name] ??= file[name]
+    for (const name of Object.keys(file)) if (name.startsWith('OTEL_')) process.env[name] ||= file[name]
     // Both are loaded here because the other commands start faster without them.
     const { wantsTraces } = await import('#src/config/trace-settings.ts')
     const { startServer } = await import('#src/server.ts')

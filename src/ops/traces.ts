@@ -130,7 +130,10 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
     async stop(milliseconds) {
       tracing.current = undefined
       const late = Promise.withResolvers<void>()
-      const timer = setTimeout(late.resolve, milliseconds)
+      const timer = setTimeout(() => {
+        log.warn('the last traces may be lost: the collector has not taken them in time')
+        late.resolve()
+      }, milliseconds)
       await Promise.race([provider.shutdown().catch(() => undefined), late.promise])
       clearTimeout(timer)
     },

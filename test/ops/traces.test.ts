@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readTraceSettings, wantsTraces } from '#src/config/trace-settings.ts'
@@ -130,7 +131,7 @@ describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(traced.server.output().match(/traces are lost/g)).toHaveLength(1)
   })
 
-  it('what is finished is sent at the end, and a collector that does not answer holds the end up for half a second', async () => {
+  it('what is finished is sent at the end, and a collector that does not answer holds the end up for half a second, which the log says', async () => {
     const traceId = '4'.repeat(32)
     const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`, OTEL_BSP_SCHEDULE_DELAY: '60000' }
     const late = await serveSandbox({ cwd: tempFolder(), env })
@@ -138,11 +139,15 @@ describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     late.server.child.kill('SIGTERM')
     expect(await late.server.ended).toBe(0)
     expect(spansOf(traceId)).toHaveLength(3)
-    const mute = await serveSandbox({ cwd: tempFolder(), env })
+    // An empty variable is not set, like an empty setting: the file counts.
+    const cwd = tempFolder()
+    writeFileSync(join(cwd, '.env'), `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT}\n`)
+    const mute = await serveSandbox({ cwd, env: { ...env, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '' } })
     await deliver(mute, '{"OrderID":"PO-1","Status":1}')
     collector.state.answers = false
     const start = performance.now()
     mute.server.child.kill('SIGTERM')
+    await mute.server.printed(/"level":40.*the last traces may be lost/)
     expect(await mute.server.ended).toBe(0)
     collector.state.answers = true
     // A kept connection of the client may hold it up for a second as well.
