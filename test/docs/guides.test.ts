@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { ACTIONS } from '#src/audit/actions.ts'
@@ -107,5 +107,23 @@ describe('docs/operations.md', () => {
       })
     })
     expect(named.toSorted()).toEqual(ACTIONS.toSorted())
+  })
+
+  it('says what to do on every line of the log that warns, and names no other', () => {
+    const page = readFileSync(new URL('docs/operations.md', root), 'utf8')
+    const [, table = ''] = /^\| the line has \| what to do \|\n([\s\S]*?)\n\n/m.exec(page) ?? []
+    const keys = Array.from(table.matchAll(/^\| (`[^|]+) \|/gm)).flatMap(([, cell = '']) =>
+      Array.from(cell.matchAll(/`([^`]+)`/g), ([, key = '']) => key),
+    )
+    const sources = globSync('src/**/*.ts', { cwd: root }).map((file) => readFileSync(new URL(file, root), 'utf8'))
+    const logged = sources.flatMap((text) =>
+      Array.from(
+        text.matchAll(/\b(?:log|logger)\.(?:warn|error|fatal)\(\s*(?:\{[^}]*\},\s*)?(['`])(.*?)\1/g),
+        ([, , line = '']) => line,
+      ),
+    )
+    expect(logged.length).toBeGreaterThan(15)
+    expect(logged.filter((line) => !keys.some((key) => line.includes(key)))).toEqual([])
+    expect(keys.filter((key) => !sources.some((text) => text.includes(key)))).toEqual([])
   })
 })
