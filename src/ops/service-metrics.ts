@@ -46,7 +46,7 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
 
   metrics.gauge(
     'teslim_api_keys_expiring',
-    'API keys that expire soon, are not revoked, and have no successor.',
+    'Live API keys of enabled customers that expire soon and were not replaced.',
     async () => {
       const now = clock.now()
       const count = await apiKeys.countExpiring(now, now + EXPIRING_DAYS * DAY_MILLISECONDS)

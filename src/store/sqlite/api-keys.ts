@@ -35,8 +35,12 @@ const RECORD_USE = `
    WHERE excluded.used_at > used_at`
 
 const COUNT_EXPIRING = `
-  SELECT count(*) AS count FROM api_key
-   WHERE revoked_at IS NULL AND successor IS NULL AND expires_at > $1 AND expires_at <= $2`
+  SELECT count(*) AS count FROM api_key k JOIN customer c ON c.number = k.customer
+   WHERE k.revoked_at IS NULL AND k.expires_at > $1 AND k.expires_at <= $2 AND c.enabled
+     AND NOT EXISTS (
+       SELECT 1 FROM api_key o
+        WHERE o.customer = k.customer AND o.revoked_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > k.expires_at)
+          AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at))`
 
 const insert = (database: Database, key: ApiKey): void => {
   const { id, customerId, hash, label, createdAt, expiresAt, revokedAt } = key
