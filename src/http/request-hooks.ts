@@ -37,7 +37,8 @@ export function installRequestHooks(app: FastifyInstance, dependencies: RequestH
       reply.header('connection', 'close')
       throw new AppError(httpErrors.connectionsOverloaded)
     }
-    if (pressure.refuses(request.method === 'GET') && !request.routeOptions.config.answeredBeyondLimit) throw TOO_MUCH
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    if (pressure.refuses(isRead) && !request.routeOptions.config.answeredBeyondLimit) throw TOO_MUCH
     // Node drops bytes read together with an upgrade request: maybe half of the next request.
     if (headers.upgrade !== undefined) reply.header('connection', 'close')
     const fault = framingFault(request.raw)

@@ -49,8 +49,8 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
   app.addHook('onClose', () => workers.close())
   const gate = createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue })
   const counted = createLoginMetrics(metrics, gate)
-  app.onRefusal(({ routeOptions }, error) => {
-    if (routeOptions.config.refusedAs === 'login.refused') counted.refused(error)
+  app.onRefusal(({ raw, routeOptions }, error) => {
+    if (routeOptions.config.refusedAs === 'login.refused' && !raw.readableAborted) counted.refused(error)
   })
   const logIn = createLogIn({
     customers: store.customers,

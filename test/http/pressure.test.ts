@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import Fastify from 'fastify'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { measurePressure } from '#src/http/connections/pressure.ts'
@@ -5,16 +6,16 @@ import { TestClock } from '../support/test-app.ts'
 
 const MEBIBYTE = 1024 * 1024
 const clock = new TestClock()
-let heap = { used: 0, collected: 0 }
+let heap = { used: 0, needed: 0, collected: 0 }
 const v8 = {
-  statistics: () => ({ used_heap_size: heap.used, heap_size_limit: 1000 * MEBIBYTE }) as never,
+  statistics: () => ({ used: heap.used, old: heap.used, oldLimit: 1000 * MEBIBYTE }),
   collectGarbage: () => {
-    heap = { used: 80 * MEBIBYTE, collected: heap.collected + 1 }
+    heap = { used: heap.needed || 80 * MEBIBYTE, needed: heap.needed, collected: heap.collected + 1 }
   },
 }
 
 beforeEach(() => {
-  heap = { used: 0, collected: 0 }
+  heap = { used: 0, needed: 0, collected: 0 }
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
 })
@@ -66,12 +67,34 @@ describe('an event loop that cannot keep up', () => {
   })
 })
 
-it('a heap that is nearly full refuses everything until there is room again', () => {
+it('a heap that is nearly full is collected, at most once a second, and refuses everything until there is room again', () => {
   const { turns, answers } = measured()
   heap.used = 901 * MEBIBYTE
   turns(1, 1, 50)
-  expect(answers()).toEqual({ read: false, delivery: false })
+  expect([answers(), heap.collected]).toEqual([{ read: true, delivery: true }, 1])
+  heap.used = heap.needed = 901 * MEBIBYTE
+  turns(10, 1, 50)
+  expect([answers(), heap.collected]).toEqual([{ read: false, delivery: false }, 1])
+  turns(20, 1, 50)
+  expect([answers(), heap.collected]).toEqual([{ read: false, delivery: false }, 2])
   heap.used = 500 * MEBIBYTE
   turns(1, 1, 50)
   expect(answers()).toEqual({ read: true, delivery: true })
+})
+
+it('the limit for old objects is the one that a process was given', () => {
+  const { stdout } = spawnSync(
+    process.execPath,
+    [
+      '--max-old-space-size=128',
+      '--input-type=module',
+      '-e',
+      `const { V8_HEAP } = await import(process.argv[1])
+       const { used, old, oldLimit } = V8_HEAP.statistics()
+       console.log(oldLimit / ${MEBIBYTE}, old > 0 && old < used)`,
+      new URL('../../src/http/connections/pressure.ts', import.meta.url).href,
+    ],
+    { encoding: 'utf8' },
+  )
+  expect(stdout).toBe('128 true\n')
 })

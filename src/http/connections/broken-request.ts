@@ -32,6 +32,11 @@ const HANDSHAKE = /^(ERR_SSL|ERR_TLS|EPROTO)/
 /** Requests refused before their bodies arrived, by connection. */
 const refusedEarly = new WeakMap<Socket, IncomingMessage>()
 
+/** The status that a request got although its body never arrived whole. */
+const brokenOff = new WeakMap<IncomingMessage, number>()
+
+export const statusOfBroken = (request: IncomingMessage): number | undefined => brokenOff.get(request)
+
 /** Must be called for every answered request. */
 export function noteAnswered(request: IncomingMessage): void {
   if (request.complete) return
@@ -76,7 +81,12 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: Request
     seen.add(socket)
     const definition = BROKEN[reason ?? ''] ?? httpErrors.badRequest
     write(socket, definition, logger, reason)
-    count(requests, definition)
+    // A request that has reached a route is counted there when it ends.
+    if (!current) count(requests, definition)
+    else {
+      brokenOff.set(current.req, STATUS[definition.kind])
+      requests.refused(undefined, definition.code)
+    }
   }
   return answer
 }

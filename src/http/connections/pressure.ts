@@ -1,4 +1,4 @@
-import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '#src/lib/clock.ts'
@@ -14,8 +14,12 @@ const LATE_MILLISECONDS = 250
 /** A late turn with fewer requests is a pause of the machine and no overload. */
 const MANY_REQUESTS = 100
 const LATE_TURNS = 3
-/** Of the heap limit. Beyond it V8 would do little but collect garbage, and then end the process. */
+/** Of the limit for old objects. Beyond it V8 would do little but collect garbage, and then end the process. */
 const FULL_HEAP = 0.9
+/** V8's limit of the heap includes these for young objects, unless `--max-semi-space-size` says otherwise. */
+const YOUNG_BYTES = 96 * 1024 * 1024
+/** A heap that is full of garbage need not stay so; one that is full of what is needed is not collected all the time. */
+const COLLECT_EVERY_MILLISECONDS = 1000
 /** While the event loop is late, garbage is collected at this size: V8 would let the heap grow to 256 MB and more first. */
 const COLLECT_BYTES = 96 * 1024 * 1024
 
@@ -30,15 +34,22 @@ export function measurePressure(app: FastifyInstance, clock: Clock, heap = V8_HE
   let lateTurns = 0
   let heapIsFull = false
   let collectAt = COLLECT_BYTES
+  let collectedAt = Number.NEGATIVE_INFINITY
 
   const look = (): void => {
     const isLate = clock.monotonic() - lookedAt > LATE_MILLISECONDS && requests >= MANY_REQUESTS
     lateTurns = isLate ? lateTurns + 1 : 0
-    const { used_heap_size: used, heap_size_limit: limit } = heap.statistics()
-    heapIsFull = used > limit * FULL_HEAP
-    if (isLate && used > collectAt) {
+    let { used, old, oldLimit } = heap.statistics()
+    heapIsFull = old > oldLimit * FULL_HEAP
+    // V8 may have collected by itself.
+    collectAt = Math.min(collectAt, Math.max(COLLECT_BYTES, used * 1.5))
+    const isDue = heapIsFull && clock.monotonic() - collectedAt > COLLECT_EVERY_MILLISECONDS
+    if (isDue || (isLate && used > collectAt)) {
       heap.collectGarbage()
-      collectAt = Math.max(COLLECT_BYTES, heap.statistics().used_heap_size * 1.5)
+      collectedAt = clock.monotonic()
+      ;({ used, old, oldLimit } = heap.statistics())
+      heapIsFull = old > oldLimit * FULL_HEAP
+      collectAt = Math.max(COLLECT_BYTES, used * 1.5)
     }
     lookedAt = clock.monotonic()
     requests = 0
@@ -54,7 +65,17 @@ export function measurePressure(app: FastifyInstance, clock: Clock, heap = V8_HE
   }
 }
 
-const V8_HEAP = { statistics: getHeapStatistics, collectGarbage }
+const YOUNG = new Set(['new_space', 'new_large_object_space'])
+
+/** The heap's limits are those of V8, which ends the process when old objects reach theirs. */
+function statistics() {
+  const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics()
+  let old = used
+  for (const { space_name: name, space_used_size: size } of getHeapSpaceStatistics()) if (YOUNG.has(name)) old -= size
+  return { used, old, oldLimit: Math.max(limit - YOUNG_BYTES, limit / 2) }
+}
+
+export const V8_HEAP = { statistics, collectGarbage }
 
 let gc: (() => void) | undefined
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import type { HeldBody } from '../body/budget.ts'
 import { clientAddress } from '../client-address.ts'
-import { noteAnswered } from '../connections/broken-request.ts'
+import { noteAnswered, statusOfBroken } from '../connections/broken-request.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 declare module 'fastify' {
@@ -44,7 +44,10 @@ export function installRequestLog(app: FastifyInstance, dependencies: RequestLog
     if (!('operationId' in schema)) return
     for (const name of [method].flat()) requests.expect(url, name, config?.refusedAs)
   })
-  app.onRefusal(({ routeOptions }, { code }) => requests.refused(routeOptions.config.refusedAs, code))
+  app.onRefusal(({ raw, routeOptions }, { code }) => {
+    const isGone = raw.readableAborted || raw.socket.destroyed
+    if (!isGone) requests.refused(routeOptions.config.refusedAs, code)
+  })
 
   app.addHook('onRequest', (request, reply, done) => {
     request.address = clientAddress(request)
@@ -58,7 +61,7 @@ export function installRequestLog(app: FastifyInstance, dependencies: RequestLog
       requests.answered(
         route,
         request.method,
-        headersSent ? statusCode : 0,
+        headersSent ? statusCode : (statusOfBroken(request.raw) ?? 0),
         request.isStream ? undefined : milliseconds,
       )
       noteAnswered(request.raw)

@@ -62,30 +62,33 @@ export function describeApiKeys(name: string, open: Open): void {
       expect(await apiKeys.countExpiring(from, to)).toBe(3)
     })
 
-    withCustomers('an expiring key with a later one of its label, or of a disabled customer, is not counted', async (store, one, two) => {
-      const { apiKeys } = store
-      const [from, to] = [9_500_000, 9_500_100]
-      const count = () => apiKeys.countExpiring(from, to)
-      const add = async (more: Partial<ApiKey>, owner = one) => {
-        const key = apiKey(owner.id, more)
-        await apiKeys.insert(key)
-        return key
-      }
-      const [old] = [await add({ label: 'web', createdAt: 1, expiresAt: to })]
-      await add({ label: '', createdAt: 1, expiresAt: to })
-      await add({ label: '', createdAt: 2 })
-      await add({ label: 'web', createdAt: 2 }, two)
-      await add({ label: 'web', createdAt: 0 })
-      await add({ label: 'web', createdAt: 2, expiresAt: to })
-      expect(await count()).toBe(3)
-      const { id } = await add({ label: 'web', createdAt: 3, expiresAt: to + 1 })
-      expect(await count()).toBe(1)
-      await apiKeys.revoke(id, 1)
-      await apiKeys.revoke(old.id, 1)
-      expect(await count()).toBe(2)
-      await store.customers.disable(one.id, 1)
-      expect(await count()).toBe(0)
-    })
+    withCustomers(
+      'an expiring key with a later one of its label, or of a disabled customer, is not counted',
+      async (store, one, two) => {
+        const { apiKeys } = store
+        const [from, to] = [9_500_000, 9_500_100]
+        const count = () => apiKeys.countExpiring(from, to)
+        const add = async (more: Partial<ApiKey>, owner = one) => {
+          const key = apiKey(owner.id, more)
+          await apiKeys.insert(key)
+          return key
+        }
+        const [old] = [await add({ label: 'web', createdAt: 1, expiresAt: to })]
+        await add({ label: '', createdAt: 1, expiresAt: to })
+        await add({ label: '', createdAt: 2 })
+        await add({ label: 'web', createdAt: 2 }, two)
+        await add({ label: 'web', createdAt: 0 })
+        await add({ label: 'web', createdAt: 2, expiresAt: to })
+        expect(await count()).toBe(3)
+        const { id } = await add({ label: 'web', createdAt: 3, expiresAt: to + 1 })
+        expect(await count()).toBe(1)
+        await apiKeys.revoke(id, 1)
+        await apiKeys.revoke(old.id, 1)
+        expect(await count()).toBe(2)
+        await store.customers.disable(one.id, 1)
+        expect(await count()).toBe(0)
+      },
+    )
 
     const expiryOf = async ({ apiKeys }: Store, { hash }: ApiKey) => (await apiKeys.findByHash(hash))?.key.expiresAt
     const times = { now: 10, endsAt: 50 }
