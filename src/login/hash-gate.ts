@@ -1,6 +1,13 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { traced } from '#src/lib/tracing.ts'
 import { loginErrors } from './login.errors.ts'
+
+/** Nobody gets this answer, and it says nothing about the load. */
+export const clientGone: ErrorDefinition = {
+  code: 'CLIENT_GONE',
+  kind: 'unavailable',
+  message: 'The client went away before its password was checked.',
+}
 
 export interface HashTask {
   /** Tasks of one group share a limit. */
@@ -15,7 +22,7 @@ export interface HashTask {
 
 /** Limits concurrent hashing: a few tasks run, a few wait, the others are refused immediately. */
 export interface HashGate {
-  /** Throws LOGIN_OVERLOADED when too many wait. */
+  /** Throws LOGIN_OVERLOADED when too many wait, and CLIENT_GONE when nobody waits for the answer any more. */
   run<Result>(task: HashTask, work: () => Promise<Result>): Promise<Result>
   /** How many tasks wait. */
   waiting(): number
@@ -72,7 +79,7 @@ export function createHashGate({ mostRunning, mostWaiting }: HashGateOptions): H
       startNext()
       await traced('hash queue', () => promise)
       try {
-        if (!task.isAwaited()) throw new AppError(loginErrors.overloaded, { reason: 'the client went away' })
+        if (!task.isAwaited()) throw new AppError(clientGone)
         return await work()
       } finally {
         finish(task)

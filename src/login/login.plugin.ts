@@ -10,7 +10,7 @@ import { type Clock, isoSeconds } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { createHashGate } from './hash-gate.ts'
+import { clientGone, createHashGate } from './hash-gate.ts'
 import { createHashWorkers } from './hash-workers.ts'
 import { loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
@@ -50,7 +50,8 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
   const gate = createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue })
   const counted = createLoginMetrics(metrics, gate)
   app.onRefusal(({ raw, routeOptions }, error) => {
-    if (routeOptions.config.refusedAs === 'login.refused' && !raw.readableAborted) counted.refused(error)
+    const isBrokenOff = raw.readableAborted || error.code === clientGone.code
+    if (routeOptions.config.refusedAs === 'login.refused' && !isBrokenOff) counted.refused(error)
   })
   const logIn = createLogIn({
     customers: store.customers,

@@ -44,7 +44,7 @@ describe('the gate', () => {
     await expect(gate.run(task('1'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     const work = vi.fn(async () => 'done')
     await expect(gate.run(task('1', { isAwaited: () => false }), work)).rejects.toMatchObject({
-      code: 'LOGIN_OVERLOADED',
+      code: 'CLIENT_GONE',
     })
     expect(work).not.toHaveBeenCalled()
     expect(await gate.run(task('1'), work)).toBe('done')

@@ -200,25 +200,6 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
     )
   })
 
-  it('count a request that was broken off in its body once, and as no refusal', async () => {
-    const head = (path: string) =>
-      `POST ${path} HTTP/1.1\r\nHost: a\r\nApiKey: ${key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
-    for (const path of ['/Purchase/update', LOGIN]) {
-      await moves(() => exchange(base, `${head(path)}zz\r\n`), {
-        [route('POST', path, 400)]: 1,
-        [duration(path)]: 1,
-        [refused('other', 'BAD_REQUEST')]: 1,
-      })
-      const leave = async () => {
-        const socket = connect(Number(new URL(base).port), '127.0.0.1')
-        socket.write(`${head(path)}2\r\n{`)
-        await expect.poll(async () => (await scrape(ops)).get('teslim_http_connections')).toBe(1)
-        socket.resetAndDestroy()
-      }
-      await moves(leave, { [route('POST', path, 'aborted')]: 1, [duration(path)]: 1 })
-    }
-  })
-
   it('show open connections', async () => {
     const open = async () => (await scrape(ops)).get('teslim_http_connections')
     await expect.poll(open).toBe(0)
