@@ -56,8 +56,13 @@ export function createCursors(secrets: Pick<SecretStore, 'findOrInsert' | 'list'
  * Called for a store that was set back to an earlier state: cursors that lie after `lastPosition` are refused from now on, since
  * they would skip what is stored under the positions that are given again. Servers read the keys when they start.
  */
-export const refuseCursorsAfter = (lastPosition: number, secrets: SecretStore, now: number): Promise<void> =>
-  secrets.rename(KEY_NAME, `${EARLIER}${lastPosition}:${now}`)
+export async function refuseCursorsAfter(lastPosition: number, secrets: SecretStore, now: number): Promise<void> {
+  for (const { name } of await secrets.list(EARLIER)) {
+    const [, until, at] = name.split(':')
+    if (Number(until) > lastPosition) await secrets.rename(name, `${EARLIER}${lastPosition}:${at}`)
+  }
+  await secrets.rename(KEY_NAME, `${EARLIER}${lastPosition}:${now}`)
+}
 
 /** Returns the position of the last delivery; 0 for none. */
 export async function lastPositionOf(deliveries: DeliveryStore): Promise<number> {

@@ -148,14 +148,18 @@ function comparedText(compared: Compared, columns?: number): string {
 
 /** For a store that was set back while no server was running. */
 async function acceptRecovered(config: Config, json: boolean, context: CliContext): Promise<void> {
+  const { withoutServers } = await import('#src/store/backup/restore-store.ts')
   await refuseServers(config)
-  const contents = await withStore(context, 'change', async (store) => {
-    const contents = await contentsOf(store, config, context)
-    // Nobody knows how far the cursors of before may be trusted: a server may have stored deliveries since.
-    await refuseCursorsAfter(0, store.secrets, context.clock.now())
-    await recordAction(store, context)('store.restore', null, { recovered: true })
-    return contents
-  })
+  const now = context.clock.now()
+  const contents = await withStore(context, 'change', (store) =>
+    withoutServers(config, now, async () => {
+      const contents = await contentsOf(store, config, context)
+      // Nobody knows how far the cursors of before may be trusted: a server may have stored deliveries since.
+      await refuseCursorsAfter(0, store.secrets, now)
+      await recordAction(store, context)('store.restore', null, { recovered: true })
+      return contents
+    }),
+  )
   if (json) context.out(JSON.stringify({ recovered: true, ...contentsJson(contents) }))
   else context.out(`Every cursor made before is refused from now on.\n${contentsText(contents)}`)
 }

@@ -1,4 +1,4 @@
-import { realpathSync, rmSync, statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
@@ -86,8 +86,8 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
     return { path, bytes, sha256, ...finish(record, { path, at: now }, keep) }
   } catch (error) {
     removeDatabase(partial)
-    rmSync(partialPath(digestPath(path)), { force: true })
-    if (digestWritten) rmSync(digestPath(path), { force: true })
+    removeDatabase(partialPath(digestPath(path)))
+    if (digestWritten) removeDatabase(digestPath(path))
     throw failure(error, options)
   } finally {
     record.release()

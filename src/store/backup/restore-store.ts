@@ -103,6 +103,18 @@ async function finishCopy<Result>(
   }
 }
 
+/** Keeps servers off a store while `work` changes what they read at their start. On PostgreSQL nothing can. */
+export async function withoutServers<Result>({ databaseUrl }: StoreOptions, now: number, work: () => Promise<Result>) {
+  if (!databaseUrl.startsWith('sqlite:')) return work()
+  const path = sqlitePath(databaseUrl)
+  const lock = opening(path, () => lockForServer(path, now, 'teslim restore, '))
+  try {
+    return await work()
+  } finally {
+    lock.release()
+  }
+}
+
 /** A store that cannot be read is often the reason for a restore. */
 async function openReplaced(to: StoreOptions): Promise<Pick<StagedRestore, 'replaced' | 'notReadable'>> {
   try {
