@@ -241,6 +241,7 @@ it('the schedule removes what it made first, also after the clock was set back a
   }
   expect(await made('folder/1.db', 9_000)).toEqual([])
   expect(await made('folder/2.db', 1_000)).toEqual([])
+  expect(await lastBackupAt(store)).toBe(1_000)
   expect(await made('link/3.db', 2_000)).toEqual([join(cwd, 'folder/1.db')])
   expect(await made('folder/4.db', 3_000)).toEqual([join(cwd, 'folder/2.db')])
   expect(await made('link/5.db', 4_000)).toEqual([join(cwd, 'link/3.db')])

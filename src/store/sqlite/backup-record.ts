@@ -95,7 +95,9 @@ function readLast(file: string): number | undefined {
   const database = new DatabaseSync(existingFile(file), { timeout: 0 })
   try {
     if (!hasTable(database)) return undefined
-    return (database.prepare('SELECT max(at) AS at FROM backup').get()?.at as number | null) ?? undefined
+    return (
+      (database.prepare('SELECT at FROM backup ORDER BY rowid DESC LIMIT 1').get()?.at as number | null) ?? undefined
+    )
   } finally {
     database.close()
   }
