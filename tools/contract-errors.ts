@@ -66,8 +66,6 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
 
 /** Errors of the store that callers can get: the others end a start or a server. */
 const {
-  // The delivery route names its code itself.
-  customerErased: _customerErased,
   cannotOpen: _cannotOpen,
   foreign: _foreign,
   newer: _newer,

@@ -33,7 +33,8 @@ export const purge: Command = {
     const done = await withStore(context, dryRun ? 'read' : 'change', async (store, config) => {
       const { purges } = store
       if (rewrite) {
-        if (!config.databaseUrl.startsWith('sqlite:')) throw new Misuse('--rewrite is for an embedded store, not for PostgreSQL')
+        if (!config.databaseUrl.startsWith('sqlite:'))
+          throw new Misuse('--rewrite is for an embedded store, not for PostgreSQL')
         const server = findServer(config)
         if (server !== undefined) {
           const message = `The store is in use by ${server}: stop that process before --rewrite.`
