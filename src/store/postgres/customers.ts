@@ -85,7 +85,7 @@ const REMOVE = `
 
 const UNIQUE_VIOLATION = '23505'
 
-/** The lock of `deliver_2`: a delivery is stored before the customer is erased, or refused. */
+/** The lock of `deliver_1`: a batch is stored before the customer is erased, or after it. */
 const NO_DELIVERIES = `SELECT pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer)`
 
 export function postgresCustomers({ query, lookUp, transaction }: Database): CustomerStore {

@@ -119,7 +119,7 @@ it('where somebody else takes every connection there is, deliveries keep theirs,
   expect(Object.fromEntries(load.others)).toEqual({})
 
   // Whoever takes the place that it leaves: one of a reader is given up for it.
-  const line = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}' AND query LIKE '%deliver_2%'`
+  const line = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}' AND query LIKE '%deliver_1%'`
   for (let times = 0; times < 2; times++) {
     await runSql(admin, line)
     await takeOne()

@@ -207,7 +207,8 @@ export function describePurges(name: string, open: Open): void {
           const [start, names] = [clock, clock]
           const customers = [one, two]
           let time = start
-          const from = await store.deliveries.positionAt(Number.MAX_SAFE_INTEGER)
+          // Not by time: another test stores receipts of a clock that is ahead.
+          const from = (await store.deliveries.after(0, {}, all)).deliveries.at(-1)?.position ?? 0
           let model: Modelled[] = []
           let latestCut = 0
           for (const { steps, cut: later, orders } of rounds) {

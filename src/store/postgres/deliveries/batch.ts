@@ -19,8 +19,8 @@ export interface Batch {
 }
 
 export const DELIVER = {
-  name: 'teslim_deliver_2',
-  text: `SELECT * FROM deliver_2(${ifDurable('$1', 'bigint[]')}, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+  name: 'teslim_deliver_1',
+  text: `SELECT * FROM deliver_1(${ifDurable('$1', 'bigint[]')}, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 }
 
 /** Adds the arguments of `deliver_1`. */

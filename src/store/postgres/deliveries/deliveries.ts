@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
 import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange } from '#src/store/rows.ts'
-import { customerErased, storeErrors } from '#src/store/store.errors.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customers.ts'
 import type { Database, Row } from '../database.ts'
@@ -34,9 +34,6 @@ const ARRIVALS = `
   SELECT max(position) AS position, count(*) AS count, array_agg(DISTINCT c.id) AS customer_ids
     FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
     JOIN customer c ON c.number = d.customer`
-
-/** Raised by `deliver_2`. */
-const isErased = (error: unknown): boolean => (error as { code?: string }).code === 'TE001'
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -98,7 +95,7 @@ export function postgresDeliveries(
     } catch (error) {
       // Any other error is caused by one of the deliveries: stored one by one, only that one fails.
       if (error instanceof AppError) throw error
-      if (deliveries.length === 1) return [isErased(error) ? new AppError(customerErased) : (error as Error)]
+      if (deliveries.length === 1) return [error as Error]
       const outcomes = []
       for (const delivery of deliveries) outcomes.push(...(await store([delivery])))
       return outcomes

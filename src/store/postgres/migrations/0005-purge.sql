@@ -83,28 +83,6 @@ BEGIN
 END
 $$;
 
--- Stores a batch as deliver_1 does, unless one of its customers is erased: then it stores nothing and raises TE001. Whoever
--- erases a customer takes the same lock, so that all its deliveries are stored before that or refused.
-CREATE FUNCTION deliver_2(
-  customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
-  keys text[], not_befores bigint[],
-  befores integer[], firsts integer[], finals boolean[], starts integer[], lengths integer[], payloads bytea
-) RETURNS TABLE (place integer, outcome text, receipt uuid, order_id text, status smallint, received_at bigint)
-LANGUAGE plpgsql
-SET lock_timeout = '3s'
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-AS $$
-BEGIN
-  PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
-  IF EXISTS (SELECT FROM customer c WHERE c.number = ANY (customers) AND c.erased_at IS NOT NULL) THEN
-    RAISE EXCEPTION 'the customer was erased' USING ERRCODE = 'TE001';
-  END IF;
-  RETURN QUERY SELECT * FROM deliver_1(
-    customers, receipts, order_ids, statuses, times, keys, not_befores, befores, firsts, finals, starts, lengths, payloads);
-END
-$$;
-
 -- Makes the months up to `ahead` months from now where deliveries are partitioned (deploy/postgres/partition-by-month.sql):
 -- without one for the day, deliveries would be refused. Returns how many it made. It has the rights of its owner, because the
 -- role of service-role.sql may make no tables.
