@@ -60,7 +60,7 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
   api.diag.disable()
   const tracer = provider.getTracer('teslim', VERSION)
   const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api
-  const current = new AsyncLocalStorage<Span | null>()
+  const current = new AsyncLocalStorage<Span>()
 
   const fail = (span: Span, error: unknown): void => {
     span.setStatus({ code: SpanStatusCode.ERROR })
@@ -69,7 +69,7 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
 
   const begin: Tracing['begin'] = (name) => {
     const span = current.getStore()
-    if (!span?.isRecording()) return undefined
+    if (span === undefined) return undefined
     const context = trace.setSpan(ROOT_CONTEXT, span)
     let step = tracer.startSpan(name, {}, context)
     const steps: Steps = {
@@ -88,13 +88,19 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
   const beginRequest = (request: FastifyRequest): Span => {
     const { method, routeOptions, id, headers } = request
     const route = routeOptions.url
-    const attributes = { 'http.request.method': method, 'teslim.request_id': id, ...(route && { 'http.route': route }) }
     const parent = settings.takesParent ? parentIn(headers.traceparent, headers.tracestate) : undefined
     const context = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent)
-    return tracer.startSpan(route ? `${method} ${route}` : method, { kind: SpanKind.SERVER, attributes }, context)
+    const span = tracer.startSpan(route ? `${method} ${route}` : method, { kind: SpanKind.SERVER }, context)
+    // Given to startSpan, they would be read for requests that are not recorded, too.
+    if (span.isRecording()) {
+      span.setAttributes({ 'http.request.method': method, 'teslim.request_id': id })
+      if (route) span.setAttribute('http.route', route)
+    }
+    return span
   }
 
   const parentIn = (traceparent: unknown, tracestate: unknown): SpanContext | undefined => {
+    if (traceparent === undefined) return undefined
     const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(String(traceparent)) ?? []
     const traceFlags = Number.parseInt(flags, 16) & 1
     const state = typeof tracestate === 'string' ? { traceState: api.createTraceState(tracestate) } : {}
@@ -121,11 +127,11 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
         const { traceId, spanId } = span.spanContext()
         request.span = span
         request.traceFields = `,"trace_id":"${traceId}","span_id":"${spanId}"`
-        reply.raw.on('close', () => endRequest(span, request, reply))
+        if (span.isRecording()) reply.raw.on('close', () => endRequest(span, request, reply))
         done()
       })
       // The body arrives outside of what `run` covers, so it begins after that.
-      app.addHook('preHandler', ({ span }, _reply, done) => current.run(span, done))
+      app.addHook('preHandler', ({ span }, _reply, done) => (span?.isRecording() ? current.run(span, done) : done()))
     },
     async stop(milliseconds) {
       tracing.current = undefined

@@ -109,3 +109,6 @@ export function requireRoom(folder: string, bytes: number, what: string): void {
 }
 
 export const megabytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en')} MiB`
+
+export const nothingCopied = (why: string): AppError =>
+  new AppError(backupErrors.failed, { message: `Nothing was copied: ${why}.` })

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { backup, DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { type BackupRecord, lockForBackup } from '../sqlite/backup-record.ts'
@@ -12,18 +12,16 @@ import {
   createPrivate,
   digestOf,
   digestPath,
-  freeBytes,
   isThere,
-  megabytes,
+  nothingCopied,
   partialPath,
   placeOf,
   publish,
   removeDatabase,
-  requireRoom,
   storeFiles,
-  syncFile,
   writeDigest,
 } from './backup-files.ts'
+import { copyPages } from './copy-pages.ts'
 
 export interface BackupOptions {
   /** The embedded store, and how a store is opened. */
@@ -46,16 +44,6 @@ export interface Backup {
   readonly notRecorded: string | undefined
 }
 
-/** Pages that are copied without a pause for other work: 4 MiB. */
-const PAGES_AT_ONCE = 1000
-/** 32 MiB. */
-const PAGES_BETWEEN_SYNCS = 8000
-const MIB = 1024 * 1024
-/** Room for what is written to the log while the copy is made: a tenth of the file, but at least this. */
-const LEAST_ROOM_FOR_LOG = 64 * MIB
-/** With less than this left for the store, the copy gives way to the server. */
-const LEAST_ROOM_FOR_STORE = 16 * MIB
-
 /** Copies the store as it is at one moment, beside a running server. The file gets its name once it is complete and checked. */
 export async function backupStore(options: BackupOptions): Promise<Backup> {
   const { from, now, keep } = options
@@ -70,7 +58,10 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
     removeDatabase(partial)
     opening(partial, () => createPrivate(partial))
     const made = [watchedFile(partial)]
-    await copyPages(store, partial, options)
+    await copyPages(store, partial, (copied, all) => {
+      options.stop.throwIfAborted()
+      options.onProgress('copied', copied, all)
+    })
     check(partial)
     const { size: bytes } = statSync(partial)
     const sha256 = await digestOf(partial, (read) => {
@@ -79,7 +70,7 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
     })
     refuseTarget(path, store)
     const change = changeOf(made)
-    if (change !== undefined) throw refused(`${change} by another process`)
+    if (change !== undefined) throw nothingCopied(`${change} by another process`)
     await writeDigest(path, sha256)
     digestWritten = true
     publish(partial, path)
@@ -96,51 +87,13 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
 
 function refuseTarget(path: string, store: string): void {
   const folder = statSync(dirname(path), { throwIfNoEntry: false })
-  if (!folder?.isDirectory()) throw refused(`there is no folder ${dirname(path)}: create it first`)
+  if (!folder?.isDirectory()) throw nothingCopied(`there is no folder ${dirname(path)}: create it first`)
   const found = statSync(path, { throwIfNoEntry: false })
-  if (found?.isDirectory()) throw refused(`${path} is a folder: name a file in it`)
+  if (found?.isDirectory()) throw nothingCopied(`${path} is a folder: name a file in it`)
   const own = [...storeFiles(realPath(store)), placeOf(store)]
   const clash = backupFiles(path).find((file) => own.includes(placeOf(file)))
-  if (clash !== undefined) throw refused(`${clash} belongs to the store itself: name another file`)
-  if (isThere(path)) throw refused(`${path} is there already: name another file, or remove it first`)
-}
-
-const refused = (why: string): AppError => new AppError(backupErrors.failed, { message: `Nothing was copied: ${why}.` })
-
-/** The source is read-only and stays at one state: a copy that followed the writer would start again at each commit. */
-async function copyPages(store: string, partial: string, { stop, onProgress }: BackupOptions): Promise<void> {
-  const source = new DatabaseSync(store, { readOnly: true, timeout: 5000 })
-  try {
-    source.exec('BEGIN')
-    const { bytes } = source
-      .prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size')
-      .get() as {
-      bytes: number
-    }
-    const [storeFolder, folder] = [dirname(realPath(store)), dirname(partial)]
-    const forLog = Math.max(bytes / 10, LEAST_ROOM_FOR_LOG)
-    const sameDisk = statSync(storeFolder).dev === statSync(folder).dev
-    requireRoom(folder, sameDisk ? bytes + forLog : bytes + MIB, 'The backup')
-    if (!sameDisk) requireRoom(storeFolder, forLog, "The store's log, which grows while the backup is made,")
-    let synced = 0
-    await backup(source, partial, {
-      rate: PAGES_AT_ONCE,
-      progress: ({ totalPages, remainingPages }) => {
-        stop.throwIfAborted()
-        if (freeBytes(storeFolder) < LEAST_ROOM_FOR_STORE)
-          throw refused(`the disk of the store has less than ${megabytes(LEAST_ROOM_FOR_STORE)} left`)
-        // Left to the end, the sync of a large file would hold up the server's own.
-        const copied = totalPages - remainingPages
-        if (copied - synced >= PAGES_BETWEEN_SYNCS) {
-          syncFile(partial)
-          synced = copied
-        }
-        onProgress('copied', bytes * (1 - remainingPages / totalPages), bytes)
-      },
-    })
-  } finally {
-    source.close()
-  }
+  if (clash !== undefined) throw nothingCopied(`${clash} belongs to the store itself: name another file`)
+  if (isThere(path)) throw nothingCopied(`${path} is there already: name another file, or remove it first`)
 }
 
 /** Leaves one file that needs no log, and reads all of it. */
