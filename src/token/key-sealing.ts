@@ -35,9 +35,12 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** OWASP's parameters for passwords, since a secret may be one. Uses 32 MiB, once for each process. */
+/** OWASP's parameters for passwords, since a secret may be one. Uses 32 MiB. */
 const SCRYPT = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const CONTEXT = 'teslim signing keys 1'
+
+/** The keys of this process's secrets, each derived once. */
+const derived = new Map<string, Promise<Buffer>>()
 
 type Derive = (secret: string, salt: string, length: number, options: typeof SCRYPT) => Promise<Buffer>
 
@@ -46,7 +49,6 @@ export const isSealed = (stored: string): boolean => stored.startsWith('v1.')
 
 export function createKeySealing({ secret, formerSecret, random }: SealingOptions): KeySealing {
   const derive = promisify(scrypt) as Derive
-  const derived = new Map<string, Promise<Buffer>>()
 
   const keyFrom = (from: string): Promise<Buffer> => {
     const key = derived.get(from) ?? derive(from, CONTEXT, KEY_BYTES, SCRYPT)

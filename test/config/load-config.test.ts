@@ -7,6 +7,7 @@ import { readEnvFile } from '#src/config/env-file.ts'
 import { ConfigError, loadConfig, type Variables } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { settings } from '#src/config/settings.ts'
+import { anyText } from '../support/any-text.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const problemsOf = (environment: Variables, file: Variables = {}): readonly string[] => {
@@ -105,7 +106,7 @@ describe('settings', () => {
 
   it('load or give a reason, whatever the values', () => {
     const names = Object.values(settings).map(({ variable }) => variable)
-    const environment = fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'binary' }))
+    const environment = fc.dictionary(fc.constantFrom(...names), anyText())
     fc.assert(
       fc.property(environment, (variables) => {
         const problems = problemsOf(variables)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { prefersEvents } from '#src/http/accept.ts'
+import { anyText } from '../support/any-text.ts'
 
 describe('an Accept header', () => {
   it.each([
@@ -78,7 +79,7 @@ describe('an Accept header', () => {
   })
 
   it('is read in linear time, whatever it contains', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (accept) => typeof prefersEvents(accept) === 'boolean'))
+    fc.assert(fc.property(anyText(), (accept) => typeof prefersEvents(accept) === 'boolean'))
     const hostile = ['"', 'a/b;"', 'text/event-stream;q=', ';', 'a/', '\\"', ' ']
     const start = performance.now()
     for (const part of hostile) prefersEvents(part.repeat(16_000 / part.length))
