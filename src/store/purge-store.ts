@@ -49,7 +49,10 @@ export interface PurgeStore {
   state(): Promise<PurgeState>
   /** Returns when the first delivery after a position was received, in milliseconds since 1970. */
   receivedAfter(position: number): Promise<number | undefined>
-  /** Returns a position after which no delivery was received before a time. */
+  /**
+   * Returns the position that parts the deliveries received before a time from those received later, with the fewest exceptions;
+   * 0 for none. It is before that of the last delivery.
+   */
   endOf(before: number): Promise<number>
   /**
    * Must come before the first page that removes something, with the last position that it may remove. Resolves to the state

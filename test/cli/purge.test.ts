@@ -82,7 +82,7 @@ describe('teslim purge', () => {
   })
 
   const large = () =>
-    Array.from({ length: 2000 }, () => ({ days: 500, orderId: null, payload: Buffer.alloc(4000, 'x') }))
+    Array.from({ length: 2001 }, () => ({ days: 500, orderId: null, payload: Buffer.alloc(4000, 'x') }))
 
   it('lets the file shrink', async () => {
     const { path, json } = await makeStore(large)

@@ -12,6 +12,8 @@ import { describeLoginFailures } from './conformance/login-failures.ts'
 import { describeOrders } from './conformance/orders.ts'
 import { describePayloads } from './conformance/payloads.ts'
 import type { Open } from './conformance/promises.ts'
+import { describePurgeCuts } from './conformance/purge-cuts.ts'
+import { describePurgeModel } from './conformance/purge-model.ts'
 import { describePurges } from './conformance/purges.ts'
 import { describeSecrets } from './conformance/secrets.ts'
 import { describeSigningKeys } from './conformance/signing-keys.ts'
@@ -27,6 +29,8 @@ const capabilities = [
   describeFeed,
   describePayloads,
   describePurges,
+  describePurgeCuts,
+  describePurgeModel,
   describeErasures,
   describeSecrets,
   describeSigningKeys,

@@ -18,10 +18,10 @@ export interface RetentionOptions {
 }
 
 const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, store, clock }) => {
-  const { purges, audit } = store
+  const { purges, deliveries, audit } = store
   const { retentionDays: days, retentionOrders } = config
   const retention = createDeliveryRetention(
-    { purges, audit, clock, log: app.log },
+    { purges, deliveries, audit, clock, log: app.log },
     { days, orders: retentionOrders === 'on' },
   )
   app.decorate('deliveryRetention', retention)

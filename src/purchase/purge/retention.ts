@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '#src/lib/clock.ts'
-import type { AuditStore, PurgeStore } from '#src/store/store.ts'
+import type { AuditStore, DeliveryStore, PurgeStore } from '#src/store/store.ts'
 import { createPace } from './pace.ts'
 import { giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
 
 export interface RetentionDependencies {
   readonly purges: PurgeStore
+  readonly deliveries: Pick<DeliveryStore, 'positionAt'>
   readonly audit: Pick<AuditStore, 'append'>
   readonly clock: Clock
   readonly log: {
@@ -40,13 +41,14 @@ class Stopped extends Error {}
  * are partitioned.
  */
 export function createDeliveryRetention(
-  { purges, audit, clock, log }: RetentionDependencies,
+  { purges, deliveries, audit, clock, log }: RetentionDependencies,
   { days, orders }: RetentionSettings,
 ): DeliveryRetention {
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let working: Promise<unknown> | undefined
   let claimedUntil = 0
+  let done = false
 
   const rest = createPace({
     clock,
@@ -63,11 +65,20 @@ export function createDeliveryRetention(
     return rest(step)
   }
 
+  /** Deliveries that are a day old vouch for one day more: a clock that jumps ahead must not make everything old. */
+  const timeOfStore = async (now: number): Promise<number> => {
+    const position = await deliveries.positionAt(now - DAY_MILLISECONDS)
+    const received = (await purges.receivedAfter(position - 1)) ?? now
+    return Math.min(now, received + DAY_MILLISECONDS)
+  }
+
   const purge = async (): Promise<PurgeReport | undefined> => {
     const now = clock.now()
-    const before = now - days * DAY_MILLISECONDS
+    const before = (await timeOfStore(now)) - days * DAY_MILLISECONDS
     const until = now + CLAIM_MILLISECONDS
-    if (!(await purges.claim({ now, until, due: before - DAY_MILLISECONDS }))) return undefined
+    // The setting may have been changed before the start.
+    const due = orders && !done ? now : before - DAY_MILLISECONDS
+    if (!(await purges.claim({ now, until, due }))) return undefined
     claimedUntil = until
     const onBegin = async (): Promise<void> => {
       const details = { before: new Date(before).toISOString(), orders }
@@ -77,6 +88,7 @@ export function createDeliveryRetention(
     const report = await purgeDeliveries({ purges, pace }, { before, orders, onBegin })
     await giveBack({ purges, pace })
     await purges.finish(before)
+    done = true
     const { dropped } = await purges.keepMonths(before)
     log.info({ before: new Date(before).toISOString(), ...report, months: dropped }, 'old deliveries were removed')
     return report

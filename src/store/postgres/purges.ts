@@ -4,11 +4,19 @@ import { storeErrors } from '../store.errors.ts'
 import type { PurgeStore } from '../store.ts'
 import type { Database, Row } from './database.ts'
 
-/** Receipts begin with the time of receipt. Clocks of replicas differ, so the first one in the order of commits may come later. */
+/**
+ * Parts the old deliveries from the young ones with the fewest exceptions, whose clocks were wrong. Looks at those whose receipts,
+ * which begin with the time, are nearest to it. The last delivery stays, as in a file.
+ */
 const END = `
-  SELECT coalesce(
-    (SELECT min(position) - 1 FROM (SELECT position FROM delivery WHERE receipt >= $1::uuid ORDER BY receipt LIMIT 10000) d),
-    (SELECT max(position) FROM delivery), 0) AS position`
+  SELECT least(position, (SELECT max(position) - 1 FROM delivery)) AS position
+    FROM (SELECT position, sum(weight) OVER (ORDER BY position) AS balance
+            FROM ((SELECT position, 1 AS weight FROM delivery WHERE receipt < $1::uuid ORDER BY receipt DESC LIMIT 10000)
+                  UNION ALL
+                  (SELECT position, -1 FROM delivery WHERE receipt >= $1::uuid ORDER BY receipt LIMIT 10000)) nearest) parted
+   WHERE balance > 0
+   ORDER BY balance DESC, position
+   LIMIT 1`
 
 const ANNOUNCE = `
   UPDATE purge SET generation = generation + 1, position = greatest(position, $1)
@@ -68,7 +76,7 @@ export function postgresPurges({ query }: Database): PurgeStore {
       )
       return rows[0]?.received_at as number | undefined
     },
-    endOf: async (before) => Number((await query(END, firstReceiptOf(before))).rows[0]?.position),
+    endOf: async (before) => Number((await query(END, firstReceiptOf(before))).rows[0]?.position ?? 0),
     async announce(position) {
       const { generation, before } = (await query(ANNOUNCE, position)).rows[0] as Record<string, number>
       return {

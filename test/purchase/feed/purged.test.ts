@@ -2,7 +2,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { newDatabase } from '../../support/postgres-server.ts'
 import { readingSupplier } from '../../support/supplier.ts'
-import { testApp } from '../../support/test-app.ts'
+import { testApp, testAppBeside } from '../../support/test-app.ts'
 
 const DAY = 86_400_000
 
@@ -91,6 +91,8 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (ki
   })
 
   it('the server removes by itself what its setting says, once a day, and records it', async () => {
+    clock.time = start + 39 * DAY - 1
+    await deliver('F', 1)
     clock.time = start + 40 * DAY
     await deliver('E', 2)
     expect(await service.app.deliveryRetention.keep()).toMatchObject({ orders: 0 })
@@ -101,17 +103,36 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (ki
         ['A', 0],
         ['D', 2],
         ['E', 2],
+        ['F', 1],
       ]),
     )
-    expect((await page('?limit=1000')).items).toHaveLength(5)
+    expect((await page('?limit=1000')).items).toHaveLength(6)
     const events = await store.audit.list({ action: 'delivery.purge', limit: 10 })
     expect(events).toMatchObject([
-      { actor: 'server', details: { before: new Date(start + 10 * DAY + 1).toISOString(), orders: false } },
+      { actor: 'server', details: { before: new Date(start + 10 * DAY).toISOString(), orders: false } },
     ])
     expect(await service.app.deliveryRetention.keep()).toBeUndefined()
     clock.time += DAY
     expect(await service.app.deliveryRetention.keep()).toBeUndefined()
     clock.time += 1
     expect(await service.app.deliveryRetention.keep()).toEqual({ deliveries: 0, orders: 0, payloadBytes: 0 })
+  })
+
+  it('the server removes too much by a day at most when its clock jumps ahead', async () => {
+    await deliver('F', 2)
+    const before = (await page('?limit=1000')).items
+    clock.time += 200 * DAY
+    const { ReceiptID } = await deliver('F', 3)
+    expect(await service.app.deliveryRetention.keep()).toMatchObject({ deliveries: 0 })
+    expect((await page('?limit=1000')).items).toMatchObject([...before, { ReceiptID }])
+    clock.time -= 200 * DAY
+  })
+
+  it('orders go as soon as a server starts that is told so', async () => {
+    const next = await testAppBeside(service, { TESLIM_RETENTION_DAYS: '30', TESLIM_RETENTION_ORDERS: 'on' })
+    next.clock.time = clock.time
+    expect(await next.app.deliveryRetention.keep()).toMatchObject({ orders: 4 })
+    expect(await next.app.deliveryRetention.keep()).toBeUndefined()
+    expect(new Set((await page('?limit=1000')).items.map(({ OrderID }) => OrderID))).toEqual(new Set(['E', 'F']))
   })
 })

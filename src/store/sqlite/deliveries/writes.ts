@@ -8,14 +8,10 @@ import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } f
 const FIND_STATE = `
   SELECT state_position, latest_position, digest = $1 AS is_echo FROM order_state WHERE customer = $2 AND order_id = $3`
 
-/** Without a position, SQLite takes the one after the greatest. */
+/** SQLite takes the position after the greatest, which no purge removes. */
 const INSERT_DELIVERY = `
-  INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, payload)
-  VALUES ($1, unhex($2, '-'), $3, $4, $5, $6, $7, $8, $9)`
-
-/** Returns a row if the last deliveries were purged: their positions must not be given to others. */
-const PURGED_LAST = `
-  SELECT position FROM purge WHERE position > coalesce((SELECT max(position) FROM delivery), 0)`
+  INSERT INTO delivery (receipt, customer, order_id, status, received_at, echo_of, previous, payload)
+  VALUES (unhex($1, '-'), $2, $3, $4, $5, $6, $7, $8)`
 
 const INSERT_STATE = `
   INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
@@ -88,18 +84,12 @@ export function deliveryWrites(database: Database) {
     return outcome
   }
 
-  const nextPosition = (): number | undefined => {
-    const purged = database.get(PURGED_LAST)
-    return purged && (purged.position as number) + 1
-  }
-
   /** Stores one delivery and detects an echo. */
   const store = (customer: number, delivery: NewDelivery): { position: number; outcome: Receipt | null } => {
     const { receiptId, orderId, status, receivedAt, payload } = delivery
     const insert = (echoOf: number | null, previous: number | null): number => {
       stored++
-      const position = stored === 1 ? (nextPosition() ?? null) : null
-      const values = [position, receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload] as const
+      const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload] as const
       lastPosition = database.insert(INSERT_DELIVERY, ...values)
       return lastPosition
     }

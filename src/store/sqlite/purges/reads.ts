@@ -10,11 +10,19 @@ export const stateFromRow = ({ generation, position }: Row): PurgeState => ({
   position: position as number,
 })
 
-/** Receipts begin with the time of receipt. Clocks of processes differ, so the first one in the order of commits may come later. */
+/**
+ * Parts the old deliveries from the young ones with the fewest exceptions, whose clocks were wrong. Looks at those whose receipts,
+ * which begin with the time, are nearest to it. The last delivery stays, because the next one gets the position after it.
+ */
 const END = `
-  SELECT coalesce(
-    (SELECT min(position) - 1 FROM (SELECT position FROM delivery WHERE receipt >= unhex($1) ORDER BY receipt LIMIT 10000)),
-    (SELECT max(position) FROM delivery), 0) AS position`
+  SELECT min(position, (SELECT max(position) - 1 FROM delivery)) AS position
+    FROM (SELECT position, sum(weight) OVER (ORDER BY position) AS balance
+            FROM (SELECT * FROM (SELECT position, 1 AS weight FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 10000)
+                  UNION ALL
+                  SELECT * FROM (SELECT position, -1 FROM delivery WHERE receipt >= unhex($1) ORDER BY receipt LIMIT 10000)))
+   WHERE balance > 0
+   ORDER BY balance DESC, position
+   LIMIT 1`
 
 const PAGE = `
   SELECT d.position, d.received_at, length(d.payload) AS bytes, d.customer, d.order_id, s.state_position, s.latest_position,
