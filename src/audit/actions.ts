@@ -18,6 +18,7 @@ export const ACTIONS = [
   'signing-key.rotate',
   'signing-key.rewrap',
   'store.restore',
+  'store.rewrite',
   'delivery.purge',
   'login.refused',
   'delivery.refused',

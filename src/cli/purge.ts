@@ -1,10 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { AppError } from '#src/lib/app-error.ts'
 import { parseDuration } from '#src/lib/duration.ts'
+import { wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createPace } from '#src/purchase/purge/pace.ts'
-import { giveBack, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
-import { findServer } from '#src/store/open-store.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
+import { giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
+import { keepServersOff } from '#src/store/open-store.ts'
 import { type Command, Misuse } from './command.ts'
 import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'
@@ -32,53 +31,46 @@ export const purge: Command = {
     const before = context.clock.now() - (age ?? 0)
     const done = await withStore(context, dryRun ? 'read' : 'change', async (store, config) => {
       const { purges } = store
-      if (rewrite) {
-        if (!config.databaseUrl.startsWith('sqlite:'))
-          throw new Misuse('--rewrite is for an embedded store, not for PostgreSQL')
-        const server = findServer(config)
-        if (server !== undefined) {
-          const message = `The store is in use by ${server}: stop that process before --rewrite.`
-          throw new AppError(storeErrors.inUse, { message })
-        }
-      }
-      const pace = createPace({
-        clock: context.clock,
-        wait: (milliseconds) => (dryRun ? Promise.resolve() : wait(milliseconds)),
-      })
-      const details = { before: new Date(before).toISOString(), orders }
-      const report =
-        age === undefined
-          ? { deliveries: 0, orders: 0, payloadBytes: 0 }
-          : await purgeDeliveries(
-              { purges, pace },
-              {
-                before,
-                orders,
-                dryRun,
-                onBegin: () => recordAction(store, context)('delivery.purge', null, details),
-                onProgress: ({ deliveries }) => context.progress(`${deliveries.toLocaleString('en')} deliveries`),
-              },
-            )
-      let months: readonly string[] = []
-      if (!dryRun) {
+      if (rewrite && !config.databaseUrl.startsWith('sqlite:'))
+        throw new Misuse('--rewrite is for an embedded store, not for PostgreSQL')
+      const lock = rewrite ? keepServersOff(config, context.clock.now(), 'teslim purge --rewrite') : undefined
+      const record = recordAction(store, context)
+      const pause = (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds)
+      const pace = createPace({ clock: context.clock, wait: pause })
+      try {
+        const onBegin = () => record('delivery.purge', null, { before: new Date(before).toISOString(), orders })
+        const onProgress = (report: PurgeReport) =>
+          context.progress(`${report.deliveries.toLocaleString('en')} deliveries`)
+        const report =
+          age === undefined
+            ? { deliveries: 0, orders: 0, payloadBytes: 0 }
+            : await purgeDeliveries({ purges, pace }, { before, orders, dryRun, onBegin, onProgress })
+        if (dryRun) return { ...report, months: [], stuckBytes: 0, left: undefined }
         context.progress('giving room back')
-        if (rewrite) await purges.rewrite()
-        else await giveBack({ purges, pace })
-        if (age !== undefined) months = (await purges.keepMonths(before)).dropped
+        if (rewrite) {
+          await purges.rewrite()
+          await record('store.rewrite', null)
+        } else await giveBack({ purges, pace })
+        const left = rewrite ? await wipeLog(purges, pause) : undefined
+        const months = age === undefined ? [] : (await purges.keepMonths(before)).dropped
+        return { ...report, months, stuckBytes: await purges.stuckBytes(), left }
+      } finally {
+        context.progress('')
+        lock?.release()
       }
-      context.progress('')
-      return { ...report, months, stuckBytes: dryRun ? 0 : await purges.stuckBytes() }
     })
     if (done.stuckBytes > 0) {
       context.err(
         `teslim purge: the file was made by a version that could not let it shrink. New deliveries use the ${done.stuckBytes} bytes that are free in it. To shrink it, run "teslim purge --rewrite" once while the server is stopped.`,
       )
     }
+    if (done.left !== undefined) context.err(`teslim purge: ${done.left}`)
+    const status = done.left === undefined ? 0 : 1
     const { deliveries, orders: orderCount, payloadBytes, months } = done
     const beforeText = new Date(before).toISOString()
     if (input.json) {
       context.out(JSON.stringify({ before: beforeText, dryRun, deliveries, orders: orderCount, payloadBytes, months }))
-      return
+      return status
     }
     if (age === undefined) context.out('The file is rewritten.')
     else {
@@ -86,6 +78,7 @@ export const purge: Command = {
       context.out(`${dryRun ? 'Would remove' : 'Removed'} ${what}, received before ${beforeText}.`)
       if (months.length > 0) context.out(`Dropped the partitions ${months.join(', ')}.`)
     }
+    return status
   },
 }
 

@@ -99,10 +99,10 @@ export async function refuseServers(options: StoreOptions): Promise<void> {
   }
 }
 
-/** Keeps servers off a SQLite store while it is copied. Throws STORE_IN_USE when one works on it. */
-export function lockForCopy({ databaseUrl }: StoreOptions, now: number): ServerLock {
+/** Keeps servers off a SQLite store while a command works on it. Throws STORE_IN_USE when a server does. */
+export function keepServersOff({ databaseUrl }: StoreOptions, now: number, command: string): ServerLock {
   const path = sqlitePath(databaseUrl)
-  return opening(path, () => lockForServer(path, now, 'teslim copy, '))
+  return opening(path, () => lockForServer(path, now, `${command}, `))
 }
 
 /** The part of a request's time that is kept for its commit, which may have to wait for others. */

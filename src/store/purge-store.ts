@@ -73,7 +73,7 @@ export interface PurgeStore {
   giveBack(keepPart: number): Promise<boolean>
   /** Returns unused bytes that cannot be given back, in a file that was made by a version which could not. */
   stuckBytes(): Promise<number>
-  /** Rewrites the file so that its unused room can be given back. Nobody else can use it meanwhile. */
+  /** Rewrites the file so that its unused room can be given back. It shrinks when `wipeLog` has succeeded. */
   rewrite(): Promise<void>
   /** Makes what new deliveries need in the months ahead, and removes empty months that ended before a time. Resolves to their names. */
   keepMonths(before: number): Promise<{ readonly made: number; readonly dropped: readonly string[] }>

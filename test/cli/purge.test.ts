@@ -4,10 +4,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
+import { lockForServer, serverOn } from '#src/store/sqlite/server-lock.ts'
 import type { NewDelivery } from '#src/store/store.ts'
 import { runCommand } from '../support/command.ts'
 import { apiKey, customer, delivery, nextNumber } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 
@@ -34,6 +36,13 @@ async function makeStore(more: (customerId: string) => readonly (Partial<NewDeli
     return JSON.parse(stdout)
   }
   return { cwd, path, one, sent, run, json }
+}
+
+/** Keeps the log from being emptied until its transaction ends. */
+function reading(path: string): DatabaseSync {
+  const reader = new DatabaseSync(path, { readOnly: true })
+  reader.exec('BEGIN; SELECT count(*) FROM delivery')
+  return reader
 }
 
 const three = () => [
@@ -106,6 +115,20 @@ describe('teslim purge', () => {
     expect(rewritten.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 2 })
     rewritten.close()
   })
+
+  it('keeps servers off the file while it is rewritten, waits for readers to empty its log, and records it', async () => {
+    const { path, run, json } = await makeStore(large)
+    const reader = reading(path)
+    const rewriting = run('purge', '--older', '400d', '--rewrite', '--json')
+    await until('servers are kept off', () => serverOn(path)?.startsWith('teslim purge --rewrite, process ') === true)
+    expect(() => lockForServer(path, 0)).toThrow('is in use by teslim purge --rewrite, process ')
+    reader.exec('COMMIT')
+    expect(await rewriting).toMatchObject({ status: 0, stderr: '' })
+    expect(statSync(`${path}-wal`).size).toBe(0)
+    reader.close()
+    expect(serverOn(path)).toBeUndefined()
+    expect(await json('audit', 'list', '--action', 'store.rewrite')).toMatchObject([{ customerId: null }])
+  })
 })
 
 describe('teslim customer set', () => {
@@ -165,6 +188,15 @@ describe('teslim customer set', () => {
 })
 
 describe('teslim customer remove', () => {
+  it('fails if a reader keeps the log from being emptied', async () => {
+    const { one, path, run } = await makeStore(three)
+    const reader = reading(path)
+    const { status, stderr } = await run('customer', 'remove', one.id)
+    expect([status, stderr]).toEqual([1, expect.stringContaining('since another process reads the log: run this')])
+    reader.close()
+    expect((await run('customer', 'remove', one.id)).status).toBe(0)
+  })
+
   it('forgets the customer and keeps its deliveries under the id', async () => {
     const { one, json, run } = await makeStore(three)
     expect(await json('customer', 'remove', one.email)).toEqual({ id: one.id, removed: true })

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
+import { eraseDeliveries, wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createPace } from '#src/purchase/purge/pace.ts'
 import type { Command } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
@@ -29,36 +29,31 @@ export const customerRemove: Command = {
   async run(input, context) {
     const [who = ''] = input.positionals
     const erase = input.flag('erase')
-    const { id, erased } = await withAccounts(context, 'change', async ({ customers }, store) => {
+    const { id, erased, left } = await withAccounts(context, 'change', async ({ customers }, { purges }) => {
       const { id } = await customers.remove(who, erase)
-      if (!erase) {
-        await store.purges.wipeLog()
-        return { id, erased: undefined }
-      }
       const pause = (milliseconds: number) => wait(milliseconds)
+      if (!erase) return { id, erased: undefined, left: [await wipeLog(purges, pause)] }
       const pace = createPace({ clock: context.clock, wait: pause })
       const onProgress = (deliveries: number): void => context.progress(`${deliveries} deliveries erased`)
-      const erased = await eraseDeliveries({ purges: store.purges, pace, wait: pause, onProgress }, id)
+      const { deliveries, left } = await eraseDeliveries({ purges, pace, wait: pause, onProgress }, id)
       context.progress('')
-      return { id, erased }
+      return { id, erased: deliveries, left }
     })
-    for (const each of erased?.left ?? []) context.err(`teslim customer remove: ${each}`)
-    const failed = (erased?.left.length ?? 0) > 0
+    const failed = left.filter((each) => each !== undefined)
+    for (const each of failed) context.err(`teslim customer remove: ${each}`)
     if (input.json) {
-      context.out(
-        JSON.stringify({ id, removed: true, ...(erased && { erased: erased.deliveries, unreached: UNREACHED }) }),
-      )
+      context.out(JSON.stringify({ id, removed: true, ...(erased !== undefined && { erased, unreached: UNREACHED }) }))
     } else if (erased === undefined) {
       context.out(`The customer ${id} is removed. Its deliveries stay under this id.`)
     } else {
       context.out(
         [
-          `The customer ${id} is removed, and ${erased.deliveries} deliveries were erased now.`,
+          `The customer ${id} is removed, and ${erased} deliveries were erased now.`,
           'Not reached:',
           ...UNREACHED.map((each) => `  ${each}`),
         ].join('\n'),
       )
     }
-    return failed ? 1 : 0
+    return failed.length > 0 ? 1 : 0
   },
 }

@@ -15,7 +15,7 @@ export interface Erased {
 const LOOKED_AT_ONCE = 500
 /** A SQLite store refuses what is still under way. Servers on PostgreSQL, and of an earlier version, know within a second. */
 const SETTLED_MILLISECONDS = 2_000
-const WIPES = 50
+const WIPES = 25
 const WIPE_AGAIN_MILLISECONDS = 200
 
 /** Overwrites payloads and order ids of a customer that was removed just now. May be repeated. */
@@ -50,14 +50,15 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
   return { deliveries, left }
 }
 
-async function wipeLog(purges: PurgeStore, wait: EraseDependencies['wait']): Promise<string | undefined> {
+/** Empties the log beside the file. Resolves to what an operator has to know if it cannot. */
+export async function wipeLog(purges: PurgeStore, wait: EraseDependencies['wait']): Promise<string | undefined> {
   let reason: string | undefined
   for (let tries = 0; tries < WIPES; tries++) {
     reason = await purges.wipeLog()
     if (reason === undefined) return undefined
     await wait(WIPE_AGAIN_MILLISECONDS)
   }
-  return `the log beside the file may still hold what was erased, since ${reason}: run this command again`
+  return `the log beside the file may still hold what was removed, since ${reason}: run this command again`
 }
 
 async function stuck(purges: PurgeStore): Promise<string | undefined> {

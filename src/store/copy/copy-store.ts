@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
-import { lockForCopy, openStore, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { keepServersOff, openStore, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { openDatabase, type Query } from '../postgres/database.ts'
 import { storeErrors } from '../store.errors.ts'
 import { claimTarget, lockTarget, recordCopy, refusePurged } from './copy-record.ts'
@@ -75,7 +75,7 @@ async function openSource(options: StoreOptions, now: number, whileServing: bool
   const path = sqlitePath(options.databaseUrl)
   if (pending.length > 0)
     throw new AppError(storeErrors.older, { message: `${path} lacks ${pending.join(', ')}: run "teslim migrate".` })
-  const lock = whileServing ? undefined : lockForCopy(options, now)
+  const lock = whileServing ? undefined : keepServersOff(options, now, 'teslim copy')
   try {
     const database = new DatabaseSync(path, { readOnly: true })
     // SQLite changes it with each commit of another connection.

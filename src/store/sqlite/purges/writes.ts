@@ -108,7 +108,7 @@ export const purgeWrites = {
     return free - PAGES_AT_ONCE > least
   },
 
-  rewrite: (database) => database.script('PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)'),
+  rewrite: (database) => database.script('PRAGMA auto_vacuum = INCREMENTAL; VACUUM'),
 
   eraseNames: (database, customerId) =>
     withSecureDelete(database, () => {
