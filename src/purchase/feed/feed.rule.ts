@@ -1,6 +1,8 @@
+import { AppError } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { DeliveryStore, DeliverySummary, PurgeState, PurgeStore } from '#src/store/store.ts'
 import { type FeedPlace, firstPlace, placeAt, refusePurged } from '../feed-place.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { withinBytes } from '../within-bytes.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
 
@@ -71,26 +73,40 @@ export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): 
     JSON.stringify([scope, after, limit, withPayload, from]),
   )
 
+  const readOrWait = async (query: FeedQuery, until: AbortSignal): Promise<FeedPage> => {
+    let { after } = query
+    let from: number | undefined
+    for (;;) {
+      const page = await read({ ...query, after }, from)
+      if (page.items.length > 0 || until.aborted) return page
+      const { position } = page.place
+      const looked = position - (from ?? after?.position ?? 0)
+      after = page.place
+      from = undefined
+      if (looked >= MOST_LOOKED_AT) continue
+      const wait = arrivals.wait(query.scope, position)
+      until.addEventListener('abort', wait.end, { once: true })
+      from = await wait.over
+      until.removeEventListener('abort', wait.end)
+    }
+  }
+
+  /** A reader without a cursor has missed nothing when a purge begins meanwhile. */
+  const beginAgain = async ({ after }: FeedQuery, work: () => Promise<FeedPage>): Promise<FeedPage> => {
+    for (;;) {
+      try {
+        return await work()
+      } catch (error) {
+        const isPurged = error instanceof AppError && error.code === purchaseErrors.cursorPurged.code
+        if (after !== undefined || !isPurged) throw error
+      }
+    }
+  }
+
   return {
     check: (place) => refusePurged(place, purges),
-    read: (query) => read(query, undefined),
-    async readOrWait(query, until) {
-      let { after } = query
-      let from: number | undefined
-      for (;;) {
-        const page = await read({ ...query, after }, from)
-        if (page.items.length > 0 || until.aborted) return page
-        const { position } = page.place
-        const looked = position - (from ?? after?.position ?? 0)
-        after = page.place
-        from = undefined
-        if (looked >= MOST_LOOKED_AT) continue
-        const wait = arrivals.wait(query.scope, position)
-        until.addEventListener('abort', wait.end, { once: true })
-        from = await wait.over
-        until.removeEventListener('abort', wait.end)
-      }
-    },
+    read: (query) => beginAgain(query, () => read(query, undefined)),
+    readOrWait: (query, until) => beginAgain(query, () => readOrWait(query, until)),
   }
 }
 

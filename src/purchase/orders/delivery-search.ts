@@ -33,6 +33,12 @@ export interface FoundDelivery {
   readonly payload: Uint8Array | undefined
 }
 
+interface FoundPage {
+  readonly found: readonly DeliverySummary[]
+  /** Throws CURSOR_PURGED if a purge may have removed some of what was asked for. Called after payloads were read. */
+  confirm(): Promise<unknown>
+}
+
 /** Hears how far a search has come. */
 export type OnLooked = (position: number, end: number) => void
 
@@ -57,21 +63,25 @@ export function createDeliverySearch({
 
   let state: PurgeState | undefined
 
-  const byReceipt = async (receiptId: string): Promise<DeliverySummary[]> => {
+  const confirm = async (): Promise<void> => undefined
+
+  const byReceipt = async (receiptId: string): Promise<FoundPage> => {
     const found = await deliveries.findByReceipt(receiptId)
-    return found === undefined ? [] : [{ ...found, payloadBytes: found.payload.length }]
+    return { found: found === undefined ? [] : [{ ...found, payloadBytes: found.payload.length }], confirm }
   }
 
   /** Reads the history of the order, which is far shorter than the list of all deliveries. */
-  const byOrder = async (customerId: string, orderId: string): Promise<DeliverySummary[]> =>
-    (await deliveries.history(customerId, orderId)).reverse()
+  const byOrder = async (customerId: string, orderId: string): Promise<FoundPage> => ({
+    found: (await deliveries.history(customerId, orderId)).reverse(),
+    confirm,
+  })
 
   async function* scan(
     query: DeliveryQuery,
     customerId: string | undefined,
     onLooked: OnLooked,
     earliest: number,
-  ): AsyncGenerator<DeliverySummary[]> {
+  ): AsyncGenerator<FoundPage> {
     const { orderId, status, from, to, after } = query
     let place =
       after === undefined
@@ -83,27 +93,31 @@ export function createDeliverySearch({
     const bounds = { most: FOUND_AT_ONCE, look: LOOKED_AT_ONCE }
     for (let position = Math.max(place.position, early, earliest); position < end; ) {
       const page = await deliveries.after(position, { customerId, orderId, status, from, to }, bounds)
-      if (query.withPayload) {
-        state = await refusePurged(place, purges)
-        place = placeAt(page.position, state)
+      const confirm = async (): Promise<void> => {
+        if (query.withPayload) state = await refusePurged(place, purges)
       }
+      await confirm()
       if (page.position === position) return
-      yield page.deliveries
+      yield { found: page.deliveries, confirm }
+      if (state !== undefined) place = placeAt(page.position, state)
       position = page.position
       onLooked(position, shown)
     }
   }
 
+  /** Leaves out what was purged since it was found. */
   async function* withPayloads(
-    found: readonly DeliverySummary[],
+    { found, confirm }: FoundPage,
     product: string | undefined,
   ): AsyncGenerator<FoundDelivery> {
     for (let rest = found; rest.length > 0; ) {
       const some = withinBytes(rest, BYTES_AT_ONCE)
       const positions = some.map(({ position }) => position)
       const payloads = await deliveries.payloads(positions, product)
+      await confirm()
       for (const delivery of some) {
-        yield { delivery, payload: delivery.erased ? undefined : payloads.get(delivery.position) }
+        const payload = delivery.erased ? undefined : payloads.get(delivery.position)
+        if (payload !== undefined || delivery.erased) yield { delivery, payload }
       }
       rest = rest.slice(some.length)
     }
@@ -122,19 +136,19 @@ export function createDeliverySearch({
       (status === undefined || delivery.status === status) &&
       delivery.receivedAt >= from &&
       delivery.receivedAt < to
-    const pages: AsyncIterable<DeliverySummary[]> | Promise<DeliverySummary[]>[] =
+    const pages: AsyncIterable<FoundPage> | Promise<FoundPage>[] =
       receipt !== undefined
         ? [byReceipt(receipt)]
         : customerId !== undefined && orderId !== undefined && after === undefined
           ? [byOrder(customerId, orderId)]
           : scan(query, customerId, onLooked, earliest)
-    for await (const page of pages) {
-      const fitting = page.filter(fits)
+    for await (const { found: all, confirm } of pages) {
+      const fitting = all.filter(fits)
       if (!withPayload && product === undefined) {
         for (const delivery of fitting) yield { delivery, payload: undefined }
         continue
       }
-      for await (const found of withPayloads(fitting, product)) {
+      for await (const found of withPayloads({ found: fitting, confirm }, product)) {
         if (product === undefined || (found.payload && productsOf(found.payload).includes(product))) yield found
       }
     }
