@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { existsSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -10,6 +11,11 @@ console.info(`TEST_SEED=${seed} repeats the random choices of this run`)
 
 // Workers find vitest, the service and its packages compiled.
 process.env.NODE_COMPILE_CACHE ??= new URL('./node_modules/.cache/teslim-tests', import.meta.url).pathname
+
+// Tests kill processes and make syncs fail, but none cuts the power of a real disk: their folders may lie in memory.
+const MEMORY = '/dev/shm'
+const GIB = 2 ** 30
+if (existsSync(MEMORY) && statfsSync(MEMORY).bavail * statfsSync(MEMORY).bsize > 4 * GIB) process.env.TMPDIR ??= MEMORY
 
 const shared = {
   // Tests run on Node's own type stripping, as the service does.

@@ -66,6 +66,8 @@ export async function startPostgres({ settings = [], standbyOf }: PostgresOption
     "listen_addresses = '127.0.0.1'",
     `port = ${port}`,
     `unix_socket_directories = '${folder}'`,
+    // In the folder of its data too: in /dev/shm it would stay behind.
+    'dynamic_shared_memory_type = mmap',
     ...settings,
   ]
   writeFileSync(join(data, 'postgresql.auto.conf'), `${lines.join('\n')}\n`)
