@@ -33,7 +33,8 @@ export async function startServer(
   })
   const metrics = createMetrics()
   const clock = systemClock
-  const traces = traceVariables && (await (await import('#src/ops/traces.ts')).startTraces(traceVariables, logger))
+  const traces =
+    traceVariables && (await (await import('#src/ops/traces.ts')).startTraces(traceVariables, logger, clock))
   const app = await buildApp({ config, store, clock, random: systemRandom, metrics, logger, writeInfo, traces })
   const checkReady = app.readiness.check
   const ops =

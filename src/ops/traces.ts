@@ -4,9 +4,11 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { Variables } from '#src/config/load-config.ts'
 import { readTraceSettings } from '#src/config/trace-settings.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import { type Steps, type Tracing, tracing } from '#src/lib/tracing.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { createExportLog } from './export-log.ts'
+import { createSampler } from './sampler.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,9 +24,13 @@ export interface Traces {
 }
 
 /** Loads OpenTelemetry. Without its packages it warns, and there are no traces. */
-export async function startTraces(variables: Variables, log: FastifyBaseLogger): Promise<Traces | undefined> {
+export async function startTraces(
+  variables: Variables,
+  log: FastifyBaseLogger,
+  clock: Clock,
+): Promise<Traces | undefined> {
   const packages = await loadPackages().catch((error: NodeJS.ErrnoException) => error)
-  if (!(packages instanceof Error)) return createTraces(packages, variables, log)
+  if (!(packages instanceof Error)) return createTraces(packages, variables, log, clock)
   if (packages.code !== 'ERR_MODULE_NOT_FOUND') throw packages
   log.warn(
     'OTEL_EXPORTER_OTLP_ENDPOINT is set, but there are no traces: the packages of OpenTelemetry are not installed: run npm ci',
@@ -44,7 +50,7 @@ async function loadPackages() {
 
 type Packages = Awaited<ReturnType<typeof loadPackages>>
 
-function createTraces(packages: Packages, variables: Variables, log: FastifyBaseLogger): Traces {
+function createTraces(packages: Packages, variables: Variables, log: FastifyBaseLogger, clock: Clock): Traces {
   const { api, sdk, OTLPTraceExporter } = packages
   const settings = readTraceSettings(variables, (message) => log.warn(message))
   const silent = (): void => undefined
@@ -53,7 +59,7 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
   api.diag.setLogger({ error: warn, warn, info: silent, debug: silent, verbose: silent })
   const exporter = createExportLog(new OTLPTraceExporter(), log)
   const provider = new sdk.TracerProvider({
-    sampler: samplerOf(packages, settings),
+    sampler: createSampler(packages, settings, clock),
     resource: resourceOf(packages),
     spanProcessors: [new sdk.BatchSpanProcessor({ ...settings.queue, exporter })],
   })
@@ -148,18 +154,6 @@ function createTraces(packages: Packages, variables: Variables, log: FastifyBase
 
 /** W3C Trace Context: a later version may have more fields. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
-
-function samplerOf({ sdk }: Packages, { sampler, ratio }: { readonly sampler: string; readonly ratio: number }) {
-  const { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } = sdk
-  const name = sampler.replace(/^parentbased_/, '')
-  const root =
-    name === 'always_on'
-      ? new AlwaysOnSampler()
-      : name === 'always_off'
-        ? new AlwaysOffSampler()
-        : new TraceIdRatioBasedSampler(ratio)
-  return name === sampler ? root : new ParentBasedSampler({ root })
-}
 
 function resourceOf({ resources }: Packages) {
   const { defaultResource, detectResources, resourceFromAttributes } = resources

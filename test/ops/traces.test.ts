@@ -1,10 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import Fastify from 'fastify'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { readTraceSettings, wantsTraces } from '#src/config/trace-settings.ts'
+import { startTraces } from '#src/ops/traces.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { type SandboxServer, serveSandbox } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { TestClock } from '../support/test-app.ts'
 import { type ReceivedSpan, startCollector } from '../support/trace-collector.ts'
 
 type Collector = Awaited<ReturnType<typeof startCollector>>
@@ -152,6 +155,59 @@ describe('with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     collector.state.answers = true
     // A kept connection of the client may hold it up for a second as well.
     expect(performance.now() - start).toBeLessThan(5000)
+  })
+})
+
+describe('requests that callers choose by their traceparent', () => {
+  /** Small trace ids, which every ratio accepts. */
+  const chosen = (number: number): string => `00-${number.toString(16).padStart(32, '0')}-${PARENT}-01`
+
+  const ofChosen = (): number => collector.spans.filter(({ traceId }) => traceId.startsWith('0'.repeat(20))).length
+
+  /** Sends bursts of requests, each a second after the one before, and returns how many were recorded. */
+  async function recorded(sampler: string, ratio: string, bursts = [300]): Promise<number> {
+    const before = ofChosen()
+    const clock = new TestClock()
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_SAMPLER: sampler,
+      OTEL_TRACES_SAMPLER_ARG: ratio,
+    }
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    const app = Fastify()
+    const traces = await startTraces(env, app.log, clock)
+    app.decorateRequest('traceFields', '')
+    app.decorateRequest('errorCode', null)
+    traces?.install(app)
+    let sent = 0
+    app.get('/', async () => 'ok')
+    for (const count of bursts) {
+      clock.time += 1000
+      for (let number = 0; number < count; number++)
+        await app.inject({ url: '/', headers: { traceparent: chosen(++sent) } })
+    }
+    await app.close()
+    await traces?.stop(5000)
+    vi.unstubAllEnvs()
+    return ofChosen() - before
+  }
+
+  it.each([
+    ['parentbased_always_off', '', 100],
+    ['parentbased_traceidratio', '0', 100],
+    // Its own share is one request in ten.
+    ['traceidratio', '0.1', 130],
+    ['always_off', '', 0],
+    ['parentbased_always_on', '', 300],
+    ['parentbased_traceidratio', '1', 300],
+  ])('are recorded 100 times a second and by its own share with %s %s: %i of 300', async (sampler, ratio, expected) => {
+    const count = await recorded(sampler, ratio)
+    expect(count).toBeGreaterThan(expected - 3)
+    expect(count).toBeLessThanOrEqual(expected)
+  })
+
+  it('are recorded again in the next second', async () => {
+    expect(await recorded('parentbased_always_off', '', [300, 50, 300])).toBe(250)
   })
 })
 
