@@ -28,6 +28,9 @@ const [sqliteService, sqlite, sqlitePolicy] = parseAllDocuments(read('sqlite.yam
 const sqlitePod = sqlite.spec.template.spec
 const [sqliteServer] = sqlitePod.containers
 const [sqliteMigration] = sqlitePod.initContainers ?? []
+const restore = manifest('sqlite-restore.example.yaml')
+const restorePod = restore.spec.template.spec
+const [restoring] = restorePod.containers
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', folder), 'utf8'))
 const { template } = deployment.spec
 const pod = template.spec
@@ -136,6 +139,24 @@ describe('the Kubernetes manifests', () => {
     expect(sqlitePod.enableServiceLinks).toBe(false)
   })
 
+  it('restore a backup once, into the volume and with the secret of that replica', () => {
+    const [{ metadata }] = sqlite.spec.volumeClaimTemplates
+    const claimName = `${metadata.name}-${sqlite.metadata.name}-0`
+    expect(restorePod).toMatchObject({
+      restartPolicy: 'Never',
+      enableServiceLinks: false,
+      automountServiceAccountToken: false,
+      securityContext: sqlitePod.securityContext,
+      volumes: [{ name: metadata.name, persistentVolumeClaim: { claimName } }],
+    })
+    expect(restore.spec.backoffLimit).toBe(0)
+    const { image, volumeMounts, env } = sqliteServer
+    expect(restoring).toMatchObject({ image, volumeMounts, args: ['restore', expect.stringMatching(/^\/data\//)] })
+    for (const each of restoring.env) expect(env).toContainEqual(each)
+    const names = restoring.env.map(({ name }: Manifest) => name)
+    expect(names).toEqual(expect.arrayContaining(['DATABASE_URL', 'TESLIM_SECRET']))
+  })
+
   it('name the version of this repository', () => {
     expect(kustomization.images).toMatchObject([{ name: server.image, newTag: version }])
     expect(sqliteServer.image).toBe(`registry.example.com/teslim:${version}`)
@@ -189,6 +210,7 @@ describe('the Kubernetes manifests', () => {
       ...pod.containers,
       sqliteMigration,
       sqliteServer,
+      restoring,
     ]) {
       expect(Object.keys(resources.requests)).toEqual(['cpu', 'memory'])
       expect(Object.keys(resources.limits)).toEqual(['cpu', 'memory'])

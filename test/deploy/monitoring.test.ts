@@ -49,14 +49,14 @@ describe('the alerts and the dashboard', () => {
     expect([...new Set(unknown)]).toEqual([])
   })
 
-  it('are explained in docs/operations.md, one by one, where each alert says', () => {
-    const guide = read('docs/operations.md')
+  it('are explained in docs/monitoring.md, one by one, where each alert says', () => {
+    const guide = read('docs/monitoring.md')
     const [, section = ''] = /^## Alerts\n([\s\S]*?)^## /m.exec(guide) ?? []
     const explained = Array.from(section.matchAll(/^### (\w+)\n\n\S/gm), ([, name]) => name)
     expect(explained).toEqual(rules.map(({ alert }) => alert))
     for (const { alert, annotations, labels } of rules) {
       expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url'])
-      expect(annotations.runbook_url).toBe(`docs/operations.md#${alert.toLowerCase()}`)
+      expect(annotations.runbook_url).toBe(`docs/monitoring.md#${alert.toLowerCase()}`)
       expect(['critical', 'warning']).toContain(labels.severity)
     }
   })

@@ -49,6 +49,7 @@ describe('by the published schemas', () => {
       'Deployment',
       'HorizontalPodAutoscaler',
       'Ingress',
+      'Job',
       'NetworkPolicy',
       'NetworkPolicy',
       'PodDisruptionBudget',

@@ -167,7 +167,7 @@ it('every page puts its commands into blocks that are run here', () => {
 })
 
 it('the guides have commands', () => {
-  const guides = ['README.md', 'docs/api-customers.md', 'docs/operations.md', 'docs/suppliers.md']
+  const guides = ['README.md', 'docs/api-customers.md', 'docs/operations.md', 'docs/postgresql.md', 'docs/suppliers.md']
   expect(pages.map(({ page }) => page)).toEqual(expect.arrayContaining(guides))
 })
 
