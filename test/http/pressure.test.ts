@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import Fastify from 'fastify'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { measurePressure } from '#src/http/connections/pressure.ts'
-import { TestClock } from '../support/test-app.ts'
+import { TestClock, testApp } from '../support/test-app.ts'
 
 const MEBIBYTE = 1024 * 1024
 const clock = new TestClock()
@@ -65,6 +65,28 @@ describe('an event loop that cannot keep up', () => {
     turns(1, 1000, 800)
     expect(heap.collected).toBe(2)
   })
+})
+
+it.each(['GET', 'HEAD'] as const)('a refused %s is a 503 with Retry-After; HEAD has no body', async (method) => {
+  const { app, clock } = await testApp()
+  const read = (url: string) => app.inject({ method, url })
+  const before = await read('/Purchase/list')
+  expect(before.statusCode).toBe(401)
+  for (let turn = 0; turn < 3; turn++) {
+    for (let request = 0; request < 100; request++) await read('/livez')
+    clock.time += 800
+    vi.advanceTimersByTime(50)
+  }
+  for (const url of ['/Purchase/list', '/Customer/Get', '/docs', '/nowhere']) {
+    const { statusCode, headers, payload } = await read(url)
+    expect([statusCode, headers['retry-after']], url).toEqual([503, '1'])
+    expect(payload === '', url).toBe(method === 'HEAD')
+    if (method === 'GET') expect(JSON.parse(payload)).toMatchObject({ success: false, errorCode: 'OVERLOADED' })
+  }
+  for (const url of ['/livez', '/readyz']) expect((await read(url)).statusCode).toBe(200)
+  // The POST of a delivery is refused for its missing key only.
+  const delivery = await app.inject({ method: 'POST', url: '/Purchase/update', payload: '{}' })
+  expect(delivery.statusCode).toBe(401)
 })
 
 it('a heap that is nearly full is collected, at most once a second, and refuses everything until there is room again', () => {
