@@ -1,7 +1,7 @@
-/** What a variable may hold. */
+/** Describes the values that a variable may hold. */
 interface Kind<Value> {
   readonly default: Value
-  /** What is allowed, for people. */
+  /** Says in words which values are allowed, for messages and docs/reference.md. */
   readonly allowed: string
   readonly choices?: readonly string[]
   /** The text of docs/reference.md. */

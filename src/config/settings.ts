@@ -13,6 +13,7 @@ import {
   whole,
 } from './setting-kinds.ts'
 import { areTrustedProxies } from './trusted-proxies.ts'
+
 /** Every setting, in the order of docs/reference.md. */
 export const settings = {
   port: setting('PORT', whole(3000, 0, 65535, 'Port to listen on; 0 takes any free one.')),
@@ -235,12 +236,7 @@ export const settings = {
   ),
   readyDelaySeconds: setting(
     'TESLIM_READY_DELAY',
-    whole(
-      0,
-      0,
-      600,
-      'Seconds after SIGTERM in which `/readyz` fails and everything else works, so that balancers notice first.',
-    ),
+    whole(0, 0, 600, 'Seconds after SIGTERM in which only `/readyz` fails, so that balancers notice in time.'),
   ),
   shutdownSeconds: setting(
     'TESLIM_SHUTDOWN_SECONDS',

@@ -1,6 +1,6 @@
 import type { Variables } from './load-config.ts'
 
-/** What the standard OTEL_* variables say that the SDK does not read itself. */
+/** The values of those standard OTEL_* variables that the SDK does not read itself. */
 export interface TraceSettings {
   /** Starts with `parentbased_` or not: `always_on`, `always_off`, `traceidratio`. */
   readonly sampler: string
