@@ -15,7 +15,7 @@ const MOST_CONNECTIONS = 2000
 const FILL_PAYLOAD_BYTES = 2000
 const FILL_AT_ONCE = 1000
 
-/** The same load without and with a backup, in turn. The store has `most` bytes. */
+/** Measures the same load in turn without and with a backup. The store has `most` bytes. */
 export async function benchBackup(_load: Load, { folder, rounds, seconds, most }: BenchOptions): Promise<void> {
   const database = join(folder, 'teslim.db')
   const { apiKey } = await prepareTeslim(`sqlite:${database}`)

@@ -27,7 +27,7 @@ export async function benchRead(_load: Load, { folder, most, postgres }: BenchOp
   const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   try {
     const emails = await fill(databaseUrl, most)
-    // Else what follows so much writing would be measured: vacuum, statistics and checkpoint.
+    // Done now so that the measurement does not include what follows so much writing: vacuum, statistics and checkpoint.
     if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
     await syncDisk()
     const teslim = await startTeslim(folder, databaseUrl)

@@ -40,7 +40,7 @@ import { tokenPlugin } from '#src/token/token.plugin.ts'
 
 export type App = FastifyInstance
 
-/** What callers can be refused with. */
+/** Every error that callers can get. */
 const ERRORS = [
   httpErrors,
   { notFound: customerErrors.notFound },

@@ -60,7 +60,7 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   notFound: never,
   methodNotAllowed: never,
   noTunnel: never,
-  // Of the readiness check only.
+  // Only the readiness check answers this.
   stopping: never,
 }
 

@@ -16,7 +16,7 @@ export interface Option {
 }
 
 export interface Command {
-  /** What is typed: `customer add`. */
+  /** The words to type: `customer add`. */
   readonly name: string
   /** One short line for lists of commands. */
   readonly about: string
@@ -41,7 +41,7 @@ export const COMMON_OPTIONS: Readonly<Record<string, Option>> = {
   help: { type: 'boolean', about: 'Show this help' },
 }
 
-/** What was typed after the command's name. */
+/** The words that were typed after the command's name. */
 export interface Input {
   readonly positionals: readonly string[]
   readonly json: boolean
@@ -73,7 +73,7 @@ export interface CliContext {
 export interface RunningServer {
   /** Where it can be reached from this machine. */
   readonly url: string
-  /** What curl needs besides that address, with a space before. */
+  /** The options that curl needs besides that address, with a space before. */
   readonly curlOptions: string
   inform(message: string): void
   warn(message: string): void

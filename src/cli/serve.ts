@@ -53,7 +53,7 @@ const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --all
 const greeting = ({ url }: RunningServer, { docs }: Config): string =>
   `teslim listens on ${url}. Ctrl+C stops it.${docs === 'on' ? `\nAPI reference: ${url}/docs` : ''}`
 
-/** Also helps after a first start that was killed before it showed the credentials. */
+/** Says how to get new credentials: the first start may have been killed before it showed them. */
 const welcomeBack = (server: RunningServer, config: Config): string => `
 ${greeting(server, config)}
 

@@ -19,7 +19,7 @@ export interface NewCustomer {
   readonly authority: readonly string[]
 }
 
-/** What may change after a customer was added. What is not given stays. */
+/** Changes to a customer. A property that is not given stays as it is. */
 export type CustomerSettings = Omit<CustomerChange, 'tokensValidFrom'>
 
 export interface CustomerDependencies {

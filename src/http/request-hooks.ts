@@ -26,7 +26,7 @@ export function installRequestHooks(app: FastifyInstance, dependencies: RequestH
   const isBeyondLimit = limitConnections(app, config)
   const pressure = measurePressure(app, clock)
   app.addHook('onRequest', (request, reply, done) => {
-    // It cannot be answered any more; the client will send it again.
+    // The request cannot be answered any more; the client will send it again.
     if (request.raw.socket.writableEnded) {
       request.raw.destroy()
       return

@@ -116,7 +116,7 @@ describe('where there is no store', () => {
   })
 })
 
-/** As a version made it that knew the first two migrations only. */
+/** Makes a store as a version did that had only the first two migrations. */
 async function olderStore(): Promise<{ cwd: string; schema: () => unknown }> {
   const cwd = tempFolder()
   await createStore(cwd)

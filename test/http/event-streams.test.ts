@@ -11,7 +11,7 @@ const EVENT = { id: 'x', data: 'y'.repeat(64 * 1024) }
 /** A stream to a reader on a real connection. */
 async function openStream(patience: { heartbeat: number; slowestReader: number }) {
   const streams = createEventStreams(patience)
-  // As in production: Fastify then listens for no errors of an answer.
+  // Production does the same: Fastify then does not listen for errors of an answer.
   const app = Fastify({ logController: new LogController({ disableRequestLogging: true }) })
   const { promise, resolve } = Promise.withResolvers<{ stream: EventStream; response: ServerResponse }>()
   app.get('/', (_request, reply) => resolve({ stream: streams.open(reply), response: reply.raw }))

@@ -344,7 +344,7 @@ it('deliveries can be partitioned by month while they come in, and old months dr
     while (!migrated.signal.aborted) await deliver(now, (delivered++ % 2) + 1)
   })()
   const script = readFileSync(new URL('../../deploy/postgres/partition-by-month.sql', import.meta.url), 'utf8')
-  // As psql runs it: each statement by itself.
+  // psql runs each statement by itself, too.
   for (const statement of script.split(/;\n(?=\n|ALTER)/)) await runSql(databaseUrl, statement)
   migrated.abort()
   await supplier

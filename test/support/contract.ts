@@ -38,7 +38,7 @@ const patterns = Object.keys(published.paths).map((path) => {
 export const routeOf = (address: string): string =>
   patterns.find(({ pattern }) => pattern.test(address))?.path ?? address
 
-/** The same schemas; their objects allow only what they name. The parts of an `allOf` complete each other, and stay open. */
+/** Returns a copy of a schema whose objects allow only the properties they name. The parts of an `allOf` complete each other, and stay open. */
 function closed(part: unknown): object {
   if (Array.isArray(part)) return part.map((item) => (isObject(item) ? closed(item) : item))
   const entries = Object.entries(part as object).map(([name, value]) => [

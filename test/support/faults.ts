@@ -78,7 +78,7 @@ function mountTmpfs(size: string): string {
   return path
 }
 
-/** Also while a process that is about to end still has files open on it. */
+/** Works even while a process that is about to end has files open on it. */
 function unmount(path: string): void {
   run('umount', '--lazy', path)
   rmdirSync(path)

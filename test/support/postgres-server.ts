@@ -28,7 +28,7 @@ export interface PostgresServer {
   kill(): Promise<void>
   /** A SIGKILL to the first process only: the others end when they notice. */
   killPostmaster(): Promise<void>
-  /** As an operator stops it: `fast` breaks all connections, `immediate` is a crash in order. */
+  /** Stops it in one of PostgreSQL's own modes: `fast` breaks all connections, `immediate` is a deliberate crash. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
   /** Ends it and removes what it stored. */

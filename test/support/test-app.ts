@@ -89,7 +89,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
   return { app, store, customers, clock, config, metrics, log, login }
 }
 
-/** Most customers of the tests have the same password, which need not be hashed anew for each. */
+/** Most customers of the tests have the same password, which need not be hashed again for each. */
 let usualHash: Promise<string> | undefined
 
 function hashPassword(password: string): Promise<string> {

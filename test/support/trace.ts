@@ -31,7 +31,7 @@ export interface Call {
   readonly name: string
   /** The file's path, for calls that concern a file. */
   readonly path: string
-  /** As recorded. */
+  /** The text between the parentheses, as strace wrote it. */
   readonly args: string
   /** Known at its end only. */
   result: number

@@ -4,7 +4,7 @@ import { createPace } from '#src/purchase/purge/pace.ts'
 import type { Command } from '../command.ts'
 import { withAccounts } from '../with-accounts.ts'
 
-/** What no command can reach. */
+/** Copies of the data that no command can reach. */
 const UNREACHED = [
   'backups and copies of the store',
   'what followers of the feed have taken',

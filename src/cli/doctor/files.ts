@@ -86,7 +86,7 @@ async function checkSecretFiles(config: Config): Promise<Check[]> {
   return checks
 }
 
-/** Where containers get their secrets, often open to all in there. Who else may read them shows on the host only. */
+/** The folder in which containers get their secrets, often readable by everybody inside. Only the host shows who else may read them. */
 const MOUNTED_SECRETS = '/run/secrets/'
 
 /** A group may be meant to read such a file, but not to change it. */

@@ -14,7 +14,7 @@ const SOME_DAYS = 30
 
 /** The size of a delivery is taken from the latest ones: most of the file may be older, or removed by a purge. */
 const SAMPLE = 1000
-/** What a delivery takes beside its payload: its columns, indexes and order, and what is left of its last page. */
+/** The size of a delivery without its payload: its columns, indexes and order, and its part of unused room in pages. */
 const BYTES_BESIDE_PAYLOAD = 400
 
 /** Compares the free space with the growth of the last days, reckoned from the number of deliveries and their average size. */
@@ -39,7 +39,7 @@ export async function checkGrowth({ deliveries }: Store, free: number, now: numb
 
 const many = (days: number): string => (days > 3650 ? 'more than ten years' : `${days} days`)
 
-/** As the alert TeslimBackupOld. */
+/** The alert TeslimBackupOld has the same limit. */
 const OLD_BACKUP_HOURS = 36
 
 /** Other tools than `teslim backup` leave no trace. */

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { httpErrors } from '../http.errors.ts'
 
-/** What `curl -d` and PHP send by default: `Status=1&OrderID=...`, or multipart. */
+/** Matches form data, which `curl -d` and PHP send by default: `Status=1&OrderID=...`, or multipart. */
 const FORM = /^\s*(?:[\w.~%+*[\]-]{1,200}=|--[^\r\n]{1,200}\r?\nContent-Disposition:)/i
 
 /** The refusal of a body that is not JSON, with a hint if it is form data. */

@@ -75,7 +75,7 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
       else keep(piece)
     }
     const onEnd = (): void => {
-      // It was answered 408 meanwhile, so it must not be carried out.
+      // The request was answered 408 meanwhile, so it must not be carried out.
       if (payload.socket.writableEnded) {
         payload.destroy()
         return

@@ -14,7 +14,7 @@ const LATE_MILLISECONDS = 250
 /** A late turn with fewer requests is a pause of the machine and no overload. */
 const MANY_REQUESTS = 100
 const LATE_TURNS = 3
-/** Of the limit for old objects. Beyond it V8 would do little but collect garbage, and then end the process. */
+/** The share of the limit for old objects beyond which V8 would do little but collect garbage, and then end the process. */
 const FULL_HEAP = 0.9
 /** V8's limit of the heap includes these for young objects, unless `--max-semi-space-size` says otherwise. */
 const YOUNG_BYTES = 96 * 1024 * 1024

@@ -13,7 +13,7 @@ declare module 'fastify' {
     customerId: string | null
     errorCode: string | null
     refusal: string | null
-    /** What the body holds of the shared budget; released when the request ends. */
+    /** The body's share of the budget for all bodies; released when the request ends. */
     heldBody: HeldBody | null
     /** Whether the answer is an event stream, which lasts as long as its reader wants. */
     isStream: boolean

@@ -21,7 +21,7 @@ export interface PointerNode {
 }
 
 interface Child {
-  /** As the first pointer spells it; most senders spell it the same way. */
+  /** Spelled as in the first pointer that has it, which is how most senders spell it. */
   readonly name: string
   /** In lower case, where any case matches. */
   readonly folded: string | undefined

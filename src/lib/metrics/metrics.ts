@@ -123,7 +123,7 @@ function bucketLines(name: string, labels: string, { bounds, counts, sum }: Hist
 const sample = (name: string, labels: string, value: number): string =>
   `${name}${labels === '' ? '' : `{${labels}}`} ${value}\n`
 
-/** The same in both formats, so that a change of format does not change the series. */
+/** Spells a bucket's bound alike in both formats: another spelling would be another series. */
 export const decimal = (bound: number): string => (Number.isInteger(bound) ? bound.toFixed(1) : String(bound))
 
 const ESCAPED: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' }
