@@ -1,9 +1,21 @@
-import type { RecordAction } from '#src/audit/actions.ts'
+import type { Action, RecordAction } from '#src/audit/actions.ts'
 import type { ApiKeys } from './api-key.rule.ts'
-import type { Customers } from './customer.rule.ts'
+import type { Customers, CustomerView } from './customer.rule.ts'
 
 /** Wraps the rules so that each completed change is recorded in the audit log. */
 export function auditedCustomers(customers: Customers, record: RecordAction): Customers {
+  const recorded =
+    <More extends unknown[]>(
+      action: Action,
+      change: (who: string, ...more: More) => Promise<CustomerView>,
+      detailsOf: (...more: More) => Readonly<Record<string, unknown>> = () => ({}),
+    ) =>
+    async (who: string, ...more: More): Promise<CustomerView> => {
+      const customer = await change(who, ...more)
+      await record(action, customer.id, detailsOf(...more))
+      return customer
+    }
+
   return {
     ...customers,
     async add(wanted) {
@@ -17,43 +29,17 @@ export function auditedCustomers(customers: Customers, record: RecordAction): Cu
       await record('customer.set-password', changed.customer.id)
       return changed
     },
-    async enable(who) {
-      const customer = await customers.enable(who)
-      await record('customer.enable', customer.id)
-      return customer
-    },
-    async disable(who) {
-      const customer = await customers.disable(who)
-      await record('customer.disable', customer.id)
-      return customer
-    },
-    async set(who, wanted) {
-      const customer = await customers.set(who, wanted)
-      const { email, ...details } = wanted
+    enable: recorded('customer.enable', customers.enable),
+    disable: recorded('customer.disable', customers.disable),
+    set: recorded('customer.set', customers.set, ({ email, ...details }) => ({
+      ...details,
       // The log must not keep an address that is to be forgotten later.
-      await record('customer.set', customer.id, { ...details, ...(email !== undefined && { email: 'changed' }) })
-      return customer
-    },
-    async remove(who, erase) {
-      const customer = await customers.remove(who, erase)
-      await record('customer.remove', customer.id, erase ? { erase } : {})
-      return customer
-    },
-    async revokeTokens(who) {
-      const customer = await customers.revokeTokens(who)
-      await record('token.revoke', customer.id)
-      return customer
-    },
-    async allow(who, rules) {
-      const customer = await customers.allow(who, rules)
-      await record('customer.allow', customer.id, { rules })
-      return customer
-    },
-    async disallow(who, rules) {
-      const customer = await customers.disallow(who, rules)
-      await record('customer.disallow', customer.id, { rules })
-      return customer
-    },
+      ...(email !== undefined && { email: 'changed' }),
+    })),
+    remove: recorded('customer.remove', customers.remove, (erase) => (erase ? { erase } : {})),
+    revokeTokens: recorded('token.revoke', customers.revokeTokens),
+    allow: recorded('customer.allow', customers.allow, (rules) => ({ rules })),
+    disallow: recorded('customer.disallow', customers.disallow, (rules) => ({ rules })),
   }
 }
 
