@@ -71,7 +71,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
 
   const identifySupplier: onRequestHookHandler = (request, reply, done) => {
     const { address, headers } = request
-    // Fastify refuses a malformed Content-Type, and here any will do: without the header Fastify reads every body.
+    // Fastify refuses a malformed Content-Type, and here any will do (docs/decisions/0027-any-content-type.md).
     headers['content-type'] = undefined
     const credentials = { apiKey: headers.apikey as string | undefined, authorization: headers.authorization, address }
     const proceed = (supplier: Supplier): void => {
