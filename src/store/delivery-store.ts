@@ -95,8 +95,8 @@ export interface DeliveryStore {
    * - a retry comes with an idempotency key and the bytes that came with it before. It is not stored again.
    * - an echo has the same bytes as its order's latest delivery. It is stored, but does not change the order's state.
    *
-   * Rejects with IDEMPOTENCY_KEY_REUSED, STORE_OVERLOADED or, on SQLite for a customer that was erased, API_KEY_INVALID if nothing was
-   * stored, or with STORE_UNAVAILABLE.
+   * Rejects with IDEMPOTENCY_KEY_REUSED, STORE_OVERLOADED or, for a customer that was erased, API_KEY_INVALID if nothing was stored,
+   * or with STORE_UNAVAILABLE.
    */
   deliver(delivery: NewDelivery): Promise<Receipt>
   findByReceipt(receiptId: string): Promise<Delivery | undefined>

@@ -13,7 +13,7 @@ export interface Erased {
 }
 
 const LOOKED_AT_ONCE = 500
-/** A SQLite store refuses what is still under way. Servers on PostgreSQL, and of an earlier version, know within a second. */
+/** The store refuses what is still under way. Servers of an earlier version do not: they know within a second. */
 const SETTLED_MILLISECONDS = 2_000
 const WIPES = 25
 const WIPE_AGAIN_MILLISECONDS = 200

@@ -44,7 +44,8 @@ export async function copyStore({ from, to, now, whileServing, onProgress }: Cop
         await copyTable(source.database, target.query, table, onProgress)
       const tables = await target.transaction(async (query, direct) => {
         await lockTarget(source.database, query, direct)
-        await query(`TRUNCATE ${SMALL_TABLES.map(({ name }) => name)}`)
+        // The copied customers fill `erased_customer` again.
+        await query(`TRUNCATE ${SMALL_TABLES.map(({ name }) => name)}, erased_customer`)
         for (const table of SMALL_TABLES) await copyTable(source.database, query, table, onProgress)
         await setSequences(query)
         const copied: CopiedTable[] = []

@@ -64,6 +64,7 @@ const CHANGE = `
   )
   SELECT FROM changed`
 
+/** With `erased_at`, a trigger on `customer` makes `deliver_1` refuse what this customer still delivers. */
 const REMOVE = `
   WITH ${countVersion}, removed AS (
     UPDATE customer
@@ -85,10 +86,7 @@ const REMOVE = `
 
 const UNIQUE_VIOLATION = '23505'
 
-/** The lock of `deliver_1`: a batch is stored before the customer is erased, or after it. */
-const NO_DELIVERIES = `SELECT pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer)`
-
-export function postgresCustomers({ query, lookUp, transaction }: Database): CustomerStore {
+export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
   const find = async (by: Query, where: string, value: string): Promise<Customer | undefined> => {
     const { rows } = await by(`${SELECT} WHERE ${where}`, value)
     return rows[0] && customerFromRow(rows[0])
@@ -130,11 +128,8 @@ export function postgresCustomers({ query, lookUp, transaction }: Database): Cus
         throw error
       }
     },
-    remove: (id, { tokensValidFrom, now, erase }) =>
-      transaction(async (query) => {
-        if (erase) await query(NO_DELIVERIES)
-        return (await query(REMOVE, tokensValidFrom, id, now, erase ? now : null)).count > 0
-      }),
+    remove: async (id, { tokensValidFrom, now, erase }) =>
+      (await query(REMOVE, tokensValidFrom, id, now, erase ? now : null)).count > 0,
   }
 }
 

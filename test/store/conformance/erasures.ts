@@ -53,9 +53,7 @@ export function describeErasures(name: string, open: Open): void {
       expect(await apiKeys.list(one.id)).toMatchObject([{ id: key.id, lastUse: null }])
     })
 
-    // Not on PostgreSQL (docs/decisions/0024-removing-deliveries.md).
-    const onSqlite = name === 'sqlite' ? withCustomers : () => undefined
-    onSqlite('what an erased customer still delivers is refused, and only that', async (store, one, two) => {
+    withCustomers('what an erased customer still delivers is refused, and only that', async (store, one, two) => {
       const idempotency = { key: 'late', notBefore: 0 }
       await deliverAll(store, [delivery(one.id), delivery(two.id)])
       await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })

@@ -1,6 +1,6 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { receiptFromRow } from '#src/store/rows.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
+import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Row } from '../database.ts'
 import { ifDurable } from '../protocol/durability.ts'
@@ -79,6 +79,12 @@ export function relate(deliveries: readonly NewDelivery[]): Batch {
   return { deliveries, relations: { befores, firsts, finals } }
 }
 
+/** The outcomes of `deliver_1` for deliveries that it does not store. */
+const REFUSALS: Readonly<Record<string, ErrorDefinition>> = {
+  erased: customerErased,
+  'key-reused': storeErrors.idempotencyKeyReused,
+}
+
 /** Returns an outcome for each delivery. `rows` holds those that `deliver_1` found to be duplicates or refused. */
 export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
   const outcomes: (Receipt | Error)[] = deliveries.map(({ receiptId, orderId, status, receivedAt }) => ({
@@ -89,13 +95,13 @@ export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[
     duplicate: false,
   }))
   for (const row of rows) {
+    const refusal = REFUSALS[row.outcome as string]
     outcomes[(row.place as number) - 1] =
-      row.outcome === 'duplicate'
-        ? { ...receiptFromRow(row), duplicate: true }
-        : new AppError(storeErrors.idempotencyKeyReused)
+      refusal === undefined ? { ...receiptFromRow(row), duplicate: true } : new AppError(refusal)
   }
   for (const [index, first] of relations.firsts.entries()) {
-    if (first !== index + 1) outcomes[index] = { ...(outcomes[first - 1] as Receipt), duplicate: true }
+    const repeated = outcomes[first - 1] as Receipt | Error
+    if (first !== index + 1) outcomes[index] = repeated instanceof Error ? repeated : { ...repeated, duplicate: true }
   }
   return outcomes
 }

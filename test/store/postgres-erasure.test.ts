@@ -1,0 +1,190 @@
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
+import { copyStore } from '#src/store/copy/copy-store.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { customer, delivery } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
+
+const at = (databaseUrl: string) => loadConfig({ DATABASE_URL: databaseUrl, TESLIM_DATABASE_TIMEOUT: '10' }).config
+
+async function open(databaseUrl: string): Promise<Store> {
+  const { store } = await openStore(at(databaseUrl), 0)
+  afterAll(() => store.close())
+  return store
+}
+
+const TEXT = 'a payload that must go'
+const payload = Buffer.from(JSON.stringify({ Status: 1, text: TEXT }))
+const refused = { status: 'rejected', reason: { code: 'API_KEY_INVALID' } }
+const stored = { status: 'fulfilled', value: { duplicate: false } }
+
+/** A store with two customers, of which the first is to be erased. */
+async function prepare() {
+  const url = await newDatabase(inject('postgresUrl'))
+  const store = await open(url)
+  const [one, two] = [customer(), customer()]
+  for (const each of [one, two]) {
+    await store.customers.insert(each)
+    await store.deliveries.deliver(delivery(each.id))
+  }
+  const [row] = await runSql(url, 'SELECT number FROM customer WHERE id = $1', [one.id])
+  return { url, store, one, two, number: row?.number }
+}
+
+/** Without the pause that lets other servers take note. */
+async function erase({ customers, purges }: Store, id: string): Promise<void> {
+  await customers.remove(id, { tokensValidFrom: 1, now: 1, erase: true })
+  const nothing = () => undefined
+  await eraseDeliveries({ purges, pace: (step) => step(), wait: async () => undefined, onProgress: nothing }, id)
+}
+
+async function session(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+const deliverSlowly = async (client: pg.Client, number: unknown) =>
+  (
+    await client.query(
+      `SELECT place, outcome FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['late'], ARRAY[1::smallint], ARRAY[0::bigint],
+         ARRAY['late key'], ARRAY[0::bigint], ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[$3::integer], $4)`,
+      [number, delivery('').receiptId, payload.length, payload],
+    )
+  ).rows
+
+const waitsForTheLock = (url: string, sessions = 1) =>
+  until('a session waits for the lock of deliveries', async () => {
+    const waiting = await runSql(
+      url,
+      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    )
+    return waiting.length === sessions
+  })
+
+const TABLES = `SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema::regnamespace ORDER BY 1`
+
+/** Every row of every table, as text. */
+async function everything(url: string): Promise<string[]> {
+  const all: string[] = []
+  for (const { name } of await runSql(url, TABLES))
+    for (const { row } of await runSql(url, `SELECT t::text AS row FROM ${name} t ORDER BY 1`))
+      all.push(`${name} ${row}`)
+  return all
+}
+
+/** The rows that hold something of a late delivery. */
+async function holding(url: string): Promise<string[]> {
+  const texts = [Buffer.from(TEXT).toString('hex'), TEXT, 'late']
+  return (await everything(url)).filter((row) => texts.some((text) => row.includes(text)))
+}
+
+it('the rows of a late delivery would be found', async () => {
+  const { url, number } = await prepare()
+  expect(await deliverSlowly(await session(url), number)).toEqual([])
+  expect((await holding(url)).map((row) => row.split(' ', 1).join())).toEqual([
+    'delivery',
+    'idempotency',
+    'order_state',
+  ])
+})
+
+it('a delivery that is being stored when its customer is erased is stored before, and erased', async () => {
+  const { url, store, one, number } = await prepare()
+  const slow = await session(url)
+  await slow.query('BEGIN')
+  expect(await deliverSlowly(slow, number)).toEqual([])
+  const erasing = erase(store, one.id)
+  await waitsForTheLock(url)
+  await slow.query('COMMIT')
+  await erasing
+  expect(await holding(url)).toEqual([])
+  const all = { most: 10, look: 10 }
+  const { deliveries } = await store.deliveries.after(0, { customerId: one.id }, all)
+  expect(deliveries).toMatchObject([{ erased: true }, { erased: true }])
+})
+
+it('deliveries that wait while their customer is erased are refused, and only those', async () => {
+  const { url, store, one, two } = await prepare()
+  const eraser = await session(url)
+  await eraser.query('BEGIN')
+  await eraser.query('UPDATE customer SET erased_at = 1 WHERE id = $1', [one.id])
+  const late = { orderId: 'late', payload }
+  const keyed = { ...late, idempotency: { key: 'late', notBefore: 0 } }
+  const some = [delivery(one.id, late), delivery(one.id, late), delivery(two.id), delivery(one.id, keyed)]
+  const delivering = Promise.allSettled(some.map((each) => store.deliveries.deliver(each)))
+  await waitsForTheLock(url)
+  await eraser.query('COMMIT')
+  expect(await delivering).toMatchObject([refused, refused, stored, refused])
+  expect(await holding(url)).toEqual([])
+})
+
+it('a transaction that began before the erasure, and delivers after it, is refused', async () => {
+  const { url, store, one, number } = await prepare()
+  const slow = await session(url)
+  await slow.query('BEGIN')
+  await slow.query('SELECT FROM erased_customer')
+  await erase(store, one.id)
+  expect(await deliverSlowly(slow, number)).toEqual([{ place: 1, outcome: 'erased' }])
+  await slow.query('COMMIT')
+  expect(await holding(url)).toEqual([])
+})
+
+it('deliveries that wait are refused where transactions read the state of their beginning by default', async () => {
+  const { url, one } = await prepare()
+  await runSql(
+    url,
+    `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = 'repeatable read'`,
+  )
+  const store = await open(url)
+  const eraser = await session(url)
+  await eraser.query('BEGIN')
+  await eraser.query('UPDATE customer SET erased_at = 1 WHERE id = $1', [one.id])
+  const delivering = Promise.allSettled([store.deliveries.deliver(delivery(one.id, { orderId: null, payload }))])
+  await waitsForTheLock(url)
+  await eraser.query('COMMIT')
+  expect(await delivering).toMatchObject([refused])
+  expect(await holding(url)).toEqual([])
+})
+
+it('an erasure that waits for whoever locks the customers holds no delivery up', async () => {
+  const { url, store, one, two } = await prepare()
+  const locker = await session(url)
+  await locker.query('BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE')
+  const erasing = erase(store, one.id)
+  await until('the erasure waits', async () => {
+    const waiting = `SELECT FROM pg_locks WHERE relation = 'customer'::regclass AND NOT granted`
+    return (await runSql(url, waiting)).length > 0
+  })
+  for (const { id } of [one, two]) expect(await store.deliveries.deliver(delivery(id))).toMatchObject({ status: 1 })
+  await locker.query('COMMIT')
+  await erasing
+  const late = [one, two].map(({ id }) => store.deliveries.deliver(delivery(id)))
+  expect(await Promise.allSettled(late)).toMatchObject([refused, stored])
+})
+
+it('a copy of a file refuses the deliveries of whoever is erased there, and of nobody else', async () => {
+  const to = await newDatabase(inject('postgresUrl'))
+  const from = at(`sqlite:${join(tempFolder(), 'a.db')}`)
+  const { store: file } = await openStore(from, 0)
+  const [one, two] = [customer(), customer()]
+  for (const each of [one, two]) await file.customers.insert(each)
+  await file.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+  await file.close()
+  const copy = () => copyStore({ from, to, now: 0, onProgress: () => undefined })
+  await copy()
+  // As after a copy of a state that a backup has undone.
+  await runSql(to, 'INSERT INTO erased_customer SELECT number FROM customer ON CONFLICT DO NOTHING')
+  await copy()
+  const { deliveries } = await open(to)
+  const outcomes = await Promise.allSettled([one, two].map(({ id }) => deliveries.deliver(delivery(id))))
+  expect(outcomes).toMatchObject([refused, stored])
+})
