@@ -34,12 +34,12 @@ BEGIN
   END LOOP;
 END
 $$;
-REVOKE INSERT, UPDATE, DELETE ON schema_migration FROM teslim_service;
+REVOKE INSERT, UPDATE, DELETE ON schema_migration, erased_customer FROM teslim_service;
 
 -- Old deliveries are removed by the owner: DATABASE_URL=OWNER_URL teslim purge --older 400d. To let the service do it by itself
 -- (TESLIM_RETENTION_DAYS), grant these two functions after this script:
 --
 --   GRANT EXECUTE ON FUNCTION purge_1, drop_months_1 TO teslim_service;
 --
--- teslim customer remove --erase always needs the owner.
+-- teslim customer remove --erase always needs the owner, and changes nothing if another role runs it.
 REVOKE EXECUTE ON FUNCTION purge_1, drop_months_1 FROM teslim_service;

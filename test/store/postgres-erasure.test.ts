@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
@@ -7,7 +9,8 @@ import { copyStore } from '#src/store/copy/copy-store.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { customer, delivery } from '../support/store-rows.ts'
+import { teslim } from '../support/process.ts'
+import { apiKey, customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -187,4 +190,24 @@ it('a copy of a file refuses the deliveries of whoever is erased there, and of n
   const { deliveries } = await open(to)
   const outcomes = await Promise.allSettled([one, two].map(({ id }) => deliveries.deliver(delivery(id))))
   expect(outcomes).toMatchObject([refused, stored])
+})
+
+it('the role of the service may not erase: it is told so before anything is changed', async () => {
+  const { url, store, one } = await prepare()
+  await store.apiKeys.insert(apiKey(one.id))
+  const role = `service_${randomUUID().replaceAll('-', '')}`
+  const script = readFileSync(new URL('../../deploy/postgres/service-role.sql', import.meta.url), 'utf8')
+  await runSql(url, script.replaceAll('teslim_service', role))
+  const service = new URL(url)
+  service.username = role
+  const before = await everything(url)
+  const env = { DATABASE_URL: service.href }
+  const { status, stderr } = await teslim(['customer', 'remove', one.email, '--erase'], { cwd: tempFolder(), env })
+  expect([status, stderr]).toEqual([1, expect.stringContaining('nothing was changed')])
+  expect(await everything(url)).toEqual(before)
+  for (const statement of ['INSERT INTO erased_customer VALUES (7)', 'DELETE FROM erased_customer'])
+    await expect(runSql(service.href, statement)).rejects.toThrow('permission denied')
+  const { status: removed } = await teslim(['customer', 'remove', one.email], { cwd: tempFolder(), env })
+  expect(removed).toBe(0)
+  await runSql(url, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
 })

@@ -1,3 +1,5 @@
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
 import type { Customer, CustomerStore } from '../store.ts'
 import type { Database, Query, Row } from './database.ts'
 
@@ -86,6 +88,12 @@ const REMOVE = `
 
 const UNIQUE_VIOLATION = '23505'
 
+/** What the erasure will do, on every table that it changes. */
+const MAY_ERASE = `
+  SELECT has_column_privilege('delivery', 'payload', 'UPDATE') AND has_column_privilege('delivery', 'order_id', 'UPDATE')
+     AND has_table_privilege('order_state', 'DELETE') AND has_table_privilege('idempotency', 'DELETE')
+     AND has_table_privilege('purge', 'UPDATE') AND has_table_privilege('erased_customer', 'INSERT') AS may`
+
 export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
   const find = async (by: Query, where: string, value: string): Promise<Customer | undefined> => {
     const { rows } = await by(`${SELECT} WHERE ${where}`, value)
@@ -128,8 +136,15 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
         throw error
       }
     },
-    remove: async (id, { tokensValidFrom, now, erase }) =>
-      (await query(REMOVE, tokensValidFrom, id, now, erase ? now : null)).count > 0,
+    async remove(id, { tokensValidFrom, now, erase }) {
+      if (erase && !(await query(MAY_ERASE)).rows[0]?.may) {
+        throw new AppError(storeErrors.forbidden, {
+          message:
+            'The role of DATABASE_URL may not erase deliveries, so nothing was changed. Run this as the owner of the tables.',
+        })
+      }
+      return (await query(REMOVE, tokensValidFrom, id, now, erase ? now : null)).count > 0
+    },
   }
 }
 
