@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, expect, inject, it } from 'vitest'
+import pg from 'pg'
+import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { createDeliveryRetention } from '#src/purchase/purge/retention.ts'
@@ -8,6 +9,7 @@ import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer, delivery, nextNumber } from '../support/store-rows.ts'
+import { until } from '../support/until.ts'
 
 const MONTH = 31 * 86_400_000
 const now = Date.now()
@@ -46,6 +48,9 @@ async function partitioned() {
     ).map(({ name }) => String(name).replace(/^delivery_/, ''))
   return { owner, store, service: service.href, deliver, months }
 }
+
+/** The end of the month after the first partition. */
+const nextEnd = Date.UTC(new Date(now).getUTCFullYear(), new Date(now).getUTCMonth() + 3)
 
 const monthOf = (ahead: number): string => {
   const today = new Date(now)
@@ -90,6 +95,49 @@ it('a purge drops the months that it has emptied, and none that an order needs',
   expect((await store.deliveries.after(0, {}, { most: 10, look: 10 })).deliveries).toMatchObject([
     { receiptId: last.receiptId },
   ])
+})
+
+async function session(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+it('while somebody reads the deliveries no month is dropped, and the purge does not fail for it', async () => {
+  const { owner, store, deliver, months } = await partitioned()
+  const reader = await session(owner)
+  await reader.query('BEGIN; SELECT FROM delivery LIMIT 1')
+  const before = await months()
+  const dropping = store.purges.keepMonths(nextEnd)
+  expect(await deliver(now, 1)).toMatchObject({ duplicate: false })
+  expect(await dropping).toEqual({ made: 0, dropped: [] })
+  expect(await months()).toEqual(before)
+  await reader.query('COMMIT')
+  expect((await store.purges.keepMonths(nextEnd)).dropped).toEqual([`delivery_${monthOf(2)}`])
+})
+
+it('a delivery that comes into a month while it is dropped is not lost', async () => {
+  const { owner, store } = await partitioned()
+  const slow = await session(owner)
+  const { receiptId } = delivery('')
+  await slow.query('BEGIN')
+  await slow.query(
+    `SELECT * FROM deliver_1(ARRAY[1::bigint], ARRAY[$1::uuid], ARRAY['o'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
+       ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[2], '{}')`,
+    [receiptId],
+  )
+  let ended = false
+  const dropping = store.purges.keepMonths(nextEnd).finally(() => {
+    ended = true
+  })
+  await until('it waits, or has given up', async () => {
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    return ended || (await runSql(owner, waiting)).length > 0
+  })
+  await slow.query('COMMIT')
+  await dropping
+  expect(await store.deliveries.findByReceipt(receiptId)).toBeDefined()
 })
 
 it('the role of the service removes deliveries only if the operator grants it, and says so otherwise', async () => {

@@ -113,8 +113,12 @@ export function postgresPurges({ query }: Database): PurgeStore {
     async keepMonths(before) {
       const made = (await query('SELECT make_months_1($1) AS made', MONTHS_AHEAD)).rows[0]?.made as number
       if (before <= 0) return { made, dropped: [] }
-      const { rows } = await allowed(query('SELECT drop_months_1($1) AS name', before))
-      return { made, dropped: rows.map(({ name }) => name as string) }
+      const dropped: string[] = []
+      for (;;) {
+        const [row] = (await allowed(query('SELECT drop_months_1($1) AS name', before))).rows
+        if (row === undefined) return { made, dropped }
+        dropped.push(row.name as string)
+      }
     },
     async erase(customerId, after, look) {
       const row = (await allowed(query(ERASE, after, look, customerId))).rows[0] as Row
