@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Listening } from '#src/store/postgres/database.ts'
+import type { Listening } from '#src/store/postgres/listening.ts'
 import { createCommitWatch } from '#src/store/postgres/deliveries/commit-watch.ts'
 import { until } from '../support/until.ts'
 

@@ -1,6 +1,7 @@
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
+import { type Listening, listenOn } from './listening.ts'
 import { type Connection, openConnection, type Sessions, type Values } from './protocol/connection.ts'
 import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
 import {
@@ -44,12 +45,6 @@ export interface Database {
   /** Resolves when a delivery could be stored. */
   prove(): Promise<void>
   close(): Promise<void>
-}
-
-export interface Listening {
-  /** Runs a statement on the connection that listens. */
-  run(sql: string): Promise<void>
-  leave(): void
 }
 
 export interface DatabaseOptions {
@@ -199,27 +194,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       // With a single reader, listening would leave none for queries.
       if (most === FEWEST) throw unavailable(new Full('no connection to spare for notices'))
       const connection = await take(readers)
-      let left = false
-      const leave = (): void => {
-        if (left) return
-        left = true
-        connection.close()
-        readers.release(connection)
-      }
-      try {
-        if (!connection.direct) throw new Error('a pooler passes no notices on')
-        connection.onNotice(onNotice)
-        connection.onLost(() => {
-          if (left) return
-          leave()
-          onLost()
-        })
-        await connection.query(sql)
-      } catch (error) {
-        leave()
-        throw unavailable(error)
-      }
-      return { leave, run: async (sql) => void (await connection.query(sql)) }
+      return listenOn(connection, () => readers.release(connection), { sql, onNotice, onLost })
     },
     async prove() {
       try {

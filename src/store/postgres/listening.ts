@@ -1,0 +1,44 @@
+import type { Connection } from './protocol/connection.ts'
+import { unavailable } from './protocol/failures.ts'
+
+export interface Listening {
+  /** Runs a statement on the connection that listens. */
+  run(sql: string): Promise<void>
+  leave(): void
+}
+
+export interface Listener {
+  /** Run before notices are awaited. */
+  readonly sql: string
+  readonly onNotice: () => void
+  readonly onLost: () => void
+}
+
+/** Listens for notices on a connection, which is closed and given back at the end. Rejects behind a pooler. */
+export async function listenOn(
+  connection: Connection,
+  giveBack: () => void,
+  { sql, onNotice, onLost }: Listener,
+): Promise<Listening> {
+  let left = false
+  const leave = (): void => {
+    if (left) return
+    left = true
+    connection.close()
+    giveBack()
+  }
+  try {
+    if (!connection.direct) throw new Error('a pooler passes no notices on')
+    connection.onNotice(onNotice)
+    connection.onLost(() => {
+      if (left) return
+      leave()
+      onLost()
+    })
+    await connection.query(sql)
+  } catch (error) {
+    leave()
+    throw unavailable(error)
+  }
+  return { leave, run: async (sql) => void (await connection.query(sql)) }
+}
