@@ -40,7 +40,8 @@ $$;
 
 -- As in 0002, but refuses the deliveries of erased customers.
 --
--- Stores a batch in the order of its arrays, in one round trip. The caller computes for each delivery:
+-- Stores a batch in the order of its arrays, in one round trip. The echo rule stands in src/store/postgres/deliveries/batch.ts
+-- (`relate`), which computes for each delivery:
 --   before  index in the batch of the order's previous delivery; NULL for the first one of its order
 --   first   index of the delivery that this one echoes within the batch; its own index if it is no echo of one
 --   final   whether it is the last delivery of its order in the batch
@@ -124,8 +125,7 @@ BEGIN
      WHERE n <> ALL (omitted)
   ),
   placed AS MATERIALIZED (
-    -- Finds the delivery that the first ones of an order in the batch echo: the one that made the state, unless it has been
-    -- dropped with its month.
+    -- The echo rule, for the first delivery of each order in the batch and its echoes there.
     SELECT i.*, s.latest_position,
            CASE WHEN befores[i.first] IS NULL AND i.digest = s.digest THEN (SELECT d.position FROM delivery d WHERE d.position = s.state_position) END AS repeated
       FROM incoming i
