@@ -6,6 +6,7 @@ import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
 import { copyStore } from '#src/store/copy/copy-store.ts'
+import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
@@ -192,22 +193,50 @@ it('a copy of a file refuses the deliveries of whoever is erased there, and of n
   expect(outcomes).toMatchObject([refused, stored])
 })
 
+/** Makes a role as service-role.sql does, and returns the URL for it. */
+async function serviceOf(url: string, change = (script: string) => script): Promise<string> {
+  const role = `service_${randomUUID().replaceAll('-', '')}`
+  const script = readFileSync(new URL('../../deploy/postgres/service-role.sql', import.meta.url), 'utf8')
+  await runSql(url, change(script).replaceAll('teslim_service', role))
+  const service = new URL(url)
+  service.username = role
+  return service.href
+}
+
+it('a store of an earlier version refuses whoever was erased before, and its role goes on delivering', async () => {
+  const url = await newDatabase(inject('postgresUrl'))
+  const earlier = readMigrations(new URL('../../src/store/postgres/migrations/', import.meta.url)).slice(0, 5)
+  for (const { sql } of earlier) await runSql(url, sql)
+  await runSql(
+    url,
+    'CREATE TABLE schema_migration AS SELECT 5 AS number, $1::text AS name, 0::bigint AS applied_at, 2 AS oldest',
+    ['purge'],
+  )
+  const service = await serviceOf(url, (script) => script.replace(', erased_customer', ''))
+  await runSql(
+    url,
+    `INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at, erased_at)
+     SELECT id, id, '', true, false, true, 0, 0, erased_at FROM (VALUES ('one', 1), ('two', NULL)) c (id, erased_at)`,
+  )
+  await open(url)
+  const { deliveries } = await open(service)
+  const outcomes = await Promise.allSettled(['one', 'two'].map((id) => deliveries.deliver(delivery(id))))
+  expect(outcomes).toMatchObject([refused, stored])
+  await expect(runSql(service, 'DELETE FROM erased_customer')).rejects.toThrow('permission denied')
+  await expect(runSql(service, 'SELECT drop_months_1(0)')).rejects.toThrow('permission denied')
+})
+
 it('the role of the service may not erase: it is told so before anything is changed', async () => {
   const { url, store, one } = await prepare()
   await store.apiKeys.insert(apiKey(one.id))
-  const role = `service_${randomUUID().replaceAll('-', '')}`
-  const script = readFileSync(new URL('../../deploy/postgres/service-role.sql', import.meta.url), 'utf8')
-  await runSql(url, script.replaceAll('teslim_service', role))
-  const service = new URL(url)
-  service.username = role
+  const service = await serviceOf(url)
   const before = await everything(url)
-  const env = { DATABASE_URL: service.href }
+  const env = { DATABASE_URL: service }
   const { status, stderr } = await teslim(['customer', 'remove', one.email, '--erase'], { cwd: tempFolder(), env })
   expect([status, stderr]).toEqual([1, expect.stringContaining('nothing was changed')])
   expect(await everything(url)).toEqual(before)
   for (const statement of ['INSERT INTO erased_customer VALUES (7)', 'DELETE FROM erased_customer'])
-    await expect(runSql(service.href, statement)).rejects.toThrow('permission denied')
+    await expect(runSql(service, statement)).rejects.toThrow('permission denied')
   const { status: removed } = await teslim(['customer', 'remove', one.email], { cwd: tempFolder(), env })
   expect(removed).toBe(0)
-  await runSql(url, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
 })

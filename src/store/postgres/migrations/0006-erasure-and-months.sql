@@ -40,8 +40,8 @@ $$;
 
 -- As in 0002, but refuses the deliveries of erased customers.
 --
--- Stores a batch in the order of its arrays, in one round trip. The echo rule stands in src/store/postgres/deliveries/batch.ts
--- (`relate`), which computes for each delivery:
+-- Stores a batch in the order of its arrays, in one round trip. The caller, src/store/postgres/deliveries/batch.ts,
+-- describes the echo rule, and computes for each delivery:
 --   before  index in the batch of the order's previous delivery; NULL for the first one of its order
 --   first   index of the delivery that this one echoes within the batch; its own index if it is no echo of one
 --   final   whether it is the last delivery of its order in the batch
