@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
 import { browserPath, startBrowser } from '../support/browser.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { failure } from '../support/failure.ts'
-import { type SandboxServer, serveSandbox } from '../support/process.ts'
+import { serveSandbox } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { testApp } from '../support/test-app.ts'
 
@@ -136,24 +136,25 @@ describe('the colours of the API reference page', () => {
   })
 })
 
-/** Collects whatever a page must not do. */
-function watch(page: Page, origin: string): string[] {
-  const complaints: string[] = []
+/** Collects whatever a page must not do, from its last load on. */
+function watch(page: Page) {
+  const watched = { origin: '', complaints: [] as string[] }
+  const complain = (complaint: string): void => void watched.complaints.push(complaint)
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(`console: ${message.text()}`)
+    if (message.type() === 'error' || message.type() === 'warning') complain(`console: ${message.text()}`)
   })
-  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`))
+  page.on('pageerror', (error) => complain(`error: ${error.message}`))
   page.on('requestfailed', (request) => {
     const reason = `${request.resourceType()} ${request.failure()?.errorText}`
     // On a busy machine Chromium reports this for one in thirty fetches whose answers the page has read whole. A fetch that is
     // really aborted shows no answer, and each test checks the answer.
-    if (reason !== 'fetch net::ERR_ABORTED') complaints.push(`failed: ${request.url()} ${reason}`)
+    if (reason !== 'fetch net::ERR_ABORTED') complain(`failed: ${request.url()} ${reason}`)
   })
   page.on('request', (request) => {
-    const url = new URL(request.url())
-    if (url.protocol !== 'data:' && url.origin !== origin) complaints.push(`elsewhere: ${url}`)
+    const { protocol, origin } = new URL(request.url())
+    if (protocol !== 'data:' && origin !== watched.origin) complain(`elsewhere: ${request.url()}`)
   })
-  return complaints
+  return watched
 }
 
 /** Lists elements that end beyond the screen, where the page scrolls sideways. */
@@ -184,27 +185,6 @@ const INACCESSIBLE = `[
   ...(document.querySelectorAll('h1').length === 1 && document.querySelector('main') ? [] : ['no single h1 in a main']),
 ]`
 
-interface Opened {
-  readonly page: Page
-  readonly complaints: string[]
-}
-
-interface Place {
-  readonly browser: Browser
-  readonly sandbox: SandboxServer
-}
-
-async function openPage({ browser, sandbox }: Place, options: BrowserContextOptions = {}): Promise<Opened> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  const page = await context.newPage()
-  page.setDefaultTimeout(PATIENCE)
-  const complaints = watch(page, sandbox.server.url)
-  await page.goto(`${sandbox.server.url}/docs`)
-  await page.locator('#purchaseUpdate').waitFor()
-  mkdirSync(artefacts, { recursive: true })
-  return { page, complaints }
-}
-
 const operation = (page: Page, id: string) => page.locator(`#${id}`)
 
 /** Sends the form of an operation and returns the status and the body that the page shows. */
@@ -222,10 +202,27 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
   const sandbox = await serveSandbox({ cwd: tempFolder() }, afterAll)
-  const place = { browser, sandbox }
+  // One page for all tests: to open one costs twice as much processor time as to load it.
+  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE)
+  const watched = watch(page)
+  mkdirSync(artefacts, { recursive: true })
+
+  /** Loads the page anew, and returns whatever it does from then on that it must not do. */
+  async function load({ server } = sandbox, viewport = { width: 1280, height: 900 }): Promise<readonly string[]> {
+    await page.goto('about:blank')
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.setViewportSize(viewport)
+    const complaints: string[] = []
+    Object.assign(watched, { origin: server.url, complaints })
+    await page.goto(`${server.url}/docs`)
+    await page.locator('#purchaseUpdate').waitFor()
+    return complaints
+  }
 
   it('logs in, delivers and reads back by its forms, without an error or a request to another host', async () => {
-    const { page, complaints } = await openPage(place)
+    const complaints = await load()
     const credentials = { Email: sandbox.email, Password: sandbox.password, callbackData: 'from the page' }
     expect(await tryIt(page, 'login', credentials)).toMatchObject([
       expect.stringMatching(/^200 OK in/),
@@ -252,13 +249,13 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
       expect.stringMatching(/^200 /),
       { data: { ReceiptID } },
     ])
-    await page.screenshot({ path: `${artefacts}docs-tried.png`, fullPage: true })
+    await page.screenshot({ path: `${artefacts}docs-tried.png` })
     // The 401 above is one that the browser reports.
     expect(complaints).toEqual([expect.stringContaining('401')])
   })
 
   it('shows numbers as they were sent, and follows the event stream until it is told to stop', async () => {
-    const { page, complaints } = await openPage(place)
+    const complaints = await load()
     await tryIt(page, 'login', { Email: sandbox.email, Password: sandbox.password })
     await page.getByLabel('ApiKey', { exact: true }).fill(sandbox.apiKey)
     await operation(page, 'purchaseUpdate')
@@ -279,7 +276,7 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   })
 
   it('copies a curl command that does what its form does, and masks the key on the screen', async () => {
-    const { page } = await openPage(place, { permissions: ['clipboard-read', 'clipboard-write'] })
+    await load()
     await page.getByLabel('ApiKey', { exact: true }).fill(sandbox.apiKey)
     const section = operation(page, 'purchaseUpdate')
     await section.getByLabel('Body', { exact: true }).fill(`{ "OrderID": "it's $HOME", "Status": 3 }`)
@@ -295,7 +292,7 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   })
 
   it('masks the password on the screen, and copies it whole', async () => {
-    const { page } = await openPage(place, { permissions: ['clipboard-read', 'clipboard-write'] })
+    await load()
     const section = operation(page, 'login')
     const body = section.getByLabel('Body', { exact: true })
     // The password of the example is no secret.
@@ -318,20 +315,20 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   })
 
   it('reads an answer in a browser whose streams cannot be iterated', async () => {
-    const { page, complaints } = await openPage(place)
+    const complaints = await load()
     await page.evaluate('delete ReadableStream.prototype[Symbol.asyncIterator]')
     const credentials = { Email: sandbox.email, Password: sandbox.password }
     expect(await tryIt(page, 'login', credentials)).toMatchObject([expect.stringMatching(/^200 /), { success: true }])
     expect(complaints).toEqual([])
   })
 
-  it.each([
-    { colorScheme: 'light', background: 'rgb(255, 255, 255)' },
-    { colorScheme: 'dark', background: 'rgb(20, 24, 28)' },
-  ] as const)(
-    'has both first calls above the fold at 1280 by 900, $colorScheme',
-    async ({ colorScheme, background }) => {
-      const { page, complaints } = await openPage(place, { colorScheme })
+  it('has both first calls above the fold at 1280 by 900, in the light and in the dark', async () => {
+    const complaints = await load()
+    for (const [colorScheme, background] of [
+      ['light', 'rgb(255, 255, 255)'],
+      ['dark', 'rgb(20, 24, 28)'],
+    ] as const) {
+      await page.emulateMedia({ colorScheme })
       for (const name of ['Your first delivery', 'Your first login']) {
         const card = page.getByRole('region', { name })
         const { y = 0, height = 0 } = (await card.boundingBox()) ?? {}
@@ -344,22 +341,19 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
       expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(background)
       expect(await page.evaluate(INACCESSIBLE)).toEqual([])
       await page.screenshot({ path: `${artefacts}docs-${colorScheme}.png` })
-      expect(complaints).toEqual([])
-    },
-  )
+    }
+    expect(complaints).toEqual([])
+  })
 
   it('fits a narrow screen with everything opened, and folds rare errors until then', async () => {
-    const { page, complaints } = await openPage(place, {
-      viewport: { width: 390, height: 844 },
-      colorScheme: 'dark',
-    })
+    const complaints = await load(sandbox, { width: 390, height: 844 })
     const rare = operation(page, 'login').getByText('HOST_MALFORMED')
     expect(await rare.isVisible()).toBe(false)
     expect(await operation(page, 'login').getByText('LOGIN_REFUSED').isVisible()).toBe(true)
     await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true })")
     expect(await rare.isVisible()).toBe(true)
     expect(await page.evaluate(TOO_WIDE)).toEqual([])
-    await page.screenshot({ path: `${artefacts}docs-narrow.png`, fullPage: true })
+    await page.screenshot({ path: `${artefacts}docs-narrow.png` })
     expect(complaints).toEqual([])
   })
 
@@ -369,7 +363,7 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   ])(
     'links to the guide at $path, with commands for this service and no dead link',
     async ({ path, link, title, section }) => {
-      const { page, complaints } = await openPage(place)
+      const complaints = await load()
       await page.getByRole('link', { name: link }).click()
       await page.getByRole('heading', { name: title, level: 1 }).waitFor()
       expect(new URL(page.url()).pathname).toBe(path)
@@ -390,7 +384,7 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   )
 
   it('delivers by the keyboard alone, with the focus in sight at every step', async () => {
-    const { page, complaints } = await openPage(place)
+    const complaints = await load()
     const focused = async () =>
       (await page.evaluate(`(() => {
         const { tagName, id, textContent } = document.activeElement
@@ -425,7 +419,7 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
       TESLIM_PURCHASE_BEARER: 'required',
     }
     const otherwise = await serveSandbox({ cwd: tempFolder(), env })
-    const { page, complaints } = await openPage({ browser, sandbox: otherwise })
+    const complaints = await load(otherwise)
     const form = operation(page, 'login').getByLabel('Body', { exact: true })
     const example = JSON.parse(await form.inputValue())
     expect(Object.keys(example)).toEqual(['UserMail', 'Password', 'callbackData'])
