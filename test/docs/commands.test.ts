@@ -6,9 +6,11 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
+import { runCommand } from '../support/command.ts'
+import { createStore } from '../support/create-store.ts'
 import { type Block, commandBlocks, shapeOf } from '../support/doc-blocks.ts'
 import { freePort, newDatabase } from '../support/postgres-server.ts'
-import { type ServerProcess, serve, teslim } from '../support/process.ts'
+import { type ServerProcess, serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -35,8 +37,9 @@ shift
 exec node bin/teslim.js "$@"
 `
 
-/** A folder that looks like a checkout, with a running server. */
-async function makeStage(page: string) {
+/** A folder that looks like a checkout, with a store, and a running server and databases for the pages that need them. */
+async function makeStage(page: string, blocks: readonly Block[]) {
+  const names = (what: RegExp): boolean => blocks.some(({ text: commands }) => what.test(commands))
   const cwd = tempFolder()
   for (const name of CHECKED_OUT) symlinkSync(join(ROOT, name), join(cwd, name))
   const programs = join(cwd, 'programs')
@@ -46,16 +49,17 @@ async function makeStage(page: string) {
     writeFileSync(join(programs, name), script, { mode: 0o755 })
   }
   const opsPort = String(await freePort())
-  const server = await serve({ cwd, env: { TESLIM_OPS_PORT: opsPort } })
+  const server = names(NEEDS_SERVER) ? await serve({ cwd, env: { TESLIM_OPS_PORT: opsPort } }) : undefined
+  if (server === undefined) await createStore(cwd)
   const env: Record<string, string> = {
     PATH: `${programs}:${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
     HOME: cwd,
     // npx finds this package without asking anybody.
     npm_config_offline: 'true',
   }
-  const databaseUrl = await newDatabase(inject('postgresUrl'))
-  await teslim(['migrate'], { cwd, env: { DATABASE_URL: databaseUrl } })
-  const copyUrl = await newDatabase(inject('postgresUrl'))
+  const databaseUrl = names(/psql/) ? await newDatabase(inject('postgresUrl')) : ''
+  if (databaseUrl !== '') await runCommand(['migrate'], { cwd, env: { DATABASE_URL: databaseUrl } })
+  const copyUrl = names(/database-url/) ? await newDatabase(inject('postgresUrl')) : ''
   // The file that the page of operators copies from.
   writeFileSync(join(cwd, 'database-url.txt'), copyUrl)
   return { cwd, env, databaseUrl, copyUrl, server, opsUrl: `http://127.0.0.1:${opsPort}` }
@@ -73,8 +77,8 @@ const found = (name: string, match: RegExpExecArray | null): Known =>
   match?.[1] === undefined ? {} : { [name]: match[1] }
 
 /** Adds a customer with an order, as most pages take for granted. */
-async function withCustomer({ cwd, server }: { cwd: string; server: ServerProcess }): Promise<Known> {
-  const cli = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd })).stdout)
+async function withCustomer(cwd: string, server: ServerProcess): Promise<Known> {
+  const cli = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], { cwd })).stdout)
   const { password } = await cli('customer', 'add', '--email', EMAIL, '--api', '--allow', '*', '--generate')
   const { id, key } = await cli('key', 'issue', '--customer', EMAIL, '--label', 'erp')
   const post = async (path: string, body: object, headers = {}) => {
@@ -87,7 +91,7 @@ async function withCustomer({ cwd, server }: { cwd: string; server: ServerProces
   }
   const { Token = '' } = await post('/Login/Customer/Api/Verify', { Email: EMAIL, Password: password })
   const { ReceiptID = '' } = await post('/Purchase/update', { OrderID: 'PO-1', Status: 2 }, { ApiKey: key })
-  const [line = ''] = (await teslim(['delivery', 'export'], { cwd })).stdout.split('\n')
+  const [line = ''] = (await runCommand(['delivery', 'export'], { cwd })).stdout.split('\n')
   return {
     KEYID: id,
     'THE-KEY': key,
@@ -102,6 +106,8 @@ async function withCustomer({ cwd, server }: { cwd: string; server: ServerProces
 /** Leaves out installing and testing, which .ci/run does. */
 const withoutInstalling = (commands: string): string =>
   commands.replaceAll(/npm (ci|test|run check|run test:fast)\b( && )?/g, '')
+/** What only the commands of a page with a running server contain. */
+const NEEDS_SERVER = /npx teslim|http:\/\/127\.0\.0\.1/
 const SERVES = /(?:npm start|serve)\s*$/
 
 type Stage = Awaited<ReturnType<typeof makeStage>>
@@ -109,7 +115,7 @@ type Stage = Awaited<ReturnType<typeof makeStage>>
 function commandsOf({ text: commands }: Block, stage: Stage, known: Known): string {
   const { cwd, server, copyUrl, opsUrl } = stage
   const places = {
-    'http://127.0.0.1:3000': server.url,
+    ...(server && { 'http://127.0.0.1:3000': server.url }),
     'http://127.0.0.1:9464': opsUrl,
     'postgres://teslim:PASSWORD@db.internal/teslim': copyUrl,
     '/opt/teslim': ROOT.replace(/\/$/, ''),
@@ -173,9 +179,14 @@ it('the guides have commands', () => {
 
 describe.each(pages)('the commands in $page', ({ page, blocks }) => {
   it('work as they are written, in their order, and print what the page says', async () => {
-    const stage = await makeStage(page)
+    const stage = await makeStage(page, blocks)
+    const { cwd, server } = stage
+    const known: Known = {}
     // A reader of the README has what the first start printed, and nothing else.
-    const known = page === 'README.md' ? learn(stage.server.output()) : await withCustomer(stage)
+    if (server && page === 'README.md') {
+      await server.printed(/ApiKey +\S+\s/)
+      Object.assign(known, learn(server.output()))
+    } else if (server) Object.assign(known, await withCustomer(cwd, server))
     for (const block of blocks) {
       const { status, printed, stderr } = await runBlock(block, stage, known)
       const where = `${block.page}:${block.line}: ${printed}${stderr}`
