@@ -103,6 +103,8 @@ chmodSync(join(folder, 'bin/curl'), 0o755)
 writeFileSync(seen, '')
 
 const works = (program: string, ...words: string[]) => spawnSync(program, words).status === 0
+/** The interpreter itself: where several versions are installed, `python3` is a script that looks for one, three times as slow. */
+const python = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).stdout?.trim()
 const languages = [
   [
     'deliver.php',
@@ -116,7 +118,7 @@ const languages = [
     Number.parseInt(spawnSync('dotnet', ['--version']).stdout?.toString(), 10) >= 10,
     'dotnet 10 or later',
   ],
-  ['deliver.py', ['python3'], works('python3', '--version'), 'python3'],
+  ['deliver.py', [python], Boolean(python), 'python3'],
   ['deliver.mjs', [process.execPath], true, 'node'],
   ['deliver.sh', ['sh'], works('curl', '--version'), 'curl'],
 ] as const
