@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { commands } from '#src/cli/command-table.ts'
-import { teslim } from '../support/process.ts'
+import { runCommand } from '../support/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = tempFolder()
@@ -39,7 +39,7 @@ describe.each(Object.entries(completeIn))('completion for %s', (shell, completeL
   const missing = spawnSync(shell, ['-c', 'true']).error !== undefined
   const script = join(folder, shell)
   beforeAll(async () => {
-    const { status, stdout, stderr } = await teslim(['completion', shell], { cwd: folder })
+    const { status, stdout, stderr } = await runCommand(['completion', shell], { cwd: folder })
     expect([status, stderr]).toEqual([0, ''])
     writeFileSync(script, stdout)
   })

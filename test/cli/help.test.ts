@@ -7,11 +7,11 @@ import { teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
-const run = (...args: string[]) => teslim(args, { cwd })
+const run = (...args: string[]) => runCommand(args, { cwd })
 
 it.each(['--version', 'version'])('teslim %s prints the version of package.json', async (word) => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  expect(await run(word)).toEqual({ status: 0, stdout: `teslim ${version}\n`, stderr: '' })
+  expect(await teslim([word], { cwd })).toEqual({ status: 0, stdout: `teslim ${version}\n`, stderr: '' })
   const { stdout } = await run(word, '--json')
   expect(JSON.parse(stdout)).toEqual({ version, node: process.versions.node })
 })

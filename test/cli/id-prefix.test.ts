@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
+import { runCommand } from '../support/command.ts'
 import { newDatabase } from '../support/postgres-server.ts'
-import { teslim } from '../support/process.ts'
 import { apiKey, customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -11,7 +11,7 @@ const id = (end: string): string => `019f6a21-1b2c-7000-8000-0000000000${end}`
 describe.each(['SQLite', 'PostgreSQL'])('a unique prefix of an id, on %s,', (kind) => {
   const cwd = tempFolder()
   let env = {}
-  const run = (...args: string[]) => teslim(args, { cwd, env })
+  const run = (...args: string[]) => runCommand(args, { cwd, env })
   const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
 
   beforeAll(async () => {

@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, inject, it } from 'vitest'
+import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { serve, teslim } from '../support/process.ts'
+import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ALL = ['0001-accounts', '0002-deliveries', '0003-security', '0004-read-back', '0005-purge']
@@ -34,7 +35,7 @@ describe('where there is no store', () => {
   const path = join(cwd, 'data/teslim.db')
 
   it.each([...READING, ...CHANGING].map((args) => [args]))('%j fails and creates nothing', async (args) => {
-    const { status, stdout, stderr } = await teslim(args, { cwd })
+    const { status, stdout, stderr } = await runCommand(args, { cwd })
     expect([status, stdout, stderr]).toEqual([
       1,
       '',
@@ -50,7 +51,7 @@ describe('where there is no store', () => {
       ['customer', 'list'],
       ['signing-key', 'rotate'],
     ])
-      expect(await teslim(args, { cwd })).toMatchObject({
+      expect(await runCommand(args, { cwd })).toMatchObject({
         status: 1,
         stderr: expect.stringContaining('There is no store at'),
       })
@@ -63,14 +64,14 @@ describe('where there is no store', () => {
     ['a@b.co', ['--region', 'TUR'], 'is not a region'],
     ['a@b.co', ['--allow', 'A*B'], 'is not a rule'],
   ])('customer add of %s %j fails and creates nothing', async (email, args, message) => {
-    const { status, stderr } = await teslim(['customer', 'add', '--email', email, '--generate', ...args], { cwd })
+    const { status, stderr } = await runCommand(['customer', 'add', '--email', email, '--generate', ...args], { cwd })
     expect([status, stderr]).toEqual([2, expect.stringContaining(message)])
     expect(existsSync(join(cwd, 'data'))).toBe(false)
   })
 
   it('customer add creates one, and says where on stderr', async () => {
     const created = `teslim: created a new store, ${path}\n`
-    const add = (email: string) => teslim(['customer', 'add', '--email', email, '--generate', '--json'], { cwd })
+    const add = (email: string) => runCommand(['customer', 'add', '--email', email, '--generate', '--json'], { cwd })
     const first = await add('a@b.co')
     expect([first.status, first.stderr, JSON.parse(first.stdout).email]).toEqual([0, created, 'a@b.co'])
     expect(await add('c@d.co')).toMatchObject({ status: 0, stderr: '' })
@@ -78,7 +79,7 @@ describe('where there is no store', () => {
 
   it('migrate creates one, says where, and applies every migration once', async () => {
     const folder = tempFolder()
-    const run = (...args: string[]) => teslim(['migrate', ...args], { cwd: folder })
+    const run = (...args: string[]) => runCommand(['migrate', ...args], { cwd: folder })
     expect((await run()).stdout).toBe(
       [`created a new store, ${folder}/data/teslim.db`, ...ALL.map((name) => `applied ${name}`), ''].join('\n'),
     )
@@ -103,16 +104,16 @@ describe('where there is no store', () => {
       ['customer', 'list'],
       ['signing-key', 'rotate'],
     ]) {
-      const { status, stderr } = await teslim(args, { cwd, env })
+      const { status, stderr } = await runCommand(args, { cwd, env })
       expect([status, stderr]).toEqual([
         1,
         `teslim ${args.join(' ')}: There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.\n`,
       ])
       expect(await tables()).toEqual([])
     }
-    const { stdout } = await teslim(['migrate'], { cwd, env })
+    const { stdout } = await runCommand(['migrate'], { cwd, env })
     expect(stdout).toMatch(/^created a new store, postgres:\/\/teslim:\*\*\*@\S+\n/)
-    expect(await teslim(['customer', 'list'], { cwd, env })).toMatchObject({ status: 0, stderr: '' })
+    expect(await runCommand(['customer', 'list'], { cwd, env })).toMatchObject({ status: 0, stderr: '' })
   })
 })
 
@@ -139,14 +140,14 @@ async function olderStore(): Promise<{ cwd: string; schema: () => unknown }> {
 describe('on a store of an older schema', () => {
   it('reading commands migrate nothing: they read what they can, and else name what is missing', async () => {
     const { cwd, schema } = await olderStore()
-    expect(await teslim(['customer', 'list', '--json'], { cwd })).toEqual({ status: 0, stdout: '[]\n', stderr: '' })
-    expect(await teslim(['audit', 'list'], { cwd })).toEqual({
+    expect(await runCommand(['customer', 'list', '--json'], { cwd })).toEqual({ status: 0, stdout: '[]\n', stderr: '' })
+    expect(await runCommand(['audit', 'list'], { cwd })).toEqual({
       status: 1,
       stdout: '',
       stderr:
         'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, which this command needs: run "teslim migrate".\n',
     })
-    expect(await teslim(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })).toMatchObject({
+    expect(await runCommand(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('lacks 0003-security, 0004-read-back, 0005-purge: run "teslim migrate"'),
     })
