@@ -12,6 +12,11 @@ import { tempFolder } from '../support/temp-folder.ts'
 const PASSWORD = 'correct horse battery staple'
 const SECRET = 'a secret of enough characters'
 const OTHER = 'another secret, just as long'
+/** Secrets that do not open keys under SECRET, and what is said then. */
+const REFUSED: [string, RegExp][] = [
+  [OTHER, /TESLIM_SECRET .* is not the secret/],
+  ['', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE/],
+]
 const root = tempFolder()
 let cwd = ''
 let counter = 0
@@ -210,14 +215,17 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
     expect(started.output()).not.toContain('unencrypted')
     started.child.kill('SIGTERM')
     expect(await started.ended).toBe(0)
-    for (const [secret, line] of [
-      [OTHER, /TESLIM_SECRET .* is not the secret/],
-      ['', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE/],
-    ] as const) {
-      const { status, stderr } = await runProcess(['serve'], { ...env, TESLIM_SECRET: secret, PORT: '0' })
-      expect([status, stderr.trimEnd().split('\n')]).toEqual([1, [expect.stringMatching(line)]])
+    for (const [secret, line] of REFUSED) {
+      const { status, stderr } = await run(['signing-key', 'rotate'], { ...env, TESLIM_SECRET: secret })
+      expect([status, stderr]).toEqual([1, expect.stringMatching(line)])
     }
   })
+})
+
+it.each(REFUSED)('a server does not start on signing keys that the secret %j does not open', async (secret, line) => {
+  await json(['signing-key', 'rotate'], { TESLIM_SECRET: SECRET })
+  const { status, stderr } = await runProcess(['serve'], { TESLIM_SECRET: secret, PORT: '0', NODE_ENV: 'production' })
+  expect([status, stderr.trimEnd().split('\n')]).toEqual([1, [expect.stringMatching(line)]])
 })
 
 it('token revoke says what is wrong, and what it did', async () => {

@@ -6,6 +6,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import type { Outcome, RunOptions } from './process.ts'
+import './scrypt-once.ts'
 
 export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
   /** The width of a terminal; there is none unless given. */
