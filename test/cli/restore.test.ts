@@ -29,16 +29,32 @@ import { tempFolder } from '../support/temp-folder.ts'
 const SECRET = 'a secret that is long enough to be one'
 const EMAIL = 'a@b.co'
 
-async function newStore(env: Record<string, string> = {}) {
+/** Made once and copied: most tests begin with a store of one customer, and with a backup of it. */
+const prepared = prepare()
+
+async function prepare() {
+  const cwd = tempFolder()
+  const env = { NODE_ENV: 'production' }
+  const add = ['customer', 'add', '--email', EMAIL, '--api', '--allow', 'A', '--generate', '--json']
+  const { stdout } = await runCommand(add, { cwd, env })
+  await runCommand(['backup', 'b.db'], { cwd, env })
+  return { cwd, id: JSON.parse(stdout).id as string }
+}
+
+/** A store with one customer, and a backup of it, b.db, if wanted. */
+async function newStore(env: Record<string, string> = {}, { backup = false } = {}) {
+  const { cwd: from, id } = await prepared
   const cwd = tempFolder()
   const store = join(cwd, 'data/teslim.db')
+  mkdirSync(join(cwd, 'data'), { mode: 0o700 })
+  copyFileSync(join(from, 'data/teslim.db'), store)
+  if (backup) for (const name of ['b.db', 'b.db.sha256']) copyFileSync(join(from, name), join(cwd, name))
   const teslim = (args: readonly string[], more = env) => runCommand(args, { cwd, env: more })
   const json = async (...args: string[]) => {
     const { stdout, stderr } = await teslim([...args, '--json'])
     if (stdout === '') throw new Error(stderr)
     return JSON.parse(stdout)
   }
-  const { id } = await json('customer', 'add', '--email', EMAIL, '--api', '--allow', 'A', '--generate')
   const deliver = async (...orders: string[]) => {
     const opened = await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)
     for (const orderId of orders) await opened.store.deliveries.deliver(delivery(id, { orderId }))
@@ -51,7 +67,7 @@ async function newStore(env: Record<string, string> = {}) {
       .filter(Boolean)
       .map((line) => JSON.parse(line).OrderID as string)
   }
-  return { cwd, store, teslim, json, deliver, orders, id: id as string }
+  return { cwd, store, teslim, json, deliver, orders, id }
 }
 
 /** All bytes of a folder and of those in it. */
@@ -213,10 +229,7 @@ describe('a backup that cannot be trusted is refused, and nothing is changed:', 
     rmSync(path)
     execute(path, sql)
   }
-  const shared = newStore({}).then(async (made) => {
-    await made.json('backup', 'good.db')
-    return made
-  })
+  const shared = newStore({}, { backup: true })
 
   it.each<[string, boolean, (path: string) => void, RegExp]>([
     ['truncated', true, (path) => truncateSync(path, 40_000), /SHA-256/],
@@ -260,8 +273,8 @@ describe('a backup that cannot be trusted is refused, and nothing is changed:', 
   ])('one that is %s', async (name, withDigest, spoil, message) => {
     const { cwd, teslim } = await shared
     const file = `${name}.db`
-    copyFileSync(join(cwd, 'good.db'), join(cwd, file))
-    if (withDigest) copyFileSync(join(cwd, 'good.db.sha256'), join(cwd, `${file}.sha256`))
+    copyFileSync(join(cwd, 'b.db'), join(cwd, file))
+    if (withDigest) copyFileSync(join(cwd, 'b.db.sha256'), join(cwd, `${file}.sha256`))
     spoil(join(cwd, file))
     rmSync(join(cwd, 'data/teslim.db-server'), { force: true })
     const before = bytesIn(cwd)
@@ -307,8 +320,7 @@ it('--check changes nothing and says which secret is needed', async () => {
 })
 
 it('nothing is restored onto a running server, itself, or the file of another application', async () => {
-  const { cwd, store, json, teslim } = await newStore()
-  await json('backup', 'b.db')
+  const { cwd, store, teslim } = await newStore({}, { backup: true })
   const lock = lockForServer(store, 0)
   expect(await teslim(['restore', 'b.db'])).toMatchObject({
     status: 1,
@@ -331,8 +343,7 @@ it('nothing is restored onto a running server, itself, or the file of another ap
 })
 
 it('a backup under the name of the copy that a restore makes is refused, and stays', async () => {
-  const { cwd, json, teslim } = await newStore()
-  await json('backup', 'b.db')
+  const { cwd, teslim } = await newStore({}, { backup: true })
   renameSync(join(cwd, 'b.db'), join(cwd, 'data/teslim.db.restoring'))
   symlinkSync('data/teslim.db.restoring', join(cwd, 'b.db'))
   for (const path of ['data/teslim.db.restoring', 'b.db'])
@@ -344,8 +355,7 @@ it('a backup under the name of the copy that a restore makes is refused, and sta
 })
 
 it('a link whose target is missing stays, and nothing is restored beside it', async () => {
-  const { cwd, json, teslim } = await newStore()
-  await json('backup', 'b.db')
+  const { cwd, teslim } = await newStore({}, { backup: true })
   symlinkSync('disk/teslim.db', join(cwd, 'link.db'))
   mkdirSync(join(cwd, 'disk'))
   const { status, stderr } = await teslim(['restore', 'b.db'], { DATABASE_URL: 'sqlite:link.db' })
@@ -354,8 +364,7 @@ it('a link whose target is missing stays, and nothing is restored beside it', as
 })
 
 it('an interrupted restore changes and leaves nothing, and what a killed one left goes when a server starts', async () => {
-  const { cwd, store, json, deliver, orders } = await newStore()
-  await json('backup', 'b.db')
+  const { cwd, store, deliver, orders } = await newStore({}, { backup: true })
   await deliver('PO-1')
   const interrupted = await runCommand(['restore', 'b.db'], { cwd, env: {}, stop: AbortSignal.abort() })
   expect(interrupted).toEqual({
@@ -394,15 +403,13 @@ it.skipIf(!isRoot)(
 )
 
 it('without a SHA-256 beside the backup, a restore says that there was none', async () => {
-  const { cwd, json, teslim } = await newStore()
-  await json('backup', 'b.db')
+  const { cwd, teslim } = await newStore({}, { backup: true })
   rmSync(join(cwd, 'b.db.sha256'))
   expect((await teslim(['restore', 'b.db'])).stdout).toContain('There was no SHA-256 beside it to compare with.')
 })
 
 it('a program that has the store open is named, and nothing is changed', async () => {
-  const { store, json, teslim, deliver, orders } = await newStore()
-  await json('backup', 'b.db')
+  const { store, teslim, deliver, orders } = await newStore({}, { backup: true })
   await deliver('PO-1')
   // In this process, which SQLite does not tell apart from another one here.
   const reader = new DatabaseSync(store, { readOnly: true })
