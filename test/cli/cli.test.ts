@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verify } from '@node-rs/argon2'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
 import { teslim } from '../support/process.ts'
@@ -140,7 +140,13 @@ describe('API keys on the command line', () => {
     lastUsedFrom: null,
   }
   const issue = ['key', 'issue', '--customer', 'a@b.co', '--label', 'erp']
-  beforeEach(() => run([...add, '--generate']))
+  let prepared = ''
+  beforeAll(async () => {
+    const made = tempFolder()
+    await runCommand([...add, '--generate'], { cwd: made })
+    prepared = join(made, 'data/teslim.db')
+  })
+  beforeEach(() => copyFileSync(prepared, join(cwd, 'data/teslim.db')))
 
   it('are issued once, listed without the key, and revoked', async () => {
     const { key, ...issued } = await json([...issue, '--expires', '90d'])
@@ -255,10 +261,15 @@ describe('a password on stdin', () => {
     ['one newline goes\r\n', 'one newline goes'],
     ['only one goes\n\n', 'only one goes\n'],
   ])('%j is stored as %j', async (stdin, password) => {
-    await runProcess([...add, '--password-stdin'], stdin)
+    await run([...add, '--password-stdin'], stdin)
     expect(await login(password)).toBe(true)
     await run(['customer', 'set-password', 'a@b.co', '--password-stdin'], `new ${stdin}`)
     expect(await login(`new ${password}`)).toBe(true)
+  })
+
+  it('is read by the process', async () => {
+    expect(await runProcess([...add, '--password-stdin'], `${PASSWORD}\r\n`)).toMatchObject({ status: 0, stderr: '' })
+    expect(await login(PASSWORD)).toBe(true)
   })
 
   it('is the one that --generate printed', async () => {
