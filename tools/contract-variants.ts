@@ -20,16 +20,28 @@ export interface AllVariants {
 export async function contractVariants(document: OpenApi): Promise<AllVariants> {
   const yaml: Record<string, Change[]> = {}
   const json: Record<string, Change[]> = {}
+  const [yamlLines, jsonLines] = [toYaml(document).split('\n'), pageJson(document).split('\n')]
   for (const [variable, value] of SETTINGS) {
     const other = await contract({ [variable]: value })
-    yaml[`${variable}=${value}`] = changes(toYaml(document).split('\n'), toYaml(other).split('\n'))
-    json[`${variable}=${value}`] = changes(pageJson(document).split('\n'), pageJson(other).split('\n'))
+    yaml[`${variable}=${value}`] = changes(yamlLines, toYaml(other).split('\n'))
+    json[`${variable}=${value}`] = changes(jsonLines, pageJson(other).split('\n'))
   }
   return { yaml, json }
 }
 
-/** The difference of two texts, by their longest common subsequence of lines. */
+/** The difference of two texts. */
 function changes(before: readonly string[], after: readonly string[]): Change[] {
+  const least = Math.min(before.length, after.length)
+  let same = 0
+  while (same < least && before[same] === after[same]) same++
+  let tail = 0
+  while (tail < least - same && before.at(-1 - tail) === after.at(-1 - tail)) tail++
+  const between = changesBetween(before.slice(same, before.length - tail), after.slice(same, after.length - tail))
+  return between.map(({ from, ...change }) => ({ from: from + same, ...change }))
+}
+
+/** The difference of two texts, by their longest common subsequence of lines. */
+function changesBetween(before: readonly string[], after: readonly string[]): Change[] {
   const width = after.length + 1
   /** Length of the longest common subsequence of the remainders from i and from j. */
   const common = new Uint16Array((before.length + 1) * width)

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { type Balancer, nginxInstalled, startBalancer } from '../support/balancer.ts'
-import { addSupplier, deliver } from '../support/ledger.ts'
+import { runCommand } from '../support/command.ts'
+import { deliver } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { type ServerProcess, serve } from '../support/process.ts'
 import { randomBelow } from '../support/random.ts'
@@ -29,14 +30,16 @@ describe.runIf(nginxInstalled)('a rolling restart behind the balancer', () => {
   it('loses no delivery and refuses none', async () => {
     const databaseUrl = await newDatabase(inject('postgresUrl'))
     const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: databaseUrl } }
-    const key = await addSupplier(where)
+    await runCommand(['customer', 'add', '--email', 'a@b.co', '--allow', '*', '--generate'], where)
+    const issued = await runCommand(['key', 'issue', '--customer', 'a@b.co', '--json'], where)
+    const { key } = JSON.parse(issued.stdout)
     const ports = [await steadyPort(), await steadyPort()]
     const start = (port: number): Promise<ServerProcess> =>
       serve({ ...where, env: { ...where.env, PORT: String(port) } })
     const replicas = await Promise.all(ports.map(start))
     balancer = await startBalancer(ports)
-    const load = deliver({ url: balancer.url, key })
-    await load.more(200)
+    const load = deliver({ url: balancer.url, key, clients: 3 })
+    await load.more(100)
     for (const [index, port] of ports.entries()) {
       const old = replicas[index] as ServerProcess
       old.child.kill('SIGTERM')
@@ -45,7 +48,7 @@ describe.runIf(nginxInstalled)('a rolling restart behind the balancer', () => {
       replicas[index] = replica
       // The balancer avoids a replica that it found stopped for two seconds: stopping the other one now would leave none.
       await replica.printed(/"route":"\/Purchase\/update","status":200/)
-      await load.more(200)
+      await load.more(100)
     }
     await load.stop()
 
