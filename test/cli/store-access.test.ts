@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
@@ -31,8 +31,12 @@ const CHANGING = [
 ]
 
 describe('where there is no store', () => {
-  const cwd = tempFolder()
-  const path = join(cwd, 'data/teslim.db')
+  let cwd: string
+  let path: string
+  beforeEach(() => {
+    cwd = tempFolder()
+    path = join(cwd, 'data/teslim.db')
+  })
 
   it.each([...READING, ...CHANGING].map((args) => [args]))('%j fails and creates nothing', async (args) => {
     const { status, stdout, stderr } = await runCommand(args, { cwd })
@@ -56,7 +60,6 @@ describe('where there is no store', () => {
         stderr: expect.stringContaining('There is no store at'),
       })
     expect(readFileSync(path)).toHaveLength(0)
-    rmSync(join(cwd, 'data'), { recursive: true })
   })
 
   it.each([

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { type Balancer, nginxInstalled, startBalancer } from '../support/balancer.ts'
 import { fetch } from '../support/checked-fetch.ts'
@@ -14,27 +14,30 @@ if (!nginxInstalled) console.info('the balancer is not tested: nginx is not inst
 let got: { url: string; headers: IncomingHttpHeaders }[] = []
 let behave: RequestListener = (_request, response) => void response.end('{}')
 beforeEach(() => {
-  got = []
   behave = (_request, response) => void response.end('{}')
 })
 
 describe.runIf(nginxInstalled)('the balancer', () => {
-  const servers = [1, 2].map(() =>
-    createServer((request, response) => {
-      got.push({ url: request.url ?? '', headers: request.headers })
-      behave(request, response)
-    }),
-  )
+  let servers: Server[] = []
   let url = ''
   let balancer: Balancer | undefined
 
-  beforeAll(async () => {
+  // It remembers for a while which replicas failed.
+  beforeEach(async () => {
+    servers = [1, 2].map(() =>
+      createServer((request, response) => {
+        got.push({ url: request.url ?? '', headers: request.headers })
+        behave(request, response)
+      }),
+    )
     for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening')
     balancer = await startBalancer(servers.map((server) => (server.address() as AddressInfo).port))
     url = balancer.url
+    // Without the request that found it ready.
+    got = []
   })
 
-  afterAll(async () => {
+  afterEach(async () => {
     await balancer?.stop()
     for (const server of servers) server.close()
   })

@@ -13,6 +13,8 @@ export type CommandOptions = Pick<RunOptions, 'cwd' | 'env' | 'stdin'> & {
   readonly columns?: number
   /** Stops a command that runs until it is told to. */
   readonly stop?: AbortSignal
+  /** Hears each line on stderr. */
+  readonly onError?: (line: string) => void
 }
 
 /** The command before, because a process has one working folder. */
@@ -29,7 +31,7 @@ export function runCommand(args: readonly string[], options: CommandOptions): Pr
 }
 
 async function run(args: readonly string[], options: CommandOptions): Promise<Outcome> {
-  const { cwd, env = {}, stdin = '', columns, stop = new AbortController().signal } = options
+  const { cwd, env = {}, stdin = '', columns, stop = new AbortController().signal, onError } = options
   const stdout: Uint8Array[] = []
   let stderr = ''
   const folder = process.cwd()
@@ -45,6 +47,7 @@ async function run(args: readonly string[], options: CommandOptions): Promise<Ou
       outBytes: (bytes) => void stdout.push(bytes),
       err: (text) => {
         stderr += `${text}\n`
+        onError?.(text)
       },
       progress: () => undefined,
       stopSignal: () => stop,

@@ -11,7 +11,8 @@ interface Page {
   readonly cursor: string
 }
 
-describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (kind) => {
+/** A feed of which the first day was removed, but for what orders need. */
+async function purgedFeed(kind: string) {
   const databaseUrl = kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
   const service = await testApp({ ...databaseUrl, TESLIM_TOKEN_TTL: '31536000', TESLIM_RETENTION_DAYS: '30' })
   const { store, clock } = service
@@ -31,8 +32,12 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (ki
     cursors.push((await page(`?limit=1${after}`)).cursor)
   await purge(start + DAY)
   const left = [old[4], ...young].map((each) => each?.ReceiptID)
+  return { service, store, clock, start, deliver, feed, page, purge, young, cursors, left }
+}
 
+describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) => {
   it('refuses a cursor before what was removed, says since when everything is there, and serves later ones', async () => {
+    const { feed, page, young, cursors, left } = await purgedFeed(kind)
     for (const cursor of cursors.slice(0, 5)) {
       for (const [query, headers] of [
         [`?after=${cursor}`, {}],
@@ -58,6 +63,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (ki
   })
 
   it('begins with the first that is left, one at a time, until another purge removes what comes next', async () => {
+    const { start, deliver, feed, page, purge, cursors, left } = await purgedFeed(kind)
     const seen: string[] = []
     let after = ''
     const read: string[] = []
@@ -77,6 +83,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (ki
   })
 
   it('ends a stream and a long poll that are overtaken by a purge, instead of skipping', async () => {
+    const { clock, start, deliver, feed, page, purge } = await purgedFeed(kind)
     clock.time = start + 2 * DAY
     const { cursor } = await page('?limit=1000')
     await deliver('D', 1)
@@ -91,6 +98,10 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (ki
   })
 
   it('the server removes by itself what its setting says, once a day, and records it', async () => {
+    const { service, store, clock, start, deliver, page } = await purgedFeed(kind)
+    clock.time = start + 2 * DAY
+    await deliver('D', 1)
+    await deliver('D', 2)
     clock.time = start + 39 * DAY - 1
     await deliver('F', 1)
     clock.time = start + 40 * DAY
@@ -98,12 +109,12 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (ki
     expect(await service.app.deliveryRetention.keep()).toMatchObject({ orders: 0 })
     expect((await page('?limit=1000')).items.map(({ OrderID, Status }) => [OrderID, Status])).toEqual(
       expect.arrayContaining([
+        ['A', 3],
         ['B', 0],
         ['C', 1],
-        ['A', 0],
         ['D', 2],
-        ['E', 2],
         ['F', 1],
+        ['E', 2],
       ]),
     )
     expect((await page('?limit=1000')).items).toHaveLength(6)
@@ -119,19 +130,24 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', async (ki
   })
 
   it('the server removes too much by a day at most when its clock jumps ahead', async () => {
+    const { service, clock, deliver, page } = await purgedFeed(kind)
     await deliver('F', 2)
     const before = (await page('?limit=1000')).items
     clock.time += 200 * DAY
     const { ReceiptID } = await deliver('F', 3)
     expect(await service.app.deliveryRetention.keep()).toMatchObject({ deliveries: 0 })
     expect((await page('?limit=1000')).items).toMatchObject([...before, { ReceiptID }])
-    clock.time -= 200 * DAY
   })
 
   it('orders go as soon as a server starts that is told so', async () => {
+    const { service, clock, start, deliver, page } = await purgedFeed(kind)
+    clock.time = start + 38 * DAY - 1
+    await deliver('E', 1)
+    clock.time = start + 39 * DAY
+    await deliver('F', 1)
     const next = await testAppBeside(service, { TESLIM_RETENTION_DAYS: '30', TESLIM_RETENTION_ORDERS: 'on' })
     next.clock.time = clock.time
-    expect(await next.app.deliveryRetention.keep()).toMatchObject({ orders: 4 })
+    expect(await next.app.deliveryRetention.keep()).toMatchObject({ orders: 3 })
     expect(await next.app.deliveryRetention.keep()).toBeUndefined()
     expect(new Set((await page('?limit=1000')).items.map(({ OrderID }) => OrderID))).toEqual(new Set(['E', 'F']))
   })
