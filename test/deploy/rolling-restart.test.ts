@@ -38,7 +38,7 @@ describe.runIf(nginxInstalled)('a rolling restart behind the balancer', () => {
       serve({ ...where, env: { ...where.env, PORT: String(port) } })
     const replicas = await Promise.all(ports.map(start))
     balancer = await startBalancer(ports)
-    const load = deliver({ url: balancer.url, key, clients: 3 })
+    const load = deliver({ url: balancer.url, key })
     await load.more(100)
     for (const [index, port] of ports.entries()) {
       const old = replicas[index] as ServerProcess
