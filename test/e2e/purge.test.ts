@@ -71,7 +71,7 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
     return ((await answer.json()) as { data: { ReceiptID: string } }).data
   }
   const receipts: string[] = []
-  for (let n = 0; n < 120; n++) {
+  for (let n = 0; n < 60; n++) {
     // Some payloads need pages of their own.
     const text = 'MARKER of a payload '.repeat(n % 10 === 0 ? 2000 : 1 + (n % 7))
     const body = { OrderID: `MARKER-ORDER-${n % 30}`, Status: n % 4, n, text }

@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { makeSupplier, SUPPLIER_EMAIL } from '../support/ledger.ts'
+import { makeSupplier, pauseAfterRefusal, SUPPLIER_EMAIL } from '../support/ledger.ts'
 import { newDatabase, runSql, startPostgres } from '../support/postgres-server.ts'
 import { type ServerProcess, serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -53,7 +53,7 @@ it('servers and a database that are killed under load lose nothing that was answ
     const { where, key } = await prepare(postgres.url)
     const replicas = [await serve(where), await serve(where)]
     const CLIENTS = 16
-    const PER_CLIENT = 60
+    const PER_CLIENT = 30
     const acknowledged = new Map<string, string>()
     let refused = 0
     let answered = 0
@@ -77,8 +77,7 @@ it('servers and a database that are killed under load lose nothing that was answ
             expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
             refused++
           }
-          // A refused connection would otherwise be tried again without a pause.
-          await new Promise((resolve) => setImmediate(resolve))
+          await pauseAfterRefusal()
         }
       }
     }

@@ -42,6 +42,9 @@ export const SUPPLIER_EMAIL = 'a@b.co'
 const PAUSE_MILLISECONDS = 4
 const REFUSED_PAUSE_MILLISECONDS = 10
 
+/** Leaves a refused client a moment before it tries again. */
+export const pauseAfterRefusal = (): Promise<void> => pace(REFUSED_PAUSE_MILLISECONDS)
+
 let sent = 0
 
 /** Clients that deliver one after the other until they are stopped. Each goes on after a refusal or a broken connection. */
@@ -68,7 +71,7 @@ export function deliver({ url, key, clients = 8, bytes = 2000, onAnswer = () => 
       if (status >= 400) refused.push(body)
       if (status !== 200) others.set(status, (others.get(status) ?? 0) + 1)
       for (const each of waiting) if (acknowledged.length >= each.count) each.resolve()
-      await pace(status === 200 ? PAUSE_MILLISECONDS : REFUSED_PAUSE_MILLISECONDS)
+      await (status === 200 ? pace(PAUSE_MILLISECONDS) : pauseAfterRefusal())
     }
   }
   const all = Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
@@ -102,30 +105,39 @@ export function deliver({ url, key, clients = 8, bytes = 2000, onAnswer = () => 
 }
 
 /** A customer that may deliver everything, in a new store unless there is one; resolves to its API key. */
-export async function addSupplier({ cwd, env }: RunOptions): Promise<string> {
-  const isTheirs = (env && 'DATABASE_URL' in env) || existsSync(join(cwd, 'data'))
-  if (isTheirs) return (await makeSupplier({ cwd, ...(env && { env }) })).key
-  prepared ??= prepare()
-  const { data, key } = await prepared
-  cpSync(data, join(cwd, 'data'), { recursive: true })
-  return key
+export const addSupplier = async (where: RunOptions): Promise<string> => (await makeSupplier(where)).key
+
+interface Supplier {
+  readonly id: string
+  readonly password: string
+  readonly keyId: string
+  readonly key: string
 }
 
-/** Made once for all tests of a file, and copied: two commands each time would take longer than most faults. */
-let prepared: Promise<{ readonly data: string; readonly key: string }> | undefined
+/** Stores with one customer, by its flags: made once and copied, as two commands each time would take longer than most faults. */
+const prepared = new Map<string, Promise<{ readonly data: string; readonly supplier: Supplier }>>()
 
-async function prepare() {
+async function prepare(flags: readonly string[]) {
   const cwd = mkdtempSync(join(tmpdir(), 'teslim-test-'))
   process.once('exit', () => rmSync(cwd, { recursive: true, force: true }))
-  return { data: join(cwd, 'data'), key: (await makeSupplier({ cwd, env: { NODE_ENV: 'production' } })).key }
+  return { data: join(cwd, 'data'), supplier: await runCommands({ cwd, env: { NODE_ENV: 'production' } }, flags) }
 }
 
 /** A customer with an API key in the store of a server that runs as a process, made by the command line. */
-export async function makeSupplier(where: RunOptions, flags: readonly string[] = ['--allow', '*']) {
+export async function makeSupplier({ cwd, env = {} }: RunOptions, flags: readonly string[] = ['--allow', '*']) {
+  if ('DATABASE_URL' in env || existsSync(join(cwd, 'data'))) return runCommands({ cwd, env }, flags)
+  const name = flags.join(' ')
+  if (!prepared.has(name)) prepared.set(name, prepare(flags))
+  const { data, supplier } = (await prepared.get(name)) as Awaited<ReturnType<typeof prepare>>
+  cpSync(data, join(cwd, 'data'), { recursive: true })
+  return supplier
+}
+
+async function runCommands(where: RunOptions, flags: readonly string[]): Promise<Supplier> {
   const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
   const { id, password } = await run('customer', 'add', '--email', SUPPLIER_EMAIL, '--generate', ...flags)
   const { id: keyId, key } = await run('key', 'issue', '--customer', id)
-  return { id, password, keyId, key } as { id: string; password: string; keyId: string; key: string }
+  return { id, password, keyId, key }
 }
 
 /** The deliveries that are not in the file with the bytes that were acknowledged. The file itself must be sound. */

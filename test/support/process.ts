@@ -47,8 +47,8 @@ export interface ServerProcess {
   readonly url: string
   readonly child: ChildProcess
   output(): string
-  /** Waits until what was printed matches. */
-  printed(pattern: RegExp): Promise<RegExpExecArray>
+  /** Waits until what was printed matches; with `from` only what was printed after so many characters. */
+  printed(pattern: RegExp, from?: number): Promise<RegExpExecArray>
   /** The exit status, once it has ended. */
   readonly ended: Promise<number | null>
 }
@@ -70,10 +70,10 @@ export async function startServer(options: RunOptions, atTheEnd: (kill: () => vo
   }
   const ended = once(child, 'close').then(([status]) => status as number | null)
 
-  const waitFor = (pattern: RegExp): Promise<RegExpExecArray> =>
+  const waitFor = (pattern: RegExp, from = 0): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
-        const match = pattern.exec(printed)
+        const match = pattern.exec(printed.slice(from))
         if (match === null) return
         watchers.delete(look)
         resolve(match)
