@@ -17,13 +17,14 @@ interface Doubtful<Value> {
 }
 
 interface StoredFile {
+  /** As the process sees it. */
   content: Buffer
+  /** What was synced last, without the sectors in doubt. */
+  durable: Buffer
   size: number
   readonly sizes: Doubtful<number>
-  /** By number. One that was never written holds zeros. */
-  readonly sectors: Map<number, Doubtful<Buffer>>
-  /** Those of them that were written since they were synced. */
-  readonly unsynced: Set<Doubtful<Buffer>>
+  /** What was written to each sector since it was synced, by its number. */
+  readonly unsynced: Map<number, Version<Buffer>[]>
 }
 
 export interface DiskModel {
@@ -61,9 +62,12 @@ export function createDiskModel(folder: string, { syncKeepsName, ignoresSyncOf }
     const file = fileAt(path)
     if (file === null || ignoresSyncOf?.test(path)) return
     settle(file.sizes, before)
-    for (const sector of file.unsynced) {
-      settle(sector, before)
-      if (sector.since.length === 0) file.unsynced.delete(sector)
+    for (const [number, since] of file.unsynced) {
+      const known = since.findLast(({ at }) => at < before)
+      known?.value.copy(file.durable, number * SECTOR)
+      const later = since.filter(({ at }) => at > before)
+      if (later.length > 0) file.unsynced.set(number, later)
+      else file.unsynced.delete(number)
     }
     const name = names.get(path)
     if (syncKeepsName && name) settle(name, before)
@@ -118,7 +122,8 @@ export function createDiskModel(folder: string, { syncKeepsName, ignoresSyncOf }
         const file = anyOf(name)
         if (file === null) continue
         const image = Buffer.alloc(anyOf(file.sizes))
-        for (const [number, sector] of file.sectors) anyOf(sector).copy(image, number * SECTOR)
+        file.durable.copy(image)
+        for (const [number, since] of file.unsynced) oneOf(since)?.copy(image, number * SECTOR)
         writeFileSync(join(into, basename(path)), image)
         written.push(basename(path))
       }
@@ -129,10 +134,10 @@ export function createDiskModel(folder: string, { syncKeepsName, ignoresSyncOf }
 
 const newFile = (): StoredFile => ({
   content: Buffer.alloc(0),
+  durable: Buffer.alloc(0),
   size: 0,
   sizes: { durable: 0, since: [] },
-  sectors: new Map(),
-  unsynced: new Set(),
+  unsynced: new Map(),
 })
 
 function write(file: StoredFile, bytes: Buffer, offset: number, at: number): void {
@@ -143,9 +148,9 @@ function write(file: StoredFile, bytes: Buffer, offset: number, at: number): voi
 
 function resize(file: StoredFile, size: number, at: number): void {
   if (size > file.content.length) {
-    const larger = Buffer.alloc(Math.ceil((size * 2) / SECTOR) * SECTOR)
-    file.content.copy(larger)
-    file.content = larger
+    const length = Math.ceil((size * 2) / SECTOR) * SECTOR
+    file.content = Buffer.concat([file.content], length)
+    file.durable = Buffer.concat([file.durable], length)
   }
   const { size: before } = file
   file.size = size
@@ -156,13 +161,13 @@ function resize(file: StoredFile, size: number, at: number): void {
   }
 }
 
-function noteSectors({ content, sectors, unsynced }: StoredFile, from: number, to: number, at: number): void {
+function noteSectors({ content, unsynced }: StoredFile, from: number, to: number, at: number): void {
   for (let number = Math.floor(from / SECTOR); number * SECTOR < to; number++) {
-    const sector = sectors.get(number) ?? { durable: Buffer.alloc(SECTOR), since: [] }
-    sectors.set(number, sector)
-    unsynced.add(sector)
     // A copy, because the content goes on changing.
-    sector.since.push({ at, value: Buffer.from(content.subarray(number * SECTOR, (number + 1) * SECTOR)) })
+    const value = Buffer.from(content.subarray(number * SECTOR, (number + 1) * SECTOR))
+    const since = unsynced.get(number)
+    if (since) since.push({ at, value })
+    else unsynced.set(number, [{ at, value }])
   }
 }
 
@@ -174,7 +179,11 @@ function settle<Value>(doubtful: Doubtful<Value>, before: number): void {
   doubtful.since = doubtful.since.filter(({ at }) => at > before)
 }
 
-function anyOf<Value>({ durable, since }: Doubtful<Value>): Value {
-  const chosen = randomBelow(since.length + 1)
-  return chosen === 0 ? durable : (since[chosen - 1] as Version<Value>).value
+const anyOf = <Value>({ durable, since }: Doubtful<Value>): Value => {
+  const chosen = oneOf(since)
+  return chosen === undefined ? durable : chosen
 }
+
+/** What one of the writes since the last sync left, or undefined for what the sync left. */
+const oneOf = <Value>(since: readonly Version<Value>[]): Value | undefined =>
+  since.length === 0 ? undefined : since[randomBelow(since.length + 1) - 1]?.value

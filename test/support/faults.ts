@@ -128,6 +128,27 @@ export async function inject(pid: number | undefined, faults: readonly string[],
   }
 }
 
+/** Options with which Node runs this code in each thread before its own. A signal from outside would end all threads. */
+export const inEachThread = (code: string): string[] => [
+  '--import',
+  `data:text/javascript,${encodeURIComponent(`
+    import { appendFileSync } from 'node:fs'
+    import { DatabaseSync } from 'node:sqlite'
+    import { isMainThread, parentPort } from 'node:worker_threads'
+    ${code}`)}`,
+]
+
+const PAGES_OF_SMALL_LOG = 400
+/** Bytes that the log takes before it is written to the file, with `smallLog`: its pages of 4 KiB with the head of each. */
+export const BYTES_OF_SMALL_LOG = PAGES_OF_SMALL_LOG * (4096 + 24)
+
+/** Options with which a log begins again after a tenth of the deliveries. */
+export const smallLog: readonly string[] = inEachThread(`
+  const { exec } = DatabaseSync.prototype
+  DatabaseSync.prototype.exec = function (sql) {
+    return exec.call(this, sql.replace(/^PRAGMA wal_autocheckpoint = 4000$/, 'PRAGMA wal_autocheckpoint = ${PAGES_OF_SMALL_LOG}'))
+  }`)
+
 /** Starts a server that should refuse to: it must end with status 1 and one line, which this resolves to. */
 export async function refusedStart(options: RunOptions): Promise<string> {
   const outcome = await serve(options).then(

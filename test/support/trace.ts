@@ -35,6 +35,8 @@ export interface Call {
   readonly args: string
   /** Known at its end only. */
   result: number
+  /** Known once `bytesOf` was asked. */
+  bytes?: Buffer
 }
 
 /** The recorded calls that concern paths within a folder, or that send an answer that matches. */
@@ -71,7 +73,9 @@ function beginOf(line: string, folder: string, answer: RegExp): Call | undefined
 }
 
 /** The bytes of the first text among the arguments. */
-export function bytesOf({ args }: Call): Buffer {
+export const bytesOf = (call: Call): Buffer => (call.bytes ??= readBytes(call))
+
+function readBytes({ args }: Call): Buffer {
   const start = args.indexOf('"') + 1
   let end = start
   while (args[end] !== '"') end += args[end] === '\\' ? 2 : 1

@@ -1,17 +1,24 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
-import { canTrace, inject } from '../../support/faults.ts'
+import { BYTES_OF_SMALL_LOG, canTrace, inject, smallLog } from '../../support/faults.ts'
 import { deliver, type Load, missingFrom } from '../../support/ledger.ts'
 import { serve, serveSandbox } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const traceable = canTrace()
 
-async function underLoad(env: Record<string, string> = {}, clients = 8) {
+interface UnderLoad {
+  readonly env?: Record<string, string>
+  readonly node?: readonly string[]
+  readonly clients?: number
+  readonly atTheEnd?: typeof onTestFinished
+}
+
+async function underLoad({ env = {}, node = [], clients = 4, atTheEnd = onTestFinished }: UnderLoad = {}) {
   const cwd = tempFolder()
-  const sandbox = await serveSandbox({ cwd, env })
+  const sandbox = await serveSandbox({ cwd, env, node }, atTheEnd)
   const { server, apiKey } = sandbox
   const load = deliver({ url: server.url, key: apiKey, clients })
   await load.more(50)
@@ -23,30 +30,36 @@ async function refused(load: Load, more: number): Promise<void> {
   await expect.poll(() => load.others.get(503) ?? 0, { timeout: 15_000 }).toBeGreaterThan(before + more)
 }
 
-describe.runIf(traceable)('the disk fails', () => {
+describe.runIf(traceable)('writes that fail are refused, and deliveries go on by themselves afterwards:', async () => {
+  const { server, load, path } = await underLoad({ atTheEnd: afterAll })
+
   it.each([
     ['an input/output error', 'pwrite64:error=EIO', 'disk I/O error'],
     ['no room', 'pwrite64:error=ENOSPC', 'disk is full'],
     ['a read-only file system', 'pwrite64:error=EROFS', 'disk I/O error'],
-  ])(
-    'writes that fail with %s are refused, and deliveries go on by themselves afterwards',
-    async (_, fault, reason) => {
-      const { server, load, path } = await underLoad()
-      const heal = await inject(server.child.pid, [fault])
-      await refused(load, 0)
-      const soFar = load.acknowledged.length
-      await refused(load, 50)
-      expect(load.acknowledged.length).toBe(soFar)
-      await server.printed(new RegExp(reason))
-      await heal()
-      await load.more(100)
-      expect([...load.others.keys()]).toEqual([503])
-      server.child.kill('SIGKILL')
-      await load.stop()
-      expect(missingFrom(path, load.acknowledged)).toEqual([])
-    },
-  )
+  ])('%s', async (_, fault, reason) => {
+    const printed = server.output().length
+    const heal = await inject(server.child.pid, [fault])
+    await refused(load, 0)
+    const soFar = load.acknowledged.length
+    await refused(load, 30)
+    expect(load.acknowledged.length).toBe(soFar)
+    await server.printed(new RegExp(reason), printed)
+    await heal()
+    await load.more(100)
+    expect([...load.others.keys()]).toEqual([503])
+    const acknowledged = [...load.acknowledged]
+    expect(missingFrom(path, acknowledged)).toEqual([])
+  })
 
+  it('and a kill after all of them loses nothing', async () => {
+    server.child.kill('SIGKILL')
+    await load.stop()
+    expect(missingFrom(path, load.acknowledged)).toEqual([])
+  })
+})
+
+describe.runIf(traceable)('the disk fails', () => {
   it.each([
     ['from then on', 'EIO', ''],
     ['once', 'ENOSPC', ':when=1'],
@@ -75,11 +88,11 @@ describe.runIf(traceable)('the disk fails', () => {
   )
 
   it('a log that cannot be written to the file grows, and nothing that was acknowledged is lost', async () => {
-    const { server, load, path, apiKey } = await underLoad()
+    const { server, load, path, apiKey } = await underLoad({ node: smallLog })
     await inject(server.child.pid, ['fsync:error=EIO', 'fdatasync:error=EIO'], path)
-    const large = deliver({ url: server.url, key: apiKey, bytes: 500_000 })
-    // Otherwise it would begin again after 16 MB.
-    await expect.poll(() => statSync(`${path}-wal`).size, { timeout: 20_000 }).toBeGreaterThan(20e6)
+    const large = deliver({ url: server.url, key: apiKey, bytes: 60_000, clients: 4 })
+    // Otherwise it would begin again.
+    await expect.poll(() => statSync(`${path}-wal`).size, { timeout: 20_000 }).toBeGreaterThan(1.5 * BYTES_OF_SMALL_LOG)
     expect([...load.others, ...large.others]).toEqual([])
     server.child.kill('SIGKILL')
     await Promise.all([load.stop(), large.stop()])
@@ -90,10 +103,10 @@ describe.runIf(traceable)('the disk fails', () => {
 it.runIf(traceable)(
   'while every fsync takes 300 ms reads, logins and health checks answer, and what the queue does not hold is refused',
   async () => {
-    const { server, load, path, email, password } = await underLoad(
-      { TESLIM_QUEUE_DELIVERIES: '16', TESLIM_LOGIN_MEMORY: '0' },
-      64,
-    )
+    const { server, load, path, email, password } = await underLoad({
+      env: { TESLIM_QUEUE_DELIVERIES: '16', TESLIM_LOGIN_MEMORY: '0' },
+      clients: 32,
+    })
     const { url } = server
     const logIn = () =>
       fetch(`${url}/Login/Customer/Api/Verify`, {

@@ -2,21 +2,20 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
-import { canMount, smallDisk } from '../../support/faults.ts'
+import { BYTES_OF_SMALL_LOG, canMount, smallDisk, smallLog } from '../../support/faults.ts'
 import { addSupplier, deliver, type Load, missingFrom } from '../../support/ledger.ts'
 import { serve, teslim } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const mountable = canMount()
-/** Room that the log takes before it is written to the file: 4,000 pages with the head of each. */
-const LOG = 4000 * (4096 + 24)
+const LOG = BYTES_OF_SMALL_LOG
 
 async function onSmallDisk(megabytes: number) {
   const disk = smallDisk(megabytes)
   const path = join(disk.path, 'data/teslim.db')
   const options = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: `sqlite:${path}` } }
   const key = await addSupplier(options)
-  const server = await serve(options)
+  const server = await serve({ ...options, node: smallLog })
   return { disk, path, key, server }
 }
 
@@ -30,11 +29,11 @@ async function refused(load: Load, more: number): Promise<void> {
 it.runIf(mountable)(
   'deliveries on a full disk are refused, with no room for the log nor to write it to the file, and go on by themselves once there is room',
   async () => {
-    const { disk, path, key, server } = await onSmallDisk(60)
+    const { disk, path, key, server } = await onSmallDisk(16)
     const sizeOfFile = statSync(path).size
     // Room for the log, but not to write it to the file as well.
-    disk.fill(LOG * 1.1)
-    const load = deliver({ url: server.url, key, bytes: 64_000 })
+    disk.fill(Math.round(LOG * 1.1))
+    const load = deliver({ url: server.url, key, bytes: 16_000, clients: 4 })
     await refused(load, 30)
     const whenFull = statSync(path).size
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(LOG)

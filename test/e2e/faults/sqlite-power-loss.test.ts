@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { createDiskModel, type DiskOptions } from '../../support/disk-model.ts'
-import { canTrace } from '../../support/faults.ts'
+import { canTrace, smallLog } from '../../support/faults.ts'
 import { type Acknowledged, deliver, type Load } from '../../support/ledger.ts'
 import { serve, serveSandbox } from '../../support/process.ts'
 import { randomBelow } from '../../support/random.ts'
@@ -44,11 +44,11 @@ async function record(): Promise<Recorded> {
     acknowledged.push(...load.acknowledged)
   }
 
-  const { server: first, apiKey } = await serveSandbox({ cwd, env, through: recording(toFirst) })
+  const { server: first, apiKey } = await serveSandbox({ cwd, env, node: smallLog, through: recording(toFirst) })
   await load(first.url, apiKey, 200, (small) => small.more(150))
   first.child.kill('SIGTERM')
   await first.ended
-  const second = await serve({ cwd, env, through: recording(toSecond) })
+  const second = await serve({ cwd, env, node: smallLog, through: recording(toSecond) })
   const { size } = statSync(join(folder, 'teslim.db'))
   await load(second.url, apiKey, 12_000, () =>
     expect.poll(() => statSync(join(folder, 'teslim.db')).size, { timeout: 30_000 }).toBeGreaterThan(size),

@@ -1,24 +1,20 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { inEachThread } from '../../support/faults.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { serve } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
-/** Runs in each thread of the server before its own code. A signal from outside would end all threads. */
-const inEachThread = (code: string): string[] => [
-  '--import',
-  `data:text/javascript,${encodeURIComponent(`
-    import { appendFileSync } from 'node:fs'
-    import { DatabaseSync } from 'node:sqlite'
-    import { isMainThread, parentPort } from 'node:worker_threads'
+/** Runs in the threads of the server before their own code. */
+const inWorkers = (code: string): string[] =>
+  inEachThread(`
     let commits = 0
     const crash = () => {
       appendFileSync('crashes', 'x')
       process.exit(3)
     }
-    if (!isMainThread) { ${code} }`)}`,
-]
+    if (!isMainThread) { ${code} }`)
 
 const BEFORE_COMMIT = `
   const { exec } = DatabaseSync.prototype
@@ -43,7 +39,7 @@ it.each([
     const cwd = tempFolder()
     const env = { NODE_ENV: 'production' }
     const key = await addSupplier({ cwd, env })
-    const server = await serve({ cwd, env, node: inEachThread(code) })
+    const server = await serve({ cwd, env, node: inWorkers(code) })
     const load = deliver({ url: server.url, key })
     await load.more(300)
     expect(readFileSync(join(cwd, 'crashes'), 'utf8').length).toBeGreaterThanOrEqual(3)
