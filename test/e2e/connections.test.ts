@@ -1,14 +1,17 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { addSupplier } from '../support/ledger.ts'
-import { serve, teslim } from '../support/process.ts'
+import { startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
 const env = { NODE_ENV: 'production', TESLIM_REQUEST_TIMEOUT: '1' }
+const key = await addSupplier({ cwd, env })
+const server = await startServer({ cwd, env }, afterAll)
+const { url } = server
 
 /** Sends bytes as they are and reads until the server closes the connection. */
 const exchange = (url: string, ...lines: string[]): Promise<string> => {
@@ -23,7 +26,6 @@ const parse = (answer: string) => {
 }
 
 it('answers broken and hostile connections in the envelope and cuts them off', async () => {
-  const { url } = await serve({ cwd, env })
   const login = 'POST /Login/Customer/Api/Verify HTTP/1.1'
   const cases: [string, number, string, string[]][] = [
     [
@@ -80,9 +82,6 @@ it('answers broken and hostile connections in the envelope and cuts them off', a
 })
 
 it('a delivery that was answered 408 is not stored when its rest comes after all', async () => {
-  const folder = tempFolder()
-  const key = await addSupplier({ cwd: folder })
-  const server = await serve({ cwd: folder, env })
   const body = '{"OrderID":"late","Status":1}'
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
   const head = ['POST /Purchase/update HTTP/1.1', 'Host: a', `ApiKey: ${key}`, `Content-Length: ${body.length}`]
@@ -93,6 +92,6 @@ it('a delivery that was answered 408 is not stored when its rest comes after all
   await once(socket, 'close')
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(0)
-  const { stdout } = await teslim(['delivery', 'list', '--json'], { cwd: folder })
+  const { stdout } = await teslim(['delivery', 'list', '--json'], { cwd })
   expect(JSON.parse(stdout)).toEqual([])
 })

@@ -3,18 +3,20 @@ import { renameSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { failure } from '../support/failure.ts'
 import { addSupplier } from '../support/ledger.ts'
-import { type ServerProcess, serve } from '../support/process.ts'
+import { type ServerProcess, serve, startServer } from '../support/process.ts'
 import { parseAnswers } from '../support/raw-http.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 
+const env = { NODE_ENV: 'production' }
 const LIVE = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
 
-const delivery = (key: string): string => {
-  const body = '{"OrderID":"PO-1","Status":1}'
+const delivery = (key: string, order: string): string => {
+  const body = `{"OrderID":"${order}","Status":1}`
   return `POST /Purchase/update HTTP/1.1\r\nHost: a\r\nApiKey: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }
 
@@ -52,80 +54,80 @@ function stopDuration(server: ServerProcess): number {
   return to - from
 }
 
-const stored = (cwd: string): number => {
+/** The orders whose deliveries are stored, in their order. */
+const stored = (cwd: string): unknown[] => {
   const database = new DatabaseSync(join(cwd, 'data/teslim.db'))
-  const [row] = database.prepare('SELECT count(*) AS n FROM delivery').all()
+  const rows = database.prepare('SELECT order_id FROM delivery ORDER BY position').all()
   database.close()
-  return Number(row?.n)
+  return rows.map(({ order_id }) => order_id)
 }
 
-it('a delivery that comes on a kept connection after SIGTERM is answered, and told that the connection ends', async () => {
+/** One stop with connections in every state. Each client ends its side when the server has, except `stubborn`. */
+async function stopWithConnections() {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd })
-  const server = await serve({ cwd })
-  const { socket, rest } = await keptConnection(server)
-  await stopping(server)
-  socket.write(delivery(key))
-  expect(parseAnswers(await rest)).toMatchObject([
-    { status: 200, head: expect.stringContaining('connection: close'), body: { success: true } },
+  const key = await addSupplier({ cwd, env })
+  const server = await startServer({ cwd, env: { ...env, TESLIM_SHUTDOWN_SECONDS: '600' } }, afterAll)
+  const kept = () => keptConnection(server)
+  const [delivers, asks, quiet, half, late, stubborn] = await Promise.all([
+    kept(),
+    kept(),
+    kept(),
+    kept(),
+    kept(),
+    kept(),
   ])
-  socket.end()
-  expect(await server.ended).toBe(0)
-  expect(stored(cwd)).toBe(1)
-})
-
-it('a kept connection on which nothing comes ends without a reset, and holds the stop up for a second or so', async () => {
-  const server = await serve({ cwd: tempFolder(), env: { TESLIM_SHUTDOWN_SECONDS: '600' } })
-  const { socket, rest } = await keptConnection(server)
   const unused = open(server)
-  const nothing = everythingFrom(unused)
+  const unusedRest = everythingFrom(unused)
   await once(unused, 'connect')
   await stopping(server)
-  expect([await rest, await nothing]).toEqual(['', ''])
-  socket.end()
-  unused.end()
-  expect(await server.ended).toBe(0)
-  expect(stopDuration(server)).toBeGreaterThanOrEqual(900)
-})
-
-it('a client that never ends its side of a connection does not hold the stop up', async () => {
-  const server = await serve({ cwd: tempFolder(), env: { TESLIM_SHUTDOWN_SECONDS: '600' } })
-  const { rest } = await keptConnection(server)
-  await stopping(server)
-  expect(await server.ended).toBe(0)
-  expect(await rest).toBe('')
-})
-
-it('a delivery that comes after its connection was ended is not worked on', async () => {
-  const cwd = tempFolder()
-  const key = await addSupplier({ cwd })
-  const server = await serve({ cwd })
-  const { socket, rest } = await keptConnection(server)
-  await stopping(server)
-  expect(await rest).toBe('')
-  socket.write(delivery(key))
-  expect(await server.ended).toBe(0)
-  expect(stored(cwd)).toBe(0)
-})
-
-it('a request that was half sent when the others ended is still answered', async () => {
-  const server = await serve({ cwd: tempFolder() })
-  const quiet = await keptConnection(server)
-  const half = await keptConnection(server)
-  await stopping(server)
+  delivers.socket.write(delivery(key, 'in-time'))
+  asks.socket.write(LIVE.replace('livez', 'readyz'))
   half.socket.write(LIVE.slice(0, 20))
-  expect(await quiet.rest).toBe('')
-  quiet.socket.end()
+  const nothing = [await quiet.rest, await unusedRest, await late.rest, await stubborn.rest]
+  late.socket.write(delivery(key, 'too-late'))
+  // Its bytes came a moment after the others fell quiet: it must outlast them by more than that.
+  const since = performance.now()
+  await until('the half request has outlasted them', () => performance.now() > since + 300)
   half.socket.write(LIVE.slice(20))
-  expect(parseAnswers(await half.rest)).toMatchObject([
-    { status: 200, head: expect.stringContaining('connection: close') },
-  ])
-  half.socket.end()
-  expect(await server.ended).toBe(0)
+  const [delivered, readiness, finished] = (await Promise.all([delivers.rest, asks.rest, half.rest])).map(parseAnswers)
+  for (const { socket } of [delivers, asks, quiet, half]) socket.end()
+  unused.end()
+  const status = await server.ended
+  return { delivered, readiness, finished, nothing, status, milliseconds: stopDuration(server), orders: stored(cwd) }
+}
+
+describe('a stop with connections in every state', async () => {
+  const { delivered, readiness, finished, nothing, status, milliseconds, orders } = await stopWithConnections()
+
+  it('answers a delivery that comes on a kept connection after SIGTERM, and says that the connection ends', () => {
+    expect(delivered).toMatchObject([
+      { status: 200, head: expect.stringContaining('connection: close'), body: { success: true } },
+    ])
+    expect(orders).toContain('in-time')
+  })
+
+  it('fails /readyz on a kept connection as soon as it begins, without a delay', () => {
+    expect(readiness).toMatchObject([{ status: 503, body: failure('STOPPING') }])
+  })
+
+  it('ends kept and unused connections on which nothing comes without a reset, and takes a second or so for it', () => {
+    expect(nothing).toEqual(['', '', '', ''])
+    expect(milliseconds).toBeGreaterThanOrEqual(900)
+  })
+
+  it('is not held up by a client that never ends its side of a connection', () => expect(status).toBe(0))
+
+  it('does not work on a delivery that comes after its connection was ended', () => {
+    expect(orders).not.toContain('too-late')
+  })
+
+  it('still answers a request that was half sent when the others ended', () => {
+    expect(finished).toMatchObject([{ status: 200, head: expect.stringContaining('connection: close') }])
+  })
 })
 
 it('without a connection the stop takes no time', async () => {
-  const server = await serve({ cwd: tempFolder() })
+  const server = await serve({ cwd: tempFolder(), env })
   await stopping(server)
   expect(await server.ended).toBe(0)
   expect(stopDuration(server)).toBeLessThan(900)
@@ -138,8 +140,8 @@ const statusAndBody = async (url: string) => {
 
 it('with TESLIM_READY_DELAY, /readyz fails first after SIGTERM, and everything else works until the delay is over', async () => {
   const cwd = tempFolder()
-  const key = await addSupplier({ cwd })
-  const server = await serve({ cwd, env: { TESLIM_READY_DELAY: '1', TESLIM_SHUTDOWN_SECONDS: '600' } })
+  const key = await addSupplier({ cwd, env })
+  const server = await serve({ cwd, env: { ...env, TESLIM_READY_DELAY: '1', TESLIM_SHUTDOWN_SECONDS: '600' } })
   const { url } = server
   expect(await statusAndBody(`${url}/readyz`)).toMatchObject([200, { success: true }])
   const { socket, rest } = await keptConnection(server)
@@ -151,7 +153,7 @@ it('with TESLIM_READY_DELAY, /readyz fails first after SIGTERM, and everything e
   const init = { method: 'POST', headers: { ApiKey: key }, body: '{"OrderID":"PO-2","Status":1}' }
   const taken = await fetch(`${url}/Purchase/update`, init)
   expect([taken.status, taken.headers.get('connection')]).toEqual([200, 'keep-alive'])
-  socket.write(delivery(key))
+  socket.write(delivery(key, 'PO-1'))
   await server.printed(/"reason":"SIGTERM","msg":"stopping: no new connections/)
   // Only now does a kept connection end.
   expect(parseAnswers(await rest)).toMatchObject([
@@ -159,33 +161,23 @@ it('with TESLIM_READY_DELAY, /readyz fails first after SIGTERM, and everything e
   ])
   socket.end()
   expect(await server.ended).toBe(0)
-  expect(stored(cwd)).toBe(2)
+  expect(stored(cwd)).toEqual(['PO-2', 'PO-1'])
 })
 
 it('a delay before the stop does not hold up Ctrl+C, a second SIGTERM, or a store that is lost', async () => {
-  const env = { TESLIM_READY_DELAY: '600' }
-  const interrupted = await serve({ cwd: tempFolder(), env })
+  const delayed = { ...env, TESLIM_READY_DELAY: '600' }
+  const interrupted = await serve({ cwd: tempFolder(), env: delayed })
   interrupted.child.kill('SIGINT')
   expect(await interrupted.ended).toBe(0)
-  const impatient = await serve({ cwd: tempFolder(), env })
+  const impatient = await serve({ cwd: tempFolder(), env: delayed })
   impatient.child.kill('SIGTERM')
   await impatient.printed(/stopping in 600 s/)
   impatient.child.kill('SIGTERM')
   expect(await impatient.ended).toBe(1)
   const cwd = tempFolder()
-  const lost = await serve({ cwd, env })
+  const lost = await serve({ cwd, env: delayed })
   lost.child.kill('SIGTERM')
   await lost.printed(/stopping in 600 s/)
   renameSync(join(cwd, 'data'), join(cwd, 'elsewhere'))
   expect(await lost.ended).toBe(1)
-})
-
-it('without a delay /readyz on a kept connection fails as soon as the stop begins', async () => {
-  const server = await serve({ cwd: tempFolder() })
-  const { socket, rest } = await keptConnection(server)
-  await stopping(server)
-  socket.write(LIVE.replace('livez', 'readyz'))
-  expect(parseAnswers(await rest)).toMatchObject([{ status: 503, body: failure('STOPPING') }])
-  socket.end()
-  expect(await server.ended).toBe(0)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { serve, startProcess } from '../support/process.ts'
+import { startProcess } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const main = join(import.meta.dirname, '../../bin/teslim.js')
@@ -81,12 +81,11 @@ it('TESLIM_LOG=pretty makes a log without a terminal readable, without colours',
 })
 
 it('without a terminal the log is JSON, and nothing else is on stdout', async () => {
-  const server = await serve({ cwd: tempFolder() })
-  expect(server.output()).toMatch(/^\{"level":30,.*"teslim starts"\}$/m)
   const child = startProcess(['serve'], { cwd: tempFolder(), env: { PORT: '0' } })
   onTestFinished(() => void child.kill('SIGKILL'))
   const printed = text(child.stdout)
   await once(child.stderr, 'data')
   child.kill('SIGTERM')
+  expect(await printed).toMatch(/^\{"level":30,.*"teslim starts"\}$/m)
   for (const line of (await printed).trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
 })

@@ -6,12 +6,13 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls'
-import { beforeEach, describe, expect, it } from 'vitest'
-import { makeCertificate, storeCertificate, type Wanted } from '../support/certificate.ts'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Made, makeCertificate, storeCertificate, type Wanted } from '../support/certificate.ts'
 import { fetch } from '../support/checked-fetch.ts'
-import { serve, teslim } from '../support/process.ts'
+import { serve, startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
+const production = { NODE_ENV: 'production' }
 const root = tempFolder()
 let cwd = ''
 let counter = 0
@@ -22,7 +23,7 @@ beforeEach(() => {
 
 const start = async (wanted: Wanted = {}, env: Record<string, string> = {}) => {
   const files = storeCertificate(cwd, makeCertificate(wanted))
-  return serve({ cwd, env: { NODE_ENV: 'production', ...files, ...env } })
+  return serve({ cwd, env: { ...production, ...files, ...env } })
 }
 
 const portOf = (url: string): number => Number(new URL(url).port)
@@ -41,14 +42,41 @@ async function serialOf(url: string): Promise<string> {
   return serialNumber
 }
 
+/** Each certificate of the shared server has these, as one that lacks a name of the one in use is refused. */
+const NAMES = ['localhost', 'api.example.com', '*.example.com', '*.example.org']
+const folder = tempFolder()
+let current = makeCertificate({ names: NAMES })
+let serials = 1
+const shared = await startServer(
+  { cwd: folder, env: { ...production, ...storeCertificate(folder, current) } },
+  afterAll,
+)
+
+/** Lets the shared server read these files, and waits for what it prints about them. */
+async function reload(made: Made, line: RegExp): Promise<void> {
+  const before = shared.output().length
+  storeCertificate(folder, made)
+  shared.child.kill('SIGHUP')
+  await shared.printed(line, before)
+}
+
+/** Resolves to the serial number of a new certificate, once the shared server uses it. */
+async function renew(wanted: Wanted = {}): Promise<string> {
+  const serial = `0${(++serials).toString(16).toUpperCase()}`
+  current = makeCertificate({ names: NAMES, serial: serials, ...wanted })
+  await reload(
+    current,
+    new RegExp(`"serialNumber":"${serial}","expires":"[^"]+"},"msg":"this TLS certificate is in use"`),
+  )
+  return serial
+}
+
 describe('with a certificate', () => {
   it('the API speaks HTTPS, TLS 1.2 and 1.3 with forward secrecy, HTTP/1.1 only, and nothing older', async () => {
-    const made = makeCertificate()
-    const server = await serve({ cwd, env: { NODE_ENV: 'production', ...storeCertificate(cwd, made) } })
-    expect(server.url).toMatch(/^https:/)
+    expect(shared.url).toMatch(/^https:/)
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-      const socket = await handshake(server.url, {
-        ca: made.certificate,
+      const socket = await handshake(shared.url, {
+        ca: current.certificate,
         rejectUnauthorized: true,
         servername: 'localhost',
         maxVersion: version,
@@ -63,8 +91,8 @@ describe('with a certificate', () => {
       { maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA:AES128-GCM-SHA256' },
       { maxVersion: 'TLSv1.2', ciphers: 'NULL:eNULL@SECLEVEL=0' },
     ]
-    for (const options of refused) await expect(handshake(server.url, options)).rejects.toThrow()
-    expect((await handshake(server.url)).destroy().destroyed).toBe(true)
+    for (const options of refused) await expect(handshake(shared.url, options)).rejects.toThrow()
+    expect((await handshake(shared.url)).destroy().destroyed).toBe(true)
   })
 
   it('the first run prints curl commands that work as pasted, whatever name the certificate has and whoever issued it', async () => {
@@ -88,19 +116,58 @@ describe('with a certificate', () => {
   })
 
   it('plain HTTP, junk and a broken handshake are logged, and the server goes on', async () => {
-    const server = await start()
+    const before = await serialOf(shared.url)
     for (const bytes of ['GET /livez HTTP/1.1\r\nHost: a\r\n\r\n', '\x16\x03\x01\x00\x05junk!', '\0\0\0\0\0\0\0']) {
-      const socket = connect(portOf(server.url), '127.0.0.1')
+      const socket = connect(portOf(shared.url), '127.0.0.1')
       const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve))
       socket.resume().write(bytes)
       await closed
     }
-    await server.printed(/"level":30,[^\n]*ERR_SSL_HTTP_REQUEST[^\n]*broken TLS handshake/)
-    expect(await serialOf(server.url)).toBe('01')
+    await shared.printed(/"level":30,[^\n]*ERR_SSL_HTTP_REQUEST[^\n]*broken TLS handshake/)
+    expect(await serialOf(shared.url)).toBe(before)
+  })
+
+  it('SIGTERM lets a request be answered that is under way or comes on a kept connection, and ends connections on which nothing comes', async () => {
+    const server = await start({}, { TESLIM_SHUTDOWN_SECONDS: '600' })
+    const live = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
+    const [kept, quiet, busy] = await Promise.all([handshake(server.url), handshake(server.url), handshake(server.url)])
+    const [first] = await Promise.all(
+      [kept, quiet].map(async (socket) => {
+        socket.write(live)
+        return String(await once(socket, 'data'))
+      }),
+    )
+    const head = ['Host: a', 'Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue']
+    busy.write(`POST /Login/Customer/Api/Verify HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
+    // The server says "100 Continue" once it works on the request.
+    await once(busy, 'data')
+    const nothing = text(quiet)
+    server.child.kill('SIGTERM')
+    await server.printed(/stopping/)
+    kept.write(live)
+    expect([first, await text(kept)]).toEqual([
+      expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i),
+      expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*connection: close/i),
+    ])
+    expect(await nothing).toBe('')
+    busy.write('{}')
+    expect(await text(busy)).toMatch(/^HTTP\/1\.1 400 /)
+    expect(await server.ended).toBe(0)
+  })
+})
+
+describe('with a certificate that has expired and a key that everybody can read, and one second for requests and for the stop', async () => {
+  const files = storeCertificate(root, makeCertificate({ until: Date.parse('2026-01-02T03:04:05Z'), from: 0 }))
+  chmodSync(files.TESLIM_TLS_KEY, 0o644)
+  const env = { ...production, ...files, TESLIM_REQUEST_TIMEOUT: '1', TESLIM_SHUTDOWN_SECONDS: '1' }
+  const server = await startServer({ cwd: tempFolder(), env }, afterAll)
+
+  it('both are warned about, and are no errors', async () => {
+    await server.printed(/"level":40,[^\n]*the certificate expired on 2026-01-02/)
+    await server.printed(/"level":40,[^\n]*every user of this machine can read TESLIM_TLS_KEY/)
   })
 
   it('the limits are those of plain HTTP', async () => {
-    const server = await start({}, { TESLIM_REQUEST_TIMEOUT: '1' })
     const ask = async (bytes: string): Promise<string> => {
       const socket = await handshake(server.url)
       socket.write(bytes)
@@ -119,41 +186,7 @@ describe('with a certificate', () => {
     ])
   })
 
-  it('SIGTERM lets a request that comes on a kept connection be answered, then ends the connection', async () => {
-    const server = await start()
-    const socket = await handshake(server.url)
-    socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
-    const [first] = await once(socket, 'data')
-    server.child.kill('SIGTERM')
-    await server.printed(/stopping/)
-    socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
-    const second = await text(socket)
-    expect([String(first), second]).toEqual([
-      expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i),
-      expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*connection: close/i),
-    ])
-    expect(await server.ended).toBe(0)
-  })
-
-  it('SIGTERM ends a kept connection on which nothing comes, but not one with a request under way', async () => {
-    const server = await start({}, { TESLIM_SHUTDOWN_SECONDS: '600' })
-    const socket = await handshake(server.url)
-    socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
-    await once(socket, 'data')
-    const busy = await handshake(server.url)
-    const head = ['Host: a', 'Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue']
-    busy.write(`POST /Login/Customer/Api/Verify HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
-    // The server says "100 Continue" once it works on the request.
-    await once(busy, 'data')
-    server.child.kill('SIGTERM')
-    expect(await text(socket)).toBe('')
-    busy.write('{}')
-    expect(await text(busy)).toMatch(/^HTTP\/1\.1 400 /)
-    expect(await server.ended).toBe(0)
-  })
-
   it('SIGTERM ends it with 0 in the time given, even while a client does not go on with its handshake', async () => {
-    const server = await start({}, { TESLIM_SHUTDOWN_SECONDS: '1' })
     const socket = connect(portOf(server.url), '127.0.0.1').on('error', () => undefined)
     await once(socket, 'connect')
     expect(await serialOf(server.url)).toBe('01')
@@ -165,21 +198,18 @@ describe('with a certificate', () => {
 
 describe('SIGHUP', () => {
   it('brings a new certificate to new connections, and an old one goes on', async () => {
-    const server = await start({ serial: 1 })
-    await server.printed(/"serialNumber":"01","expires":"[^"]+"\},"msg":"this TLS certificate is in use"/)
+    await shared.printed(/"serialNumber":"01","expires":"[^"]+"\},"msg":"this TLS certificate is in use"/)
     const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
     const ask = () =>
       new Promise<{ status: number | undefined; port: number | undefined }>((resolve, reject) => {
-        get(`${server.url}/livez`, { agent }, (answer) => {
+        get(`${shared.url}/livez`, { agent }, (answer) => {
           const { localPort: port } = answer.socket
           answer.resume().on('end', () => resolve({ status: answer.statusCode, port }))
         }).on('error', reject)
       })
     const before = await ask()
-    storeCertificate(cwd, makeCertificate({ serial: 2 }))
-    server.child.kill('SIGHUP')
-    await server.printed(/"serialNumber":"02","expires":"[^"]+"\},"msg":"this TLS certificate is in use"/)
-    expect(await serialOf(server.url)).toBe('02')
+    const serial = await renew()
+    expect(await serialOf(shared.url)).toBe(serial)
     expect([before, await ask()]).toEqual([
       { status: 200, port: before.port },
       { status: 200, port: before.port },
@@ -190,51 +220,42 @@ describe('SIGHUP', () => {
   it.each([
     ['is cut short', (_key: string, certificate: string) => ({ certificate: certificate.slice(0, 200) })],
     ['is empty', () => ({ certificate: '' })],
-    ['came before its key', () => ({ certificate: makeCertificate({ serial: 2 }).certificate })],
+    ['came before its key', () => ({ certificate: makeCertificate({ names: NAMES }).certificate })],
     ['has no key any more', () => ({ key: '' })],
   ] as const)('keeps the certificate when the new one %s, and says so', async (_name, broken) => {
-    const made = makeCertificate()
-    const server = await serve({ cwd, env: { NODE_ENV: 'production', ...storeCertificate(cwd, made) } })
-    storeCertificate(cwd, { ...made, ...broken(made.key, made.certificate) })
-    server.child.kill('SIGHUP')
-    await server.printed(/"level":50,[^\n]*TESLIM_TLS_[^\n]*; the certificate from before stays in use/)
-    expect(await serialOf(server.url)).toBe('01')
-    storeCertificate(cwd, makeCertificate({ serial: 3 }))
-    server.child.kill('SIGHUP')
-    await server.printed(/"serialNumber":"03"/)
-    expect(await serialOf(server.url)).toBe('03')
+    const before = await serialOf(shared.url)
+    const files = { ...current, ...broken(current.key, current.certificate) }
+    await reload(files, /"level":50,[^\n]*TESLIM_TLS_[^\n]*; the certificate from before stays in use/)
+    expect(await serialOf(shared.url)).toBe(before)
+    const serial = await renew()
+    expect(await serialOf(shared.url)).toBe(serial)
   })
 
   it('keeps the certificate when the new one is worse: expired, not yet valid, or not for a name of the current one', async () => {
-    const names = ['api.example.com', '*.example.org']
-    const server = await start({ names })
+    const before = await serialOf(shared.url)
     const day = 86_400_000
     const worse: [Wanted, RegExp][] = [
-      [{ names, from: 0, until: Date.now() - 1000 }, /the certificate expired on \d{4}/],
-      [{ names, from: Date.now() + day }, /the certificate is not valid before \d{4}/],
+      [{ from: 0, until: Date.now() - 1000 }, /the certificate expired on \d{4}/],
+      [{ from: Date.now() + day }, /the certificate is not valid before \d{4}/],
       [
-        { names: ['api.example.com'], addresses: [] },
+        { names: NAMES.slice(0, -1), addresses: [] },
         /the certificate is not for \*\.example\.org, 127\.0\.0\.1, as the one in use is/,
       ],
     ]
     for (const [wanted, why] of worse) {
-      storeCertificate(cwd, makeCertificate({ serial: 2, ...wanted }))
-      server.child.kill('SIGHUP')
-      await server.printed(
-        new RegExp(`"level":50,[^\\n]*${why.source}[^\\n]*; the certificate from before stays in use`),
-      )
-      expect(await serialOf(server.url)).toBe('01')
+      const line = `"level":50,[^\\n]*${why.source}[^\\n]*; the certificate from before stays in use`
+      await reload(makeCertificate({ names: NAMES, serial: 99, ...wanted }), new RegExp(line))
+      expect(await serialOf(shared.url)).toBe(before)
     }
-    const soon = Date.now() + day
-    storeCertificate(cwd, makeCertificate({ serial: 3, names: ['*.example.com', ...names.slice(1)], until: soon }))
-    server.child.kill('SIGHUP')
-    await server.printed(/"level":40,[^\n]*expires before the certificate that was in use/)
-    await server.printed(/"serialNumber":"03"/)
-    expect(await serialOf(server.url)).toBe('03')
+    const output = shared.output().length
+    // The wildcard stands for api.example.com too.
+    const serial = await renew({ names: NAMES.filter((name) => name !== 'api.example.com'), until: Date.now() + day })
+    await shared.printed(/"level":40,[^\n]*expires before the certificate that was in use/, output)
+    expect(await serialOf(shared.url)).toBe(serial)
   })
 
   it('does no harm without a certificate', async () => {
-    const server = await serve({ cwd, env: { NODE_ENV: 'production' } })
+    const server = await serve({ cwd, env: production })
     server.child.kill('SIGHUP')
     await server.printed(/SIGHUP: there is no certificate to read again/)
     expect((await fetch(`${server.url}/livez`)).status).toBe(200)
@@ -314,13 +335,5 @@ describe('what is wrong with the files is one clear line at the start', () => {
     if (certificate === null) files.TESLIM_TLS_CERT = join(cwd, 'none.pem')
     if (key === null) files.TESLIM_TLS_KEY = cwd
     expect(await startLine(files)).toMatch(line)
-  })
-
-  it('an expired certificate and a key that everybody can read are no errors, but are warned about', async () => {
-    const files = storeCertificate(cwd, makeCertificate({ until: Date.parse('2026-01-02T03:04:05Z'), from: 0 }))
-    chmodSync(files.TESLIM_TLS_KEY, 0o644)
-    const server = await serve({ cwd, env: { NODE_ENV: 'production', ...files } })
-    await server.printed(/"level":40,[^\n]*the certificate expired on 2026-01-02/)
-    await server.printed(/"level":40,[^\n]*every user of this machine can read TESLIM_TLS_KEY/)
   })
 })

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { runCommand } from '../support/command.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+it.each([
+  [['srve'], 'teslim: there is no command "srve", did you mean "serve"? (see teslim --help)'],
+  [['customer', 'ad'], 'teslim: there is no command "customer ad", did you mean "customer add"?'],
+  [['customer', 'add', '--emial', 'x'], 'teslim customer add: there is no option --emial, did you mean --email?'],
+  [['customer', 'add', '--email', 'a', '--email', 'b'], 'teslim customer add: --email is given twice'],
+  [['customer', 'add', '--api'], 'teslim customer add: --email is required'],
+  [['customer', 'add', '--email'], "teslim customer add: Option '--email <value>' argument missing"],
+  [['customer', 'add', '--email', 'a@b.co'], 'teslim customer add: a password is needed: --password-stdin'],
+  [['customer', 'show'], 'teslim customer show: CUSTOMER is missing'],
+  [['customer', 'show', 'a', 'b'], 'teslim customer show: "b" is one word too many'],
+  [['customer', 'allow', 'a'], 'teslim customer allow: RULE... is missing'],
+])('the command line %j is misuse, said in one line', async (args, line) => {
+  const { status, stdout, stderr } = await runCommand(args, { cwd: tempFolder() })
+  expect([status, stdout, stderr.trimEnd().split('\n')]).toEqual([2, '', [expect.stringContaining(line)]])
+})
