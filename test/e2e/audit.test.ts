@@ -35,7 +35,7 @@ it.each(['one file', 'PostgreSQL'])(
       )
     expect([await deliver(key), await deliver(key), await deliver(key)]).toEqual([200, 200, 429])
     expect(await deliver(other)).toBe(200)
-    await expect.poll(refused, { timeout: 10_000 }).toEqual(['RATE_LIMITED'])
+    await expect.poll(refused, { timeout: 10_000, interval: 500 }).toEqual(['RATE_LIMITED'])
     expect(await deliver('nonsense')).toBe(401)
     await breakOff(url, other)
     await expect.poll(server.output).toContain('"aborted":true')

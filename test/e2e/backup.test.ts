@@ -84,7 +84,7 @@ it('a backup while many deliver holds all that was confirmed before; of two at o
   const { key } = await makeSupplier(where)
   const server = await serve(where)
   const load = deliver({ url: server.url, key })
-  await load.more(200)
+  await load.more(100)
   const before = [...load.acknowledged]
   const made = await Promise.all([1, 2].map(() => teslim(['backup', 'b.db', '--json'], where)))
   await load.more(50)
@@ -109,7 +109,7 @@ it('a backup beside a process that commits without a pause ends, and holds one s
     [
       '-e',
       `const database = new (require('node:sqlite').DatabaseSync)('data/teslim.db', { timeout: 5000 })
-       database.exec('PRAGMA synchronous = OFF; CREATE TABLE filler AS SELECT zeroblob(40000000) AS bytes; CREATE TABLE pair (a, b); INSERT INTO pair VALUES (0, 0)')
+       database.exec('PRAGMA synchronous = OFF; CREATE TABLE filler AS SELECT zeroblob(12000000) AS bytes; CREATE TABLE pair (a, b); INSERT INTO pair VALUES (0, 0)')
        console.log('writes')
        for (;;) database.exec('BEGIN IMMEDIATE; UPDATE pair SET a = a + 1; UPDATE pair SET b = b + 1; COMMIT')`,
     ],

@@ -6,7 +6,7 @@ import { serve } from '../support/process.ts'
 import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const ROUNDS = 15
+const ROUNDS = 6
 const CLIENTS = 24
 
 it('a server that is killed under load has lost nothing it answered 200, and no order disagrees with its last delivery', async () => {
@@ -18,7 +18,7 @@ it('a server that is killed under load has lost nothing it answered 200, and no 
   for (let round = 0; round < ROUNDS; round++) {
     const { url, child, ended } = await serve({ cwd, env })
     const load = deliver({ url, key, clients: CLIENTS })
-    await load.more(50 + randomBelow(400))
+    await load.more(50 + randomBelow(250))
     child.kill('SIGKILL')
     await load.stop()
     acknowledged.push(...load.acknowledged)

@@ -31,7 +31,7 @@ it.runIf(traceable)(
     const where = { cwd, env }
     const { key } = await makeSupplier(where)
     const server = await serve(where)
-    const load = deliver({ url: server.url, key, clients: 2 })
+    const load = deliver({ url: server.url, key, clients: 1 })
     await load.more(20)
     for (const [call, nth] of [
       ['pwrite64', 3],

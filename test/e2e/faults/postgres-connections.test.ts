@@ -85,7 +85,7 @@ it.each([
     const { server, load, slowest } = await underLoad(url, { TESLIM_DATABASE_POOL: pool })
     const { answers, stop } = await readers(server.url, password)
     const stopChanging = changeAccounts(admin, load)
-    await load.more(400)
+    await load.more(200)
     await Promise.all([stop(), stopChanging()])
     await load.stop()
     expect(Object.fromEntries(load.others)).toEqual({})
@@ -115,7 +115,7 @@ it('where somebody else takes every connection there is, deliveries keep theirs,
     }
   }
   while (await takeOne());
-  await load.more(200)
+  await load.more(100)
   expect(Object.fromEntries(load.others)).toEqual({})
 
   // Whoever takes the place that it leaves: one of a reader is given up for it.
@@ -123,7 +123,7 @@ it('where somebody else takes every connection there is, deliveries keep theirs,
   for (let times = 0; times < 2; times++) {
     await runSql(admin, line)
     await takeOne()
-    await load.more(100)
+    await load.more(50)
   }
   await load.stop()
   expect([...load.others.keys()].filter((status) => status !== 503)).toEqual([])

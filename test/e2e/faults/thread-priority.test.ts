@@ -4,7 +4,10 @@ import { canTrace } from '../../support/faults.ts'
 import { serveSandbox } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
-const REFUSED = ['strace', '-D', '-f', '-o', '/dev/null', '-e', 'inject=setpriority:error=EPERM']
+const REFUSED = ['strace', '-D', '-f', '--seccomp-bpf', '-o', '/dev/null', '-e', 'trace=setpriority'].concat([
+  '-e',
+  'inject=setpriority:error=EPERM',
+])
 
 describe.runIf(canTrace())('a sandbox that forbids setpriority', () => {
   it('does not stop logins', async () => {

@@ -40,7 +40,7 @@ it('at twice what it can take, what is answered 200 is stored, the rest is refus
   const { server, run, apiKey, file } = await serveSupplier()
   const closed = await run({ perSecond: 30_000, seconds: 1.5, mostConnections: 64 })
   const perSecond = Math.round((closed.taken.length / 1.5) * 2)
-  const open = await run({ perSecond, seconds: 5, mostConnections: TOO_MUCH.mostConnections })
+  const open = await run({ perSecond, seconds: 3, mostConnections: TOO_MUCH.mostConnections })
   await isNormal(server, apiKey)
   expect([...open.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([])
   expect(open.taken.length).toBeGreaterThan(perSecond / 2)
@@ -55,7 +55,7 @@ it('with a heap of 96 MB it takes the same, and large bodies, without ending', a
     const answer = await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { apiKey }, body })
     return answer.status
   })
-  const open = await run({ ...TOO_MUCH, seconds: 3 })
+  const open = await run({ ...TOO_MUCH, seconds: 2 })
   const statuses = await Promise.all(large.map((each) => each.catch(() => 0)))
   expect(statuses).toContain(200)
   expect([...open.statuses.keys(), ...statuses].filter((status) => ![200, 503, 0].includes(status))).toEqual([])
@@ -66,7 +66,7 @@ it('with a heap of 96 MB it takes the same, and large bodies, without ending', a
 it('a log that nobody reads stops nothing, and goes on when it is read again', async () => {
   const { server, run, apiKey, file } = await serveSupplier()
   server.child.stdout?.pause()
-  const { acknowledged, statuses } = await run({ perSecond: 30_000, seconds: 3, mostConnections: 64 })
+  const { acknowledged, statuses } = await run({ perSecond: 30_000, seconds: 2, mostConnections: 64 })
   expect([...statuses.keys()]).toEqual([200])
   await isNormal(server, apiKey)
   server.child.stdout?.resume()
