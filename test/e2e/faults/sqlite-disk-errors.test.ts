@@ -105,7 +105,7 @@ it.runIf(traceable)(
   async () => {
     const { server, load, path, email, password } = await underLoad({
       env: { TESLIM_QUEUE_DELIVERIES: '16', TESLIM_LOGIN_MEMORY: '0' },
-      clients: 32,
+      clients: 64,
     })
     const { url } = server
     const logIn = () =>
