@@ -33,7 +33,8 @@ export const purge: Command = {
       const { purges } = store
       if (rewrite && !config.databaseUrl.startsWith('sqlite:'))
         throw new Misuse('--rewrite is for an embedded store, not for PostgreSQL')
-      const lock = rewrite ? keepServersOff(config, context.clock.now(), 'teslim purge --rewrite') : undefined
+      const lock =
+        rewrite && !dryRun ? keepServersOff(config, context.clock.now(), 'teslim purge --rewrite') : undefined
       const record = recordAction(store, context)
       const pause = (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds)
       const pace = createPace({ clock: context.clock, wait: pause })

@@ -92,13 +92,17 @@ export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): 
   }
 
   /** A reader without a cursor has missed nothing when a purge begins meanwhile. */
-  const beginAgain = async ({ after }: FeedQuery, work: () => Promise<FeedPage>): Promise<FeedPage> => {
+  const beginAgain = async (
+    { after }: FeedQuery,
+    work: () => Promise<FeedPage>,
+    until?: AbortSignal,
+  ): Promise<FeedPage> => {
     for (;;) {
       try {
         return await work()
       } catch (error) {
         const isPurged = error instanceof AppError && error.code === purchaseErrors.cursorPurged.code
-        if (after !== undefined || !isPurged) throw error
+        if (after !== undefined || !isPurged || until?.aborted) throw error
       }
     }
   }
@@ -106,7 +110,7 @@ export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): 
   return {
     check: (place) => refusePurged(place, purges),
     read: (query) => beginAgain(query, () => read(query, undefined)),
-    readOrWait: (query, until) => beginAgain(query, () => readOrWait(query, until)),
+    readOrWait: (query, until) => beginAgain(query, () => readOrWait(query, until), until),
   }
 }
 

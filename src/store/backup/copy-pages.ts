@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { realPath } from '../sqlite/store-file.ts'
+import { existingFile, realPath } from '../sqlite/store-file.ts'
 import { freeBytes, megabytes, nothingCopied, requireRoom, syncFile } from './backup-files.ts'
 
 /** 4 MiB. */
@@ -25,7 +25,6 @@ export async function copyPages(
     source.exec('BEGIN')
     const bytes = sizeOf(source)
     requireRoomFor(bytes, storeFolder, dirname(partial))
-    const logBytes = logSize(store)
     await backup(source, partial, {
       rate: PAGES_AT_ONCE,
       progress: ({ totalPages, remainingPages }) => {
@@ -35,7 +34,7 @@ export async function copyPages(
         giveWay(partial)
       },
     })
-    if (logSize(store) > logBytes) emptyLog(store, source)
+    emptyLog(store, source)
   } finally {
     source.close()
   }
@@ -44,8 +43,6 @@ export async function copyPages(
 const sizeOf = (source: DatabaseSync): number =>
   source.prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size').get()
     ?.bytes as number
-
-const logSize = (store: string): number => statSync(`${store}-wal`, { throwIfNoEntry: false })?.size ?? 0
 
 function requireRoomFor(bytes: number, storeFolder: string, folder: string): void {
   const forLog = Math.max(bytes / 5, LEAST_ROOM_FOR_LOG)
@@ -68,7 +65,7 @@ function giveWay(partial: string): void {
 function emptyLog(store: string, source: DatabaseSync): void {
   let log: DatabaseSync | undefined
   try {
-    log = new DatabaseSync(store, { timeout: 0 })
+    log = new DatabaseSync(existingFile(store), { timeout: 0 })
     const checkpoint = log.prepare('PRAGMA wal_checkpoint(PASSIVE)')
     source.exec('ROLLBACK')
     checkpoint.get()
