@@ -203,8 +203,8 @@ async function serviceOf(url: string, change = (script: string) => script): Prom
   return service.href
 }
 
-it('a store of an earlier version refuses whoever was erased before, and its role goes on delivering', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
+/** A store of the earlier version with two customers, of which the first was erased. */
+async function earlierStore(url: string): Promise<void> {
   const earlier = readMigrations(new URL('../../src/store/postgres/migrations/', import.meta.url)).slice(0, 5)
   for (const { sql } of earlier) await runSql(url, sql)
   await runSql(
@@ -212,18 +212,101 @@ it('a store of an earlier version refuses whoever was erased before, and its rol
     'CREATE TABLE schema_migration AS SELECT 5 AS number, $1::text AS name, 0::bigint AS applied_at, 2 AS oldest',
     ['purge'],
   )
-  const service = await serviceOf(url, (script) => script.replace(', erased_customer', ''))
   await runSql(
     url,
     `INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at, erased_at)
      SELECT id, id, '', true, false, true, 0, 0, erased_at FROM (VALUES ('one', 1), ('two', NULL)) c (id, erased_at)`,
   )
+}
+
+const deliverTo = async (url: string, ...ids: string[]) => {
+  const { deliveries } = await open(url)
+  return Promise.allSettled(ids.map((id) => deliveries.deliver(delivery(id))))
+}
+
+it('a store of an earlier version refuses whoever was erased before, and its role goes on delivering', async () => {
+  const url = await newDatabase(inject('postgresUrl'))
+  await earlierStore(url)
+  const service = await serviceOf(url, (script) => script.replace(', erased_customer', ''))
   await open(url)
-  const { deliveries } = await open(service)
-  const outcomes = await Promise.allSettled(['one', 'two'].map((id) => deliveries.deliver(delivery(id))))
-  expect(outcomes).toMatchObject([refused, stored])
-  await expect(runSql(service, 'DELETE FROM erased_customer')).rejects.toThrow('permission denied')
+  expect(await deliverTo(service, 'one', 'two')).toMatchObject([refused, stored])
+  for (const statement of ['INSERT INTO erased_customer VALUES (7)', 'DELETE FROM erased_customer'])
+    await expect(runSql(service, statement)).rejects.toThrow('permission denied')
   await expect(runSql(service, 'SELECT drop_months_1(0)')).rejects.toThrow('permission denied')
+})
+
+it('the migration does not miss a customer who is being erased meanwhile', async () => {
+  const url = await newDatabase(inject('postgresUrl'))
+  await earlierStore(url)
+  const eraser = await session(url)
+  await eraser.query(`BEGIN; UPDATE customer SET erased_at = 1 WHERE id = 'two'`)
+  const opening = open(url)
+  await until('the migration waits', async () => {
+    const waiting = `SELECT FROM pg_locks WHERE relation = 'customer'::regclass AND NOT granted`
+    return (await runSql(url, waiting)).length > 0
+  })
+  await eraser.query('COMMIT')
+  await opening
+  expect(await deliverTo(url, 'one', 'two')).toMatchObject([refused, refused])
+})
+
+it('a customer whose number is missing in the copy is added by a further erasure', async () => {
+  const { url, store, one } = await prepare()
+  await erase(store, one.id)
+  await runSql(url, 'DELETE FROM erased_customer')
+  await erase(store, one.id)
+  expect(await deliverTo(url, one.id)).toMatchObject([refused])
+})
+
+/** Makes a role without rights, and returns its name and the URL for it. */
+async function plainRole(url: string) {
+  const role = `plain_${randomUUID().replaceAll('-', '')}`
+  await runSql(url, `CREATE ROLE ${role} LOGIN`)
+  const own = new URL(url)
+  own.username = role
+  return { role, own: own.href }
+}
+
+const COLUMNS = '(position, receipt, customer, order_id, status, received_at, echo_of, previous, payload)'
+
+it.each([
+  ['everybody', () => 'PUBLIC', ''],
+  [
+    'the columns of a table',
+    (role: string) => role,
+    `REVOKE ALL ON delivery FROM ROLE; GRANT SELECT ${COLUMNS}, INSERT ${COLUMNS} ON delivery TO ROLE`,
+  ],
+])('the migration keeps the rights of a role that got them by a grant to %s', async (_, grantee, more) => {
+  const url = await newDatabase(inject('postgresUrl'))
+  await earlierStore(url)
+  const { role, own } = await plainRole(url)
+  await runSql(
+    url,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${grantee(role)};
+     GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${grantee(role)}; ${more.replaceAll('ROLE', role)}`,
+  )
+  await open(url)
+  expect(await deliverTo(own, 'one', 'two')).toMatchObject([refused, stored])
+  await expect(runSql(own, 'INSERT INTO erased_customer VALUES (7)')).rejects.toThrow('permission denied')
+})
+
+it('the owner of the tables delivers and erases after another role has migrated', async () => {
+  const url = await newDatabase(inject('postgresUrl'))
+  const { role, own } = await plainRole(url)
+  await runSql(url, `GRANT ALL ON SCHEMA public TO ${role}`)
+  await earlierStore(own)
+  await open(url)
+  expect(await deliverTo(own, 'one', 'two')).toMatchObject([refused, stored])
+  await erase(await open(own), 'two')
+  expect(await deliverTo(own, 'two')).toMatchObject([refused])
+})
+
+it('erased customers can be restored by a session that finds no table without its schema', async () => {
+  const { url, one } = await prepare()
+  const restoring = await session(url)
+  await restoring.query(`SELECT set_config('search_path', '', false)`)
+  await restoring.query('UPDATE public.customer SET erased_at = 1 WHERE id = $1', [one.id])
+  expect(await deliverTo(url, one.id)).toMatchObject([refused])
 })
 
 it('the role of the service may not erase: it is told so before anything is changed', async () => {

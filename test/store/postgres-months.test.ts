@@ -117,6 +117,35 @@ it('while somebody reads the deliveries no month is dropped, and the purge does 
   expect((await store.purges.keepMonths(nextEnd)).dropped).toEqual([`delivery_${monthOf(2)}`])
 })
 
+it('two purges at once drop the months between them, and neither fails', async () => {
+  const { owner, store, months } = await partitioned()
+  const other = await open(owner)
+  const all = await months()
+  const dated = all.filter((name) => /^\d/.test(name))
+  const newest = String(dated.find((name) => dated.every((each) => each <= name)))
+  const end = Date.parse(`${newest.replace('_', '-')}-01`)
+  const slow = await session(owner)
+  await slow.query('BEGIN')
+  const [{ name: first }] = (await slow.query('SELECT drop_months_1($1) AS name', [end])).rows
+  expect(await runSql(owner, 'SELECT drop_months_1($1)', [end])).toEqual([])
+  await slow.query('COMMIT')
+  const done = await Promise.all([store, other].map(({ purges }) => purges.keepMonths(end)))
+  const dropped = [first, ...done.flatMap((each) => each.dropped)]
+  expect(dropped).toHaveLength(all.length - 1)
+  expect(new Set(dropped)).toEqual(new Set(all.filter((name) => name !== newest).map((name) => `delivery_${name}`)))
+  expect(await months()).toEqual([newest])
+})
+
+it('a month that somebody else is dropping is left to the next purge', async () => {
+  const { owner, store, months } = await partitioned()
+  const operator = await session(owner)
+  await operator.query('BEGIN; DROP TABLE delivery_before')
+  expect(await runSql(owner, 'SELECT drop_months_1($1)', [nextEnd])).toEqual([])
+  await operator.query('COMMIT')
+  expect((await store.purges.keepMonths(nextEnd)).dropped).toEqual([`delivery_${monthOf(2)}`])
+  expect(await months()).not.toContain(monthOf(2))
+})
+
 it('a delivery that comes into a month while it is dropped is not lost', async () => {
   const { owner, store } = await partitioned()
   const slow = await session(owner)

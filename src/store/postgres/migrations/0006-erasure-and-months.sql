@@ -5,7 +5,6 @@
 CREATE TABLE erased_customer (
   customer bigint PRIMARY KEY
 );
-INSERT INTO erased_customer SELECT number FROM customer WHERE erased_at IS NOT NULL;
 
 -- Runs at the end of the statement that erases a customer, so that it holds the lock of deliver_1 for the commit only. The
 -- deliveries of a batch that got the lock before are committed, and will be erased. A later batch sees the row.
@@ -13,7 +12,7 @@ CREATE FUNCTION refuse_deliveries_1() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' AND OLD.erased_at IS NOT NULL THEN
+  IF EXISTS (SELECT FROM erased_customer WHERE customer = NEW.number) THEN
     RETURN NULL;
   END IF;
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
@@ -24,17 +23,23 @@ $$;
 CREATE TRIGGER customer_erased AFTER INSERT OR UPDATE OF erased_at ON customer
   FOR EACH ROW WHEN (NEW.erased_at IS NOT NULL) EXECUTE FUNCTION refuse_deliveries_1();
 
--- Whoever adds deliveries reads it, and only the owner of the tables erases.
+-- After the trigger, which waits for erasures under way: they are committed now.
+INSERT INTO erased_customer SELECT number FROM customer WHERE erased_at IS NOT NULL ON CONFLICT DO NOTHING;
+
+-- Whoever adds deliveries reads it, and only the owner of the tables erases: another role may be running this.
 DO $$
 DECLARE
   grantee oid;
 BEGIN
+  -- Default privileges may have given more.
   FOR grantee IN
     SELECT DISTINCT a.grantee FROM pg_class c, aclexplode(c.relacl) a
-     WHERE c.oid = 'delivery'::regclass AND a.grantee NOT IN (0, c.relowner)
+     WHERE c.oid = 'erased_customer'::regclass AND a.grantee <> c.relowner
   LOOP
-    EXECUTE format('REVOKE ALL ON erased_customer FROM %1$s; GRANT SELECT ON erased_customer TO %1$s', grantee::regrole);
+    EXECUTE format('REVOKE ALL ON erased_customer FROM %s', CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END);
   END LOOP;
+  GRANT SELECT ON erased_customer TO PUBLIC;
+  EXECUTE format('GRANT ALL ON erased_customer TO %s', (SELECT relowner::regrole FROM pg_class WHERE oid = 'customer'::regclass));
 END
 $$;
 
@@ -153,45 +158,51 @@ BEGIN
 END
 $$;
 
--- As in 0005, but drops one month at most, so that no lock is held for the next one, and none that somebody reads: deliveries
--- would wait. The next purge tries again.
+-- As in 0005, but drops one month at most, so that no lock is held for the next one, and none that somebody reads or drops:
+-- deliveries would wait. The next purge tries again.
 CREATE OR REPLACE FUNCTION drop_months_1(before bigint) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '200ms'
 AS $$
 DECLARE
-  month regclass;
+  month text;
   name text;
   bound uuid := (lpad(to_hex(greatest(before, 0)), 12, '0') || repeat('0', 20))::uuid;
   empty boolean;
 BEGIN
-  FOR month IN
-    SELECT c.oid::regclass FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  -- Another purge is dropping one, and goes on.
+  IF NOT pg_try_advisory_xact_lock(7425, 2) THEN
+    RETURN;
+  END IF;
+  FOR month, name IN
+    SELECT format('%I.%I', n.nspname, c.relname), c.relname
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE i.inhparent = 'delivery'::regclass
        AND substring(pg_get_expr(c.relpartbound, c.oid) FROM $re$TO \('([0-9a-f-]{36})'\)$re$)::uuid <= bound
   LOOP
     EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', month) INTO empty;
     CONTINUE WHEN NOT empty;
-    name := month::text;
-    BEGIN
-      -- The lock of deliver_1: one with an old receipt may have come since.
-      PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
-      EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', name) INTO empty;
-      IF empty THEN
-        EXECUTE format('DROP TABLE %s', name);
-        RETURN NEXT name;
-      END IF;
-    EXCEPTION WHEN lock_not_available THEN
-      NULL;
-    END;
+    -- The lock of deliver_1: one with an old receipt may have come since.
+    PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
+    EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', month) INTO empty;
+    IF empty THEN
+      EXECUTE format('DROP TABLE %s', month);
+      RETURN NEXT name;
+    END IF;
     RETURN;
   END LOOP;
+EXCEPTION WHEN lock_not_available OR undefined_table THEN
+  RETURN;
 END
 $$;
 
 DO $$
+DECLARE
+  name text;
 BEGIN
-  -- As in 0005: whoever calls it must not choose whose tables it finds.
-  EXECUTE format('ALTER FUNCTION drop_months_1(bigint) SET search_path = %I, pg_temp', current_schema);
+  -- As in 0005: whoever calls it must not choose whose tables it finds. A dump is restored without a search path.
+  FOREACH name IN ARRAY ARRAY['refuse_deliveries_1()', 'drop_months_1(bigint)'] LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', name, current_schema);
+  END LOOP;
 END
 $$;
