@@ -9,6 +9,7 @@ import { copyStore } from '#src/store/copy/copy-store.ts'
 import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
+import { pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { teslim } from '../support/process.ts'
 import { apiKey, customer, delivery } from '../support/store-rows.ts'
@@ -308,6 +309,26 @@ it('erased customers can be restored by a session that finds no table without it
   await restoring.query('UPDATE public.customer SET erased_at = 1 WHERE id = $1', [one.id])
   expect(await deliverTo(url, one.id)).toMatchObject([refused])
 })
+
+if (pgbouncer === undefined) it.skip('(no pgbouncer is installed here, so nothing is tested behind one)')
+else {
+  it('is not opened behind a pooler where transactions read the state of their beginning by default', async () => {
+    const url = await newDatabase(inject('postgresUrl'))
+    const isolation = (level: string) =>
+      runSql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = '${level}'`)
+    await isolation('repeatable read')
+    const refusing = await startPgbouncer(url)
+    onTestFinished(() => refusing.remove())
+    await expect(open(refusing.url)).rejects.toMatchObject({
+      code: 'STORE_CANNOT_OPEN',
+      message: expect.stringContaining("default_transaction_isolation = 'read committed'"),
+    })
+    await isolation('read committed')
+    const serving = await startPgbouncer(url)
+    onTestFinished(() => serving.remove())
+    await (await openStore(at(serving.url), 0)).store.close()
+  })
+}
 
 it('the role of the service may not erase: it is told so before anything is changed', async () => {
   const { url, store, one } = await prepare()

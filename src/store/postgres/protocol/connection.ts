@@ -1,6 +1,7 @@
 import pg, { type ClientConfig, type QueryResult } from 'pg'
 import { DURABILITY, whyNotDurable } from './durability.ts'
 import { UnsafeServer } from './failures.ts'
+import { ISOLATION, whyUnsafeIsolation } from './isolation.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
 
 export type Values = readonly unknown[]
@@ -185,10 +186,10 @@ export async function openConnection(
   })
   try {
     const { rows } = await connection.query(beginSession(client.processID ?? 0, timeoutSeconds))
-    const { direct: isDirect, read_only: readOnly, durability } = rows[0]
+    const { direct: isDirect, read_only: readOnly, durability, isolation } = rows[0]
     direct = isDirect
     if (readOnly) throw new Error('the server is a standby or read-only')
-    const why = whyNotDurable(durability)
+    const why = whyNotDurable(durability) ?? (direct ? undefined : whyUnsafeIsolation(isolation))
     if (why !== undefined) throw new UnsafeServer(why)
   } catch (error) {
     lose(error as Error)
@@ -215,7 +216,7 @@ const beginSession = (processId: number, timeoutSeconds: number): string => {
     tcp_keepalives_count: '3',
   }
   const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`)
-  return `SELECT pg_backend_pid() = ${processId} AS direct, current_setting('transaction_read_only') = 'on' AS read_only, ${DURABILITY} AS durability,
+  return `SELECT pg_backend_pid() = ${processId} AS direct, current_setting('transaction_read_only') = 'on' AS read_only, ${DURABILITY} AS durability, ${ISOLATION} AS isolation,
     CASE WHEN pg_backend_pid() = ${processId} THEN concat(${set.join(', ')}) END`
 }
 
