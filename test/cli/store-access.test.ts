@@ -8,7 +8,14 @@ import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const ALL = ['0001-accounts', '0002-deliveries', '0003-security', '0004-read-back', '0005-purge']
+const ALL = [
+  '0001-accounts',
+  '0002-deliveries',
+  '0003-security',
+  '0004-read-back',
+  '0005-purge',
+  '0006-erasure-and-months',
+]
 const READING = [
   ['customer', 'list'],
   ['customer', 'show', 'a@b.co'],
@@ -148,11 +155,13 @@ describe('on a store of an older schema', () => {
       status: 1,
       stdout: '',
       stderr:
-        'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, which this command needs: run "teslim migrate".\n',
+        'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, which this command needs: run "teslim migrate".\n',
     })
     expect(await runCommand(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('lacks 0003-security, 0004-read-back, 0005-purge: run "teslim migrate"'),
+      stderr: expect.stringContaining(
+        'lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months: run "teslim migrate"',
+      ),
     })
     expect(schema()).toBe(2)
   })
