@@ -1,38 +1,49 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '#src/config/load-config.ts'
 import { parseDuration } from '#src/lib/duration.ts'
 import { wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createPace } from '#src/purchase/purge/pace.ts'
 import { giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { keepServersOff } from '#src/store/open-store.ts'
 import { type Command, Misuse } from './command.ts'
+import { counted } from './output/counted.ts'
 import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'
+
+const DAY_MILLISECONDS = 86_400_000
 
 export const purge: Command = {
   name: 'purge',
   about: 'Remove old deliveries and give their room back',
   details:
-    'It works beside a running server, gradually, and can be interrupted and run again. The server does the same by itself where TESLIM_RETENTION_DAYS is set. Every order keeps the delivery that made its state and its latest one, unless --orders.',
+    'It works beside a running server, gradually, and can be interrupted and run again. The server does the same by itself where TESLIM_RETENTION_DAYS is set. Every order keeps the delivery that made its state and its latest one. With --orders, old orders are removed completely.',
   options: {
-    older: { type: 'string', value: 'TIME', about: 'Remove deliveries received longer ago than this, such as 400d' },
+    older: {
+      type: 'string',
+      value: 'TIME',
+      about:
+        'Remove deliveries received longer ago than this: days (400d), hours (h), minutes (m) or seconds (s), or 0 for any age',
+    },
     orders: { type: 'boolean', about: 'Remove orders whose latest delivery is older than that, too' },
     'dry-run': { type: 'boolean', about: 'Only count what would be removed' },
     rewrite: {
       type: 'boolean',
       about:
-        'Rewrite the file of an embedded store once, so that it can shrink: for a file made by an earlier version, while no server uses it; needs twice as much free room as the file',
+        "Rewrite the file of an SQLite store: shrinks a file made by an earlier version, and removes what an erasure left in unused pages; no server may run; needs up to twice the file's size in free room",
     },
   },
   async run(input, context) {
-    const age = readAge(input.text('older'))
+    const older = input.text('older')
+    const age = readAge(older)
     const [orders, dryRun, rewrite] = [input.flag('orders'), input.flag('dry-run'), input.flag('rewrite')]
     if (age === undefined && !rewrite) throw new Misuse('--older is required, such as --older 400d')
     if (age === undefined && (orders || dryRun)) throw new Misuse('--orders and --dry-run need --older')
+    if (age) refuseForgettingKeys(age, `--older ${older}`, context.loadConfig().config)
     const before = context.clock.now() - (age ?? 0)
     const done = await withStore(context, dryRun ? 'read' : 'change', async (store, config) => {
       const { purges } = store
       if (rewrite && !config.databaseUrl.startsWith('sqlite:'))
-        throw new Misuse('--rewrite is for an embedded store, not for PostgreSQL')
+        throw new Misuse('--rewrite is for an SQLite store, not for PostgreSQL')
       const lock =
         rewrite && !dryRun ? keepServersOff(config, context.clock.now(), 'teslim purge --rewrite') : undefined
       const record = recordAction(store, context)
@@ -41,7 +52,7 @@ export const purge: Command = {
       try {
         const onBegin = () => record('delivery.purge', null, { before: new Date(before).toISOString(), orders })
         const onProgress = (report: PurgeReport) =>
-          context.progress(`${report.deliveries.toLocaleString('en')} deliveries`)
+          context.progress(counted(report.deliveries, 'delivery', 'deliveries'))
         const report =
           age === undefined
             ? { deliveries: 0, orders: 0, payloadBytes: 0 }
@@ -75,12 +86,21 @@ export const purge: Command = {
     }
     if (age === undefined) context.out('The file is rewritten.')
     else {
-      const what = `${deliveries} deliveries (${payloadBytes} bytes of payload) and ${orderCount} orders`
+      const size = counted(payloadBytes, 'byte')
+      const what = `${counted(deliveries, 'delivery', 'deliveries')} (${size} of payload) and ${counted(orderCount, 'order')}`
       context.out(`${dryRun ? 'Would remove' : 'Removed'} ${what}, received before ${beforeText}.`)
       if (months.length > 0) context.out(`Dropped the partitions ${months.join(', ')}.`)
     }
     return status
   },
+}
+
+/** An idempotency key is removed with its delivery. 0 is allowed: nobody types it by mistake. */
+function refuseForgettingKeys(age: number, option: string, { idempotencyDays }: Config): void {
+  if (age >= idempotencyDays * DAY_MILLISECONDS) return
+  throw new Misuse(
+    `${option} is less than TESLIM_IDEMPOTENCY_DAYS (${counted(idempotencyDays, 'day')}): retries would be stored twice`,
+  )
 }
 
 function readAge(text: string | undefined): number | undefined {

@@ -70,7 +70,7 @@ function welcome(server: RunningServer, { email, password, apiKey }: Sandbox, co
   return `
 ${greeting(server, config)}
 
-The store is empty: a sandbox customer was made. This is shown once:
+The store is empty: a sandbox customer was created. This is shown once:
   e-mail     ${email}
   password   ${password}
   ApiKey     ${apiKey}

@@ -68,6 +68,15 @@ describe('customers on the command line', () => {
     expect((await run(['customer', 'disallow', 'a@b.co', 'a*b'])).status).toBe(2)
   })
 
+  it.each([
+    [[], 'supplier only'],
+    [['--operator'], 'operator, cannot log in'],
+    [['--operator', '--api'], 'operator, API customer'],
+  ])('with the options %j are called %s', async (options, role) => {
+    const { stdout } = await run(['customer', 'add', '--email', 'a@b.co', '--generate', ...options])
+    expect(stdout.split('\n')[0]).toBe(`a@b.co  ${role}`)
+  })
+
   it('are printed for people, without any password', async () => {
     const { stdout } = await run([...add, '--password-stdin'], `${PASSWORD}\n`)
     expect(stdout).toMatch(

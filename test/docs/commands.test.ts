@@ -121,6 +121,7 @@ function commandsOf({ text: commands }: Block, stage: Stage, known: Known): stri
     '/opt/teslim': ROOT.replace(/\/$/, ''),
     '/srv/teslim': cwd,
     '/etc/teslim': cwd,
+    '-g teslim ': '-g "$(id -g)" ',
     ...known,
   }
   return Object.entries(places).reduce(

@@ -2,7 +2,6 @@ import type { Config } from '#src/config/load-config.ts'
 import { lastPositionOf } from '#src/purchase/cursors.ts'
 import type { Store } from '#src/store/store.ts'
 import type { CliContext } from '../command.ts'
-import { timeText } from '../output/time-text.ts'
 import { signingKeyRules } from '../signing-key.ts'
 
 /** What a store holds, and which secret it needs. */
@@ -42,7 +41,7 @@ export function contentsText({ lastDelivery, signingKeys, secret }: Contents): s
   const last =
     lastDelivery === undefined
       ? 'It has no deliveries.'
-      : `Its last delivery is ${lastDelivery.receiptId} of ${timeText(lastDelivery.receivedAt)} UTC.`
+      : `Its last delivery is ${lastDelivery.receiptId} of ${new Date(lastDelivery.receivedAt).toISOString()}.`
   const keys =
     signingKeys === 0
       ? 'It has no signing keys, so it needs no secret.'

@@ -5,6 +5,7 @@ import type { StagedRestore } from '#src/store/backup/restore-store.ts'
 import { refuseServers, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { type CliContext, type Command, Misuse } from '../command.ts'
+import { counted } from '../output/counted.ts'
 import { table } from '../output/table.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
@@ -137,12 +138,12 @@ function comparedText(compared: Compared, columns?: number): string {
     return [`${what} that are no longer there: ${names.slice(0, MOST_NAMED).join(', ')}${more}`]
   }
   return [
-    `Undone: ${deliveriesUndone.toLocaleString('en')} deliveries, ${actions.toLocaleString('en')} actions of operators.`,
+    `Undone: ${counted(deliveriesUndone, 'delivery', 'deliveries')}, ${counted(actions, 'action')} of operators.`,
     ...named('Customers', missingCustomers),
     ...named('API keys', missingKeys),
     undone.length === 0
       ? 'Nothing that was revoked, disabled or changed works again.'
-      : `Run these commands again where they are still right:\n${table(['what', 'happened', 'command'], undone, columns)}`,
+      : `Run again those that still apply:\n${table(['what', 'happened', 'command'], undone, columns)}`,
   ].join('\n')
 }
 

@@ -51,7 +51,7 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
         .map(([, after]) => signingKeyUndone(after)),
       ...signingKeys.onlyAfter.filter((key) => isLive(key, now)).map(signingKeyUndone),
     ],
-    missingCustomers: customers.onlyBefore.map(({ email }) => email),
+    missingCustomers: customers.onlyBefore.filter((customer) => !isRemoved(customer)).map(({ email }) => email),
     missingKeys: keys.onlyBefore.map(({ id }) => id),
     actions: events.filter(({ action }) => !action.endsWith('.refused')).length,
   }

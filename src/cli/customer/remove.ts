@@ -2,14 +2,15 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { eraseDeliveries, wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createPace } from '#src/purchase/purge/pace.ts'
 import type { Command } from '../command.ts'
+import { counted } from '../output/counted.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 /** Copies of the data that no command can reach. */
 const UNREACHED = [
   'backups and copies of the store',
   'what followers of the feed have taken',
-  'the audit log, which has client addresses and refused product codes under the id',
-  'in a file: copies of order ids and keys in unused parts of index pages, until "teslim purge --rewrite"',
+  'the audit log, which has client addresses, refused product codes, and labels of keys issued by earlier versions under the id',
+  'in a file: copies of order ids and idempotency keys in unused parts of index pages, until "teslim purge --rewrite"',
   'on PostgreSQL: dead rows until VACUUM (FULL), archived log, replicas of the database',
 ]
 
@@ -34,7 +35,8 @@ export const customerRemove: Command = {
       const pause = (milliseconds: number) => wait(milliseconds)
       if (!erase) return { id, erased: undefined, left: [await wipeLog(purges, pause)] }
       const pace = createPace({ clock: context.clock, wait: pause })
-      const onProgress = (deliveries: number): void => context.progress(`${deliveries} deliveries erased`)
+      const onProgress = (deliveries: number): void =>
+        context.progress(`${counted(deliveries, 'delivery', 'deliveries')} erased`)
       const { deliveries, left } = await eraseDeliveries({ purges, pace, wait: pause, onProgress }, id)
       context.progress('')
       return { id, erased: deliveries, left }
@@ -48,7 +50,7 @@ export const customerRemove: Command = {
     } else {
       context.out(
         [
-          `The customer ${id} is removed, and ${erased} deliveries were erased now.`,
+          `The customer ${id} is removed, and ${counted(erased, 'delivery was', 'deliveries were')} erased now.`,
           'Not reached:',
           ...UNREACHED.map((each) => `  ${each}`),
         ].join('\n'),

@@ -50,6 +50,8 @@ export function describeCustomer(customer: CustomerView): string {
 
 function describeRole({ id, email, isApi, operator, enabled }: CustomerView): string {
   if (isRemoved({ id, email })) return 'removed'
-  const role = [operator ? 'operator' : '', isApi ? 'API customer' : 'supplier only'].filter(Boolean).join(', ')
+  const role = [operator ? 'operator' : '', isApi ? 'API customer' : operator ? 'cannot log in' : 'supplier only']
+    .filter(Boolean)
+    .join(', ')
   return enabled ? role : `${role}, disabled`
 }

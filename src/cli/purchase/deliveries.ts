@@ -69,7 +69,7 @@ export const deliveryShow: Command = {
           delivery.receiptId,
           `  received   ${timeText(receivedAt)} UTC`,
           `  customer   ${email ?? customerId}`,
-          `  order      ${orderId ?? (erased ? 'erased' : 'no order id was found in it')}`,
+          `  order      ${orderId ?? (erased ? 'erased, if it had one' : 'no order id was found in it')}`,
           `  status     ${statusText(status)}${duplicate ? '   (a duplicate: it changed nothing)' : ''}`,
           ...(erased ? ['  payload    erased'] : [`  payload    ${payload.length} bytes`, '', pretty(payload)]),
         ].join('\n'),

@@ -20,7 +20,7 @@ export const lockPath = (path: string): string => `${realPath(path)}-server`
 /** `serverOn` takes the lock for a moment too, so a server that starts meanwhile waits this long. */
 const LOOK_MILLISECONDS = 500
 
-/** Throws STORE_IN_USE, naming the holder, when another process has the lock. `prefix` comes before the name of this one. */
+/** Throws STORE_IN_USE, naming the holder, when another process has the lock. `prefix` names the command and comes before the name of this process; a server has none. */
 export function lockForServer(path: string, now: number, prefix = ''): ServerLock {
   const file = lockPath(path)
   createStoreFile(file, path)
@@ -39,7 +39,7 @@ export function lockForServer(path: string, now: number, prefix = ''): ServerLoc
     lock.close()
     if (holder === undefined) throw error
     throw new AppError(storeErrors.inUse, {
-      message: `The store ${path} is in use by ${holder}. Stop that process first; to serve one store with several, use PostgreSQL.`,
+      message: `The store ${path} is in use by ${holder}. Stop that process first.${prefix === '' ? ' Several servers need PostgreSQL.' : ''}`,
     })
   }
 }
