@@ -179,9 +179,7 @@ describe('teslim doctor finds', () => {
     await prepare(({ deliveries }) =>
       deliveries.deliver(delivery(one.id, { receivedAt: now + 30 * DAY, receiptId: receiptAt(now + 30 * DAY) })),
     )
-    expect((await doctor()).found('clock')).toEqual([
-      expect.stringMatching(/^warning: 1 deliveries were received later/),
-    ])
+    expect((await doctor()).found('clock')).toEqual([expect.stringMatching(/^warning: 1 delivery was received later/)])
   })
 
   it('the same growth after a purge', async () => {

@@ -1,6 +1,7 @@
 import type { Config } from '#src/config/load-config.ts'
 import type { StoreFacts } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
+import { counted } from '../output/counted.ts'
 import type { Check } from './checks.ts'
 
 const DAY_MILLISECONDS = 86_400_000
@@ -41,7 +42,7 @@ export async function checkFuture({ deliveries }: Store, now: number): Promise<C
     await deliveries.positionAt(later + 1000 * DAY_MILLISECONDS),
   ]
   if (until === last) return []
-  const message = `${last - until} deliveries were received later than it is now: the clock was set back, check it (NTP)`
+  const message = `${counted(last - until, 'delivery was', 'deliveries were')} received later than it is now: the clock was set back, check it (NTP)`
   return [{ name: 'clock', status: 'warning', message }]
 }
 

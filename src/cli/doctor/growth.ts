@@ -1,6 +1,7 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Store } from '#src/store/store.ts'
+import { counted } from '../output/counted.ts'
 import { timeText } from '../output/time-text.ts'
 import type { Check } from './checks.ts'
 
@@ -33,11 +34,11 @@ export async function checkGrowth({ deliveries }: Store, free: number, now: numb
   const growth = `${(bytesADay / MIB).toFixed(1)} MiB a day in the last ${PERIOD_DAYS} days`
   if (lasts >= SOME_DAYS)
     return [{ name: 'growth', status: 'ok', message: `${growth}: the disk has room for ${many(lasts)}` }]
-  const message = `${growth}: the disk is full in ${lasts} days, make room`
+  const message = `${growth}: the disk is full in ${counted(lasts, 'day')}, make room`
   return [{ name: 'growth', status: lasts < FEW_DAYS ? 'failed' : 'warning', message }]
 }
 
-const many = (days: number): string => (days > 3650 ? 'more than ten years' : `${days} days`)
+const many = (days: number): string => (days > 3650 ? 'more than ten years' : counted(days, 'day'))
 
 /** The alert TeslimBackupOld has the same limit. */
 const OLD_BACKUP_HOURS = 36
@@ -58,7 +59,7 @@ export async function checkBackup(store: Store, { environment }: Config, now: nu
     return { name, status, message: 'teslim backup has made none: see teslim backup --help' }
   }
   const hours = Math.floor((now - at) / 3_600_000)
-  const message = `the last one was made ${hours} hours ago, at ${timeText(at)} UTC`
+  const message = `the last one was made ${counted(hours, 'hour')} ago, at ${timeText(at)} UTC`
   if (hours < OLD_BACKUP_HOURS) return { name, status: 'ok', message }
   return { name, status: 'warning', message: `${message}: make one, and see why no later one was made` }
 }
