@@ -41,13 +41,20 @@ export const validationProblems = ({ validation = [], validationContext = 'body'
       if (keyword === 'required') return { path: `${path}/${params.missingProperty}`, message: 'is required' }
       if (keyword === 'additionalProperties') {
         const name = String(params.additionalProperty)
-        const meant = nearest(name, Object.keys(parentSchema.properties ?? {}))
-        return { path: `${path}/${name}`, message: `is not known${meant ? `; did you mean ${meant}?` : ''}` }
+        const known = Object.keys(parentSchema.properties ?? {})
+        return { path: `${path}/${name}`, message: `is not known${hint(name, known, validationContext)}` }
       }
       if (keyword === 'minLength') return { path, message: 'must not be empty' }
       const repeated = validationContext === 'querystring' && Array.isArray(data)
       return { path, message: repeated ? 'is sent more than once' : `must be ${wanted(parentSchema)}` }
     })
+
+/** Names the parameter that was probably meant, or else all that a query may have. */
+function hint(name: string, known: readonly string[], context: string): string {
+  const meant = nearest(name, known)
+  if (meant !== undefined) return `; did you mean ${meant}?`
+  return context === 'querystring' && known.length > 0 ? `; the parameters are ${known.join(', ')}` : ''
+}
 
 interface Verbose {
   readonly parentSchema?: Wanted

@@ -69,7 +69,11 @@ describe('a refusal of what was sent', () => {
     ['status=x', 'query/status', 'must be a whole number from 0 to 3'],
     ['status=1&Status=2', 'query/status', 'is sent more than once'],
     ['statsu=1', 'query/statsu', 'is not known; did you mean status?'],
-    ['nothing-like-it=1', 'query/nothing-like-it', 'is not known'],
+    [
+      'nothing-like-it=1',
+      'query/nothing-like-it',
+      'is not known; the parameters are status, orderId, product, from, to, customer, limit, cursor',
+    ],
   ])('names ?%s as %s that %s', async (query, path, message) => {
     const headers = { authorization: `Bearer ${Token}` }
     const answer = await app.inject({ url: `/Purchase/list?${query}`, headers })
