@@ -30,34 +30,41 @@ async function refused(load: Load, more: number): Promise<void> {
   await expect.poll(() => load.others.get(503) ?? 0, { timeout: 15_000 }).toBeGreaterThan(before + more)
 }
 
-describe.runIf(traceable)('writes that fail are refused, and deliveries go on by themselves afterwards:', async () => {
-  const { server, load, path } = await underLoad({ atTheEnd: afterAll })
+// The kill comes last.
+const inOrder = { shuffle: false }
 
-  it.each([
-    ['an input/output error', 'pwrite64:error=EIO', 'disk I/O error'],
-    ['no room', 'pwrite64:error=ENOSPC', 'disk is full'],
-    ['a read-only file system', 'pwrite64:error=EROFS', 'disk I/O error'],
-  ])('%s', async (_, fault, reason) => {
-    const printed = server.output().length
-    const heal = await inject(server.child.pid, [fault])
-    await refused(load, 0)
-    const soFar = load.acknowledged.length
-    await refused(load, 30)
-    expect(load.acknowledged.length).toBe(soFar)
-    await server.printed(new RegExp(reason), printed)
-    await heal()
-    await load.more(100)
-    expect([...load.others.keys()]).toEqual([503])
-    const acknowledged = [...load.acknowledged]
-    expect(missingFrom(path, acknowledged)).toEqual([])
-  })
+describe.runIf(traceable)(
+  'writes that fail are refused, and deliveries go on by themselves afterwards:',
+  inOrder,
+  async () => {
+    const { server, load, path } = await underLoad({ atTheEnd: afterAll })
 
-  it('and a kill after all of them loses nothing', async () => {
-    server.child.kill('SIGKILL')
-    await load.stop()
-    expect(missingFrom(path, load.acknowledged)).toEqual([])
-  })
-})
+    it.each([
+      ['an input/output error', 'pwrite64:error=EIO', 'disk I/O error'],
+      ['no room', 'pwrite64:error=ENOSPC', 'disk is full'],
+      ['a read-only file system', 'pwrite64:error=EROFS', 'disk I/O error'],
+    ])('%s', async (_, fault, reason) => {
+      const printed = server.output().length
+      const heal = await inject(server.child.pid, [fault])
+      await refused(load, 0)
+      const soFar = load.acknowledged.length
+      await refused(load, 30)
+      expect(load.acknowledged.length).toBe(soFar)
+      await server.printed(new RegExp(reason), printed)
+      await heal()
+      await load.more(100)
+      expect([...load.others.keys()]).toEqual([503])
+      const acknowledged = [...load.acknowledged]
+      expect(missingFrom(path, acknowledged)).toEqual([])
+    })
+
+    it('and a kill after all of them loses nothing', async () => {
+      server.child.kill('SIGKILL')
+      await load.stop()
+      expect(missingFrom(path, load.acknowledged)).toEqual([])
+    })
+  },
+)
 
 describe.runIf(traceable)('the disk fails', () => {
   it.each([
