@@ -62,7 +62,6 @@ export default defineConfig({
           name: 'processes',
           include: filesOf.processes,
           isolate: false,
-          sequence: { shuffle: { tests: true } },
           globalSetup: './test/support/global-setup.ts',
         },
       },

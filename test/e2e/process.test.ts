@@ -61,13 +61,14 @@ describe('the first run', () => {
 
   it('makes it once, with another password in another store', async () => {
     const passwordOf = (output: string): string | undefined => /password +(\S{24})$/m.exec(output)?.[1]
-    await Promise.all([first.printed(/curl/), everywhere.printed(/curl/)])
-    first.child.kill('SIGTERM')
-    await first.ended
-    const second = await serve({ cwd: folder })
-    expect(passwordOf(first.output())).toBeDefined()
+    const own = await serve({ cwd })
+    await Promise.all([own.printed(/curl/), everywhere.printed(/curl/)])
+    own.child.kill('SIGTERM')
+    await own.ended
+    const second = await serve({ cwd })
+    expect(passwordOf(own.output())).toBeDefined()
     expect(passwordOf(second.output())).toBeUndefined()
-    expect(passwordOf(everywhere.output())).not.toBe(passwordOf(first.output()))
+    expect(passwordOf(everywhere.output())).not.toBe(passwordOf(own.output()))
   })
 
   it('makes nothing in production and logs which command to run; a customer that the CLI adds meanwhile logs in', async () => {

@@ -15,7 +15,8 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     provide('postgresUrl', given)
     return async () => undefined
   }
-  const server = await startPostgres()
+  // Several files use it at once, and each replica of theirs has a pool.
+  const server = await startPostgres({ settings: ['max_connections = 300'] })
   provide('postgresUrl', server.url)
   return () => server.remove()
 }
