@@ -156,9 +156,11 @@ describe('a signal', () => {
 
   it('of a terminal, which npm start passes on a second time, counts once', async () => {
     const server = await serve({ cwd, env: production })
-    server.child.kill('SIGINT')
+    const { answer, finish } = await halfSentLogin(server.url)
+    for (let time = 0; time < 2; time++) server.child.kill('SIGINT')
     await server.printed(/stopping/)
-    server.child.kill('SIGINT')
+    finish()
+    expect(await answer).toMatch(/HTTP\/1\.1 400 /)
     expect(await server.ended).toBe(0)
   })
 
