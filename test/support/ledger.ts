@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fetch } from './checked-fetch.ts'
-import { type RunOptions, teslim } from './process.ts'
+import { runPrepared } from './prepared-commands.ts'
+import type { RunOptions } from './process.ts'
 import { pace } from './until.ts'
 
 export interface Acknowledged {
@@ -134,7 +135,7 @@ export async function makeSupplier({ cwd, env = {} }: RunOptions, flags: readonl
 }
 
 async function runCommands(where: RunOptions, flags: readonly string[]): Promise<Supplier> {
-  const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
+  const run = async (...args: string[]) => JSON.parse((await runPrepared([...args, '--json'], where)).stdout)
   const { id, password } = await run('customer', 'add', '--email', SUPPLIER_EMAIL, '--generate', ...flags)
   const { id: keyId, key } = await run('key', 'issue', '--customer', id)
   return { id, password, keyId, key }

@@ -4,7 +4,7 @@ import { fetch } from '../../support/checked-fetch.ts'
 import type { Load } from '../../support/ledger.ts'
 import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
-import { teslim } from '../../support/process.ts'
+import { runPrepared } from '../../support/prepared-commands.ts'
 
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())
@@ -26,7 +26,7 @@ async function limitedTo(connections: number) {
 async function addReader(databaseUrl: string): Promise<string> {
   const env = { NODE_ENV: 'production', DATABASE_URL: databaseUrl }
   const add = ['customer', 'add', '--email', 'o@b.co', '--api', '--operator', '--region', 'TR', '--generate', '--json']
-  return JSON.parse((await teslim(add, { cwd: '/', env })).stdout).password
+  return JSON.parse((await runPrepared(add, { cwd: '/', env })).stdout).password
 }
 
 /** Six that read all the time, and what they were answered. */
