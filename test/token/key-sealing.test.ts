@@ -51,13 +51,15 @@ describe('a sealed key', () => {
     const opened = (privateJwk: string) => refusal(importKey({ ...key, privateJwk }, ours))
     expect(await opened(sealed)).toBe('opened')
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.={'
+    const stillOpened: string[] = []
     for (let at = 0; at <= sealed.length; at++) {
       const [before, after] = [sealed.slice(0, at), sealed.slice(at + 1)]
       const changed = [...letters].filter((letter) => letter !== sealed[at]).map((letter) => before + letter + after)
       for (const text of [...changed, before + after, `${before}A${sealed.slice(at)}`, before]) {
-        if (text !== sealed) expect(await opened(text), text).toContain('SIGNING_KEY_CANNOT_OPEN')
+        if (text !== sealed && !(await opened(text)).includes('SIGNING_KEY_CANNOT_OPEN')) stillOpened.push(text)
       }
     }
+    expect(stillOpened).toEqual([])
   })
 
   it('under the former secret is recognised as such', async () => {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { rawJson, writeJson } from '#src/lib/json/raw.ts'
-import { anyText } from '../../support/any-text.ts'
+import { anyJson, anyJsonValue, anyText } from '../../support/any-text.ts'
 
 it('writes what JSON.stringify writes', () => {
   fc.assert(
-    fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+    fc.property(anyJsonValue(), (value) => {
       expect(writeJson(value).toString()).toBe(JSON.stringify(value))
     }),
   )
@@ -14,7 +14,7 @@ it('writes what JSON.stringify writes', () => {
 })
 
 it('copies raw JSON byte for byte, at any place', () => {
-  const text = fc.json({ noUnicodeString: false }).map((text) => ` ${text}\r\n`)
+  const text = anyJson().map((text) => ` ${text}\r\n`)
   fc.assert(
     fc.property(fc.array(text), anyText(), (texts, name) => {
       const items = texts.map((each) => ({ [`x${name}`]: 1, Payload: rawJson(Buffer.from(each)), after: [2] }))

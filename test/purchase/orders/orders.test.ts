@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { sqlitePath } from '#src/store/open-store.ts'
+import { anyJson } from '../../support/any-text.ts'
 import { failure } from '../../support/failure.ts'
 import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
 import { addCustomer, testApp, testAppBeside } from '../../support/test-app.ts'
@@ -248,7 +249,7 @@ describe('one delivery', () => {
 
   it('is returned byte for byte, whatever JSON it is', async () => {
     const space = fc.constantFrom('', ' ', '\r\n', '\t\n ')
-    const values = fc.oneof(fc.json({ noUnicodeString: false }), fc.constantFrom('1e400', '-0.0', '"\\u0000\u{1f600}"'))
+    const values = fc.oneof(anyJson(), fc.constantFrom('1e400', '-0.0', '"\\u0000\u{1f600}"'))
     await fc.assert(
       fc.asyncProperty(space, values, fc.nat(3), space, async (before, value, status, after) => {
         fc.pre(!/__proto__|constructor/.test(value))
