@@ -1,0 +1,1 @@
+-- Runs with programs from 0002 on.
