@@ -32,6 +32,7 @@ import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
+import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
@@ -94,6 +95,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { store, versions, clock })
+  app.register(suppliersPlugin, { config })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
   app.register(readBackPlugin, { config, store, random })
   app.register(feedPlugin, { store, clock, random, metrics })

@@ -2,7 +2,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { bearerToken } from '#src/http/bearer.ts'
 import { scanJson } from '#src/http/body/parsers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
@@ -24,14 +23,6 @@ import {
   ReceiptSchema,
 } from './intake.schema.ts'
 import { type Allowance, createRateLimit } from './rate-limit.ts'
-import { createSupplierAccess, type Supplier } from './supplier-access.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set before the body of a delivery is read. */
-    supplier: Supplier
-  }
-}
 
 export interface PurchaseOptions {
   readonly config: Config
@@ -51,12 +42,6 @@ const CREDENTIALS = {
 const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) => {
   const { config, deliveries, clock, random, metrics } = options
   const countDelivery = deliveryCounts(metrics)
-  const suppliers = createSupplierAccess({
-    accounts: app.accounts,
-    uses: app.keyUses,
-    bearer: config.purchaseBearer,
-    verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
-  })
   const takeAllowance = config.rateLimit > 0 ? createRateLimit(config.rateLimit, clock) : undefined
   const reader = createDeliveryReader(config)
   const deliver = createDeliver({
@@ -67,21 +52,12 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     productPointers: config.productPointers,
   })
 
-  app.decorateRequest('supplier')
-
   const identifySupplier: onRequestHookHandler = (request, reply, done) => {
-    const { address, headers } = request
     // Fastify refuses a malformed Content-Type, and here any will do (docs/decisions/0027-any-content-type.md).
-    headers['content-type'] = undefined
-    const credentials = { apiKey: headers.apikey as string | undefined, authorization: headers.authorization, address }
-    const proceed = (supplier: Supplier): void => {
-      request.supplier = supplier
-      request.customerId = supplier.customer.id
-      done(takeAllowance && refusalBy(takeAllowance(supplier.key.id), reply))
-    }
-    const known = suppliers.known(credentials)
-    if (known !== undefined) proceed(known)
-    else suppliers.identify(credentials).then(proceed, done)
+    request.headers['content-type'] = undefined
+    app.identifySupplier(request, (refusal) => {
+      done(refusal ?? (takeAllowance && refusalBy(takeAllowance(request.supplier.key.id), reply)))
+    })
   }
 
   const readDelivery = ({ body, headers }: FastifyRequest): IncomingDelivery => {
@@ -172,6 +148,6 @@ function refusalBy(allowance: Allowance, reply: FastifyReply): AppError | undefi
 
 export const purchasePlugin = fastifyPlugin(plugin, {
   name: 'purchase',
-  dependencies: ['token', 'customer'],
+  dependencies: ['suppliers'],
   encapsulate: true,
 })

@@ -1,7 +1,7 @@
 import type { Account, Accounts } from '#src/customer/accounts.ts'
 import type { KeyUses } from '#src/customer/key-uses.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { purchaseErrors } from '../purchase.errors.ts'
+import { purchaseErrors } from './purchase.errors.ts'
 
 /** The customer that delivers, with its key and its authority. */
 export type Supplier = Account

@@ -1,0 +1,66 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { bearerToken } from '#src/http/bearer.ts'
+import { createSupplierAccess, type Supplier, type SupplierAccessDependencies } from './supplier-access.ts'
+
+/** Sets `request.supplier` by the ApiKey header, or calls back with the refusal. */
+export type IdentifySupplier = (request: FastifyRequest, done: (refusal?: Error) => void) => void
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** For deliveries; heeds a bearer token by `TESLIM_PURCHASE_BEARER`. */
+    identifySupplier: IdentifySupplier
+    /** Returns a plugin whose routes need an API key, and no token. */
+    suppliersOnly: (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
+  }
+  interface FastifyRequest {
+    /** The customer, key and authority of the ApiKey header; set for routes that need one, before the body is read. */
+    supplier: Supplier
+  }
+}
+
+const plugin: FastifyPluginAsync<{ readonly config: Config }> = async (app, { config }) => {
+  const identifyBy = (bearer: SupplierAccessDependencies['bearer']): IdentifySupplier => {
+    const suppliers = createSupplierAccess({
+      accounts: app.accounts,
+      uses: app.keyUses,
+      bearer,
+      verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
+    })
+    return (request, done) => {
+      const { address, headers } = request
+      const credentials = {
+        apiKey: headers.apikey as string | undefined,
+        authorization: headers.authorization,
+        address,
+      }
+      const proceed = (supplier: Supplier): void => {
+        request.supplier = supplier
+        request.customerId = supplier.customer.id
+        done()
+      }
+      const known = suppliers.known(credentials)
+      if (known !== undefined) proceed(known)
+      else suppliers.identify(credentials).then(proceed, done)
+    }
+  }
+  const identify = identifyBy('ignored')
+
+  app.decorateRequest('supplier')
+  app.decorate('identifySupplier', identifyBy(config.purchaseBearer))
+  app.decorate(
+    'suppliersOnly',
+    (routes): FastifyPluginAsyncTypebox =>
+      async function suppliersScope(scope) {
+        scope.addHook('onRequest', (request, _reply, done) => identify(request, done))
+        scope.addHook('onRoute', (route) => {
+          route.schema = { ...route.schema, security: [{ ApiKey: [] }] }
+        })
+        await scope.register(routes)
+      },
+  )
+}
+
+export const suppliersPlugin = fastifyPlugin(plugin, { name: 'suppliers', dependencies: ['token', 'customer'] })
