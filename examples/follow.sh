@@ -11,10 +11,10 @@ until false; do
   token=$(printf '{"Email":"%s","Password":"%s"}' "$(text "$TESLIM_EMAIL")" "$(text "$TESLIM_PASSWORD")" |
     curl -sSf -H 'Content-Type: application/json' -d @- "$TESLIM_URL/Login/Customer/Api/Verify" | sed 's/.*"Token":"\([^"]*\)".*/\1/')
   status=
-  while cursor=$(tail -n 1 "$pages" | sed 's/.*"cursor":"\([^"]*\)"},"success":true,"message":"OK"}$/\1/') &&
+  while cursor=$(tail -n 1 "$pages" | sed 's/.*"NextCursor":"\([^"]*\)"},"success":true,"message":"OK"}$/\1/') &&
     status=$(printf 'Authorization: Bearer %s' "$token" | curl -sS -H @- -o "$pages.new" -w '%{http_code}' "$TESLIM_URL/Purchase/feed?wait=30&limit=500${cursor:+&after=$cursor}") &&
     [ "$status" = 200 ]; do
-    grep -q '^{"data":{"items":\[\],' "$pages.new" || { tr -d '\r\n' < "$pages.new" && echo; } >> "$pages"
+    grep -q '^{"data":{"Deliveries":\[\],' "$pages.new" || { tr -d '\r\n' < "$pages.new" && echo; } >> "$pages"
   done
   [ "$status" != 410 ] || { cat "$pages.new" >&2 && exit 1; }
   sleep 5

@@ -56,10 +56,10 @@ async function takeNext() {
   const { data } = await call(`/Purchase/feed?${query}`, { headers: { Authorization: `Bearer ${token}` } })
   database.exec('BEGIN IMMEDIATE')
   try {
-    for (const { ReceiptID, OrderID = null, Status, Duplicate, ReceivedAt, Payload = null } of data.items) {
+    for (const { ReceiptID, OrderID = null, Status, Duplicate, ReceivedAt, Payload = null } of data.Deliveries) {
       insert.run(ReceiptID, OrderID, Status, Number(Duplicate), ReceivedAt, Payload && JSON.stringify(Payload))
     }
-    writeCursor.run(data.cursor)
+    writeCursor.run(data.NextCursor)
     database.exec('COMMIT')
   } catch (error) {
     database.exec('ROLLBACK')

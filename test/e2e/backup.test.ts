@@ -37,11 +37,11 @@ it('a restored backup continues every follower that has not read beyond it, refu
       headers: { Authorization: `Bearer ${token}` },
     })
     const { data, errorCode } = (await answer.json()) as {
-      data: { items: { OrderID: string }[]; cursor: string } | null
+      data: { Deliveries: { OrderID: string }[]; NextCursor: string } | null
       errorCode?: string
     }
-    const orders = data?.items.map(({ OrderID }) => OrderID) ?? []
-    return { status: answer.status, errorCode, orders, cursor: data?.cursor ?? '' }
+    const orders = data?.Deliveries.map(({ OrderID }) => OrderID) ?? []
+    return { status: answer.status, errorCode, orders, cursor: data?.NextCursor ?? '' }
   }
 
   let token = await logIn()

@@ -91,7 +91,7 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
   /** The address at which a follower that has everything waits for more. */
   const pathToWait = async () => {
     const { data } = (await app.inject({ url: '/Purchase/feed?limit=1000', headers: { authorization } })).json()
-    return `/Purchase/feed?wait=20&after=${data.cursor}`
+    return `/Purchase/feed?wait=20&after=${data.NextCursor}`
   }
 
   const commit = { teslim_delivery_batch_size_count: 1, teslim_commit_duration_seconds_count: 1 }

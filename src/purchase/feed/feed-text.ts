@@ -29,8 +29,8 @@ export function createFeedText(cursors: Cursors) {
       openedPlace(await cursors.open<SealedPlace>(purpose(scope), cursor)),
 
     answer: async (page: FeedPage, scope: Scope, withCustomer: boolean) => ({
-      items: page.items.map((item) => answerOf(item, withCustomer)),
-      cursor: await cursors.seal(purpose(scope), sealedPlace(page.place)),
+      Deliveries: page.items.map((item) => answerOf(item, withCustomer)),
+      NextCursor: await cursors.seal(purpose(scope), sealedPlace(page.place)),
     }),
 
     events(page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> {

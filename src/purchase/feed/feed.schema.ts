@@ -12,7 +12,7 @@ export const FeedQuerySchema = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          'The cursor of the previous answer; if it is not sent, the answer starts with the first delivery that is there',
+          'NextCursor of the previous answer; if it is not sent, the answer starts with the first delivery that is there',
         examples: [CURSOR],
       }),
     ),
@@ -21,7 +21,7 @@ export const FeedQuerySchema = Type.Object(
         minimum: 1,
         maximum: 1000,
         default: DEFAULT_FEED_LIMIT,
-        description: 'Maximum number of orders or deliveries in one answer',
+        description: 'Maximum number of deliveries in one answer',
       }),
     ),
     wait: Type.Optional(
@@ -35,7 +35,7 @@ export const FeedQuerySchema = Type.Object(
     payload: Type.Optional(
       Type.Union([Type.Literal('full'), Type.Literal('none')], {
         default: 'full',
-        description: 'Whether items contain their payloads',
+        description: 'Whether deliveries contain their payloads',
       }),
     ),
     customer: Type.Optional(
@@ -61,7 +61,7 @@ export const FeedHeadersSchema = Type.Object({
 const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, Erased, Payload } = DeliverySchema.properties
 
 export const FeedSchema = Type.Object({
-  items: Type.Array(
+  Deliveries: Type.Array(
     Type.Object({
       ReceiptID,
       OrderID,
@@ -74,16 +74,16 @@ export const FeedSchema = Type.Object({
     }),
     { description: 'In the order of their commits' },
   ),
-  cursor: Type.String({
+  NextCursor: Type.String({
     description:
-      'Send it as after to get what follows. It does not expire, but is refused with 410 once deliveries that follow it were removed',
+      'Send it as after to get what follows; it is never null. It does not expire, but is refused with 410 once deliveries that follow it were removed',
     examples: [CURSOR],
   }),
 })
 
 /** Describes an event stream, for the contract. */
 export const EventsSchema = Type.String({
-  description: 'Server-sent events, one for each delivery: its data is an item, its id is a cursor',
+  description: 'Server-sent events, one for each delivery: its data is the delivery, its id is a cursor',
   examples: [
     `id: ${CURSOR}\ndata: {"ReceiptID":"01a1fd40-d147-7681-8dbc-9e73fe5b8d5f","Status":2,"Duplicate":false,"ReceivedAt":"2026-11-21T08:37:25.959Z","OrderID":"PO-1","Payload":{"OrderID":"PO-1","Status":2}}\n\n`,
   ],

@@ -89,10 +89,10 @@ it.runIf(library)(
       const page = await fetch(`${url}/Purchase/feed?limit=200&payload=none${after}`, {
         headers: { authorization: `Bearer ${token}` },
       })
-      const { data } = (await page.json()) as { data: { items: { ReceiptID: string }[]; cursor: string } }
-      if (data.items.length === 0) break
-      fed.push(...data.items.map(({ ReceiptID }) => ReceiptID))
-      after = `&after=${data.cursor}`
+      const { data } = (await page.json()) as { data: { Deliveries: { ReceiptID: string }[]; NextCursor: string } }
+      if (data.Deliveries.length === 0) break
+      fed.push(...data.Deliveries.map(({ ReceiptID }) => ReceiptID))
+      after = `&after=${data.NextCursor}`
     }
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)

@@ -69,8 +69,8 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
   const end = async (bearer: string, query = ''): Promise<string> => {
     for (let after = ''; ; ) {
       const { data } = (await ask(here, bearer, `?limit=1000${after}${query}`)).json()
-      if (data.items.length === 0) return data.cursor
-      after = `&after=${data.cursor}`
+      if (data.Deliveries.length === 0) return data.NextCursor
+      after = `&after=${data.NextCursor}`
     }
   }
 
@@ -85,13 +85,13 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
       ({ receiptId, status }) =>
         `{"ReceiptID":"${receiptId}","Status":${status},"Duplicate":false,"ReceivedAt":"2025-11-21T12:00:00.123Z"`,
     )
-    const { cursor } = answer.json().data
+    const { NextCursor: cursor } = answer.json().data
     expect(answer.payload).toBe(
-      `{"data":{"items":[${start1},"OrderID":"A/1","CustomerID":"${one.id}","Payload":${payload}},${start2},"CustomerID":"${other.id}","Payload":{"Status":2}}],"cursor":"${cursor}"},"success":true,"message":"OK"}\n`,
+      `{"data":{"Deliveries":[${start1},"OrderID":"A/1","CustomerID":"${one.id}","Payload":${payload}},${start2},"CustomerID":"${other.id}","Payload":{"Status":2}}],"NextCursor":"${cursor}"},"success":true,"message":"OK"}\n`,
     )
     const bare = (await ask(here, everybody, `?after=${start}&payload=none&limit=1`)).json().data
-    expect(bare.items).toEqual([expect.not.objectContaining({ Payload: expect.anything() })])
-    expect((await ask(there, everybody, `?after=${bare.cursor}`)).json().data.items).toHaveLength(1)
+    expect(bare.Deliveries).toEqual([expect.not.objectContaining({ Payload: expect.anything() })])
+    expect((await ask(there, everybody, `?after=${bare.NextCursor}`)).json().data.Deliveries).toHaveLength(1)
   })
 
   it('shows a customer only its own deliveries, and an operator those of one customer on request', async () => {
@@ -99,13 +99,13 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     const { receiptId } = await deliver(one.id)
     await deliver(other.id)
     const own = (await ask(here, mine, `?after=${start}`)).json().data
-    expect(own.items).toEqual([expect.objectContaining({ ReceiptID: receiptId })])
-    expect(own.items[0]).not.toHaveProperty('CustomerID')
+    expect(own.Deliveries).toEqual([expect.objectContaining({ ReceiptID: receiptId })])
+    expect(own.Deliveries[0]).not.toHaveProperty('CustomerID')
     expect((await ask(here, mine, `?customer=${other.id}`)).statusCode).toBe(404)
     const filtered = await end(everybody, `&customer=${other.email}`)
     const theirs = await deliver(other.id)
     const answer = await ask(here, everybody, `?after=${filtered}&customer=${other.email}`)
-    expect(answer.json().data.items).toEqual([expect.objectContaining({ ReceiptID: theirs.receiptId })])
+    expect(answer.json().data.Deliveries).toEqual([expect.objectContaining({ ReceiptID: theirs.receiptId })])
     for (const [bearer, query, cursor] of [
       [mine, '', all],
       [everybody, '', start],
@@ -118,14 +118,14 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
     }
   })
 
-  it('answers a long poll when a delivery is committed, and moves the cursor on without items', async () => {
+  it('answers a long poll when a delivery is committed, and moves the cursor on without deliveries', async () => {
     const start = await end(mine)
     const waiting = ask(here, mine, `?after=${start}&wait=30`)
     await deliver(other.id)
     const { receiptId } = await deliver(one.id)
-    expect((await waiting).json().data.items).toEqual([expect.objectContaining({ ReceiptID: receiptId })])
+    expect((await waiting).json().data.Deliveries).toEqual([expect.objectContaining({ ReceiptID: receiptId })])
     const { data } = (await ask(here, mine, `?after=${await end(mine)}&wait=1`)).json()
-    expect(data).toEqual({ items: [], cursor: expect.any(String) })
+    expect(data).toEqual({ Deliveries: [], NextCursor: expect.any(String) })
   })
 
   it('loses nothing, repeats nothing and keeps each writer’s order, with 12 writers and a follower', async () => {
@@ -142,11 +142,11 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
       const { data } = (
         await ask(seen.length % 2 ? here : there, everybody, `?after=${cursor}&wait=20&limit=37`)
       ).json()
-      seen.push(...data.items)
-      cursor = data.cursor
+      seen.push(...data.Deliveries)
+      cursor = data.NextCursor
     }
     await Promise.all(writers)
-    expect((await ask(here, everybody, `?after=${cursor}`)).json().data.items).toEqual([])
+    expect((await ask(here, everybody, `?after=${cursor}`)).json().data.Deliveries).toEqual([])
     expect(new Set(seen.map(({ ReceiptID }) => ReceiptID)).size).toBe(12 * PER_WRITER)
     for (let writer = 0; writer < 12; writer++) {
       const steps = seen.filter(({ OrderID }) => OrderID === `w${writer}`).map(({ Payload }) => Payload?.n)
@@ -243,12 +243,12 @@ it('a delivery that a slow transaction commits late is not skipped', async () =>
   await slow.query('COMMIT')
   await slow.end()
   await Promise.all(writers)
-  const items = (await waiting).json().data.items
-  const { cursor } = (await ask(there, bearer)).json().data
-  expect(items[0]).toMatchObject({ OrderID: 'slow' })
-  const all = (await ask(here, bearer)).json().data.items.map(({ OrderID }: Item) => OrderID)
+  const deliveries = (await waiting).json().data.Deliveries
+  const { NextCursor: cursor } = (await ask(there, bearer)).json().data
+  expect(deliveries[0]).toMatchObject({ OrderID: 'slow' })
+  const all = (await ask(here, bearer)).json().data.Deliveries.map(({ OrderID }: Item) => OrderID)
   expect(all.toSorted()).toEqual(['fast0', 'fast1', 'slow'])
-  expect((await ask(there, bearer, `?after=${cursor}`)).json().data.items).toEqual([])
+  expect((await ask(there, bearer, `?after=${cursor}`)).json().data.Deliveries).toEqual([])
 })
 
 it('a token that expires ends its stream', async () => {
@@ -269,5 +269,5 @@ it('a stream and a long poll end when the server stops', async () => {
   await new Promise(setImmediate)
   await service.app.close()
   await stream.ended
-  expect((await waiting).json().data.items).toEqual([])
+  expect((await waiting).json().data.Deliveries).toEqual([])
 })

@@ -7,8 +7,8 @@ import { testApp, testAppBeside } from '../../support/test-app.ts'
 const DAY = 86_400_000
 
 interface Page {
-  readonly items: readonly { ReceiptID: string; OrderID?: string; Status: number }[]
-  readonly cursor: string
+  readonly Deliveries: readonly { ReceiptID: string; OrderID?: string; Status: number }[]
+  readonly NextCursor: string
 }
 
 /** A feed of which the first day was removed, but for what orders need. */
@@ -29,7 +29,7 @@ async function purgedFeed(kind: string) {
   const young = [await deliver('B', 0), await deliver('C', 1)]
   const cursors: string[] = []
   for (let after = ''; cursors.length < old.length + young.length; after = `&after=${cursors.at(-1)}`)
-    cursors.push((await page(`?limit=1${after}`)).cursor)
+    cursors.push((await page(`?limit=1${after}`)).NextCursor)
   await purge(start + DAY)
   const left = [old[4], ...young].map((each) => each?.ReceiptID)
   return { service, store, clock, start, deliver, feed, page, purge, young, cursors, left }
@@ -58,8 +58,8 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
         ])
       }
     }
-    expect((await page(`?after=${cursors[5]}`)).items.map(({ ReceiptID }) => ReceiptID)).toEqual(left.slice(1))
-    expect((await page(`?after=${cursors[7]}`)).items).toEqual([])
+    expect((await page(`?after=${cursors[5]}`)).Deliveries.map(({ ReceiptID }) => ReceiptID)).toEqual(left.slice(1))
+    expect((await page(`?after=${cursors[7]}`)).Deliveries).toEqual([])
   })
 
   it('begins with the first that is left, one at a time, until another purge removes what comes next', async () => {
@@ -68,33 +68,33 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
     let after = ''
     const read: string[] = []
     for (;;) {
-      const { items, cursor } = await page(`?limit=1${after}`)
-      if (items.length === 0) break
-      seen.push(...items.map(({ ReceiptID }) => ReceiptID))
-      read.push(cursor)
-      after = `&after=${cursor}`
+      const { Deliveries, NextCursor } = await page(`?limit=1${after}`)
+      if (Deliveries.length === 0) break
+      seen.push(...Deliveries.map(({ ReceiptID }) => ReceiptID))
+      read.push(NextCursor)
+      after = `&after=${NextCursor}`
     }
     expect(seen).toEqual(left)
     await deliver('A', 0)
     await purge(start + DAY)
     // The delivery of A that was left is removed now: what follows the first place is no longer whole.
     expect((await feed(`?after=${cursors[5]}`)).statusCode).toBe(200)
-    expect((await page()).items[0]?.ReceiptID).toBe(left[1])
+    expect((await page()).Deliveries[0]?.ReceiptID).toBe(left[1])
   })
 
   it('ends a stream and a long poll that are overtaken by a purge, instead of skipping', async () => {
     const { clock, start, deliver, feed, page, purge } = await purgedFeed(kind)
     clock.time = start + 2 * DAY
-    const { cursor } = await page('?limit=1000')
+    const { NextCursor: cursor } = await page('?limit=1000')
     await deliver('D', 1)
     await deliver('D', 2)
     clock.time = start + 3 * DAY
     await purge(clock.time)
     expect((await feed(`?after=${cursor}&wait=30`)).json()).toMatchObject({ errorCode: 'CURSOR_PURGED' })
     const next = await page('?limit=1000')
-    const waiting = page(`?after=${next.cursor}&wait=30`)
+    const waiting = page(`?after=${next.NextCursor}&wait=30`)
     const { ReceiptID } = await deliver('E', 1)
-    expect((await waiting).items).toMatchObject([{ ReceiptID }])
+    expect((await waiting).Deliveries).toMatchObject([{ ReceiptID }])
   })
 
   it('the server removes by itself what its setting says, once a day, and records it', async () => {
@@ -107,7 +107,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
     clock.time = start + 40 * DAY
     await deliver('E', 2)
     expect(await service.app.deliveryRetention.keep()).toMatchObject({ orders: 0 })
-    expect((await page('?limit=1000')).items.map(({ OrderID, Status }) => [OrderID, Status])).toEqual(
+    expect((await page('?limit=1000')).Deliveries.map(({ OrderID, Status }) => [OrderID, Status])).toEqual(
       expect.arrayContaining([
         ['A', 3],
         ['B', 0],
@@ -117,7 +117,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
         ['E', 2],
       ]),
     )
-    expect((await page('?limit=1000')).items).toHaveLength(6)
+    expect((await page('?limit=1000')).Deliveries).toHaveLength(6)
     const events = await store.audit.list({ action: 'delivery.purge', limit: 10 })
     expect(events).toMatchObject([
       { actor: 'server', details: { before: new Date(start + 10 * DAY).toISOString(), orders: false } },
@@ -132,11 +132,11 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
   it('the server removes too much by a day at most when its clock jumps ahead', async () => {
     const { service, clock, deliver, page } = await purgedFeed(kind)
     await deliver('F', 2)
-    const before = (await page('?limit=1000')).items
+    const before = (await page('?limit=1000')).Deliveries
     clock.time += 200 * DAY
     const { ReceiptID } = await deliver('F', 3)
     expect(await service.app.deliveryRetention.keep()).toMatchObject({ deliveries: 0 })
-    expect((await page('?limit=1000')).items).toMatchObject([...before, { ReceiptID }])
+    expect((await page('?limit=1000')).Deliveries).toMatchObject([...before, { ReceiptID }])
   })
 
   it('orders go as soon as a server starts that is told so', async () => {
@@ -149,6 +149,6 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
     next.clock.time = clock.time
     expect(await next.app.deliveryRetention.keep()).toMatchObject({ orders: 3 })
     expect(await next.app.deliveryRetention.keep()).toBeUndefined()
-    expect(new Set((await page('?limit=1000')).items.map(({ OrderID }) => OrderID))).toEqual(new Set(['E', 'F']))
+    expect(new Set((await page('?limit=1000')).Deliveries.map(({ OrderID }) => OrderID))).toEqual(new Set(['E', 'F']))
   })
 })
