@@ -4,6 +4,8 @@ import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { docsPlugin } from '#src/docs/docs.plugin.ts'
+import { installCrossOrigin } from '#src/http/answers/cross-origin.ts'
+import { installReadAnswers } from '#src/http/answers/read-answers.ts'
 import { installBodyReading } from '#src/http/body/parsers.ts'
 import { installDraining } from '#src/http/connections/draining.ts'
 import { installSchemas } from '#src/http/envelope.ts'
@@ -80,9 +82,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installErrorHandler(app)
   installRequestLog(app, { clock, writeInfo, requests })
   traces?.install(app)
-  installRequestHooks(app, { config, clock, requests })
+  const crossOrigin = installCrossOrigin(app, config)
+  const { isStrained } = installRequestHooks(app, { config, clock, requests })
   installJsonAnswers(app)
-  installNotFound(app)
+  installReadAnswers(app, isStrained)
+  installNotFound(app, crossOrigin)
   installBodyReading(app, config, clock)
   installSchemas(app)
   if (observer) await app.register(observer)

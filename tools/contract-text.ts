@@ -33,8 +33,19 @@ to repeat with the same \`Idempotency-Key\`.
 
 ### Browsers
 
-teslim sends no CORS headers, so a web page of another origin cannot call it. That is deliberate: an API key or a password in a page is
-readable by everyone who opens the page. Call teslim from a server.
+Unless the operator names origins in \`TESLIM_CORS_ORIGINS\`, teslim sends no CORS headers, so a web page of another origin cannot call it.
+That is deliberate: an API key or a password in a page is readable by everyone who opens the page. Call teslim from a server. Pages of the
+named origins may send GET and HEAD to \`/Purchase/\`, \`/Supplier/\`, \`/Customer/\`, the key set and this contract, with a token or key
+of their own, and no cookies. They can never log in or deliver.
+
+### Caching and compression
+
+- **HEAD** answers like GET, without the body. **OPTIONS** answers 204, with the methods in \`Allow\`.
+- **ETag:** what stays the same has a weak one: a delivery, its payload, an order, and a list of orders unless \`NextCursor\` names more;
+  the customer of the token, the key set and this contract. Send it as \`If-None-Match\` to get 304 without a body while nothing has
+  changed. \`Cache-Control: no-store\` asks caches to keep nothing; a program may keep what it has read.
+- **Compression:** with \`Accept-Encoding: gzip\` or \`br\` answers to GET are compressed from 1 KiB on. Event streams are not, nor is an
+  answer to an operator with data of several customers, nor the login, deliveries and refusals.
 
 ### What is tolerated
 

@@ -1,3 +1,4 @@
+import { readOrigins } from './origins.ts'
 import {
   allowedPointers,
   choice,
@@ -216,6 +217,13 @@ export const settings = {
     'TESLIM_DOCS',
     choice(['on', 'off'], 'Serve the API reference page at `/docs`; `/openapi.yaml` is always served.'),
   ),
+  corsOrigins: setting('TESLIM_CORS_ORIGINS', {
+    default: [] as readonly string[],
+    allowed: 'origins such as https://shop.example:8443, separated by commas, or *',
+    description:
+      'Origins whose web pages may read orders, deliveries and public keys with a token or key of their own (CORS), or `*`; never the login or new deliveries. Empty: none.',
+    read: readOrigins,
+  }),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
   bodyBudgetBytes: setting(
     'TESLIM_BODY_BUDGET',

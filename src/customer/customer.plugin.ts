@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
+import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
@@ -42,7 +43,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       ...failures(401, 500, 503),
     },
   }
-  app.get('/Customer/Get', { schema }, async ({ access }) => {
+  app.get('/Customer/Get', { schema }, async ({ access }, reply) => {
+    tagAnswer(reply)
     const { customer, region, scope } = access
     return success({
       CustomerID: customer.id,

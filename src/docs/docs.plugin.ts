@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
+import { keepAnswer } from '#src/http/answers/kept-answers.ts'
+import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures } from '#src/http/envelope.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { asYaml, servedContract, type Variants } from './served-contract.ts'
@@ -34,7 +33,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
     async () => JSON.parse(await read('./contract-variants.json')) as { yaml: Variants; json: Variants },
   )
   const contract = keptWork(async () =>
-    servedContract(await read('../../openapi.yaml'), (await variants()).yaml, config, asYaml),
+    keepAnswer(servedContract(await read('../../openapi.yaml'), (await variants()).yaml, config, asYaml)),
   )
   const schema = {
     summary: 'OpenAPI document',
@@ -51,30 +50,22 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
   }
   app.get('/openapi.yaml', { schema }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=60').type('application/yaml; charset=utf-8')
+    tagAnswer(reply)
     return contract()
   })
 
   if (config.docs === 'off') return
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
-    const load = keptWork(async () => {
-      const plain = Buffer.from(await text())
-      const tag = createHash('sha256').update(plain).digest('base64url')
-      return { plain, packed: await promisify(gzip)(plain), tag }
-    })
-    app.get(path, { schema: { hide: true } as object }, async (request, reply) => {
-      const { plain, packed, tag } = await load()
-      reply.type(`${type}; charset=utf-8`).header('vary', 'accept-encoding')
+    const load = keptWork(async () => keepAnswer(await text()))
+    app.get(path, { schema: { hide: true } as object }, async (_request, reply) => {
+      reply.type(`${type}; charset=utf-8`)
       if (type === 'text/html') reply.header('content-security-policy', PAGE_POLICY)
-      const unpacked = !/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(request.headers['accept-encoding'] ?? '')
-      if (type !== 'text/html') {
+      else {
         // Kept by browsers and checked each time, so that scripts and data never are of another version than the page.
-        const etag = `"${tag}${unpacked ? '' : '-gzip'}"`
-        reply.header('cache-control', 'no-cache').header('etag', etag)
-        if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+        reply.header('cache-control', 'no-cache')
+        tagAnswer(reply)
       }
-      if (unpacked) return plain
-      reply.header('content-encoding', 'gzip')
-      return packed
+      return load()
     })
   }
   for (const { path, type, file } of FILES) serve(path, type, () => read(file))

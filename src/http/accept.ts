@@ -21,8 +21,8 @@ export function prefersOpenMetrics(accept = ''): boolean {
   return open > 0 && open >= (weights.get('text/plain') ?? 0)
 }
 
-/** Returns the highest weight of each range that is named, in lower case. */
-function weightsOf(accept: string): Map<string, number> {
+/** Returns the highest weight of each named range or coding, by its name in lower case. */
+export function weightsOf(accept: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const part of accept.match(BETWEEN_COMMAS) ?? []) {
     const [range = '', ...parameters] = part.match(BETWEEN_SEMICOLONS) ?? []

@@ -69,7 +69,7 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
       const gone = new AbortController()
       response.writeHead(200, { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' } as never)
       response.write(`retry: ${RETRY_MILLISECONDS}\n\n`)
-      if (closed) end(response)
+      if (closed || reply.request.method === 'HEAD') end(response)
       responses.add(response)
       heartbeat ??= setInterval(beat, interval).unref()
       // Without a listener an error would crash the process.

@@ -6,7 +6,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import { answerConnect } from './connections/broken-request.ts'
 import { limitConnections } from './connections/connection-limit.ts'
 import { installExpectation } from './connections/expectation.ts'
-import { measurePressure } from './connections/pressure.ts'
+import { measurePressure, type Pressure } from './connections/pressure.ts'
 import { httpErrors } from './http.errors.ts'
 import type { RequestMetrics } from './log/request-metrics.ts'
 import { commonHeaders } from './response-headers.ts'
@@ -20,8 +20,8 @@ export interface RequestHookDependencies {
 /** Made once, as finding out where an error is thrown costs more than the rest of a refusal. */
 const TOO_MUCH = new AppError(httpErrors.overloaded)
 
-/** Checks every request before its body is read. */
-export function installRequestHooks(app: FastifyInstance, dependencies: RequestHookDependencies): void {
+/** Checks every request before its body is read. Returns what measures how busy this process is. */
+export function installRequestHooks(app: FastifyInstance, dependencies: RequestHookDependencies): Pressure {
   const { config, clock, requests } = dependencies
   const isBeyondLimit = limitConnections(app, config)
   const pressure = measurePressure(app, clock)
@@ -55,6 +55,7 @@ export function installRequestHooks(app: FastifyInstance, dependencies: RequestH
 
   installExpectation(app)
   app.server.on('connect', answerConnect(app.log, requests))
+  return pressure
 }
 
 /** RFC 3986; empty if the address has no host. */

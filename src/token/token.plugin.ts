@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { failures } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
@@ -104,6 +105,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   }
   app.get('/.well-known/jwks.json', { schema }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=60')
+    tagAnswer(reply)
     return keys.jwks()
   })
 }

@@ -32,8 +32,8 @@ describe('the API reference page', async () => {
 
   it.each(FILES)('loads %s, compressed for clients that accept gzip', async (name) => {
     const url = `/docs/${name}`
-    const plain = await app.inject({ url, headers: { 'accept-encoding': 'gzip;q=0, br' } })
-    const packed = await app.inject({ url, headers: { 'accept-encoding': 'br, gzip' } })
+    const plain = await app.inject({ url, headers: { 'accept-encoding': 'gzip;q=0' } })
+    const packed = await app.inject({ url, headers: { 'accept-encoding': 'br;q=0.9, gzip' } })
     expect([plain.statusCode, plain.headers['content-encoding']]).toEqual([200, undefined])
     expect([packed.statusCode, packed.headers['content-encoding']]).toEqual([200, 'gzip'])
     expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true)
@@ -48,9 +48,9 @@ describe('the API reference page', async () => {
     const first = await app.inject({ url: '/docs/page.js', headers: { 'accept-encoding': 'gzip' } })
     const plain = await app.inject('/docs/page.js')
     const { etag } = first.headers
-    expect(etag).toMatch(/^"[\w-]{20,}"$/)
-    expect(plain.headers.etag).not.toBe(etag)
-    for (const list of [etag, `W/${etag}`, `"other", ${etag}`].map(String)) {
+    expect(etag).toMatch(/^W\/"[\w-]{20,}"$/)
+    expect(plain.headers.etag).toBe(etag)
+    for (const list of [etag, String(etag).slice(2), `"other", ${etag}`].map(String)) {
       const again = await app.inject({
         url: '/docs/page.js',
         headers: { 'accept-encoding': 'gzip', 'if-none-match': list },

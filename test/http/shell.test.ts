@@ -67,13 +67,32 @@ describe('an address', () => {
     },
   )
 
-  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD'] as const)(
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'HEAD'] as const)(
     'of the login under %s is a 405 that names POST',
     async (method) => {
       const answer = await app.inject({ method, url: `${LOGIN.toLowerCase()}/?x=1` })
       expect(answer.statusCode).toBe(405)
       expect(answer.headers.allow).toBe('POST')
       if (method !== 'HEAD') expect(answer.json()).toEqual(failure('METHOD_NOT_ALLOWED'))
+    },
+  )
+
+  it.each([
+    [LOGIN, 'OPTIONS, POST'],
+    ['/livez/?x=1', 'GET, HEAD, OPTIONS'],
+    ['/PURCHASE/detail/a%2Fb', 'GET, HEAD, OPTIONS'],
+  ])('%s says under OPTIONS what it allows', async (url, allow) => {
+    const { statusCode, payload, headers } = await app.inject({ method: 'OPTIONS', url })
+    expect([statusCode, payload, headers.allow]).toEqual([204, '', allow])
+    expect(headers).not.toHaveProperty('content-length')
+    expect(headers).not.toHaveProperty('content-type')
+  })
+
+  it.each(['/nowhere', '/docs/nowhere', '/Purchase', '/*'])(
+    '%s that is not there is a 404 under OPTIONS too',
+    async (url) => {
+      const answer = await app.inject({ method: 'OPTIONS', url })
+      expect([answer.statusCode, answer.json()]).toEqual([404, failure('NOT_FOUND')])
     },
   )
 

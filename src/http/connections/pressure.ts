@@ -7,6 +7,8 @@ import type { Clock } from '#src/lib/clock.ts'
 export interface Pressure {
   /** Must be called once for each request. Returns whether to refuse it, be it a delivery or a read. */
   refuses(isRead: boolean): boolean
+  /** Whether there is so much to do that nothing should be done that can be left. */
+  isStrained(): boolean
 }
 
 const LOOK_EVERY_MILLISECONDS = 50
@@ -62,6 +64,7 @@ export function measurePressure(app: FastifyInstance, clock: Clock, heap = V8_HE
       requests++
       return heapIsFull || (isRead && lateTurns >= LATE_TURNS)
     },
+    isStrained: () => heapIsFull || lateTurns > 0,
   }
 }
 

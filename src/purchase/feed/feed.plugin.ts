@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { prefersEvents } from '#src/http/accept.ts'
+import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
@@ -97,6 +98,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
         const page = await (wait === 0 ? feed.read(query) : feed.readOrWait(query, until).finally(counted.follower()))
         counted.sent(page)
         answerRaw(reply)
+        if (scope === null) keepUncompressed(reply)
         return success(await text.answer(page, scope, operator))
       },
     })

@@ -1,6 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { queryReading } from '#src/http/query-reading.ts'
@@ -57,10 +59,13 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     app.get('/Purchase/list', {
       schema: list,
       preValidation: queryReading(ListQuerySchema),
-      handler: async (request) => {
+      handler: async (request, reply) => {
         const { limit = DEFAULT_LIST_LIMIT, from, to, ...filters } = request.query
         const period = { from: timeOf('from', from), to: timeOf('to', to) }
-        const { orders, nextCursor } = await readBack.list(callerOf(request), { ...filters, ...period, limit })
+        const caller = callerOf(request)
+        const { orders, nextCursor } = await readBack.list(caller, { ...filters, ...period, limit })
+        if (caller.operator && filters.customer === undefined) keepUncompressed(reply)
+        tagLastPage(reply, nextCursor)
         return success({ Orders: orders.map(stateAnswer), NextCursor: nextCursor })
       },
     })
@@ -88,6 +93,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
           ...(each.payload && payloadAnswer(each.payload)),
         }))
         answerRaw(reply)
+        tagLastPage(reply, nextCursor)
         return success({ ...stateAnswer(state), Deliveries: entries, NextCursor: nextCursor })
       },
     })
@@ -108,6 +114,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
         const found = await readBack.delivery(callerOf(request), request.params.receiptId)
         const order = found.orderId === null ? {} : { OrderID: found.orderId }
         answerRaw(reply)
+        tagAnswer(reply)
         return success({
           ...itemAnswer(found),
           ...order,
@@ -132,6 +139,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       handler: async (request, reply) => {
         const found = await readBack.delivery(callerOf(request), request.params.receiptId)
         if (found.erased) throw new AppError(purchaseErrors.payloadErased)
+        tagAnswer(reply)
         return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
       },
     })
@@ -147,6 +155,11 @@ function timeOf(name: string, text: string | undefined): number | undefined {
   throw invalidRequest([
     { path: `query/${name}`, message: 'must be a time with its zone, such as 2026-11-21T09:00:00Z, or a day' },
   ])
+}
+
+/** A cursor is different each time it is made. */
+const tagLastPage = (reply: FastifyReply, nextCursor: string | null): void => {
+  if (nextCursor === null) tagAnswer(reply)
 }
 
 interface StateView {

@@ -1,0 +1,50 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { Coding } from './accept-encoding.ts'
+
+/** Compresses answers in threads. */
+export interface Compression {
+  /** Returns undefined where the answer has to be sent as it is: there is too much to do already. */
+  compress(content: Uint8Array, coding: Coding): Promise<Buffer> | undefined
+}
+
+/** Password hashing and reading files need the same four threads. */
+const MOST_AT_ONCE = 2
+const MOST_BYTES_AT_ONCE = 16 * 1024 * 1024
+
+const QUICK = { gzip: 5, br: 3 }
+const BEST = { gzip: constants.Z_BEST_COMPRESSION, br: constants.BROTLI_MAX_QUALITY }
+
+const inGzip = promisify(gzip)
+const inBrotli = promisify(brotliCompress)
+
+/** Compresses at most two answers at once; none waits for another. */
+export function createCompression(isStrained: () => boolean): Compression {
+  let running = 0
+  let bytes = 0
+
+  return {
+    compress(content, coding) {
+      if (running >= MOST_AT_ONCE || bytes + content.length > MOST_BYTES_AT_ONCE || isStrained()) return undefined
+      running++
+      bytes += content.length
+      return packed(content, coding, QUICK).finally(() => {
+        running--
+        bytes -= content.length
+      })
+    },
+  }
+}
+
+/** Compresses as well as possible, which takes a hundred times as long: for what is kept. */
+export const compressWell = (content: Uint8Array, coding: Coding): Promise<Buffer> => packed(content, coding, BEST)
+
+const packed = (content: Uint8Array, coding: Coding, levels: Readonly<Record<Coding, number>>): Promise<Buffer> => {
+  if (coding === 'gzip') return inGzip(content, { level: levels.gzip })
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: levels.br,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+  }
+  return inBrotli(content, { params })
+}

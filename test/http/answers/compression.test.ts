@@ -1,0 +1,32 @@
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { createCompression } from '#src/http/answers/compression.ts'
+
+const content = Buffer.from('{"Status":1}'.repeat(1000))
+
+describe('compression of one answer after the other', () => {
+  it('compresses two at once, and leaves further ones as they are instead of letting them wait', async () => {
+    const { compress } = createCompression(() => false)
+    const running = [compress(content, 'gzip'), compress(content, 'br')]
+    expect(compress(content, 'gzip')).toBeUndefined()
+    expect((await Promise.all(running)).map((packed) => (packed?.length ?? 0) < 200)).toEqual([true, true])
+    expect(gunzipSync((await compress(content, 'gzip')) ?? '').equals(content)).toBe(true)
+  })
+
+  it('leaves what would take too much memory as it is', async () => {
+    const { compress } = createCompression(() => false)
+    expect(compress(Buffer.alloc(16 * 1024 * 1024 + 1), 'gzip')).toBeUndefined()
+    const half = compress(Buffer.alloc(8 * 1024 * 1024 + 1), 'gzip')
+    expect(compress(Buffer.alloc(8 * 1024 * 1024), 'gzip')).toBeUndefined()
+    await half
+    await expect(compress(Buffer.alloc(8 * 1024 * 1024), 'gzip')).resolves.toBeInstanceOf(Buffer)
+  })
+
+  it('compresses nothing while the process has too much to do', async () => {
+    let strained = true
+    const { compress } = createCompression(() => strained)
+    expect(compress(content, 'gzip')).toBeUndefined()
+    strained = false
+    await expect(compress(content, 'gzip')).resolves.toBeInstanceOf(Buffer)
+  })
+})
