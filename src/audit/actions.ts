@@ -12,6 +12,7 @@ export const ACTIONS = [
   'customer.set',
   'customer.remove',
   'key.issue',
+  'key.set',
   'key.rotate',
   'key.revoke',
   'token.revoke',

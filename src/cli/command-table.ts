@@ -22,6 +22,7 @@ import { doctor } from './doctor/doctor.ts'
 import { health } from './health.ts'
 import { createHelp } from './help.ts'
 import { keyIssue, keyRevoke, keyRotate } from './key/issue.ts'
+import { keySet } from './key/set.ts'
 import { keyList } from './key/show.ts'
 import { migrate } from './migrate.ts'
 import { deliveryExport, deliveryList, deliveryShow } from './purchase/deliveries.ts'
@@ -60,7 +61,7 @@ export const commandGroups: readonly CommandGroup[] = [
       customerRemove,
     ],
   },
-  { title: 'API keys of customers', commands: [keyIssue, keyList, keyRotate, keyRevoke] },
+  { title: 'API keys of customers', commands: [keyIssue, keyList, keySet, keyRotate, keyRevoke] },
   { title: 'Orders and deliveries', commands: [orderList, orderShow, deliveryList, deliveryShow, deliveryExport] },
   { title: 'Audit log', commands: [auditList] },
   {

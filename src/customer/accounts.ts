@@ -4,12 +4,15 @@ import type { ApiKey, ApiKeyStore, Customer } from '#src/store/store.ts'
 import { keyState } from './api-key.rule.ts'
 import { digestApiKey, hashApiKey, isApiKey } from './api-key.ts'
 import { type Authority, compileAuthority } from './authority.ts'
+import { compileNetworks, type Networks } from './networks.ts'
 
-/** An API key with its customer and authority. */
+/** An API key with its customer and authority, and what limits it. */
 export interface Account {
   readonly key: ApiKey
   readonly customer: Customer
   readonly authority: Authority
+  /** Where the key may be used from; null for anywhere. */
+  readonly networks: Networks | null
 }
 
 /** Why a key is refused. For the log only, never for the caller. */
@@ -19,10 +22,10 @@ export interface Obstacle {
 }
 
 export interface Accounts {
-  /** Finds the account of a key, or why the key is refused. */
-  byApiKey(text: string): Promise<Account | Obstacle>
+  /** Finds the account of a key that is sent from an address, or why the key is refused. */
+  byApiKey(text: string, address: string): Promise<Account | Obstacle>
   /** Returns the account at once if it is cached and fresh; undefined means not known here. */
-  cachedByApiKey(text: string): Account | undefined
+  cachedByApiKey(text: string, address: string): Account | undefined
 }
 
 const MOST_CACHED = 10_000
@@ -32,10 +35,12 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
   const cached = new Map<string, Account>()
   versions.onChange(() => cached.clear())
 
-  const obstacleTo = ({ key, customer }: Account): Obstacle | undefined => {
+  const obstacleTo = ({ key, customer, networks }: Account, address: string): Obstacle | undefined => {
     const state = keyState(key, clock.now())
     if (state !== 'live') return { obstacle: `key ${key.id} is ${state}`, customerId: customer.id }
-    return customer.enabled ? undefined : { obstacle: 'customer is disabled', customerId: customer.id }
+    if (!customer.enabled) return { obstacle: 'customer is disabled', customerId: customer.id }
+    if (networks === null || networks.contain(address)) return undefined
+    return { obstacle: `key ${key.id} may not be used from ${address}`, customerId: customer.id }
   }
 
   const load = async (text: string, digest: string): Promise<Account | undefined> => {
@@ -43,7 +48,9 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
     const asOf = versions.version()
     const found = await apiKeys.findByHash(hashApiKey(text))
     if (found === undefined) return undefined
-    const account = { ...found, authority: compileAuthority(found.customer.authority) }
+    const { key, customer } = found
+    const networks = key.networks === null ? null : compileNetworks(key.networks)
+    const account = { key, customer, authority: compileAuthority(customer.authority), networks }
     if (cached.size >= MOST_CACHED) cached.clear()
     // An account read before a change was noticed must not be cached after it.
     if (asOf === versions.version()) cached.set(digest, account)
@@ -51,15 +58,15 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
   }
 
   return {
-    async byApiKey(text) {
+    async byApiKey(text, address) {
       if (!versions.isFresh()) await versions.makeFresh()
       const digest = digestApiKey(text)
       const account = cached.get(digest) ?? (await load(text, digest))
-      return account === undefined ? { obstacle: 'unknown key' } : (obstacleTo(account) ?? account)
+      return account === undefined ? { obstacle: 'unknown key' } : (obstacleTo(account, address) ?? account)
     },
-    cachedByApiKey(text) {
+    cachedByApiKey(text, address) {
       const account = versions.isFresh() ? cached.get(digestApiKey(text)) : undefined
-      return account !== undefined && obstacleTo(account) === undefined ? account : undefined
+      return account !== undefined && obstacleTo(account, address) === undefined ? account : undefined
     },
   }
 }

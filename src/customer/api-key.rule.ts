@@ -6,6 +6,7 @@ import type { ApiKey, ApiKeyUse, Store } from '#src/store/store.ts'
 import { hashApiKey, makeApiKey } from './api-key.ts'
 import { customerErrors } from './customer.errors.ts'
 import type { Customers } from './customer.rule.ts'
+import { checkNetworks } from './networks.ts'
 
 export interface ApiKeyDependencies {
   readonly store: Store
@@ -22,6 +23,21 @@ export interface ApiKeyView extends Omit<ApiKey, 'hash'> {
   /** Live, but expires within two weeks. */
   readonly expiresSoon: boolean
   readonly lastUse: Pick<ApiKeyUse, 'usedAt' | 'address'> | null
+}
+
+/** What limits a key. */
+export interface KeyLimits {
+  /** Where it may be used from, in any spelling; null for anywhere. */
+  readonly networks?: readonly string[] | null | undefined
+  /** Deliveries a minute, 0 for no limit; null for that of the server. */
+  readonly rateLimit?: number | null | undefined
+}
+
+/** Changes to a key. What is not given stays. */
+export interface KeySettings extends KeyLimits {
+  readonly label?: string | undefined
+  /** From now on; null for forever. */
+  readonly lifetimeMilliseconds?: number | null | undefined
 }
 
 export interface IssuedKey {
@@ -55,7 +71,10 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
     return key
   }
 
-  const make = (customerId: string, label: string, lifetimeMilliseconds: number | undefined) => {
+  const make = (
+    { customerId, label, networks, rateLimit }: Pick<ApiKey, 'customerId' | 'label' | 'networks' | 'rateLimit'>,
+    lifetimeMilliseconds: number | undefined,
+  ) => {
     const key = makeApiKey(random)
     const now = clock.now()
     const made: ApiKey = {
@@ -67,27 +86,27 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
       expiresAt: lifetimeMilliseconds === undefined ? null : now + lifetimeMilliseconds,
       revokedAt: null,
       successorId: null,
+      networks,
+      rateLimit,
     }
     return { made, issued: { view: toView({ ...made, lastUse: null }, now), key } }
   }
 
   return {
-    async issue(who: string, label: string, lifetimeMilliseconds?: number): Promise<IssuedKey> {
-      if (label.length > LONGEST_LABEL || !label.isWellFormed() || /\p{Cc}/u.test(label)) {
-        throw new AppError(customerErrors.labelInvalid)
-      }
+    async issue(who: string, label: string, lifetimeMilliseconds?: number, wanted: KeyLimits = {}): Promise<IssuedKey> {
+      const { networks = null, rateLimit = null } = checkKeySettings({ ...wanted, label })
       const { id: customerId } = await customers.showToChange(who)
-      const { made, issued } = make(customerId, label, lifetimeMilliseconds)
+      const { made, issued } = make({ customerId, label, networks, rateLimit }, lifetimeMilliseconds)
       await store.apiKeys.insert(made)
       return issued
     },
 
-    /** Issues a key with the same customer, label and lifetime; the old one ends after the overlap, or earlier if it expires. */
+    /** Issues a key with the same customer, label, limits and lifetime; the old one ends after the overlap, or earlier if it expires. */
     async rotate(id: string, { overlapMilliseconds, lifetimeMilliseconds }: Rotation): Promise<RotatedKey> {
       const old = await find(id)
       refuseRotation(old, clock.now())
       const lifetime = lifetimeMilliseconds ?? (old.expiresAt === null ? undefined : old.expiresAt - old.createdAt)
-      const { made, issued } = make(old.customerId, old.label, lifetime)
+      const { made, issued } = make(old, lifetime)
       const now = made.createdAt
       if (!(await store.apiKeys.rotate(id, made, { now, endsAt: now + overlapMilliseconds }))) {
         // Somebody else revoked or rotated it meanwhile.
@@ -95,6 +114,20 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
         throw new Error(`key ${id} could not be rotated`)
       }
       return { ...issued, replaced: toView(await find(id), now) }
+    },
+
+    /** Changes a key. May give an expired one more time; a revoked one cannot be changed. */
+    async set(id: string, wanted: KeySettings): Promise<ApiKeyView> {
+      const { label, lifetimeMilliseconds: lifetime, networks, rateLimit } = checkKeySettings(wanted)
+      const expiresAt = typeof lifetime === 'number' ? clock.now() + lifetime : lifetime
+      const changed = await store.apiKeys.change(id, { label, expiresAt, networks, rateLimit })
+      const key = await find(id)
+      if (!changed) {
+        throw new AppError(customerErrors.keyEnded, {
+          message: `API key ${id} is revoked and cannot be changed: issue a new one.`,
+        })
+      }
+      return toView(key, clock.now())
     },
 
     async list(who?: string): Promise<ApiKeyView[]> {
@@ -107,6 +140,15 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
       return toView(await find(id), clock.now())
     },
   }
+}
+
+/** Checks what can be checked without a store, and returns it as it is stored. */
+export function checkKeySettings(wanted: KeySettings): KeySettings {
+  const { label = '', networks } = wanted
+  if (label.length > LONGEST_LABEL || !label.isWellFormed() || /\p{Cc}/u.test(label)) {
+    throw new AppError(customerErrors.labelInvalid)
+  }
+  return networks ? { ...wanted, networks: checkNetworks(networks) } : wanted
 }
 
 /** A key stops working the moment it expires or is revoked. */

@@ -46,11 +46,25 @@ export function auditedCustomers(customers: Customers, record: RecordAction): Cu
 export function auditedApiKeys(apiKeys: ApiKeys, record: RecordAction): ApiKeys {
   return {
     ...apiKeys,
-    async issue(who, label, lifetimeMilliseconds) {
-      const issued = await apiKeys.issue(who, label, lifetimeMilliseconds)
-      const { id, customerId, expiresAt } = issued.view
-      await record('key.issue', customerId, { keyId: id, expiresAt: iso(expiresAt) })
+    async issue(who, label, lifetimeMilliseconds, limits) {
+      const issued = await apiKeys.issue(who, label, lifetimeMilliseconds, limits)
+      const { id, customerId, expiresAt, networks, rateLimit } = issued.view
+      const limited = { ...(networks && { networks }), ...(rateLimit !== null && { rateLimit }) }
+      await record('key.issue', customerId, { keyId: id, expiresAt: iso(expiresAt), ...limited })
       return issued
+    },
+    async set(id, wanted) {
+      const changed = await apiKeys.set(id, wanted)
+      const { customerId, expiresAt, networks, rateLimit } = changed
+      await record('key.set', customerId, {
+        keyId: id,
+        // The log must not keep a label that is to be forgotten later.
+        ...(wanted.label !== undefined && { label: 'changed' }),
+        ...(wanted.lifetimeMilliseconds !== undefined && { expiresAt: iso(expiresAt) }),
+        ...(wanted.networks !== undefined && { networks: networks ?? 'anywhere' }),
+        ...(wanted.rateLimit !== undefined && { rateLimit }),
+      })
+      return changed
     },
     async rotate(id, wanted) {
       const rotated = await apiKeys.rotate(id, wanted)

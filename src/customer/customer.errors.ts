@@ -26,6 +26,11 @@ export const customerErrors = {
     kind: 'invalid',
     message: 'A label is at most 100 characters without control characters.',
   },
+  networkInvalid: {
+    code: 'NETWORK_INVALID',
+    kind: 'invalid',
+    message: 'A network is an address, or a prefix such as 203.0.113.0/24 or 2001:db8::/32.',
+  },
   keyNotFound: { code: 'API_KEY_NOT_FOUND', kind: 'missing', message: 'There is no such API key.' },
   keyEnded: { code: 'API_KEY_ENDED', kind: 'conflict', message: 'The API key has expired or was revoked.' },
   keyRotated: { code: 'API_KEY_ROTATED', kind: 'conflict', message: 'The API key has been rotated already.' },

@@ -46,14 +46,14 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
      */
     known({ apiKey, authorization, address }: SupplierCredentials): Supplier | undefined {
       if (apiKey === undefined || needsBearer(authorization)) return undefined
-      const account = accounts.cachedByApiKey(apiKey)
+      const account = accounts.cachedByApiKey(apiKey, address)
       if (account !== undefined) uses.record(account.key.id, address)
       return account
     },
 
     async identify({ apiKey, authorization, address }: SupplierCredentials): Promise<Supplier> {
       if (apiKey === undefined) throw new AppError(purchaseErrors.keyMissing)
-      const account = await accounts.byApiKey(apiKey)
+      const account = await accounts.byApiKey(apiKey, address)
       if ('obstacle' in account) {
         const { obstacle: reason, ...customer } = account
         throw new AppError(purchaseErrors.keyInvalid, { reason, ...customer })

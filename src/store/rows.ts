@@ -22,7 +22,15 @@ export const apiKeyFromRow = (row: Row): ApiKey => ({
   expiresAt: row.expires_at as number | null,
   revokedAt: row.revoked_at as number | null,
   successorId: row.successor as string | null,
+  networks: networksOfColumn(row.networks as string | null),
+  rateLimit: row.rate_limit as number | null,
 })
+
+const networksOfColumn = (text: string | null): string[] | null => text?.split(',') ?? null
+
+/** The networks of a key as they stand in its row. */
+export const networksColumn = <None extends null | undefined>(networks: readonly string[] | None): string | None =>
+  networks ? networks.join() : (networks as None)
 
 export function listedKeyFromRow(row: Row): ApiKey & { readonly lastUse: ApiKeyUse | null } {
   const key = apiKeyFromRow(row)

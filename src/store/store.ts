@@ -116,6 +116,18 @@ export interface ApiKey {
   readonly revokedAt: number | null
   /** The key that replaced this one when it was rotated. */
   readonly successorId: string | null
+  /** Where the key may be used from, each in canonical spelling; null for anywhere. */
+  readonly networks: readonly string[] | null
+  /** Deliveries a minute, 0 for no limit; null for that of the server. */
+  readonly rateLimit: number | null
+}
+
+/** What is not given stays. */
+export interface ApiKeyChange {
+  readonly label?: string | undefined
+  readonly expiresAt?: number | null | undefined
+  readonly networks?: readonly string[] | null | undefined
+  readonly rateLimit?: number | null | undefined
 }
 
 export interface ApiKeyUse {
@@ -131,6 +143,8 @@ export interface ApiKeyStore {
   list(customerId?: string): Promise<(ApiKey & { readonly lastUse: ApiKeyUse | null })[]>
   /** Resolves to false if there is no such key. A second revocation does not change the time of the first. */
   revoke(id: string, revokedAt: number): Promise<boolean>
+  /** Changes what is given, all or nothing. Resolves to false if there is no such key, or if it is revoked. */
+  change(id: string, change: ApiKeyChange): Promise<boolean>
   /**
    * Inserts `successor`, which belongs to the same customer, and makes the key expire at `endsAt` at the latest. Changes
    * nothing and resolves to false if there is no such key, if it is not valid at `now`, or has a successor already.

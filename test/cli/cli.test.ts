@@ -147,6 +147,8 @@ describe('API keys on the command line', () => {
     successorId: null,
     lastUsedAt: null,
     lastUsedFrom: null,
+    networks: null,
+    rateLimit: null,
   }
   const issue = ['key', 'issue', '--customer', 'a@b.co', '--label', 'erp']
   let prepared = ''
@@ -176,8 +178,54 @@ describe('API keys on the command line', () => {
       /^tsl_\S{38}\n {2}shown once; valid until it is revoked; to revoke it: teslim key revoke \S{36}\n$/,
     )
     expect((await run(['key', 'list'])).stdout).toMatch(
-      /^id +customer +label +state +expires \(UTC\) +last used \(UTC\) +last address\n/,
+      /^id +customer +label +state +expires \(UTC\) +last used \(UTC\) +last address +limits\n/,
     )
+  })
+
+  const NETWORKS = ['203.0.113.0/24', '2001:db8::/32']
+
+  it('are issued, changed and rotated with limits', async () => {
+    const limits = { networks: NETWORKS, rateLimit: 600 }
+    const from = ['--from', '2001:DB8::/32, 203.0.113.0/24', '--from', '::ffff:203.0.113.0/120', '--rate', '600']
+    const { key: _, ...issued } = await json([...issue, ...from])
+    expect(issued).toEqual({ ...view, ...limits })
+    const set = (...what: string[]) => json(['key', 'set', issued.id.slice(0, 30), ...what])
+    expect(await set('--label', 'shop')).toEqual({ ...issued, label: 'shop' })
+    expect(await set('--label', '', '--from', 'anywhere', '--rate', 'none')).toEqual({ ...view, label: '' })
+    const changed = await set('--from', '::1', '--rate', '0', '--expires', '90d')
+    expect(changed).toEqual({ ...view, label: '', networks: ['::1'], rateLimit: 0, expiresAt: expect.any(String) })
+    expect(await set('--expires', 'never')).toEqual({ ...changed, expiresAt: null })
+    const { key, replaces, ...next } = await json(['key', 'rotate', issued.id])
+    expect(next).toMatchObject({ networks: ['::1'], rateLimit: 0 })
+    const events: { action: string; details: object }[] = await json(['audit', 'list', '--action', 'key.'])
+    expect(events.map(({ action, details }) => [action, { ...details, keyId: undefined }]).slice(0, -1)).toEqual([
+      ['key.issue', { expiresAt: null, ...limits }],
+      ['key.set', { label: 'changed' }],
+      ['key.set', { label: 'changed', networks: 'anywhere', rateLimit: null }],
+      ['key.set', { networks: ['::1'], rateLimit: 0, expiresAt: changed.expiresAt }],
+      ['key.set', { expiresAt: null }],
+    ])
+  })
+
+  it('are printed with their limits, in 80 columns', async () => {
+    const many = Array.from({ length: 30 }, (_, index) => `2001:db8:1234:5678:${index + 1000}::/80`)
+    const issued = await run([...issue, '--from', NETWORKS.join(), '--rate', '600'])
+    expect(issued.stdout).toContain(
+      'until it is revoked; only from 203.0.113.0/24, 2001:db8::/32; 600 deliveries a minute; to revoke it: ',
+    )
+    const [{ id }] = await json(['key', 'list'])
+    expect((await run(['key', 'set', id, '--rate', '0'])).stdout).toBe(
+      `${id} (erp): valid until it is revoked; only from 203.0.113.0/24, 2001:db8::/32; any number of deliveries a minute\n`,
+    )
+    await run([...issue, '--from', many.join()])
+    await run(issue)
+    const { stdout } = await runCommand(['key', 'list'], { cwd, columns: 80 })
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      ' only from 203.0.113.0/24, 2001:db8::/32; any number of deliveries a minute ',
+    )
+    for (const network of many) expect(stdout).toContain(network)
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+    expect(stdout).not.toContain('\n\n')
   })
 
   it('of a disabled customer are listed as such', async () => {
@@ -245,6 +293,19 @@ describe('API keys on the command line', () => {
     [[...issue, '--expires', 'soon'], 2, '--expires takes a time such as 90d, 24h or 30m, not "soon"'],
     [[...issue, '--expires', '0d'], 2, '--expires takes a time'],
     [['key', 'issue', '--customer', 'a@b.co', '--label', 'a\nb'], 2, 'A label is at most 100 characters'],
+    [[...issue, '--from', ''], 2, '"" is not a network'],
+    [[...issue, '--from', '10.0.0.0/8,'], 2, '"" is not a network'],
+    [[...issue, '--from', '10.0.0.1/8'], 2, '"10.0.0.1/8" names an address in a network: write 10.0.0.0/8'],
+    [[...issue, '--from', 'anywhere,10.0.0.1'], 2, '"anywhere" is not a network'],
+    [[...issue, '--rate', '1000001'], 2, '--rate takes a whole number from 0 to 1000000, or none, not "1000001"'],
+    [[...issue, '--rate', '-1'], 2, '--rate'],
+    [[...issue, '--rate', '1.5'], 2, '--rate takes a whole number'],
+    [['key', 'set', 'no-key'], 2, 'say what to change: --label, --expires, --from or --rate'],
+    [['key', 'set', 'no-key', '--rate', '1'], 1, 'There is no API key "no-key".'],
+    [['key', 'set', 'no-key', '--from', 'shop.example.com'], 2, '"shop.example.com" is not a network'],
+    [['key', 'set', 'no-key', '--expires', 'ever'], 2, '--expires takes a time such as 90d, 24h or 30m, not "ever"'],
+    [['key', 'set', 'no-key', '--label', 'a\nb'], 2, 'A label is at most 100 characters'],
+    [['key', 'set'], 2, 'KEYID is missing'],
     [['key', 'revoke', 'no-key'], 1, 'There is no API key "no-key".'],
     [['key', 'list', '--customer', 'x@y.z'], 1, 'There is no customer "x@y.z".'],
   ])('%j say what is wrong', async (args, expected, line) => {

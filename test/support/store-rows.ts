@@ -44,6 +44,8 @@ export const apiKey = (customerId: string, more: Partial<ApiKey> = {}): ApiKey =
     expiresAt: null,
     revokedAt: null,
     successorId: null,
+    networks: null,
+    rateLimit: null,
     ...more,
   }
 }

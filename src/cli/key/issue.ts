@@ -3,6 +3,7 @@ import { type Command, Misuse } from '../command.ts'
 import { findKeyId } from '../input/id-prefix.ts'
 import { readLifetime } from '../input/time.ts'
 import { withAccounts } from '../with-accounts.ts'
+import { limitOptions, readLimits } from './limits.ts'
 import { keyJson, validity } from './show.ts'
 
 export const keyIssue: Command = {
@@ -16,11 +17,13 @@ export const keyIssue: Command = {
       value: 'TIME',
       about: 'How long it is valid, such as 90d, 24h or 30m; forever if not given',
     },
+    ...limitOptions,
   },
   async run(input, context) {
     const lifetime = readLifetime(input.text('expires'))
+    const limits = readLimits(input)
     const { view, key } = await withAccounts(context, 'change', ({ apiKeys }) =>
-      apiKeys.issue(input.text('customer') ?? '', input.text('label') ?? '', lifetime),
+      apiKeys.issue(input.text('customer') ?? '', input.text('label') ?? '', lifetime, limits),
     )
     const { id, ...rest } = keyJson(view)
     if (input.json) context.out(JSON.stringify({ id, key, ...rest }))
@@ -33,7 +36,7 @@ const DEFAULT_OVERLAP = '24h'
 export const keyRotate: Command = {
   name: 'key rotate',
   about: 'Replace an API key with a new one; both work for a while',
-  details: 'The new key is shown once. It has the label and the lifetime of the old one.',
+  details: 'The new key is shown once. It has the label, the limits and the lifetime of the old one.',
   positionals: ['KEYID'],
   options: {
     overlap: {

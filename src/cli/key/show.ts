@@ -6,7 +6,7 @@ import { withAccounts } from '../with-accounts.ts'
 
 export const keyList: Command = {
   name: 'key list',
-  about: 'List API keys, oldest first, with last use and expiry',
+  about: 'List API keys, oldest first, with last use, expiry and limits',
   options: {
     customer: { type: 'string', value: 'CUSTOMER', about: 'Only keys of this customer: e-mail address or id' },
   },
@@ -27,7 +27,7 @@ export const keyList: Command = {
       context.out('There are no API keys yet: see teslim key issue --help.')
       return
     }
-    const heading = ['id', 'customer', 'label', 'state', 'expires (UTC)', 'last used (UTC)', 'last address']
+    const heading = ['id', 'customer', 'label', 'state', 'expires (UTC)', 'last used (UTC)', 'last address', 'limits']
     const now = context.clock.now()
     const cells = rows.map(({ key, enabled, json }) => [
       json.id,
@@ -37,6 +37,7 @@ export const keyList: Command = {
       timeOrNever(key.expiresAt),
       timeOrNever(key.lastUse?.usedAt ?? null),
       json.lastUsedFrom ?? '',
+      limitsOf(key).join('; '),
     ])
     context.out(table(heading, cells, context.columns))
   },
@@ -60,11 +61,28 @@ export const keyJson = (key: ApiKeyView) => ({
   successorId: key.successorId,
   lastUsedAt: iso(key.lastUse?.usedAt ?? null),
   lastUsedFrom: key.lastUse?.address ?? null,
+  networks: key.networks,
+  rateLimit: key.rateLimit,
 })
 
-/** How long a new key is valid, in words. */
-export const validity = ({ expiresAt }: ApiKeyView): string =>
-  `valid ${expiresAt === null ? 'until it is revoked' : `until ${iso(expiresAt)}`}`
+/** What limits a key, in words. */
+function limitsOf({ networks, rateLimit }: ApiKeyView): string[] {
+  const from = networks === null ? [] : [`only from ${networks.join(', ')}`]
+  if (rateLimit === null) return from
+  return [...from, rateLimit === 0 ? 'any number of deliveries a minute' : `${rateLimit} deliveries a minute`]
+}
+
+/** How long a key is valid and what limits it, in words. */
+export const validity = (key: ApiKeyView): string => {
+  const until = key.expiresAt === null ? 'until it is revoked' : `until ${iso(key.expiresAt)}`
+  return [`valid ${until}`, ...limitsOf(key)].join('; ')
+}
+
+/** A key after it was changed, in words. */
+export const describeKey = (key: ApiKeyView): string => {
+  const label = key.label === '' ? '' : ` (${key.label})`
+  return `${key.id}${label}: ${key.state === 'live' ? validity(key) : key.state}`
+}
 
 /** The state in words: `live, expires in 3 days`. */
 const describeState = ({ state, expiresSoon, expiresAt }: ApiKeyView, now: number): string =>

@@ -42,7 +42,7 @@ const CREDENTIALS = {
 const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) => {
   const { config, deliveries, clock, random, metrics } = options
   const countDelivery = deliveryCounts(metrics)
-  const takeAllowance = config.rateLimit > 0 ? createRateLimit(config.rateLimit, clock) : undefined
+  const takeAllowance = createRateLimit(config.rateLimit, clock)
   const reader = createDeliveryReader(config)
   const deliver = createDeliver({
     deliveries,
@@ -56,7 +56,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     // Fastify refuses a malformed Content-Type, and here any will do (docs/decisions/0027-any-content-type.md).
     request.headers['content-type'] = undefined
     app.identifySupplier(request, (refusal) => {
-      done(refusal ?? (takeAllowance && refusalBy(takeAllowance(request.supplier.key.id), reply)))
+      done(refusal ?? refusalBy(takeAllowance(request.supplier.key), reply))
     })
   }
 
@@ -136,7 +136,8 @@ function answer({ receiptId, status, orderId, duplicate, receivedAt }: Receipt, 
 const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${message}.`
 
 /** Puts the allowance into the headers of the answer; returns an error if it is used up. */
-function refusalBy(allowance: Allowance, reply: FastifyReply): AppError | undefined {
+function refusalBy(allowance: Allowance | undefined, reply: FastifyReply): AppError | undefined {
+  if (allowance === undefined) return undefined
   const { allowed, limit, remaining, resetSeconds, retrySeconds } = allowance
   reply.headers({ 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': resetSeconds })
   if (allowed) return undefined

@@ -1,4 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
+import type { ApiKey } from '#src/store/store.ts'
 
 /** What an API key may still do, in whole numbers for headers. */
 export interface Allowance {
@@ -19,11 +20,15 @@ interface Bucket {
 
 const MINUTE_MILLISECONDS = 60_000
 
+/** Counts a delivery of a key; returns undefined for a key without a limit. */
+export type TakeAllowance = (key: Pick<ApiKey, 'id' | 'rateLimit'>) => Allowance | undefined
+
 /**
- * Keeps a token bucket for each API key: `perMinute` deliveries at once, and `perMinute` a minute from then on. A bucket that
- * was not used for a minute is full and is forgotten, so only keys in use take memory.
+ * Keeps a token bucket for each API key: `perMinute` deliveries at once, and `perMinute` a minute from then on, where `perMinute`
+ * is the key's own limit or else `usual`; 0 is no limit. A bucket that was not used for a minute is full and is forgotten, so
+ * only keys in use take memory.
  */
-export function createRateLimit(perMinute: number, clock: Clock): (keyId: string) => Allowance {
+export function createRateLimit(usual: number, clock: Clock): TakeAllowance {
   let recent = new Map<string, Bucket>()
   let before = new Map<string, Bucket>()
   let turnedAt = clock.monotonic()
@@ -36,20 +41,21 @@ export function createRateLimit(perMinute: number, clock: Clock): (keyId: string
     turnedAt = now
   }
 
-  const filled = (bucket: Bucket | undefined, now: number): number =>
+  const filled = (bucket: Bucket | undefined, perMinute: number, now: number): number =>
     bucket === undefined
       ? perMinute
       : Math.min(perMinute, bucket.tokens + ((now - bucket.at) * perMinute) / MINUTE_MILLISECONDS)
 
-  const secondsFor = (tokens: number): number => Math.ceil((tokens * 60) / perMinute)
-
-  return (keyId) => {
+  return ({ id, rateLimit }) => {
+    const perMinute = rateLimit ?? usual
+    if (perMinute === 0) return undefined
+    const secondsFor = (tokens: number): number => Math.ceil((tokens * 60) / perMinute)
     const now = clock.monotonic()
     turn(now)
-    const there = filled(recent.get(keyId) ?? before.get(keyId), now)
+    const there = filled(recent.get(id) ?? before.get(id), perMinute, now)
     const allowed = there >= 1
     const tokens = allowed ? there - 1 : there
-    recent.set(keyId, { tokens, at: now })
+    recent.set(id, { tokens, at: now })
     return {
       allowed,
       limit: perMinute,

@@ -1,11 +1,11 @@
-import { apiKeyFromRow, listedKeyFromRow } from '../rows.ts'
+import { apiKeyFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
 import type { ApiKeyStore } from '../store.ts'
 import { CUSTOMER_COLUMNS, type CustomerNumbers, countVersion, customerFromRow } from './customers.ts'
 import { columnsOf, type Database } from './database.ts'
 
 const KEY_COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
-  k.successor`
+  k.successor, k.networks, k.rate_limit`
 
 const BY_HASH = `
   SELECT ${KEY_COLUMNS}, c.number, ${CUSTOMER_COLUMNS} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
@@ -18,8 +18,8 @@ const LIST = `
 
 const INSERT = `
   WITH ${countVersion}, inserted AS (
-    INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at)
-    SELECT $1, number, $2, $3, $4, $5, $6 FROM customer WHERE id = $7
+    INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at, networks, rate_limit)
+    SELECT $1, number, $2, $3, $4, $5, $6, $8, $9 FROM customer WHERE id = $7
     RETURNING 1
   )
   SELECT FROM inserted`
@@ -30,14 +30,26 @@ const REVOKE = `
   )
   SELECT FROM revoked`
 
+const CHANGE = `
+  WITH ${countVersion}, changed AS (
+    UPDATE api_key
+       SET label = coalesce($2, label),
+           expires_at = CASE WHEN $3 THEN $4 ELSE expires_at END,
+           networks = CASE WHEN $5 THEN $6 ELSE networks END,
+           rate_limit = CASE WHEN $7 THEN $8 ELSE rate_limit END
+     WHERE id = $1 AND revoked_at IS NULL
+    RETURNING 1
+  )
+  SELECT FROM changed`
+
 const ROTATE = `
   WITH ${countVersion}, ended AS (
     UPDATE api_key SET expires_at = least(expires_at, $1), successor = $2
      WHERE id = $3 AND successor IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4)
     RETURNING customer
   ), inserted AS (
-    INSERT INTO api_key (id, customer, hash, label, created_at, expires_at)
-    SELECT $2, customer, $5, $6, $7, $8 FROM ended
+    INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, networks, rate_limit)
+    SELECT $2, customer, $5, $6, $7, $8, $9, $10 FROM ended
     RETURNING 1
   )
   SELECT FROM inserted`
@@ -61,8 +73,9 @@ const RECORD_USES = `
 
 export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNumbers): ApiKeyStore {
   return {
-    async insert({ id, customerId, hash, label, createdAt, expiresAt, revokedAt }) {
-      const values = [id, Buffer.from(hash), label, createdAt, expiresAt, revokedAt, customerId]
+    async insert({ id, customerId, hash, label, createdAt, expiresAt, revokedAt, networks, rateLimit }) {
+      const key = [id, Buffer.from(hash), label, createdAt, expiresAt, revokedAt, customerId]
+      const values = [...key, networksColumn(networks), rateLimit]
       if ((await query(INSERT, ...values)).count === 0) throw new Error(`no customer ${customerId} for key ${id}`)
     },
     async findByHash(hash) {
@@ -73,10 +86,17 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
     },
     list: async (customerId) => (await query(LIST, customerId ?? null)).rows.map(listedKeyFromRow),
     revoke: async (id, revokedAt) => (await query(REVOKE, revokedAt, id)).count > 0,
+    async change(id, { label = null, expiresAt, networks, rateLimit }) {
+      const changes = [expiresAt, networksColumn(networks), rateLimit].flatMap((value) => [
+        value !== undefined,
+        value ?? null,
+      ])
+      return (await query(CHANGE, id, label, ...changes)).count > 0
+    },
     async rotate(id, successor, { now, endsAt }) {
-      const { hash, label, createdAt, expiresAt } = successor
-      const values = [endsAt, successor.id, id, now, Buffer.from(hash), label, createdAt, expiresAt]
-      return (await query(ROTATE, ...values)).count > 0
+      const { hash, label, createdAt, expiresAt, networks, rateLimit } = successor
+      const key = [Buffer.from(hash), label, createdAt, expiresAt, networksColumn(networks), rateLimit]
+      return (await query(ROTATE, endsAt, successor.id, id, now, ...key)).count > 0
     },
     countExpiring: async (from, to) => Number((await query(COUNT_EXPIRING, from, to)).rows[0]?.count),
     async recordUses(uses) {

@@ -79,7 +79,7 @@ const REMOVE = `
   ), rules AS (
     DELETE FROM authority_rule WHERE customer IN (SELECT number FROM removed)
   ), keys AS (
-    UPDATE api_key SET revoked_at = coalesce(revoked_at, $3), label = '' WHERE customer IN (SELECT number FROM removed)
+    UPDATE api_key SET revoked_at = coalesce(revoked_at, $3), label = '', networks = NULL WHERE customer IN (SELECT number FROM removed)
     RETURNING id
   ), uses AS (
     DELETE FROM api_key_use WHERE key_id IN (SELECT id FROM keys)

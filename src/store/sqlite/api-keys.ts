@@ -1,4 +1,4 @@
-import { apiKeyFromRow, listedKeyFromRow } from '../rows.ts'
+import { apiKeyFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
 import type { ApiKey, ApiKeyStore } from '../store.ts'
 import { accountChange, CUSTOMER_COLUMNS, changeAccount, customerFromRow } from './customers.ts'
 import type { Database } from './database.ts'
@@ -6,7 +6,7 @@ import { type Operations, type StoreThread, sendOperations } from './thread/oper
 
 const KEY_COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
-  k.successor`
+  k.successor, k.networks, k.rate_limit`
 
 const BY_HASH = `
   SELECT ${KEY_COLUMNS}, ${CUSTOMER_COLUMNS} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
@@ -18,8 +18,8 @@ const LIST = `
    ORDER BY k.id`
 
 const INSERT = `
-  INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at)
-  SELECT $1, number, $2, $3, $4, $5, $6 FROM customer WHERE id = $7`
+  INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at, networks, rate_limit)
+  SELECT $1, number, $2, $3, $4, $5, $6, $7, $8 FROM customer WHERE id = $9`
 
 const END = `
   UPDATE api_key SET expires_at = min(coalesce(expires_at, $1), $1), successor = $2
@@ -27,6 +27,14 @@ const END = `
 
 const REVOKE = `
   UPDATE api_key SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2`
+
+const CHANGE = `
+  UPDATE api_key
+     SET label = coalesce($1, label),
+         expires_at = CASE WHEN $2 THEN $3 ELSE expires_at END,
+         networks = CASE WHEN $4 THEN $5 ELSE networks END,
+         rate_limit = CASE WHEN $6 THEN $7 ELSE rate_limit END
+   WHERE id = $8 AND revoked_at IS NULL`
 
 const RECORD_USE = `
   INSERT INTO api_key_use (key_id, used_at, address)
@@ -43,8 +51,9 @@ const COUNT_EXPIRING = `
           AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at))`
 
 const insert = (database: Database, key: ApiKey): void => {
-  const { id, customerId, hash, label, createdAt, expiresAt, revokedAt } = key
-  const inserted = database.run(INSERT, id, hash, label, createdAt, expiresAt, revokedAt, customerId)
+  const { id, customerId, hash, label, createdAt, expiresAt, revokedAt, networks, rateLimit } = key
+  const limits = [networksColumn(networks), rateLimit] as const
+  const inserted = database.run(INSERT, id, hash, label, createdAt, expiresAt, revokedAt, ...limits, customerId)
   if (inserted === 0) throw new Error(`no customer ${customerId} for key ${id}`)
 }
 
@@ -52,6 +61,14 @@ const insert = (database: Database, key: ApiKey): void => {
 export const apiKeyWrites = {
   insert: (database, key) => accountChange(database, () => insert(database, key)),
   revoke: (database, id, revokedAt) => changeAccount(database, REVOKE, revokedAt, id),
+  change: (database, id, { label = null, expiresAt, networks, rateLimit }) =>
+    accountChange(database, () => {
+      const changes = [expiresAt, networksColumn(networks), rateLimit].flatMap((value) => [
+        Number(value !== undefined),
+        value ?? null,
+      ])
+      return database.run(CHANGE, label, ...changes, id) > 0
+    }),
   rotate: (database, id, successor, { now, endsAt }) =>
     accountChange(database, () => {
       const ended = database.run(END, endsAt, successor.id, id, now) > 0

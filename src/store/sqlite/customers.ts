@@ -61,7 +61,7 @@ const REMOVE_REST = [
 ]
 
 const REVOKE_KEYS = `
-  UPDATE api_key SET revoked_at = coalesce(revoked_at, $1), label = ''
+  UPDATE api_key SET revoked_at = coalesce(revoked_at, $1), label = '', networks = NULL
    WHERE customer = (SELECT number FROM customer WHERE id = $2)`
 
 /** Part of every transaction that changes a customer or a key: makes all caches read the accounts again. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createRateLimit } from '#src/purchase/intake/rate-limit.ts'
+import { type Allowance, createRateLimit } from '#src/purchase/intake/rate-limit.ts'
 import { failure } from '../../support/failure.ts'
 import { addSupplier } from '../../support/supplier.ts'
 import { TestClock, testApp } from '../../support/test-app.ts'
@@ -16,7 +16,7 @@ async function withKey(settings = {}) {
     const { 'ratelimit-limit': limit, 'ratelimit-remaining': remaining, 'ratelimit-reset': reset } = answer.headers
     return { answer, status: answer.statusCode, told: [limit, remaining, reset] }
   }
-  return { ...service, id, keys, deliver }
+  return { ...service, id, keys, deliver, apiKeys }
 }
 
 describe('a key that is limited to 3 deliveries a minute', async () => {
@@ -83,7 +83,59 @@ it('without TESLIM_RATE_LIMIT there is no limit and there are no RateLimit heade
   }
 })
 
+describe('the limit of a key itself', () => {
+  const statuses = async (deliver: Awaited<ReturnType<typeof withKey>>['deliver'], key: string) => {
+    const all = []
+    for (let i = 0; i < 3; i++) all.push(await deliver(key))
+    return all.map(({ status, told: [limit, remaining] }) => [status, limit, remaining])
+  }
+  const free = [200, undefined, undefined]
+
+  it('limits that key where others have no limit', async () => {
+    const { id, keys, deliver, apiKeys } = await withKey()
+    const { key } = await apiKeys.issue(id, '', undefined, { rateLimit: 2 })
+    expect(await statuses(deliver, key)).toEqual([
+      [200, '2', '1'],
+      [200, '2', '0'],
+      [429, '2', '0'],
+    ])
+    expect(await statuses(deliver, keys[0])).toEqual([free, free, free])
+  })
+
+  it('wins over TESLIM_RATE_LIMIT, 0 being no limit, and may be changed', async () => {
+    const { id, keys, deliver, apiKeys, clock } = await withKey({ TESLIM_RATE_LIMIT: '1' })
+    const { key, view } = await apiKeys.issue(id, '', undefined, { rateLimit: 0 })
+    expect(await statuses(deliver, key)).toEqual([free, free, free])
+    const set = async (rateLimit: number | null) => {
+      await apiKeys.set(view.id, { rateLimit })
+      // Accounts are cached for half a second.
+      clock.time += 500
+      return statuses(deliver, key)
+    }
+    expect(await set(3)).toEqual([
+      [200, '3', '2'],
+      [200, '3', '1'],
+      [200, '3', '0'],
+    ])
+    // What was used up counts.
+    expect(await set(2)).toEqual([
+      [429, '2', '0'],
+      [429, '2', '0'],
+      [429, '2', '0'],
+    ])
+    expect(await set(0)).toEqual([free, free, free])
+    clock.time += 60_000
+    expect(await set(null)).toEqual([
+      [200, '1', '0'],
+      [429, '1', '0'],
+      [429, '1', '0'],
+    ])
+    expect((await deliver(keys[0])).status).toBe(200)
+  })
+})
+
 describe('a limit', () => {
+  const KEY = { id: 'k', rateLimit: null }
   const steps = fc.array(fc.record({ wait: fc.nat(130_000), tries: fc.integer({ min: 1, max: 30 }) }), {
     maxLength: 20,
   })
@@ -96,7 +148,7 @@ describe('a limit', () => {
         const passed: number[] = []
         for (const { wait, tries } of all) {
           clock.time += wait
-          for (let i = 0; i < tries; i++) if (take('k').allowed) passed.push(clock.time)
+          for (let i = 0; i < tries; i++) if (take(KEY)?.allowed) passed.push(clock.time)
         }
         for (const [index, start] of passed.entries()) {
           for (const [later, end] of passed.slice(index).entries()) {
@@ -115,11 +167,11 @@ describe('a limit', () => {
         for (const { wait, tries } of all) {
           clock.time += wait
           for (let i = 0; i < tries; i++) {
-            const { allowed, remaining, resetSeconds, retrySeconds } = take('k')
+            const { allowed, remaining, resetSeconds, retrySeconds } = take(KEY) as Allowance
             expect([remaining >= 0, resetSeconds >= 0 && resetSeconds <= 60]).toEqual([true, true])
             if (allowed) continue
             clock.time += retrySeconds * 1000
-            expect(take('k').allowed).toBe(true)
+            expect(take(KEY)?.allowed).toBe(true)
           }
         }
       }),

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { ApiKey, Store } from '#src/store/store.ts'
+import type { ApiKey, ApiKeyChange, Store } from '#src/store/store.ts'
 import { apiKey, auditEvent, customer, delivery } from '../../support/store-rows.ts'
 import { bytes, changesAccountVersion, type Open, promises } from './promises.ts'
 
@@ -8,7 +8,7 @@ export function describeApiKeys(name: string, open: Open): void {
     const { promise, withCustomers } = promises(open)
 
     withCustomers('a key is found by its hash, with its customer', async ({ apiKeys }, one) => {
-      const key = apiKey(one.id, { expiresAt: 99, revokedAt: null })
+      const key = apiKey(one.id, { expiresAt: 99, networks: ['10.0.0.0/8', '2001:db8::1'], rateLimit: 0 })
       await apiKeys.insert(key)
       const found = await apiKeys.findByHash(key.hash)
       expect({ ...found?.key, hash: bytes(found?.key.hash) }).toEqual(key)
@@ -39,6 +39,35 @@ export function describeApiKeys(name: string, open: Open): void {
       expect(await apiKeys.revoke(key.id, 9)).toBe(true)
       expect((await apiKeys.findByHash(key.hash))?.key.revokedAt).toBe(7)
       expect(await apiKeys.revoke('none', 7)).toBe(false)
+    })
+
+    withCustomers('a key changes in what is given, and in nothing else', async ({ apiKeys }, one) => {
+      const key = apiKey(one.id, { expiresAt: 99, networks: ['10.0.0.0/8'], rateLimit: 5 })
+      await apiKeys.insert(key)
+      const kept = async () => {
+        const [found] = await apiKeys.list(one.id)
+        const { lastUse: _, hash, ...rest } = found as NonNullable<typeof found>
+        return { ...rest, hash: bytes(hash) }
+      }
+      let expected = key
+      for (const change of [
+        {},
+        { label: 'new' },
+        { expiresAt: null },
+        { networks: null },
+        { rateLimit: null },
+        { label: '', expiresAt: 7, networks: ['10.0.0.1', '2001:db8::/32'], rateLimit: 0 },
+        { rateLimit: undefined, networks: undefined, expiresAt: undefined, label: undefined },
+      ] satisfies ApiKeyChange[]) {
+        expect(await apiKeys.change(key.id, change)).toBe(true)
+        const given = Object.entries(change).filter(([, value]) => value !== undefined)
+        expected = { ...expected, ...Object.fromEntries(given) }
+        expect(await kept()).toEqual(expected)
+      }
+      await apiKeys.revoke(key.id, 7)
+      expect(await apiKeys.change(key.id, { label: 'late' })).toBe(false)
+      expect(await kept()).toEqual({ ...expected, revokedAt: 7 })
+      expect(await apiKeys.change('none', { label: 'x' })).toBe(false)
     })
 
     withCustomers('keys that are about to expire are counted, but not revoked or replaced ones', async (store, one) => {
@@ -94,7 +123,8 @@ export function describeApiKeys(name: string, open: Open): void {
     const times = { now: 10, endsAt: 50 }
 
     withCustomers('a rotated key ends, and its successor is there', async (store, one) => {
-      const [old, successor] = [apiKey(one.id), apiKey(one.id, { expiresAt: 99, label: 'new' })]
+      const limits = { networks: ['2001:db8::/32'], rateLimit: 600 }
+      const [old, successor] = [apiKey(one.id), apiKey(one.id, { expiresAt: 99, label: 'new', ...limits })]
       await store.apiKeys.insert(old)
       expect(await store.apiKeys.rotate(old.id, successor, times)).toBe(true)
       const listed = await store.apiKeys.list(one.id)
@@ -162,6 +192,7 @@ export function describeApiKeys(name: string, open: Open): void {
         expect(await changesVersion(() => store.apiKeys.insert(key))).toBe(true)
         const successor = apiKey(one.id)
         expect(await changesVersion(() => store.apiKeys.rotate(key.id, successor, { now: 0, endsAt: 9 }))).toBe(true)
+        expect(await changesVersion(() => store.apiKeys.change(key.id, { rateLimit: 1 }))).toBe(true)
         expect(await changesVersion(() => store.apiKeys.revoke(key.id, 1))).toBe(true)
         expect(await changesVersion(() => store.audit.append([auditEvent()]))).toBe(false)
         expect(await changesVersion(() => store.customers.insert(customer()))).toBe(true)

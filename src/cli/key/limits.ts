@@ -1,0 +1,40 @@
+import type { KeyLimits } from '#src/customer/api-key.rule.ts'
+import { type Input, Misuse, type Option } from '../command.ts'
+
+export const ANYWHERE = 'anywhere'
+export const NONE = 'none'
+
+/** The options of every command that limits a key. */
+export const limitOptions = {
+  from: {
+    type: 'string',
+    value: 'NETWORKS',
+    multiple: true,
+    about: `Only from these networks, joined by commas: 203.0.113.0/24,2001:db8::/32; ${ANYWHERE} is no limit`,
+  },
+  rate: {
+    type: 'string',
+    value: 'NUMBER',
+    about: `Deliveries a minute; 0 is no limit, ${NONE} is that of the server (TESLIM_RATE_LIMIT)`,
+  },
+} as const satisfies Record<string, Option>
+
+/** Reads what was given of `limitOptions`. The rule checks the networks. */
+export function readLimits(input: Input): KeyLimits {
+  const from = input.texts('from')
+  const networks = from.flatMap((text) => text.split(',')).map((text) => text.trim())
+  const rate = input.text('rate')
+  return {
+    ...(from.length > 0 && { networks: networks.join() === ANYWHERE ? null : networks }),
+    ...(rate !== undefined && { rateLimit: rate === NONE ? null : readRate(rate) }),
+  }
+}
+
+/** As TESLIM_RATE_LIMIT. */
+const MOST = 1_000_000
+
+function readRate(text: string): number {
+  const rate = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
+  if (!(rate <= MOST)) throw new Misuse(`--rate takes a whole number from 0 to ${MOST}, or ${NONE}, not "${text}"`)
+  return rate
+}
