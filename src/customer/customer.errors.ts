@@ -35,5 +35,10 @@ export const customerErrors = {
   keyEnded: { code: 'API_KEY_ENDED', kind: 'conflict', message: 'The API key has expired or was revoked.' },
   keyRotated: { code: 'API_KEY_ROTATED', kind: 'conflict', message: 'The API key has been rotated already.' },
   removed: { code: 'CUSTOMER_REMOVED', kind: 'conflict', message: 'The customer was removed.' },
+  readOnlyAlone: {
+    code: 'READ_ONLY_ALONE',
+    kind: 'invalid',
+    message: 'Only an operator can be read-only.',
+  },
   notFound: { code: 'CUSTOMER_NOT_FOUND', kind: 'missing', message: 'There is no such customer.' },
 } as const satisfies Record<string, ErrorDefinition>

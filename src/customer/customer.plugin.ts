@@ -45,12 +45,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   }
   app.get('/Customer/Get', { schema }, async ({ access }, reply) => {
     tagAnswer(reply)
-    const { customer, region, scope } = access
+    const { customer, region, scope, seesAll } = access
     return success({
       CustomerID: customer.id,
       Email: customer.email,
       IsAPI: customer.isApi,
-      IsOperator: scope === 'operator',
+      IsOperator: seesAll,
+      IsReadOnly: scope === 'operator:read',
       Region: region,
       Regions: [...customer.regions],
       AuthorityRules: [...customer.authority],

@@ -15,6 +15,8 @@ export interface NewCustomer {
   readonly password: string
   readonly isApi: boolean
   readonly operator: boolean
+  /** Whether an operator may only read. */
+  readonly readOnly?: boolean
   readonly regions: readonly string[]
   readonly authority: readonly string[]
 }
@@ -73,6 +75,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
         passwordHash: await hashPassword(wanted.password),
         isApi: wanted.isApi,
         operator: wanted.operator,
+        readOnly: wanted.readOnly === true,
         enabled: true,
         regions,
         authority,
@@ -114,15 +117,21 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     disable: (who: string) => change(who, ({ id }) => store.customers.disable(id, afterEveryToken())),
     /** Ends every token issued so far if some of them may no longer fit: a region or a right is taken away. */
     set: (who: string, wanted: CustomerSettings) =>
-      change(who, async ({ id, regions: former, isApi, operator }) => {
+      change(who, async ({ id, regions: former, isApi, operator, readOnly }) => {
         const { email, regions } = checkSettings(wanted)
+        const willOperate = wanted.operator ?? operator
+        // Who becomes an operator does so with all rights, unless said otherwise.
+        const willOnlyRead = wanted.readOnly ?? (willOperate && readOnly)
+        checkReadOnly(willOperate, willOnlyRead)
         const loses = (former: boolean, now = former): boolean => former && !now
         const shrinks = regions !== undefined && former.some((region) => !regions.includes(region))
-        const ends = shrinks || loses(isApi, wanted.isApi) || loses(operator, wanted.operator)
+        const losesWriting = operator && !readOnly && willOnlyRead
+        const ends = shrinks || loses(isApi, wanted.isApi) || loses(operator, wanted.operator) || losesWriting
         const outcome = await store.customers.change(id, {
           ...wanted,
           email,
           regions,
+          readOnly: willOnlyRead,
           tokensValidFrom: ends ? afterEveryToken() : undefined,
         })
         if (outcome === 'email-taken') refuse(customerErrors.emailTaken, `A customer ${email} exists already.`)
@@ -169,8 +178,9 @@ const checkEmail = (text: string): string =>
   canonicalEmail(text) ?? refuse(customerErrors.emailInvalid, `"${text}" is not an e-mail address.`)
 
 /** Checks what can be checked without a store, and returns it as it is stored. */
-export function checkNewCustomer(wanted: Pick<NewCustomer, 'email' | 'password' | 'regions' | 'authority'>) {
+export function checkNewCustomer(wanted: NewCustomer) {
   const email = checkEmail(wanted.email)
+  checkReadOnly(wanted.operator, wanted.readOnly)
   const warnings = checkPassword(wanted.password)
   return {
     email,
@@ -178,6 +188,10 @@ export function checkNewCustomer(wanted: Pick<NewCustomer, 'email' | 'password' 
     authority: checkRules(wanted.authority),
     warnings,
   }
+}
+
+function checkReadOnly(operator: boolean, readOnly = false): void {
+  if (readOnly && !operator) refuse(customerErrors.readOnlyAlone, customerErrors.readOnlyAlone.message)
 }
 
 function checkPassword(password: string): string[] {

@@ -5,6 +5,7 @@ export const CustomerSchema = Type.Object({
   Email: Type.String({ examples: ['shop@example.com'] }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in here' }),
   IsOperator: Type.Boolean({ description: 'Whether this token reads the orders of all customers' }),
+  IsReadOnly: Type.Boolean({ description: 'Whether this token is that of a read-only operator' }),
   Region: Type.String({ description: 'The region of this token', examples: ['TR'] }),
   Regions: Type.Array(Type.String({ examples: ['TR'] }), { description: 'The regions it may log in to' }),
   AuthorityRules: Type.Array(Type.String({ examples: ['SKU-*'] }), {

@@ -10,8 +10,8 @@ export type Caller = { readonly operator: true } | { readonly operator: false; r
 export const OPERATOR: Caller = { operator: true }
 
 /** Reads the caller from the access that its token gives. */
-export const callerOf = ({ access }: { access: { customer: Customer; scope: string } }): Caller =>
-  access.scope === 'operator' ? OPERATOR : { operator: false, customer: access.customer }
+export const callerOf = ({ access }: { access: { customer: Customer; seesAll: boolean } }): Caller =>
+  access.seesAll ? OPERATOR : { operator: false, customer: access.customer }
 
 export const maySee = (caller: Caller, customerId: string): boolean =>
   caller.operator || caller.customer.id === customerId

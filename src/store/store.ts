@@ -57,6 +57,8 @@ export interface Customer {
   readonly passwordHash: string
   readonly isApi: boolean
   readonly operator: boolean
+  /** Whether an operator may only read; false for everybody else. */
+  readonly readOnly: boolean
   readonly enabled: boolean
   /** Two capital letters each, sorted. */
   readonly regions: readonly string[]
@@ -99,6 +101,7 @@ export interface CustomerChange {
   readonly email?: string | undefined
   readonly isApi?: boolean | undefined
   readonly operator?: boolean | undefined
+  readonly readOnly?: boolean | undefined
   /** All regions from then on. */
   readonly regions?: readonly string[] | undefined
   readonly tokensValidFrom?: number | undefined

@@ -12,7 +12,10 @@ import type { UsableKey } from './usable-key.ts'
 const TYPE = 'at+jwt'
 const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'region', 'scope']
 
-export type Scope = 'customer' | 'operator'
+/** From the least to the most. */
+const SCOPES = ['customer', 'operator:read', 'operator'] as const
+
+export type Scope = (typeof SCOPES)[number]
 
 export interface IssuedToken {
   readonly token: string
@@ -23,8 +26,10 @@ export interface IssuedToken {
 export interface Access {
   readonly customer: Customer
   readonly region: string
-  /** `operator` only if the token says so and the customer still is an operator. */
+  /** No more than the token says, and no more than the customer has by now. */
   readonly scope: Scope
+  /** Whether the scope shows the data of all customers. */
+  readonly seesAll: boolean
   readonly expiresAt: number
 }
 
@@ -54,10 +59,9 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
       // A revocation counts from the next whole second; a login in that second must stay valid.
       const issuedAt = Math.max(toSeconds(clock.now()), customer.tokensValidFrom)
       const expiresAt = issuedAt + ttlSeconds
-      const scope: Scope = customer.operator ? 'operator' : 'customer'
       const claims = {
         region,
-        scope,
+        scope: scopeOf(customer),
         iss: issuer,
         aud: audience,
         sub: customer.id,
@@ -72,15 +76,16 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
     async verify(token) {
       const key = await findKey(keys, token)
       const claims = await verifyClaims(token, key, { issuer, audience, now: new Date(clock.now()) })
-      const { sub, iat, exp, region, scope } = claims
-      if (typeof iat !== 'number' || typeof exp !== 'number' || typeof region !== 'string' || !isScope(scope)) {
+      const { sub, iat, exp, region, scope: claimed } = claims
+      if (typeof iat !== 'number' || typeof exp !== 'number' || typeof region !== 'string' || !isScope(claimed)) {
         throw refusal(tokenErrors.claims)
       }
       const customer = await customers.findById(String(sub))
       if (customer === undefined || !customer.enabled || iat < customer.tokensValidFrom) {
         throw refusal(tokenErrors.revoked, sub)
       }
-      return { customer, region, scope: customer.operator ? scope : 'customer', expiresAt: exp }
+      const scope = lesser(claimed, scopeOf(customer))
+      return { customer, region, scope, seesAll: scope !== 'customer', expiresAt: exp }
     },
   }
 }
@@ -141,7 +146,14 @@ function whyRefused(error: unknown): ErrorDefinition {
   return tokenErrors.claims
 }
 
-const isScope = (value: unknown): value is Scope => value === 'customer' || value === 'operator'
+const isScope = (value: unknown): value is Scope => SCOPES.some((scope) => scope === value)
+
+const scopeOf = ({ operator, readOnly }: Customer): Scope => {
+  if (!operator) return 'customer'
+  return readOnly ? 'operator:read' : 'operator'
+}
+
+const lesser = (one: Scope, other: Scope): Scope => (SCOPES.indexOf(one) < SCOPES.indexOf(other) ? one : other)
 
 const refusal = (definition: ErrorDefinition, customerId?: string): AppError =>
   new AppError(definition, customerId === undefined ? {} : { customerId })

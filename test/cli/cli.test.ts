@@ -32,6 +32,7 @@ describe('customers on the command line', () => {
     email: 'a@b.co',
     isApi: true,
     operator: false,
+    readOnly: false,
     enabled: true,
     regions: ['DE', 'TR'],
     authority: ['SKU-*'],
@@ -72,6 +73,7 @@ describe('customers on the command line', () => {
     [[], 'supplier only'],
     [['--operator'], 'operator, cannot log in'],
     [['--operator', '--api'], 'operator, API customer'],
+    [['--operator', '--read-only', '--api'], 'read-only operator, API customer'],
   ])('with the options %j are called %s', async (options, role) => {
     const { stdout } = await run(['customer', 'add', '--email', 'a@b.co', '--generate', ...options])
     expect(stdout.split('\n')[0]).toBe(`a@b.co  ${role}`)

@@ -170,8 +170,13 @@ describe('teslim customer set', () => {
     expect(await json('customer', 'set', one.id, '--operator', 'yes')).toMatchObject({ operator: true })
     expect(validFrom()).toBe(0)
     expect(await json('customer', 'set', one.id, '--region', 'FR')).toMatchObject({ regions: ['FR'] })
-    const first = validFrom()
+    const first = Number(validFrom())
     expect(first).toBeGreaterThan(0)
+    expect(await json('customer', 'set', one.id, '--read-only', 'yes')).toMatchObject({
+      operator: true,
+      readOnly: true,
+    })
+    expect(validFrom()).toBeGreaterThanOrEqual(first)
     expect(await json('customer', 'set', one.id, '--api', 'no', '--operator', 'no')).toMatchObject({
       isApi: false,
       operator: false,
@@ -181,6 +186,7 @@ describe('teslim customer set', () => {
       { email: 'changed', regions: ['tr', 'DE'] },
       { operator: true },
       { regions: ['FR'] },
+      { readOnly: true },
       { isApi: false, operator: false },
     ])
   })
@@ -193,6 +199,7 @@ describe('teslim customer set', () => {
       return [status, stderr]
     }
     expect(await set()).toEqual([2, expect.stringContaining('say what to change')])
+    expect(await set('--read-only', 'yes')).toEqual([2, expect.stringContaining('Only an operator can be read-only.')])
     expect(await set('--api', 'maybe')).toEqual([2, expect.stringContaining('--api')])
     expect(await set('--region', 'TUR')).toEqual([2, expect.stringContaining('"TUR" is not a region')])
     expect(await set('--email', 'nobody')).toEqual([2, expect.stringContaining('is not an e-mail address')])

@@ -117,6 +117,7 @@ describe('customers', async () => {
       email: 'mixed@example.com',
       isApi: true,
       operator: false,
+      readOnly: false,
       enabled: true,
       regions: ['DE', 'TR'],
       authority: ['a', 'b'],
@@ -164,6 +165,26 @@ describe('customers', async () => {
     service.clock.time += 5000
     expect((await customers.setPassword(id, PASSWORD)).customer).toMatchObject({ tokensValidFrom: nextSecond + 5 })
     expect(await customers.enable(id)).toMatchObject({ enabled: true, tokensValidFrom: nextSecond + 5 })
+  })
+
+  it('that are no operators are never read-only, and an operator stays what it is until it is said', async () => {
+    const alone = { code: 'READ_ONLY_ALONE' }
+    await expect(addCustomer(service, { readOnly: true })).rejects.toMatchObject(alone)
+    const { id } = await addCustomer(service)
+    await expect(customers.set(id, { readOnly: true })).rejects.toMatchObject(alone)
+    await expect(customers.set(id, { operator: false, readOnly: true })).rejects.toMatchObject(alone)
+    const steps = [
+      [{ operator: true, readOnly: true }, true, true],
+      [{ operator: true }, true, true],
+      [{ isApi: true }, true, true],
+      [{ operator: false }, false, false],
+      [{ readOnly: false }, false, false],
+      [{ operator: true }, true, false],
+      [{ readOnly: true }, true, true],
+    ] as const
+    for (const [change, operator, readOnly] of steps)
+      expect(await customers.set(id, change)).toMatchObject({ operator, readOnly })
+    expect(await customers.remove(id, false)).toMatchObject({ operator: false, readOnly: false })
   })
 
   it('get and lose authority rules', async () => {

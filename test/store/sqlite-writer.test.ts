@@ -24,6 +24,7 @@ async function storeWithWorkers(name: string) {
     passwordHash: '',
     isApi: true,
     operator: false,
+    readOnly: false,
     enabled: true,
     regions: [],
     authority: [],

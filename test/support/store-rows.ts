@@ -13,6 +13,7 @@ export const customer = (more: Partial<Customer> = {}): Customer => {
     passwordHash: `hash of ${id}`,
     isApi: true,
     operator: false,
+    readOnly: false,
     enabled: true,
     regions: ['DE', 'TR'],
     authority: ['A-*', 'b'],

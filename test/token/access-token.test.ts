@@ -83,6 +83,40 @@ describe('a token', () => {
     expect(decodeJwt(await login(operator.email))).toMatchObject({ scope: 'operator' })
   })
 
+  it('has the scope of its customer when it was issued, and never more than its customer has by now', async () => {
+    const roles = [
+      { operator: false, readOnly: false, scope: 'customer' },
+      { operator: true, readOnly: true, scope: 'operator:read' },
+      { operator: true, readOnly: false, scope: 'operator' },
+    ]
+    for (const [before, { scope, ...role }] of roles.entries()) {
+      const one = await addCustomer(service, role)
+      const text = await login(one.email)
+      expect(decodeJwt(text).scope).toBe(scope)
+      for (const [now, { scope: ofNow, ...other }] of roles.entries()) {
+        // Past the rule, which would end the token.
+        await service.store.customers.change(one.id, other)
+        const seen = await tokens.verify(text)
+        expect([seen.scope, seen.seesAll]).toEqual([before < now ? scope : ofNow, before > 0 && now > 0])
+      }
+    }
+  })
+
+  it('of an operator that becomes read-only ends, and of one that becomes full again stays', async () => {
+    const one = await addCustomer(service, { operator: true })
+    const full = await login(one.email)
+    expect(await refusalOf(full)).toBe('accepted')
+    expect(await service.customers.set(one.id, { readOnly: true })).toMatchObject({ operator: true, readOnly: true })
+    expect(await refusalOf(full)).toBe('TOKEN_REVOKED')
+    const reading = await login(one.email)
+    expect(await service.customers.set(one.id, { readOnly: false })).toMatchObject({ readOnly: false })
+    expect((await tokens.verify(reading)).scope).toBe('operator:read')
+    expect((await tokens.verify(await login(one.email))).scope).toBe('operator')
+    clock.time += 1000
+    await service.customers.set(one.id, { operator: false })
+    expect(await refusalOf(reading)).toBe('TOKEN_REVOKED')
+  })
+
   it('is signed with a key whose kid is its RFC 7638 thumbprint', async () => {
     expect(stored?.kid).toBe(await calculateJwkThumbprint(privateJwk))
   })
@@ -136,6 +170,7 @@ describe('a token is refused', () => {
   it.each<[string, Forgery, string]>([
     ['has expired', { claims: { exp: now } }, 'TOKEN_EXPIRED'],
     ['is not valid yet', { claims: { nbf: now + 61 } }, 'TOKEN_NOT_YET_VALID'],
+    ['names an unknown scope', { claims: { scope: 'operator:write' } }, 'TOKEN_CLAIMS'],
     ['is from another issuer', { claims: { iss: 'somebody' } }, 'TOKEN_ISSUER'],
     ['is for another audience', { claims: { aud: 'something' } }, 'TOKEN_AUDIENCE'],
     ['asks for an extension', { header: { crit: ['made'], made: 1 } }, 'TOKEN_MALFORMED'],

@@ -12,6 +12,7 @@ export const customerAdd: Command = {
     email: { type: 'string', value: 'ADDRESS', required: true, about: 'E-mail address that the customer logs in with' },
     api: { type: 'boolean', about: 'Allow logging in to the API (IsAPI)' },
     operator: { type: 'boolean', about: 'Let it read the deliveries of all customers' },
+    'read-only': { type: 'boolean', about: 'With --operator: it may read, and change nothing' },
     region: {
       type: 'string',
       value: 'XX',
@@ -29,6 +30,7 @@ export const customerAdd: Command = {
       password: secret.password,
       isApi: input.flag('api'),
       operator: input.flag('operator'),
+      readOnly: input.flag('read-only'),
       regions: regions.length > 0 ? regions : [DEFAULT_REGION],
       authority: input.texts('allow'),
     }

@@ -71,6 +71,7 @@ export const customerSet: Command = {
       choices: YES_OR_NO,
       about: 'Whether it reads the deliveries of all customers',
     },
+    'read-only': { type: 'string', value: 'YES|NO', choices: YES_OR_NO, about: 'Whether an operator may only read' },
     region: {
       type: 'string',
       value: 'XX',
@@ -85,10 +86,11 @@ export const customerSet: Command = {
       email: input.text('email'),
       isApi: yesOrNo(input, 'api'),
       operator: yesOrNo(input, 'operator'),
+      readOnly: yesOrNo(input, 'read-only'),
       regions: regions.length > 0 ? regions : undefined,
     }
     if (Object.values(wanted).every((value) => value === undefined))
-      throw new Misuse('say what to change: --email, --api, --operator or --region')
+      throw new Misuse('say what to change: --email, --api, --operator, --read-only or --region')
     checkSettings(wanted)
     const customer = await withAccounts(context, 'change', ({ customers }) => customers.set(who, wanted))
     context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer))

@@ -25,11 +25,22 @@ export const customerList: Command = {
 }
 
 /** A customer as JSON shows it. */
-export const customerJson = ({ id, email, isApi, operator, enabled, regions, authority, createdAt }: CustomerView) => ({
+export const customerJson = ({
+  id,
+  email,
+  isApi,
+  operator,
+  readOnly,
+  enabled,
+  regions,
+  authority,
+  createdAt,
+}: CustomerView) => ({
   id,
   email: isRemoved({ id, email }) ? null : email,
   isApi,
   operator,
+  readOnly,
   enabled,
   regions,
   authority,
@@ -48,9 +59,10 @@ export function describeCustomer(customer: CustomerView): string {
   ].join('\n')
 }
 
-function describeRole({ id, email, isApi, operator, enabled }: CustomerView): string {
+function describeRole({ id, email, isApi, operator, readOnly, enabled }: CustomerView): string {
   if (isRemoved({ id, email })) return 'removed'
-  const role = [operator ? 'operator' : '', isApi ? 'API customer' : operator ? 'cannot log in' : 'supplier only']
+  const duty = readOnly ? 'read-only operator' : 'operator'
+  const role = [operator ? duty : '', isApi ? 'API customer' : operator ? 'cannot log in' : 'supplier only']
     .filter(Boolean)
     .join(', ')
   return enabled ? role : `${role}, disabled`

@@ -5,7 +5,7 @@ import type { Database, Query, Row } from './database.ts'
 
 /** Columns of a customer under the alias `c`. */
 export const CUSTOMER_COLUMNS = `
-  c.id, c.email, c.password_hash, c.is_api, c.operator, c.enabled, c.tokens_valid_from, c.created_at,
+  c.id, c.email, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled, c.tokens_valid_from, c.created_at,
   ARRAY(SELECT region FROM customer_region WHERE customer = c.number ORDER BY region) AS regions,
   ARRAY(SELECT rule FROM authority_rule WHERE customer = c.number ORDER BY rule) AS authority`
 
@@ -16,14 +16,14 @@ export const countVersion = 'version AS (UPDATE account_version SET number = num
 
 const INSERT = `
   WITH ${countVersion}, inserted AS (
-    INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, tokens_valid_from, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     ON CONFLICT (email) DO NOTHING
     RETURNING number
   ), regions AS (
-    INSERT INTO customer_region (customer, region) SELECT number, unnest($9::text[]) FROM inserted
+    INSERT INTO customer_region (customer, region) SELECT number, unnest($10::text[]) FROM inserted
   ), rules AS (
-    INSERT INTO authority_rule (customer, rule) SELECT number, unnest($10::text[]) FROM inserted
+    INSERT INTO authority_rule (customer, rule) SELECT number, unnest($11::text[]) FROM inserted
   )
   SELECT FROM inserted`
 
@@ -55,14 +55,14 @@ const CHANGE = `
   WITH ${countVersion}, changed AS (
     UPDATE customer
        SET email = coalesce($1, email), is_api = coalesce($2, is_api), operator = coalesce($3, operator),
-           tokens_valid_from = greatest(tokens_valid_from, $4)
-     WHERE id = $5
+           read_only = coalesce($4, read_only), tokens_valid_from = greatest(tokens_valid_from, $5)
+     WHERE id = $6
     RETURNING number
   ), former AS (
     DELETE FROM customer_region
-     WHERE customer IN (SELECT number FROM changed) AND $6::text[] IS NOT NULL AND region <> ALL ($6::text[])
+     WHERE customer IN (SELECT number FROM changed) AND $7::text[] IS NOT NULL AND region <> ALL ($7::text[])
   ), added AS (
-    INSERT INTO customer_region (customer, region) SELECT number, unnest($6::text[]) FROM changed ON CONFLICT DO NOTHING
+    INSERT INTO customer_region (customer, region) SELECT number, unnest($7::text[]) FROM changed ON CONFLICT DO NOTHING
   )
   SELECT FROM changed`
 
@@ -70,7 +70,8 @@ const CHANGE = `
 const REMOVE = `
   WITH ${countVersion}, removed AS (
     UPDATE customer
-       SET email = 'removed:' || id, password_hash = '', is_api = false, operator = false, enabled = false,
+       SET email = 'removed:' || id, password_hash = '', is_api = false, operator = false, read_only = false,
+           enabled = false,
            tokens_valid_from = greatest(tokens_valid_from, $1), erased_at = coalesce(erased_at, $4)
      WHERE id = $2
     RETURNING number
@@ -109,8 +110,8 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
 
   return {
     async insert(customer) {
-      const { id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt } = customer
-      const values = [id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt]
+      const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokensValidFrom, createdAt } = customer
+      const values = [id, email, passwordHash, isApi, operator, readOnly, enabled, tokensValidFrom, createdAt]
       const { count } = await query(INSERT, ...values, customer.regions, customer.authority)
       return count > 0 ? 'inserted' : 'email-taken'
     },
@@ -127,9 +128,12 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
     revokeTokens: (id, tokensValidFrom) => change(REVOKE_TOKENS, tokensValidFrom, id),
     addAuthority: async (id, rules) => (await query(ADD_RULES, id, rules)).count > 0,
     removeAuthority: async (id, rules) => (await query(REMOVE_RULES, id, rules)).count > 0,
-    async change(id, { email = null, isApi = null, operator = null, regions = null, tokensValidFrom = 0 }) {
+    async change(
+      id,
+      { email = null, isApi = null, operator = null, readOnly = null, regions = null, tokensValidFrom = 0 },
+    ) {
       try {
-        const { count } = await query(CHANGE, email, isApi, operator, tokensValidFrom, id, regions)
+        const { count } = await query(CHANGE, email, isApi, operator, readOnly, tokensValidFrom, id, regions)
         return count > 0 ? 'changed' : 'missing'
       } catch (error) {
         if ((error as { code?: string }).code === UNIQUE_VIOLATION) return 'email-taken'
@@ -154,6 +158,7 @@ export const customerFromRow = (row: Row): Customer => ({
   passwordHash: row.password_hash as string,
   isApi: row.is_api as boolean,
   operator: row.operator as boolean,
+  readOnly: (row.operator && row.read_only) as boolean,
   enabled: row.enabled as boolean,
   regions: row.regions as string[],
   authority: row.authority as string[],

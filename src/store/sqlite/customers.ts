@@ -4,15 +4,15 @@ import { type Operations, type StoreThread, sendOperations } from './thread/oper
 
 /** Columns of a customer under the alias `c`. */
 export const CUSTOMER_COLUMNS = `
-  c.id, c.email, c.password_hash, c.is_api, c.operator, c.enabled, c.tokens_valid_from, c.created_at,
+  c.id, c.email, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled, c.tokens_valid_from, c.created_at,
   (SELECT json_group_array(region ORDER BY region) FROM customer_region WHERE customer = c.number) AS regions,
   (SELECT json_group_array(rule ORDER BY rule) FROM authority_rule WHERE customer = c.number) AS authority`
 
 const SELECT = `SELECT ${CUSTOMER_COLUMNS} FROM customer c`
 
 const INSERT = `
-  INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, tokens_valid_from, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   ON CONFLICT (email) DO NOTHING`
 
 const INSERT_REGION = `
@@ -40,14 +40,14 @@ const REVOKE_TOKENS = `
 const CHANGE = `
   UPDATE customer
      SET email = coalesce($1, email), is_api = coalesce($2, is_api), operator = coalesce($3, operator),
-         tokens_valid_from = max(tokens_valid_from, $4)
-   WHERE id = $5`
+         read_only = coalesce($4, read_only), tokens_valid_from = max(tokens_valid_from, $5)
+   WHERE id = $6`
 
 const DELETE_REGIONS = 'DELETE FROM customer_region WHERE customer = (SELECT number FROM customer WHERE id = $1)'
 
 const REMOVE = `
   UPDATE customer
-     SET email = 'removed:' || id, password_hash = '', is_api = 0, operator = 0, enabled = 0,
+     SET email = 'removed:' || id, password_hash = '', is_api = 0, operator = 0, read_only = 0, enabled = 0,
          tokens_valid_from = max(tokens_valid_from, $1),
          erased_at = coalesce(erased_at, $2)
    WHERE id = $3`
@@ -89,8 +89,8 @@ const forEachRule = (database: Database, sql: string, id: string, rules: readonl
 export const customerWrites = {
   insert: (database, customer) =>
     accountChange(database, () => {
-      const { id, email, passwordHash, isApi, operator, enabled, tokensValidFrom, createdAt } = customer
-      const flags = [Number(isApi), Number(operator), Number(enabled)] as const
+      const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokensValidFrom, createdAt } = customer
+      const flags = [isApi, operator, readOnly, enabled].map(Number)
       const inserted = database.run(INSERT, id, email, passwordHash, ...flags, tokensValidFrom, createdAt)
       if (inserted === 0) return 'email-taken'
       for (const region of customer.regions) database.run(INSERT_REGION, id, region)
@@ -105,11 +105,11 @@ export const customerWrites = {
   revokeTokens: (database, id, tokensValidFrom) => changeAccount(database, REVOKE_TOKENS, tokensValidFrom, id),
   addAuthority: (database, id, rules) => forEachRule(database, INSERT_RULE, id, rules),
   removeAuthority: (database, id, rules) => forEachRule(database, DELETE_RULE, id, rules),
-  change: (database, id, { email, isApi, operator, regions, tokensValidFrom = 0 }) =>
+  change: (database, id, { email, isApi, operator, readOnly, regions, tokensValidFrom = 0 }) =>
     accountChange(database, () => {
       if (email !== undefined && database.get('SELECT 1 FROM customer WHERE email = $1 AND id <> $2', email, id))
         return 'email-taken'
-      const flags = [isApi, operator].map((flag) => (flag === undefined ? null : Number(flag))) as [number, number]
+      const flags = [isApi, operator, readOnly].map((flag) => (flag === undefined ? null : Number(flag)))
       if (database.run(CHANGE, email ?? null, ...flags, tokensValidFrom, id) === 0) return 'missing'
       if (regions !== undefined) database.run(DELETE_REGIONS, id)
       for (const region of regions ?? []) database.run(INSERT_REGION, id, region)
@@ -145,6 +145,7 @@ export const customerFromRow = (row: Row): Customer => ({
   passwordHash: row.password_hash as string,
   isApi: row.is_api === 1,
   operator: row.operator === 1,
+  readOnly: row.operator === 1 && row.read_only === 1,
   enabled: row.enabled === 1,
   regions: JSON.parse(row.regions as string),
   authority: JSON.parse(row.authority as string),

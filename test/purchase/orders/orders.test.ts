@@ -121,6 +121,7 @@ describe('GET /Customer/Get', () => {
         Email: customer.email,
         IsAPI: true,
         IsOperator: false,
+        IsReadOnly: false,
         Region: 'TR',
         Regions: ['DE', 'TR'],
         AuthorityRules: ['A-*', 'b'],
@@ -175,6 +176,10 @@ describe('data of another customer', async () => {
   )
 })
 
+/** What an answer says besides the request id and sealed cursors, which are never the same. */
+const withoutRequest = ({ payload }: { payload: string }): string =>
+  payload.replaceAll(/"(requestId|NextCursor|Cursor|cursor)":"[^"]*"/g, '')
+
 describe('an operator', async () => {
   const one = await readingSupplier(service)
   const two = await readingSupplier(service)
@@ -213,6 +218,25 @@ describe('an operator', async () => {
     expect((await former.get(detailOf(orderId, `?customer=${two.customer.id}`))).statusCode).toBe(404)
     const more = await former.get(`/Purchase/list?limit=1&cursor=${data.NextCursor}`)
     expect(more.json()).toEqual(failure('CURSOR_INVALID'))
+  })
+
+  it('that is read-only sees all that an operator sees, and is told so', async () => {
+    const reader = await readingSupplier(service, { operator: true, readOnly: true })
+    const { ReceiptID } = await one.deliver({ OrderID: `read-${orderId}`, Status: 1 })
+    for (const url of [
+      `/Purchase/list?orderId=${orderId}`,
+      detailOf(orderId),
+      detailOf(orderId, `?customer=${two.customer.id}`),
+      `/Purchase/delivery/${ReceiptID}`,
+      `/Purchase/delivery/${ReceiptID}/payload`,
+      `/Purchase/feed?limit=3&customer=${one.customer.id}`,
+    ]) {
+      const [seen, expected] = [await reader.get(url), await operator.get(url)]
+      expect([seen.statusCode, withoutRequest(seen)], url).toEqual([expected.statusCode, withoutRequest(expected)])
+    }
+    const { data } = (await reader.get('/Customer/Get')).json()
+    expect(data).toMatchObject({ IsOperator: true, IsReadOnly: true })
+    expect((await operator.get('/Customer/Get')).json().data).toMatchObject({ IsOperator: true, IsReadOnly: false })
   })
 
   it('that was promoted sees more after the next login', async () => {

@@ -7,7 +7,13 @@ export function describeCustomers(name: string, open: Open): void {
     const { promise } = promises(open)
 
     promise('a customer is found by id and by e-mail as it was inserted', async ({ customers }) => {
-      const one = customer({ isApi: false, operator: true, enabled: false, tokensValidFrom: 1_763_726_401 })
+      const one = customer({
+        isApi: false,
+        operator: true,
+        readOnly: true,
+        enabled: false,
+        tokensValidFrom: 1_763_726_401,
+      })
       expect(await customers.insert(one)).toBe('inserted')
       expect(await customers.findById(one.id)).toEqual(one)
       expect(await customers.findByEmail(one.email)).toEqual(one)
@@ -77,6 +83,21 @@ export function describeCustomers(name: string, open: Open): void {
       expect(await customers.findById(one.id)).toEqual({ ...one, enabled: false, tokensValidFrom: 700 })
       expect(await customers.enable(one.id)).toBe(true)
       expect(await customers.findById(one.id)).toEqual({ ...one, tokensValidFrom: 700 })
+    })
+
+    promise('a role changes in what is given, and only operators are read-only', async ({ customers }) => {
+      const one = customer()
+      await customers.insert(one)
+      for (const [change, operator, readOnly] of [
+        [{ readOnly: true }, false, false],
+        [{ operator: true }, true, true],
+        [{ isApi: true }, true, true],
+        [{ readOnly: false }, true, false],
+        [{ operator: false, readOnly: true }, false, false],
+      ] as const) {
+        expect(await customers.change(one.id, change)).toBe('changed')
+        expect(await customers.findById(one.id)).toEqual({ ...one, operator, readOnly })
+      }
     })
 
     promise('revoking tokens moves tokensValidFrom and nothing else, and never back', async ({ customers }) => {
