@@ -98,7 +98,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(docsPlugin, { config })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(loginPlugin, { config, store, clock, random, metrics })
-  app.register(customerPlugin, { store, versions, clock })
+  app.register(customerPlugin, { config, store, versions, clock })
   app.register(suppliersPlugin, { config })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
   app.register(readBackPlugin, { config, store, random })

@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { ApiKey, ApiKeyUse, Store } from '#src/store/store.ts'
+import type { ApiKey, ApiKeyUse, ListedApiKey, Store } from '#src/store/store.ts'
 import { hashApiKey, makeApiKey } from './api-key.ts'
 import { customerErrors } from './customer.errors.ts'
 import type { Customers } from './customer.rule.ts'
@@ -65,7 +65,7 @@ const SOON_MILLISECONDS = 14 * 86_400_000
 
 /** The operators' actions on API keys. */
 export function createApiKeys({ store, customers, clock, random }: ApiKeyDependencies) {
-  const find = async (id: string): Promise<ApiKey & { lastUse: ApiKeyUse | null }> => {
+  const find = async (id: string): Promise<ListedApiKey> => {
     const key = (await store.apiKeys.list()).find((one) => one.id === id)
     if (!key) throw new AppError(customerErrors.keyNotFound, { message: `There is no API key ${JSON.stringify(id)}.` })
     return key
@@ -157,7 +157,7 @@ export function keyState({ expiresAt, revokedAt }: ApiKey, now: number): KeyStat
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'live'
 }
 
-function toView(key: ApiKey & { lastUse: ApiKeyUse | null }, now: number): ApiKeyView {
+export function toView(key: ListedApiKey, now: number): ApiKeyView {
   const { hash: _, lastUse, ...view } = key
   const use = lastUse && { usedAt: lastUse.usedAt, address: lastUse.address }
   const state = keyState(key, now)

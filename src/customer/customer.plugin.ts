@@ -1,12 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
-import type { Clock } from '#src/lib/clock.ts'
+import { queryReading } from '#src/http/query-reading.ts'
+import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
-import { CustomerSchema } from './customer.schema.ts'
+import type { ApiKeyView } from './api-key.rule.ts'
+import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
+import { createCustomerKeys } from './customer-keys.rule.ts'
 import { createKeyUses, type KeyUses } from './key-uses.ts'
 
 declare module 'fastify' {
@@ -17,46 +21,82 @@ declare module 'fastify' {
 }
 
 export interface CustomerOptions {
+  readonly config: Config
   readonly store: Store
   readonly versions: VersionWatch
   readonly clock: Clock
 }
 
-const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, { store, versions, clock }) => {
+const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, options) => {
+  const { store, versions, clock } = options
   const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
     app.log.warn({ err: error }, 'the last use of keys could not be written'),
   )
   app.decorate('accounts', createAccounts(store.apiKeys, versions, clock))
   app.decorate('keyUses', keyUses)
   app.addHook('onClose', () => keyUses.flush())
-  app.register(app.authenticated(routes))
+  app.register(app.authenticated(routesFor(options)))
 }
 
-const routes: FastifyPluginAsyncTypebox = async (app) => {
-  const schema = {
-    summary: 'Who am I?',
-    operationId: 'customerGet',
-    description: 'The customer of the token, with its regions and authority rules.',
-    tags: ['Customer'],
-    response: {
-      200: successSchema(CustomerSchema, 'The customer that the token belongs to'),
-      ...failures(401, 500, 503),
-    },
-  }
-  app.get('/Customer/Get', { schema }, async ({ access }, reply) => {
-    tagAnswer(reply)
-    const { customer, region, scope, seesAll } = access
-    return success({
-      CustomerID: customer.id,
-      Email: customer.email,
-      IsAPI: customer.isApi,
-      IsOperator: seesAll,
-      IsReadOnly: scope === 'operator:read',
-      Region: region,
-      Regions: [...customer.regions],
-      AuthorityRules: [...customer.authority],
+const routesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyncTypebox =>
+  async function customerRoutes(app) {
+    const schema = {
+      summary: 'Who am I?',
+      operationId: 'customerGet',
+      description: 'The customer of the token, with its regions and authority rules.',
+      tags: ['Customer'],
+      response: {
+        200: successSchema(CustomerSchema, 'The customer that the token belongs to'),
+        ...failures(401, 500, 503),
+      },
+    }
+    app.get('/Customer/Get', { schema }, async ({ access }, reply) => {
+      tagAnswer(reply)
+      const { customer, region, scope, seesAll } = access
+      return success({
+        CustomerID: customer.id,
+        Email: customer.email,
+        IsAPI: customer.isApi,
+        IsOperator: seesAll,
+        IsReadOnly: scope === 'operator:read',
+        Region: region,
+        Regions: [...customer.regions],
+        AuthorityRules: [...customer.authority],
+      })
     })
-  })
-}
+
+    const keysOf = createCustomerKeys(store, clock)
+    const keys = {
+      summary: 'List API keys',
+      operationId: 'customerKeys',
+      description:
+        'The keys with which suppliers deliver for this customer, and what limits them. Never the keys themselves.',
+      tags: ['Customer'],
+      errors: ['CUSTOMER_NOT_FOUND'],
+      querystring: KeysQuerySchema,
+      response: { 200: successSchema(KeyListSchema, 'The keys'), ...failures(400, 401, 404, 500, 503) },
+    }
+    app.get('/Customer/keys', {
+      schema: keys,
+      preValidation: queryReading(KeysQuerySchema),
+      handler: async ({ access, query }) => {
+        const { limit = DEFAULT_KEYS_LIMIT, ...rest } = query
+        const { keys, nextCursor } = await keysOf(access, { ...rest, limit })
+        return success({ Keys: keys.map((key) => keyAnswer(key, config.rateLimit)), NextCursor: nextCursor })
+      },
+    })
+  }
+
+/** `usualRate` holds for keys without a limit of their own; 0 is no limit. */
+const keyAnswer = ({ lastUse, expiresAt, ...key }: ApiKeyView, usualRate: number) => ({
+  KeyID: key.id,
+  Label: key.label,
+  State: key.state,
+  CreatedAt: isoMilliseconds(key.createdAt),
+  ExpiresAt: expiresAt === null ? null : isoMilliseconds(expiresAt),
+  LastUse: lastUse && { UsedAt: isoMilliseconds(lastUse.usedAt), Address: lastUse.address },
+  Networks: key.networks && [...key.networks],
+  RateLimit: (key.rateLimit ?? usualRate) || null,
+})
 
 export const customerPlugin = fastifyPlugin(plugin, { name: 'customer', dependencies: ['token'] })

@@ -12,3 +12,71 @@ export const CustomerSchema = Type.Object({
     description: 'What its keys may deliver: product codes, prefixes such as ABC-*, or * for all',
   }),
 })
+
+const KEY_ID = '01a1fd41-5b0e-7c1d-8f60-2f1f0a6f9b11'
+
+export const DEFAULT_KEYS_LIMIT = 100
+
+export const KeysQuerySchema = Type.Object(
+  {
+    customer: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'For operators: the keys of this customer, by id or e-mail address, instead of their own',
+        examples: ['shop@example.com'],
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        default: DEFAULT_KEYS_LIMIT,
+        description: 'Maximum number of keys in one answer',
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f-]{36}$',
+        description: 'NextCursor of an answer to the same address with the same parameters',
+        examples: [KEY_ID],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const time = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-11-21T08:37:25.959Z'] })
+
+const KeySchema = Type.Object({
+  KeyID: Type.String({ description: 'Names the key; is not the key itself', examples: [KEY_ID] }),
+  Label: Type.String({ description: 'What the key is for', examples: ['erp'] }),
+  State: Type.Union([Type.Literal('live'), Type.Literal('expired'), Type.Literal('revoked')], {
+    description: 'Only a live key works',
+  }),
+  CreatedAt: time('When the key was issued'),
+  ExpiresAt: Type.Union([time('When the key stops working'), Type.Null()], { description: 'Null for never' }),
+  LastUse: Type.Union(
+    [
+      Type.Object({
+        UsedAt: time('A few seconds late'),
+        Address: Type.String({ description: 'The address of the client', examples: ['203.0.113.7'] }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Null for a key that was never used' },
+  ),
+  Networks: Type.Union([Type.Array(Type.String({ examples: ['203.0.113.0/24'] })), Type.Null()], {
+    description: 'The only addresses and networks from which the key works; null for any',
+  }),
+  RateLimit: Type.Union([Type.Integer({ minimum: 1, examples: [600] }), Type.Null()], {
+    description: 'Deliveries a minute; null for no limit',
+  }),
+})
+
+export const KeyListSchema = Type.Object({
+  Keys: Type.Array(KeySchema, { description: 'The oldest first' }),
+  NextCursor: Type.Union([Type.String({ examples: [KEY_ID] }), Type.Null()], {
+    description: 'Send it as cursor to get what follows; null at the end',
+  }),
+})

@@ -1,6 +1,9 @@
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import { canonicalEmail } from './email.ts'
 
+/** Whether `who` is the e-mail address or the id of a customer. */
+export const isCustomer = ({ id, email }: Customer, who: string): boolean => who === id || canonicalEmail(who) === email
+
 /** `who` is an e-mail address or an id. */
 export async function findCustomer(customers: CustomerStore, who: string): Promise<Customer | undefined> {
   const email = canonicalEmail(who)

@@ -1,6 +1,5 @@
 import { customerErrors } from '#src/customer/customer.errors.ts'
-import { canonicalEmail } from '#src/customer/email.ts'
-import { findCustomer } from '#src/customer/find-customer.ts'
+import { findCustomer, isCustomer } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 
@@ -26,10 +25,8 @@ export async function customerAskedFor(
   customers: CustomerStore,
 ): Promise<string | undefined> {
   if (who === undefined) return caller.operator ? undefined : caller.customer.id
-  const found = caller.operator ? await findCustomer(customers, who) : oneself(caller.customer, who)
+  if (!caller.operator && isCustomer(caller.customer, who)) return caller.customer.id
+  const found = caller.operator ? await findCustomer(customers, who) : undefined
   if (found === undefined) throw new AppError(customerErrors.notFound)
   return found.id
 }
-
-const oneself = (customer: Customer, who: string): Customer | undefined =>
-  who === customer.id || canonicalEmail(who) === customer.email ? customer : undefined

@@ -1,9 +1,9 @@
 import type {
   ApiKey,
-  ApiKeyUse,
   AuditEvent,
   Delivery,
   DeliverySummary,
+  ListedApiKey,
   Order,
   OrderState,
   Receipt,
@@ -32,7 +32,7 @@ const networksOfColumn = (text: string | null): string[] | null => text?.split('
 export const networksColumn = <None extends null | undefined>(networks: readonly string[] | None): string | None =>
   networks ? networks.join() : (networks as None)
 
-export function listedKeyFromRow(row: Row): ApiKey & { readonly lastUse: ApiKeyUse | null } {
+export function listedKeyFromRow(row: Row): ListedApiKey {
   const key = apiKeyFromRow(row)
   const used = typeof row.used_at === 'number'
   return {

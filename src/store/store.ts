@@ -139,11 +139,21 @@ export interface ApiKeyUse {
   readonly address: string
 }
 
+export interface ListedApiKey extends ApiKey {
+  /** Null for a key that was never used. */
+  readonly lastUse: ApiKeyUse | null
+}
+
 export interface ApiKeyStore {
   insert(key: ApiKey): Promise<void>
   findByHash(hash: Uint8Array): Promise<{ readonly key: ApiKey; readonly customer: Customer } | undefined>
-  /** Lists the oldest first. `lastUse` is null for a key that was never used. */
-  list(customerId?: string): Promise<(ApiKey & { readonly lastUse: ApiKeyUse | null })[]>
+  /** Lists the oldest first. */
+  list(customerId?: string): Promise<ListedApiKey[]>
+  /** Lists the keys of a customer by id, beginning after `afterId`: the oldest first. */
+  page(
+    customerId: string,
+    page: { readonly afterId?: string | undefined; readonly limit: number },
+  ): Promise<ListedApiKey[]>
   /** Resolves to false if there is no such key. A second revocation does not change the time of the first. */
   revoke(id: string, revokedAt: number): Promise<boolean>
   /** Changes what is given, all or nothing. Resolves to false if there is no such key, or if it is revoked. */

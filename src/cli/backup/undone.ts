@@ -1,5 +1,6 @@
 import { isRemoved } from '#src/customer/customer.rule.ts'
 import type { ApiKey, Customer, SigningKey, Store } from '#src/store/store.ts'
+import { limitsUndone } from './limits-undone.ts'
 
 /** A row for people: what it is, what a restore did to it, and the command that undoes that. */
 export type Undone = readonly [what: string, happened: string, repeat: string]
@@ -92,9 +93,14 @@ function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now
   const name = `API key ${after.id}${after.label === '' ? '' : ` (${after.label})`} of ${email}`
   const repeat = `teslim key revoke ${after.id}`
   if (before.revokedAt !== null) return [[name, 'was revoked, and works again', repeat]]
-  return before.successorId !== null && after.successorId === null
-    ? [[name, 'was replaced, and works again', repeat]]
-    : []
+  if (before.successorId !== null && after.successorId === null)
+    return [[name, 'was replaced, and works again', repeat]]
+  if (!isLive(before, now)) return [[name, 'had expired, and works again', repeat]]
+  return limitsUndone(before, after, now).map(([happened, options]) => [
+    name,
+    happened,
+    `teslim key set ${after.id} ${options}`,
+  ])
 }
 
 /** A removed customer has nothing else that could be undone. */
@@ -114,15 +120,17 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
   const regions = after.regions.filter((region) => !before.regions.includes(region))
   const api = !before.isApi && after.isApi
   const operator = !before.operator && after.operator
+  const writes = before.readOnly && after.operator && !after.readOnly
   // A login may replace the hash, too, but does not end tokens.
   const password = tokens && before.passwordHash !== after.passwordHash
   if (disabled) found.push([name, 'was disabled, and is enabled again', `teslim customer disable ${email}`])
   if (password) found.push([name, 'has its former password again', `teslim customer set-password ${email} --generate`])
   // The command for each of the others ends tokens, too.
-  if (tokens && !disabled && !password && !api && !operator && regions.length === 0)
+  if (tokens && !disabled && !password && !api && !operator && !writes && regions.length === 0)
     found.push([name, 'has revoked tokens that are valid again', `teslim token revoke --customer ${email}`])
   if (api) found.push([name, 'may log in to the API again', `teslim customer set ${email} --api no`])
   if (operator) found.push([name, 'is an operator again', `teslim customer set ${email} --operator no`])
+  if (writes) found.push([name, 'is no longer read-only', `teslim customer set ${email} --read-only yes`])
   if (regions.length > 0) {
     const kept = before.regions.map((region) => ` --region ${region}`).join('')
     found.push([name, `may log in to ${regions.join(', ')} again`, `teslim customer set ${email}${kept}`])

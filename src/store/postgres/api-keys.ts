@@ -16,6 +16,13 @@ const LIST = `
    WHERE $1::text IS NULL OR c.id = $1
    ORDER BY k.id`
 
+const PAGE = `
+  SELECT ${KEY_COLUMNS}, u.used_at, u.address
+    FROM customer c JOIN api_key k ON k.customer = c.number LEFT JOIN api_key_use u ON u.key_id = k.id
+   WHERE c.id = $1 AND k.id > $2
+   ORDER BY k.id
+   LIMIT $3`
+
 const INSERT = `
   WITH ${countVersion}, inserted AS (
     INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at, networks, rate_limit)
@@ -85,6 +92,8 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
       return { key: apiKeyFromRow(row), customer: customerFromRow(row) }
     },
     list: async (customerId) => (await query(LIST, customerId ?? null)).rows.map(listedKeyFromRow),
+    page: async (customerId, { afterId = '', limit }) =>
+      (await query(PAGE, customerId, afterId, limit)).rows.map(listedKeyFromRow),
     revoke: async (id, revokedAt) => (await query(REVOKE, revokedAt, id)).count > 0,
     async change(id, { label = null, expiresAt, networks, rateLimit }) {
       const changes = [expiresAt, networksColumn(networks), rateLimit].flatMap((value) => [

@@ -17,6 +17,13 @@ const LIST = `
    WHERE $1 IS NULL OR c.id = $1
    ORDER BY k.id`
 
+const PAGE = `
+  SELECT ${KEY_COLUMNS}, u.used_at, u.address
+    FROM customer c JOIN api_key k ON k.customer = c.number LEFT JOIN api_key_use u ON u.key_id = k.id
+   WHERE c.id = $1 AND k.id > $2
+   ORDER BY k.id
+   LIMIT $3`
+
 const INSERT = `
   INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at, networks, rate_limit)
   SELECT $1, number, $2, $3, $4, $5, $6, $7, $8 FROM customer WHERE id = $9`
@@ -83,6 +90,8 @@ export const apiKeyWrites = {
 
 /** Run by the reader thread. */
 export const apiKeyReads = {
+  page: (database, customerId, { afterId = '', limit }) =>
+    database.all(PAGE, customerId, afterId, limit).map(listedKeyFromRow),
   countExpiring: (database, from, to) => Number(database.get(COUNT_EXPIRING, from, to)?.count),
 } satisfies Operations<ApiKeyStore>
 

@@ -1,0 +1,36 @@
+import { isWithin } from '#src/customer/networks.ts'
+import type { ApiKey } from '#src/store/store.ts'
+
+const MINUTE_MILLISECONDS = 60_000
+const DAY_MILLISECONDS = 86_400_000
+/** A duration has at most six digits. */
+const MOST_MINUTES = 999_999
+
+/** What a restore made wider of the limits of a key, and the options of `key set` that undo it. */
+export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happened: string, options: string][] {
+  const found: [string, string][] = []
+  const { networks: only, expiresAt: end } = before
+  const from = only === null ? [] : (after.networks?.filter((network) => !isWithin(network, only)) ?? ['anywhere'])
+  if (from.length > 0) found.push([`may be used from ${from.join(', ')} again`, `--from ${only?.join()}`])
+  if (isWiderRate(before.rateLimit, after.rateLimit)) {
+    const rate = after.rateLimit === null ? 'has no limit of its own' : `may make ${after.rateLimit || 'any number of'}`
+    const text = after.rateLimit === null ? rate : `${rate} deliveries a minute`
+    found.push([`${text} again`, `--rate ${before.rateLimit ?? 'none'}`])
+  }
+  if (end !== null && (after.expiresAt === null || after.expiresAt > end)) {
+    const until = after.expiresAt === null ? 'until it is revoked' : `until ${new Date(after.expiresAt).toISOString()}`
+    found.push([`is valid ${until} again`, `--expires ${durationText(end - now)}`])
+  }
+  return found
+}
+
+/** Whether a limit may allow more than another one. What the server itself allows is not known here. */
+function isWiderRate(before: number | null, after: number | null): boolean {
+  if (before === after || before === 0) return false
+  return before === null || after === null || after === 0 || after > before
+}
+
+function durationText(milliseconds: number): string {
+  const minutes = Math.max(1, Math.floor(milliseconds / MINUTE_MILLISECONDS))
+  return minutes <= MOST_MINUTES ? `${minutes}m` : `${Math.floor(milliseconds / DAY_MILLISECONDS)}d`
+}
