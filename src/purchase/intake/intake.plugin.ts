@@ -1,28 +1,29 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyReply, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { scanJson } from '#src/http/body/parsers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
-import { AppError, type Problem } from '#src/lib/app-error.ts'
-import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { DeliveryStore, Receipt } from '#src/store/store.ts'
+import type { DeliveryStore } from '#src/store/store.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { STATUS_MEANINGS } from '../status.ts'
-import { createDeliver, type IncomingDelivery } from './intake.rule.ts'
-import {
-  IDEMPOTENCY_KEY,
-  PurchaseBodySchema,
-  PurchaseHeadersSchema,
-  purchaseExamples,
-  ReceiptSchema,
-} from './intake.schema.ts'
+import { createIntake, type Intake } from './intake.rule.ts'
+import { PurchaseBodySchema, PurchaseHeadersSchema, purchaseExamples, ReceiptSchema } from './intake.schema.ts'
 import { type Allowance, createRateLimit } from './rate-limit.ts'
+import { deliveryCounts, receiptAnswer } from './receipt-answer.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** For every route that takes deliveries. */
+    intake: Intake
+  }
+}
 
 export interface PurchaseOptions {
   readonly config: Config
@@ -43,14 +44,17 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
   const { config, deliveries, clock, random, metrics } = options
   const countDelivery = deliveryCounts(metrics)
   const takeAllowance = createRateLimit(config.rateLimit, clock)
-  const reader = createDeliveryReader(config)
-  const deliver = createDeliver({
+  const intake = createIntake({
     deliveries,
     clock,
     newId: (now) => newId(now, random),
     idempotencyDays: config.idempotencyDays,
     productPointers: config.productPointers,
+    reader: createDeliveryReader(config),
+    scanJson,
+    invalidRequest,
   })
+  app.decorate('intake', intake)
 
   const identifySupplier: onRequestHookHandler = (request, reply, done) => {
     // Fastify refuses a malformed Content-Type, and here any will do (docs/decisions/0027-any-content-type.md).
@@ -58,17 +62,6 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     app.identifySupplier(request, (refusal) => {
       done(refusal ?? refusalBy(takeAllowance(request.supplier.key), reply))
     })
-  }
-
-  const readDelivery = ({ body, headers }: FastifyRequest): IncomingDelivery => {
-    const facts = reader.facts(scanJson(body, reader.scan))
-    if ('problems' in facts) throw invalidRequest(facts.problems)
-    const idempotencyKey = headers['idempotency-key'] as string | undefined
-    if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
-      const message = 'must be 1 to 255 visible ASCII characters'
-      throw invalidRequest([{ path: 'headers/idempotency-key', message }])
-    }
-    return { ...facts, payload: body as Buffer, idempotencyKey }
   }
 
   const schema = {
@@ -97,43 +90,17 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
   app.post('/Purchase/update', {
     schema,
     config: { refusedAs: 'delivery.refused' },
-    // The schema is the contract; readDelivery judges by it, without building a value.
+    // The schema is the contract; the intake judges by it, without building a value.
     validatorCompiler: () => () => true,
     onRequest: identifySupplier,
-    handler: async (request) => {
-      const delivery = readDelivery(request as FastifyRequest)
-      const receipt = await deliver(request.supplier, delivery)
+    handler: async ({ body, headers, supplier }) => {
+      const delivery = intake.read(body, headers['idempotency-key'])
+      const receipt = await intake.deliver(supplier, delivery)
       countDelivery(receipt)
-      return answer(receipt, delivery)
+      return success(receiptAnswer(receipt, delivery))
     },
   })
 }
-
-/** Returns a function that counts a delivery. All series are there from the start. */
-function deliveryCounts(metrics: Metrics): (receipt: Receipt) => void {
-  const deliveries = metrics.counter('teslim_deliveries_total', 'Deliveries that got a receipt, by Status.')
-  const counts = STATUS_MEANINGS.map((_, status) => ({
-    first: deliveries({ status: String(status), duplicate: 'false' }),
-    duplicate: deliveries({ status: String(status), duplicate: 'true' }),
-  }))
-  return ({ status, duplicate }) => {
-    const count = counts[status]?.[duplicate ? 'duplicate' : 'first']
-    if (count !== undefined) count.value++
-  }
-}
-
-function answer({ receiptId, status, orderId, duplicate, receivedAt }: Receipt, { oddities }: IncomingDelivery) {
-  return success({
-    ReceiptID: receiptId,
-    Status: status,
-    ...(orderId !== null && { OrderID: orderId }),
-    Duplicate: duplicate,
-    ReceivedAt: isoMilliseconds(receivedAt),
-    ...(oddities.length > 0 && { Warnings: oddities.map(inWords) }),
-  })
-}
-
-const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${message}.`
 
 /** Puts the allowance into the headers of the answer; returns an error if it is used up. */
 function refusalBy(allowance: Allowance | undefined, reply: FastifyReply): AppError | undefined {
@@ -150,5 +117,4 @@ function refusalBy(allowance: Allowance | undefined, reply: FastifyReply): AppEr
 export const purchasePlugin = fastifyPlugin(plugin, {
   name: 'purchase',
   dependencies: ['suppliers'],
-  encapsulate: true,
 })

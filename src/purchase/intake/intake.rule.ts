@@ -1,17 +1,22 @@
 import type { Account } from '#src/customer/accounts.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, type Problem } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import type { DeliveryStore, Receipt } from '#src/store/store.ts'
-import type { DeliveryFacts } from '../delivery-body.ts'
+import type { Scan, Scanner } from '#src/lib/json/scan.ts'
+import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
+import type { DeliveryFacts, DeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
-export interface DeliverDependencies {
+export interface IntakeDependencies {
   readonly deliveries: DeliveryStore
   readonly clock: Clock
   readonly newId: (nowMilliseconds: number) => string
   readonly idempotencyDays: number
   /** Named to suppliers whose deliveries name no product. */
   readonly productPointers: readonly string[]
+  readonly reader: DeliveryReader
+  /** Refuses a body that is not JSON. */
+  readonly scanJson: (body: unknown, scanner: Scanner) => Scan
+  readonly invalidRequest: (problems: readonly Problem[]) => AppError
 }
 
 export interface IncomingDelivery extends DeliveryFacts {
@@ -19,17 +24,27 @@ export interface IncomingDelivery extends DeliveryFacts {
   readonly idempotencyKey: string | undefined
 }
 
-export type Deliver = (account: Account, delivery: IncomingDelivery) => Promise<Receipt>
+/** The way of every delivery, in this order: `read`, then `deliver`. */
+export interface Intake {
+  /** Reads a body and its idempotency key; throws the refusal if either is not valid. */
+  read(body: unknown, idempotencyKey: string | undefined): IncomingDelivery
+  /** Checks the authority of the account, then stores the delivery. */
+  deliver(account: Account, delivery: IncomingDelivery): Promise<Receipt>
+}
+
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 const DAY_MILLISECONDS = 86_400_000
 
-export function createDeliver(dependencies: DeliverDependencies): Deliver {
-  const { deliveries, clock, newId, idempotencyDays, productPointers } = dependencies
-  return (account, delivery) => {
+export function createIntake(dependencies: IntakeDependencies): Intake {
+  const { deliveries, clock, newId, idempotencyDays, productPointers, reader, scanJson, invalidRequest } = dependencies
+
+  /** The last step before the store. */
+  const admit = (account: Account, delivery: IncomingDelivery): NewDelivery => {
     checkAuthority(account, delivery, productPointers)
     const { status, orderId, payload, idempotencyKey: key } = delivery
     const receivedAt = clock.now()
-    return deliveries.deliver({
+    return {
       receiptId: newId(receivedAt),
       customerId: account.customer.id,
       orderId,
@@ -37,7 +52,21 @@ export function createDeliver(dependencies: DeliverDependencies): Deliver {
       receivedAt,
       payload,
       idempotency: key === undefined ? null : { key, notBefore: receivedAt - idempotencyDays * DAY_MILLISECONDS },
-    })
+    }
+  }
+
+  return {
+    read(body, idempotencyKey) {
+      const facts = reader.facts(scanJson(body, reader.scan))
+      if ('problems' in facts) throw invalidRequest(facts.problems)
+      if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
+        const message = 'must be 1 to 255 visible ASCII characters'
+        throw invalidRequest([{ path: 'headers/idempotency-key', message }])
+      }
+      const { status, orderId, products, oddities } = facts
+      return { status, orderId, products, oddities, payload: body as Buffer, idempotencyKey }
+    },
+    deliver: (account, delivery) => deliveries.deliver(admit(account, delivery)),
   }
 }
 

@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
-
-export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+import { IDEMPOTENCY_KEY } from './intake.rule.ts'
 
 export const PurchaseHeadersSchema = Type.Object({
   ApiKey: Type.String({ description: 'The key that teslim key issue printed' }),
