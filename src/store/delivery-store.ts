@@ -99,6 +99,11 @@ export interface DeliveryStore {
    * or with STORE_UNAVAILABLE.
    */
   deliver(delivery: NewDelivery): Promise<Receipt>
+  /**
+   * Resolves to the receipt that `deliver` would give to a duplicate now; undefined if the delivery would be no duplicate. Rejects as
+   * `deliver` would, except with STORE_OVERLOADED. Stores nothing.
+   */
+  foresee(delivery: NewDelivery): Promise<Receipt | undefined>
   findByReceipt(receiptId: string): Promise<Delivery | undefined>
   /** At most `most` receipts that begin with `prefix`: lower-case hexadecimal digits and hyphens. */
   receiptsWith(prefix: string, most: number): Promise<string[]>

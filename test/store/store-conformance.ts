@@ -5,6 +5,7 @@ import { describeCustomers } from './conformance/customers.ts'
 import { describeDeliveries } from './conformance/deliveries.ts'
 import { describeErasures } from './conformance/erasures.ts'
 import { describeFeed } from './conformance/feed.ts'
+import { describeForesight } from './conformance/foresight.ts'
 import { describeHealth } from './conformance/health.ts'
 import { describeHistories } from './conformance/histories.ts'
 import { describeIdempotency } from './conformance/idempotency.ts'
@@ -23,6 +24,7 @@ const capabilities = [
   describeApiKeys,
   describeDeliveries,
   describeIdempotency,
+  describeForesight,
   describeArrivals,
   describeOrders,
   describeHistories,

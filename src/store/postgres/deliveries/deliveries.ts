@@ -8,6 +8,7 @@ import type { CustomerNumbers } from '../customers.ts'
 import type { Database, Row } from '../database.ts'
 import { addBatch, DELIVER, inRounds, outcomesOf, relate } from './batch.ts'
 import { createCommitWatch } from './commit-watch.ts'
+import { foresee } from './foresight.ts'
 import { deliveryReads } from './reads.ts'
 
 const COLUMNS = `
@@ -104,6 +105,7 @@ export function postgresDeliveries(
 
   return {
     deliver: (delivery) => batcher.submit(delivery),
+    foresee: (delivery) => foresee(query, delivery),
     async findByReceipt(receiptId) {
       if (!UUID.test(receiptId)) return undefined
       const { rows } = await query(BY_RECEIPT, receiptId)

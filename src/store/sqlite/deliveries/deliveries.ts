@@ -8,6 +8,7 @@ import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type StoreThread, sendOperations } from '../thread/operations.ts'
 import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
+import { foresee } from './foresight.ts'
 import { deliveryReads } from './reads.ts'
 import { createRecentCommits } from './recent-commits.ts'
 
@@ -72,6 +73,7 @@ export function sqliteDeliveries(
 
   return {
     deliver: (delivery) => batcher.submit(delivery),
+    foresee: async (delivery) => foresee(database, delivery),
     findByReceipt: async (receiptId) => {
       const row = database.get(BY_RECEIPT, receiptId)
       return row && deliveryFromRow(row)

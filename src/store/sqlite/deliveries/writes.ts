@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
+import { digestOf } from '#src/store/foresight.ts'
 import { receiptFromRow } from '#src/store/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
@@ -36,9 +36,6 @@ const INSERT_KEY = `
 /** Deletes at most one key for each key inserted, so that the table shrinks without long pauses. */
 const DELETE_EXPIRED_KEY = `
   DELETE FROM idempotency WHERE number = (SELECT min(number) FROM idempotency) AND kept_at < $1`
-
-/** Half of a SHA-256. Taken from hexadecimal digits, because Node allocates the bytes of a hash outside of its heap. */
-const digestOf = (payload: Uint8Array): Buffer => Buffer.from(hash('sha256', payload, 'hex').slice(0, 32), 'hex')
 
 /** Writes batches of deliveries, each in one transaction. Run by the writer thread. */
 export function deliveryWrites(database: Database) {
