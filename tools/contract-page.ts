@@ -84,12 +84,22 @@ function pageRefusal(status: string, { description, content }: Answer) {
 }
 
 function fieldsOf(schema: Schema, depth = 0): Field[] {
+  if (schema.anyOf) return fieldsOfEither(schema.anyOf, depth)
   const properties = schema.properties ?? schema.items?.properties ?? {}
   const required = schema.required ?? schema.items?.required ?? []
   return Object.entries(properties).flatMap(([name, inner]) => [
     { name, depth, type: typeOf(inner), required: required.includes(name), description: inner.description ?? '' },
     ...fieldsOf(inner, depth + 1),
   ])
+}
+
+/** The fields of all alternatives; required are those that every alternative requires. */
+function fieldsOfEither(alternatives: readonly Schema[], depth: number): Field[] {
+  const fields = alternatives.map((schema) => fieldsOf(schema, depth))
+  const isRequired = (name: string) =>
+    fields.every((some) => some.length > 0 && some.some((field) => field.name === name && field.required))
+  const byName = new Map(fields.flat().map((field) => [field.name, field]))
+  return Array.from(byName.values(), (field) => ({ ...field, required: isRequired(field.name) }))
 }
 
 /** The type of a value in a reader's words. */

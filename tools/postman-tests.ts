@@ -38,7 +38,9 @@ const ENVELOPE = [
   '})',
 ]
 
-function fieldTests(data: Schema | undefined): string[] {
+/** Of alternatives, the first is what a request without optional parameters is answered with. */
+function fieldTests(answered: Schema | undefined): string[] {
+  const data = answered?.anyOf?.[0] ?? answered
   const required = data?.required ?? []
   if (required.length === 0) return []
   const kept = Object.entries(KEPT).filter(([field]) => data?.properties?.[field])

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
 import type { FastifyReply, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
@@ -14,9 +15,17 @@ import type { DeliveryStore } from '#src/store/store.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createIntake, type Intake } from './intake.rule.ts'
-import { PurchaseBodySchema, PurchaseHeadersSchema, purchaseExamples, ReceiptSchema } from './intake.schema.ts'
+import {
+  PurchaseBodySchema,
+  PurchaseHeadersSchema,
+  PurchaseQuerySchema,
+  purchaseExamples,
+  ReceiptSchema,
+  ValidationSchema,
+  validatesOnly,
+} from './intake.schema.ts'
 import { type Allowance, createRateLimit } from './rate-limit.ts'
-import { deliveryCounts, receiptAnswer } from './receipt-answer.ts'
+import { deliveryCounts, receiptAnswer, validationAnswer } from './receipt-answer.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -80,9 +89,13 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     ],
     bodyExamples: purchaseExamples,
     headers: PurchaseHeadersSchema,
+    querystring: PurchaseQuerySchema,
     body: PurchaseBodySchema,
     response: {
-      200: successSchema(ReceiptSchema, 'The receipt'),
+      200: successSchema(
+        Type.Union([ReceiptSchema, ValidationSchema]),
+        'The receipt, or the outcome of validateOnly=true',
+      ),
       ...failures(400, 401, 403, 413, 415, 422, 429, 500, 503),
     },
   }
@@ -93,8 +106,10 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     // The schema is the contract; the intake judges by it, without building a value.
     validatorCompiler: () => () => true,
     onRequest: identifySupplier,
-    handler: async ({ body, headers, supplier }) => {
+    handler: async ({ body, headers, supplier, url, query }) => {
+      const validates = url.includes('?') && validatesOnly(query, invalidRequest)
       const delivery = intake.read(body, headers['idempotency-key'])
+      if (validates) return success(validationAnswer(await intake.foresee(supplier, delivery), delivery))
       const receipt = await intake.deliver(supplier, delivery)
       countDelivery(receipt)
       return success(receiptAnswer(receipt, delivery))

@@ -24,12 +24,21 @@ export interface IncomingDelivery extends DeliveryFacts {
   readonly idempotencyKey: string | undefined
 }
 
-/** The way of every delivery, in this order: `read`, then `deliver`. */
+/** What a delivery would be answered with, apart from its receipt. */
+export interface Foresight {
+  readonly status: number
+  readonly orderId: string | null
+  readonly duplicate: boolean
+}
+
+/** The way of every delivery: `read`, then `deliver` or, to validate it only, `foresee`. */
 export interface Intake {
   /** Reads a body and its idempotency key; throws the refusal if either is not valid. */
   read(body: unknown, idempotencyKey: string | undefined): IncomingDelivery
   /** Checks the authority of the account, then stores the delivery. */
   deliver(account: Account, delivery: IncomingDelivery): Promise<Receipt>
+  /** Refuses what `deliver` would refuse, and stores nothing. */
+  foresee(account: Account, delivery: IncomingDelivery): Promise<Foresight>
 }
 
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -67,6 +76,8 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       return { status, orderId, products, oddities, payload: body as Buffer, idempotencyKey }
     },
     deliver: (account, delivery) => deliveries.deliver(admit(account, delivery)),
+    foresee: async (account, delivery) =>
+      (await deliveries.foresee(admit(account, delivery))) ?? { ...delivery, duplicate: false },
   }
 }
 

@@ -1,4 +1,6 @@
 import { Type } from '@sinclair/typebox'
+import type { Problem } from '#src/lib/app-error.ts'
+import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
 import { IDEMPOTENCY_KEY } from './intake.rule.ts'
@@ -13,6 +15,27 @@ export const PurchaseHeadersSchema = Type.Object({
     }),
   ),
 })
+
+export const PurchaseQuerySchema = Type.Object({
+  validateOnly: Type.Optional(
+    Type.Literal('true', {
+      description:
+        'Checks the delivery as if it were made, refuses it as it would be refused, and stores nothing. Counts as a delivery for the rate limit. Any other value is refused',
+      examples: ['true'],
+    }),
+  ),
+})
+
+/**
+ * Whether a request only validates; throws for any value but `true`, so that nobody delivers by a slip. The name may be in any letter
+ * case.
+ */
+export function validatesOnly(query: object, invalidRequest: (problems: readonly Problem[]) => Error): boolean {
+  const values = Object.entries(query).filter(([name]) => asciiLowerCase(name) === 'validateonly')
+  if (values.length === 0) return false
+  if (values.length === 1 && values[0]?.[1] === 'true') return true
+  throw invalidRequest([{ path: 'query/validateOnly', message: 'must be true, and sent once' }])
+}
 
 export const PurchaseBodySchema = Type.Object(
   { Status: StatusSchema },
@@ -57,3 +80,17 @@ export const ReceiptSchema = Type.Object({
     }),
   ),
 })
+
+const { Status, OrderID, Duplicate, Warnings } = ReceiptSchema.properties
+
+export const ValidationSchema = Type.Object(
+  {
+    ValidateOnly: Type.Literal(true, { description: 'Nothing was stored' }),
+    Status,
+    OrderID,
+    Products: Type.Array(Type.String({ examples: ['SKU-1'] }), { description: 'The products that were found' }),
+    Duplicate,
+    Warnings,
+  },
+  { description: 'The answer to validateOnly=true' },
+)

@@ -3,7 +3,7 @@ import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Receipt } from '#src/store/store.ts'
 import { STATUS_MEANINGS } from '../status.ts'
-import type { IncomingDelivery } from './intake.rule.ts'
+import type { Foresight, IncomingDelivery } from './intake.rule.ts'
 
 /** Returns a function that counts a delivery. All series are there from the start. */
 export function deliveryCounts(metrics: Metrics): (receipt: Receipt) => void {
@@ -30,6 +30,18 @@ export const receiptAnswer = (
   ...warnings(oddities),
 })
 
-export const warnings = (oddities: readonly Problem[]) => oddities.length > 0 && { Warnings: oddities.map(inWords) }
+export const validationAnswer = (
+  { status, orderId, duplicate }: Foresight,
+  { products, oddities }: IncomingDelivery,
+) => ({
+  ValidateOnly: true as const,
+  Status: status,
+  ...(orderId !== null && { OrderID: orderId }),
+  Products: [...new Set(products)],
+  Duplicate: duplicate,
+  ...warnings(oddities),
+})
+
+const warnings = (oddities: readonly Problem[]) => oddities.length > 0 && { Warnings: oddities.map(inWords) }
 
 const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${message}.`
