@@ -31,6 +31,7 @@ import { loginErrors } from '#src/login/login.errors.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
 import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
+import { uploadPlugin } from '#src/purchase/intake/upload.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
@@ -101,6 +102,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(customerPlugin, { config, store, versions, clock })
   app.register(suppliersPlugin, { config })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
+  app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
   app.register(readBackPlugin, { config, store, random })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(retentionPlugin, { config, store, clock })

@@ -53,7 +53,7 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   forbiddenKey: withBody,
   bodyTooLarge: withBody,
   bodiesOverloaded: withBody,
-  notJsonType: ({ consumes }) => consumes !== undefined,
+  notJsonType: ({ consumes }) => consumes?.includes('application/json') === true,
   tokenMissing: withToken,
   notBearer: withToken,
   // Answers to addresses and methods that are in no operation.

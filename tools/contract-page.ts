@@ -33,7 +33,7 @@ export function referencePage(document: OpenApi) {
 function pageOperation(method: string, path: string, operation: Operation) {
   const { operationId: id, tags, summary, description = '', security = [], parameters = [] } = operation
   const answers = Object.entries(operation.responses)
-  const body = operation.requestBody?.content['application/json']
+  const [body] = Object.values(operation.requestBody?.content ?? {})
   return {
     id,
     tag: tags[0] ?? '',

@@ -103,7 +103,7 @@ function requestOf(document: OpenApi, { path, method, operation }: Place) {
   const segments = path.slice(1).split('/')
   const variable = parameters.filter((parameter) => parameter.in === 'path').map(entry)
   const steps = segments.map((segment) => segment.replace(/^\{(.+)\}$/, ':$1'))
-  const json = operation.requestBody?.content['application/json']
+  const [type = '', media] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
   const header = parameters.filter((parameter) => parameter.in === 'header').map(entry)
   return {
     method,
@@ -115,9 +115,11 @@ function requestOf(document: OpenApi, { path, method, operation }: Place) {
       ...(query.length > 0 && { query }),
       ...(variable.length > 0 && { variable }),
     },
-    header: [...(json ? [{ key: 'Content-Type', value: 'application/json' }] : []), ...header],
+    header: [...(media ? [{ key: 'Content-Type', value: type }] : []), ...header],
     auth: credentials(operation),
-    ...(json && { body: { mode: 'raw', raw: bodyOf(document, json), options: { raw: { language: 'json' } } } }),
+    ...(media && {
+      body: { mode: 'raw', raw: bodyOf(document, media), options: { raw: { language: languageOf(type) } } },
+    }),
   }
 }
 
@@ -137,10 +139,13 @@ function credentials({ security = [] }: Operation) {
   return { type: 'noauth' }
 }
 
+const languageOf = (type: string): string => (type === 'application/json' ? 'json' : 'text')
+
 function bodyOf(document: OpenApi, { schema, example, examples = {} }: Media): string {
   const [named] = Object.values(examples)
   const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const value = example ?? (named && 'value' in named ? named.value : exampleOf(schema, resolve))
+  if (typeof value === 'string') return value
   const filled = Object.entries(value as object).map(([key, inner]) => [
     key === 'Email' ? '{{emailField}}' : key,
     FROM_ENVIRONMENT[key] ?? inner,

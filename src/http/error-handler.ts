@@ -34,6 +34,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Calls the listener for every refused request, before the answer is sent. */
     onRefusal(listener: RefusalListener): void
+    /** Calls these listeners for a part of a request that was refused. Returns the refusal, made from any error. */
+    notePartRefused(request: FastifyRequest, error: unknown): AppError
   }
 }
 
@@ -43,6 +45,11 @@ export function installErrorHandler(app: FastifyInstance): void {
   const noteOverload = createOverloadLog(app.log)
   listeners.push((_request, { kind, code }) => {
     if (kind === 'overloaded') noteOverload(code)
+  })
+  app.decorate('notePartRefused', (request, thrown) => {
+    const error = thrown instanceof AppError ? thrown : fromFramework(thrown as FastifyError)
+    noteRefusal(request, error, thrown, listeners)
+    return error
   })
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, listeners))
 }
@@ -67,14 +74,12 @@ function answerError(
   listeners: readonly RefusalListener[] = [],
 ): FastifyReply {
   const error = thrown instanceof AppError ? thrown : fromFramework(thrown)
-  const { problems, retryAfterSeconds, reason, customerId, cause } = error.details
+  const { problems, retryAfterSeconds, reason, customerId } = error.details
   const status = STATUS[error.kind]
   request.errorCode = error.code
   request.refusal = reason ?? null
   if (customerId !== undefined) request.customerId = customerId
-  for (const listener of listeners) listener(request, error)
-  // Other refusals are in the request's log line; outage-log.ts and overload-log.ts report when they begin and end.
-  if (error.kind === 'internal') request.log.error({ requestId: request.id, err: cause ?? thrown }, 'request failed')
+  noteRefusal(request, error, thrown, listeners)
   const retryAfter = retryAfterSeconds ?? (status === 503 ? 1 : undefined)
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
   if (status === 401) reply.header('www-authenticate', challengeOf(error.code))
@@ -84,6 +89,18 @@ function answerError(
     .type(JSON_TYPE)
     .serializer(jsonLine)
     .send(failure(error, request.id, problems))
+}
+
+function noteRefusal(
+  request: FastifyRequest,
+  error: AppError,
+  thrown: unknown,
+  listeners: readonly RefusalListener[],
+): void {
+  for (const listener of listeners) listener(request, error)
+  // Other refusals are in the request's log line; outage-log.ts and overload-log.ts report when they begin and end.
+  if (error.kind === 'internal')
+    request.log.error({ requestId: request.id, err: error.details.cause ?? thrown }, 'request failed')
 }
 
 /** The `WWW-Authenticate` header (RFC 9110, 11.6.1). A request without a token gets no `error` (RFC 6750, 3). */

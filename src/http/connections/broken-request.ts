@@ -37,6 +37,11 @@ const brokenOff = new WeakMap<IncomingMessage, number>()
 
 export const statusOfBroken = (request: IncomingMessage): number | undefined => brokenOff.get(request)
 
+/** Requests that may take longer than TESLIM_REQUEST_TIMEOUT, because their routes limit the time themselves. */
+const timedByRoute = new WeakSet<IncomingMessage>()
+
+export const timesItself = (request: IncomingMessage): void => void timedByRoute.add(request)
+
 /** Must be called for every answered request. */
 export function noteAnswered(request: IncomingMessage): void {
   if (request.complete) return
@@ -66,6 +71,7 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: Request
       return
     }
     const current = (socket as Socket & { readonly _httpMessage?: ServerResponse })._httpMessage
+    if (reason === 'ERR_HTTP_REQUEST_TIMEOUT' && current && timedByRoute.has(current.req)) return
     if (current?.req.complete) {
       seen.add(socket)
       current.once('close', () => {

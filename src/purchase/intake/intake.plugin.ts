@@ -11,7 +11,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { DeliveryStore } from '#src/store/store.ts'
+import type { DeliveryStore, Receipt } from '#src/store/store.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createIntake, type Intake } from './intake.rule.ts'
@@ -27,10 +27,18 @@ import {
 import { type Allowance, createRateLimit } from './rate-limit.ts'
 import { deliveryCounts, receiptAnswer, validationAnswer } from './receipt-answer.ts'
 
+interface DeliveryRoutes {
+  readonly intake: Intake
+  readonly countDelivery: (receipt: Receipt) => void
+  /** Undefined if API keys are not limited. */
+  readonly takeAllowance: ((keyId: string) => Allowance) | undefined
+  readonly deliveryCredentials: readonly Readonly<Record<string, readonly string[]>>[]
+}
+
 declare module 'fastify' {
   interface FastifyInstance {
-    /** For every route that takes deliveries. */
-    intake: Intake
+    /** What all routes that take deliveries share. */
+    deliveryRoutes: DeliveryRoutes
   }
 }
 
@@ -63,7 +71,8 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     scanJson,
     invalidRequest,
   })
-  app.decorate('intake', intake)
+  const deliveryCredentials = CREDENTIALS[config.purchaseBearer]
+  app.decorate('deliveryRoutes', { intake, countDelivery, takeAllowance, deliveryCredentials })
 
   const identifySupplier: onRequestHookHandler = (request, reply, done) => {
     // Fastify refuses a malformed Content-Type, and here any will do (docs/decisions/0027-any-content-type.md).
@@ -79,7 +88,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     tags: ['Purchase'],
     description:
       'Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. If API keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance.',
-    security: CREDENTIALS[config.purchaseBearer],
+    security: deliveryCredentials,
     errors: [
       'API_KEY_MISSING',
       'API_KEY_INVALID',

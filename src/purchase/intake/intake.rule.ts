@@ -33,8 +33,8 @@ export interface Foresight {
 
 /** The way of every delivery: `read`, then `deliver` or, to validate it only, `foresee`. */
 export interface Intake {
-  /** Reads a body and its idempotency key; throws the refusal if either is not valid. */
-  read(body: unknown, idempotencyKey: string | undefined): IncomingDelivery
+  /** Reads a body and its idempotency key; throws the refusal if either is not valid. `keyPath` is where the key was sent. */
+  read(body: unknown, idempotencyKey: string | undefined, keyPath?: string): IncomingDelivery
   /** Checks the authority of the account, then stores the delivery. */
   deliver(account: Account, delivery: IncomingDelivery): Promise<Receipt>
   /** Refuses what `deliver` would refuse, and stores nothing. */
@@ -65,12 +65,12 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   }
 
   return {
-    read(body, idempotencyKey) {
+    read(body, idempotencyKey, keyPath = 'headers/idempotency-key') {
       const facts = reader.facts(scanJson(body, reader.scan))
       if ('problems' in facts) throw invalidRequest(facts.problems)
       if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
         const message = 'must be 1 to 255 visible ASCII characters'
-        throw invalidRequest([{ path: 'headers/idempotency-key', message }])
+        throw invalidRequest([{ path: keyPath, message }])
       }
       const { status, orderId, products, oddities } = facts
       return { status, orderId, products, oddities, payload: body as Buffer, idempotencyKey }

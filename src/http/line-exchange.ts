@@ -1,0 +1,188 @@
+import type { FastifyReply } from 'fastify'
+import { AppError } from '#src/lib/app-error.ts'
+import type { BodyPool, HeldBody } from './body/budget.ts'
+import { timesItself } from './connections/broken-request.ts'
+import { lingerAtEnd } from './connections/lingering.ts'
+import { httpErrors } from './http.errors.ts'
+
+/** A body that is read piece by piece while the answer is written. */
+export interface LineExchange {
+  /**
+   * Resolves to the next piece; undefined at the end of the body, or if the client has disconnected. Rejects if no line ends in time,
+   * if there is no room for one, or after `stop`. `pending` bytes are held of line `number`, which has not ended.
+   */
+  next(pending: number, number: number): Promise<Buffer | undefined>
+  /** Throws what `next` would reject with. */
+  check(): void
+  isGone(): boolean
+  pause(milliseconds: number): Promise<void>
+  /** Resolves to false if the client has disconnected, or was cut off because it read nothing for too long. */
+  write(text: string): boolean | Promise<boolean>
+  end(text: string): void
+  /** Makes the exchange end because the server does. */
+  stop(): void
+}
+
+export interface LineExchangeOptions {
+  readonly contentType: string
+  /** How long the client may take to send a line, or to read answers. */
+  readonly patienceMilliseconds: number
+  readonly pool: BodyPool
+}
+
+/** Beyond this, the connection is not read. */
+const MOST_UNREAD_BYTES = 65_536
+const MOST_UNREAD_PIECES = 256
+
+/** Sends the head of the answer with its first line, as clients may wait for 100 before they send their body. */
+export function openLineExchange(reply: FastifyReply, options: LineExchangeOptions): LineExchange {
+  const { contentType, patienceMilliseconds, pool } = options
+  const { raw: response, request } = reply
+  const { raw: body } = request
+  reply.hijack()
+  request.isStream = true
+  timesItself(body)
+
+  let pieces: Buffer[] = []
+  let unread = 0
+  let ended = body.readableEnded
+  let gone = response.destroyed
+  let reason: AppError | undefined
+  let waited = 0
+  let heldBytes = 0
+  let heldLine = 0
+  let held: HeldBody | undefined
+  let change = Promise.withResolvers<void>()
+
+  const announce = (): void => {
+    change.resolve()
+    change = Promise.withResolvers()
+  }
+  const endFor = (error: AppError): void => {
+    reason ??= error
+    announce()
+  }
+  const onData = (piece: Buffer): void => {
+    pieces.push(piece)
+    unread += piece.length
+    if (unread >= MOST_UNREAD_BYTES || pieces.length >= MOST_UNREAD_PIECES) body.pause()
+    announce()
+  }
+  const leave = (): void => {
+    gone = true
+    held?.release()
+    announce()
+  }
+  body.on('data', onData)
+  body.on('end', () => {
+    ended = true
+    announce()
+  })
+  body.on('error', leave)
+  body.on('close', () => {
+    if (!ended) leave()
+  })
+  response.on('error', () => response.destroy())
+  response.on('close', leave)
+
+  const check = (): void => {
+    if (reason !== undefined) throw reason
+  }
+
+  /** Counts the bytes of an unfinished line among all bodies. */
+  const hold = (pending: number, number: number): void => {
+    if (number !== heldLine) {
+      held?.release()
+      held = undefined
+      heldBytes = 0
+      heldLine = number
+      waited = 0
+    }
+    if (pending <= heldBytes) return
+    held ??= pool.hold(() => endFor(new AppError(httpErrors.bodiesOverloaded)))
+    if (!held.grow(pending - heldBytes)) endFor(new AppError(httpErrors.bodiesOverloaded))
+    heldBytes = pending
+  }
+
+  const waitForChange = async (milliseconds: number): Promise<void> => {
+    const timer = setTimeout(announce, Math.max(0, milliseconds))
+    await change.promise
+    clearTimeout(timer)
+  }
+
+  const writeHead = (): void => {
+    if (response.headersSent) return
+    response.writeHead(200, { ...reply.getHeaders(), 'content-type': contentType } as never)
+  }
+
+  return {
+    async next(pending, number) {
+      hold(pending, number)
+      if (pieces.length === 0) body.resume()
+      while (pieces.length === 0 && !ended && !gone) {
+        check()
+        const begun = performance.now()
+        await waitForChange(patienceMilliseconds - waited)
+        waited += performance.now() - begun
+        if (waited >= patienceMilliseconds && pieces.length === 0 && !ended)
+          endFor(new AppError(httpErrors.requestTimeout))
+      }
+      check()
+      const all = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+      const isEnd = pieces.length === 0
+      pieces = []
+      unread = 0
+      return isEnd || gone ? undefined : all
+    },
+    check,
+    isGone: () => gone,
+    async pause(milliseconds) {
+      const timer = Promise.withResolvers<void>()
+      const timeout = setTimeout(timer.resolve, milliseconds)
+      if (reason === undefined && !gone) await Promise.race([timer.promise, change.promise])
+      clearTimeout(timeout)
+    },
+    write(text) {
+      if (gone) return false
+      writeHead()
+      if (response.write(text)) return true
+      return drained(patienceMilliseconds)
+    },
+    end(text) {
+      held?.release()
+      if (gone) {
+        response.destroy()
+        return
+      }
+      const { socket } = body
+      if (!ended) {
+        // What still arrives is dropped until the client has read the answer.
+        response.shouldKeepAlive = false
+        lingerAtEnd(socket)
+        body.off('data', onData).resume()
+      }
+      writeHead()
+      response.end(text, () => {
+        if (!ended) socket.destroySoon()
+      })
+      const cut = setTimeout(() => response.destroy(), patienceMilliseconds).unref()
+      response.once('close', () => clearTimeout(cut))
+    },
+    stop: () => endFor(new AppError(httpErrors.stopping)),
+  }
+
+  async function drained(milliseconds: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const cut = setTimeout(() => {
+      response.destroy()
+      resolve(false)
+    }, milliseconds)
+    const onDrain = (): void => resolve(true)
+    const onClose = (): void => resolve(false)
+    response.once('drain', onDrain).once('close', onClose)
+    const isOpen = await promise
+    clearTimeout(cut)
+    response.off('drain', onDrain).off('close', onClose)
+    return isOpen
+  }
+}

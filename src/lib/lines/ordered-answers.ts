@@ -1,0 +1,91 @@
+/** Answers that are written in the order in which they were asked for, whenever each is ready. */
+export interface OrderedAnswers {
+  /** Takes the next place. Returns the function that fills it in. */
+  add(bytes: number): (text: string) => void
+  /** Whether there are so many places, or bytes asked for, that the next one must wait. */
+  isFull(): boolean
+  /** Resolves when that may have changed. */
+  changed(): Promise<void>
+  /** Resolves when every answer was written. */
+  written(): Promise<void>
+  /** Drops every answer that was not written, and all later ones. */
+  drop(): void
+  /** Bytes held: of what was asked for, then of the answer until it is written. */
+  bytes(): number
+}
+
+interface Place {
+  text: string | undefined
+  size: number
+}
+
+export interface OrderedAnswersOptions {
+  readonly mostPlaces: number
+  readonly mostBytes: number
+  /** Resolves when there is room for more, to false if nobody reads any more. */
+  readonly write: (text: string) => boolean | Promise<boolean>
+}
+
+export function createOrderedAnswers({ mostPlaces, mostBytes, write }: OrderedAnswersOptions): OrderedAnswers {
+  let places: Place[] = []
+  let bytes = 0
+  let writing = false
+  let dropped = false
+  let change = Promise.withResolvers<void>()
+
+  const announce = (): void => {
+    change.resolve()
+    change = Promise.withResolvers()
+  }
+
+  const takeReady = (): string => {
+    const first = places.findIndex(({ text }) => text === undefined)
+    const ready = first < 0 ? places : places.slice(0, first)
+    places = first < 0 ? [] : places.slice(first)
+    for (const { size } of ready) bytes -= size
+    return ready.map(({ text }) => text).join('')
+  }
+
+  const writeReady = async (): Promise<void> => {
+    while (places[0]?.text !== undefined) {
+      const answer = write(takeReady())
+      announce()
+      if (!(typeof answer === 'boolean' ? answer : await answer)) drop()
+    }
+    writing = false
+    announce()
+  }
+
+  const drop = (): void => {
+    dropped = true
+    for (const { size } of places) bytes -= size
+    places = []
+    announce()
+  }
+
+  return {
+    add(size) {
+      const place: Place = { text: undefined, size }
+      if (dropped) return () => undefined
+      bytes += size
+      places.push(place)
+      return (text) => {
+        if (dropped) return
+        place.text = text
+        bytes += text.length - place.size
+        place.size = text.length
+        if (writing || places[0] !== place) return
+        writing = true
+        // Whatever else is filled in during this turn is written with it.
+        setImmediate(writeReady)
+      }
+    },
+    isFull: () => !dropped && (places.length >= mostPlaces || bytes >= mostBytes),
+    changed: () => change.promise,
+    async written() {
+      while (!dropped && (places.length > 0 || writing)) await change.promise
+    },
+    drop,
+    bytes: () => bytes,
+  }
+}

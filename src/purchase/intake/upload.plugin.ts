@@ -1,0 +1,125 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { failures, success } from '#src/http/envelope.ts'
+import { failure, invalidRequest } from '#src/http/error-handler.ts'
+import { httpErrors } from '#src/http/http.errors.ts'
+import { jsonLine } from '#src/http/json-answers.ts'
+import { openLineExchange } from '#src/http/line-exchange.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { DeliveryStore } from '#src/store/store.ts'
+import { receiptAnswer } from './receipt-answer.ts'
+import { createUploads, type UploadConnection } from './upload.rule.ts'
+import { UploadAnswerSchema, UploadBodySchema, UploadHeadersSchema, uploadExamples } from './upload.schema.ts'
+import { createLineReader } from './upload-line.ts'
+
+export interface UploadOptions {
+  readonly config: Config
+  readonly deliveries: DeliveryStore
+  readonly clock: Clock
+}
+
+const CONTENT_TYPE = 'application/x-ndjson; charset=utf-8'
+/** The part of the queue that uploads leave to single deliveries, which cannot wait. */
+const PART_LEFT = 1 / 2
+
+const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, deliveries, clock }) => {
+  const { queueDeliveries, queueBytes, bodyLimitBytes } = config
+  const { intake, countDelivery, takeAllowance, deliveryCredentials } = app.deliveryRoutes
+  const patienceMilliseconds = config.requestTimeoutSeconds * 1000
+  const { load } = deliveries
+  const exchanges = new Set<{ stop(): void }>()
+  let closing = false
+
+  const takeUpload = createUploads({
+    intake,
+    readLine: createLineReader(config.fieldCase, invalidRequest),
+    bodyLimitBytes,
+    tooLarge: httpErrors.bodyTooLarge,
+    takeAllowance,
+    hasRoom: () => load.items() < queueDeliveries * PART_LEFT && load.bytes() < queueBytes * PART_LEFT,
+    patienceMilliseconds,
+    clock,
+  })
+
+  app.addHook('preClose', async () => {
+    closing = true
+    for (const exchange of exchanges) exchange.stop()
+  })
+
+  const identifySupplier = (request: FastifyRequest): Promise<FastifyRequest['supplier']> =>
+    new Promise((resolve, reject) => {
+      app.identifySupplier(request, (refusal) => (refusal ? reject(refusal) : resolve(request.supplier)))
+    })
+
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { large: pool } = app.bodyBudget
+    const exchange = openLineExchange(reply, { contentType: CONTENT_TYPE, patienceMilliseconds, pool })
+    exchanges.add(exchange)
+    if (closing) exchange.stop()
+    const connection: UploadConnection = {
+      ...exchange,
+      identify: () => identifySupplier(request),
+      received(line, receipt, delivery) {
+        countDelivery(receipt)
+        return jsonLine({ Line: line, ...success(receiptAnswer(receipt, delivery)) })
+      },
+      refused(line, thrown) {
+        const error = app.notePartRefused(request, thrown)
+        return jsonLine({ Line: line, ...failure(error, request.id, error.details.problems) })
+      },
+    }
+    try {
+      await takeUpload(connection, request.supplier)
+    } finally {
+      exchanges.delete(exchange)
+    }
+  }
+
+  const schema = {
+    summary: 'Deliver many purchase orders',
+    operationId: 'purchaseUpdates',
+    tags: ['Purchase'],
+    description:
+      'Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. If API keys are limited, an upload is slowed to the limit.',
+    security: deliveryCredentials,
+    consumes: ['application/x-ndjson'],
+    errors: ['API_KEY_MISSING', 'API_KEY_INVALID', ...(config.purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN'])],
+    bodyExamples: uploadExamples,
+    headers: UploadHeadersSchema,
+    body: UploadBodySchema,
+    response: {
+      200: {
+        description: 'The answers, as they become known',
+        content: { 'application/x-ndjson': { schema: UploadAnswerSchema } },
+      },
+      ...failures(400, 401, 415, 500, 503),
+    },
+  }
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  app.post('/Purchase/updates', {
+    schema,
+    config: { refusedAs: 'delivery.refused' },
+    validatorCompiler: () => () => true,
+    onRequest: (request, _reply, done) => {
+      // As in intake.plugin.ts.
+      request.headers['content-type'] = undefined
+      app.identifySupplier(request, done)
+    },
+    handler: (request, reply) => {
+      void answer(request as unknown as FastifyRequest, reply as unknown as FastifyReply).catch((error) => {
+        request.log.error({ requestId: request.id, err: error }, 'an upload failed')
+        reply.raw.destroy()
+      })
+    },
+  })
+}
+
+export const uploadPlugin = fastifyPlugin(plugin, {
+  name: 'upload',
+  dependencies: ['purchase', 'suppliers'],
+  encapsulate: true,
+})

@@ -1,0 +1,185 @@
+import type { Account } from '#src/customer/accounts.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { createLineSplitter, type Line } from '#src/lib/lines/line-splitter.ts'
+import { createOrderedAnswers } from '#src/lib/lines/ordered-answers.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
+import type { Receipt } from '#src/store/store.ts'
+import type { IncomingDelivery, Intake } from './intake.rule.ts'
+import type { Allowance } from './rate-limit.ts'
+import { KEY_PATH, type LineReader } from './upload-line.ts'
+
+export interface UploadDependencies {
+  readonly intake: Intake
+  readonly readLine: LineReader
+  readonly bodyLimitBytes: number
+  readonly tooLarge: ErrorDefinition
+  readonly takeAllowance: ((keyId: string) => Allowance) | undefined
+  /** Whether the store has room for more than the deliveries of others. */
+  readonly hasRoom: () => boolean
+  readonly patienceMilliseconds: number
+  readonly clock: Clock
+}
+
+/** The request of an upload, and its answer. */
+export interface UploadConnection {
+  /**
+   * Resolves to the next piece; undefined at the end. Rejects with the reason for which the upload must end, if it must. `pending`
+   * bytes are held of line `number`, which has not ended.
+   */
+  next(pending: number, number: number): Promise<Buffer | undefined>
+  /** Throws that reason. */
+  check(): void
+  /** Whether the client has disconnected. */
+  isGone(): boolean
+  /** Resolves after that time, or earlier if the upload must end. */
+  pause(milliseconds: number): Promise<void>
+  write(text: string): boolean | Promise<boolean>
+  /** Ends the answer, with this line as its last one. */
+  end(text: string): void
+  /** Rejects with the refusal if the key is no longer valid. */
+  identify(): Promise<Account>
+  received(line: number, receipt: Receipt, delivery: IncomingDelivery): string
+  /** `line` is null for what ends the upload. */
+  refused(line: number | null, error: unknown): string
+}
+
+/** Deliveries under way, and answers that were not written, of one upload. */
+const MOST_LINES = 256
+const MOST_BYTES = 1024 * 1024
+/** Of all uploads together. */
+const MOST_BYTES_OF_ALL = 16 * 1024 * 1024
+/** What IdempotencyKey and its punctuation may add to a body. */
+const WRAPPER_BYTES = 1024
+const IDENTIFY_EVERY_MILLISECONDS = 100
+const LOOK_FOR_ROOM_MILLISECONDS = 10
+
+/** Takes deliveries that are sent as lines, and answers each in their order. */
+export function createUploads(dependencies: UploadDependencies) {
+  const { intake, readLine, bodyLimitBytes, tooLarge, takeAllowance, hasRoom, patienceMilliseconds, clock } =
+    dependencies
+  const uploads = new Set<{ bytes(): number }>()
+  const bytesOfAll = (): number => {
+    let sum = 0
+    for (const { bytes } of uploads) sum += bytes()
+    return sum
+  }
+
+  const take = async (connection: UploadConnection, account: Account): Promise<void> => {
+    const splitter = createLineSplitter(bodyLimitBytes + WRAPPER_BYTES)
+    const answers = createOrderedAnswers({
+      mostPlaces: MOST_LINES,
+      mostBytes: MOST_BYTES,
+      write: connection.write,
+    })
+    let supplier = account
+    let identifiedAt = clock.monotonic()
+    /** Why the key is refused from now on. */
+    let refusal: unknown
+    /** Why the upload must end after the deliveries under way. */
+    let fault: unknown
+
+    const waitUntil = async (isReady: () => boolean, milliseconds: number): Promise<void> => {
+      const begun = clock.monotonic()
+      while (!isReady() && !connection.isGone()) {
+        connection.check()
+        if (clock.monotonic() - begun > milliseconds) throw new AppError(storeErrors.overloaded)
+        await connection.pause(LOOK_FOR_ROOM_MILLISECONDS)
+      }
+    }
+    const hasPlace = (): boolean => hasRoom() && (answers.bytes() === 0 || bytesOfAll() < MOST_BYTES_OF_ALL)
+    const isDue = (): boolean => clock.monotonic() - identifiedAt >= IDENTIFY_EVERY_MILLISECONDS
+
+    const identify = async (): Promise<void> => {
+      try {
+        supplier = await connection.identify()
+        identifiedAt = clock.monotonic()
+      } catch (error) {
+        if (isFault(error)) throw error
+        refusal = error
+      }
+    }
+
+    /** Waits until another delivery may be made. */
+    const getReady = async (): Promise<void> => {
+      while (answers.isFull() && !connection.isGone()) await answers.changed()
+      if (refusal !== undefined) return
+      await waitUntil(hasPlace, patienceMilliseconds)
+      if (takeAllowance !== undefined) await takeTurn(takeAllowance)
+      if (isDue()) await identify()
+    }
+    const takeTurn = async (takeAllowance: (keyId: string) => Allowance): Promise<void> => {
+      for (;;) {
+        const { allowed, retrySeconds } = takeAllowance(supplier.key.id)
+        if (allowed || connection.isGone()) return
+        await connection.pause(retrySeconds * 1000)
+        connection.check()
+        if (isDue()) await identify()
+        if (refusal !== undefined) return
+      }
+    }
+    const isReady = (): boolean =>
+      !answers.isFull() && (refusal !== undefined || (takeAllowance === undefined && hasPlace() && !isDue()))
+
+    const judge = ({ bytes }: Line): IncomingDelivery => {
+      if (refusal !== undefined) throw refusal
+      if (bytes === null) throw new AppError(tooLarge)
+      const { body, idempotencyKey } = readLine(bytes)
+      if (body.length > bodyLimitBytes) throw new AppError(tooLarge)
+      return intake.read(body, idempotencyKey, KEY_PATH)
+    }
+
+    const submit = (line: Line): void => {
+      const { number } = line
+      const answer = answers.add(line.bytes?.length ?? 0)
+      const refuse = (error: unknown): void => {
+        if (isFault(error)) fault ??= error
+        answer(connection.refused(number, error))
+      }
+      try {
+        const delivery = judge(line)
+        intake
+          .deliver(supplier, delivery)
+          .then((receipt) => answer(connection.received(number, receipt, delivery)))
+          .catch(refuse)
+      } catch (error) {
+        refuse(error)
+      }
+    }
+
+    const takeAll = async (): Promise<void> => {
+      for (;;) {
+        const piece = await connection.next(splitter.pending(), splitter.number())
+        if (connection.isGone()) return
+        for (const line of piece === undefined ? splitter.rest() : splitter.take(piece)) {
+          if (!isReady()) await getReady()
+          if (connection.isGone()) return
+          if (fault !== undefined) throw fault
+          submit(line)
+        }
+        if (piece === undefined) return
+      }
+    }
+
+    uploads.add(answers)
+    try {
+      let end = ''
+      try {
+        await takeAll()
+      } catch (error) {
+        end = connection.refused(null, error)
+      }
+      if (connection.isGone()) answers.drop()
+      else await answers.written()
+      if (fault !== undefined && end === '') end = connection.refused(null, fault)
+      connection.end(end)
+    } finally {
+      uploads.delete(answers)
+    }
+  }
+  return take
+}
+
+/** Whether the service, not the delivery, is the cause. A fault of a single delivery does not end the upload. */
+const isFault = (error: unknown): boolean =>
+  error instanceof AppError && (error.kind === 'unavailable' || error.kind === 'overloaded')

@@ -1,0 +1,175 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { addSupplier } from '../../support/supplier.ts'
+import { type TestApp, testApp } from '../../support/test-app.ts'
+import { until } from '../../support/until.ts'
+import { openUpload, upload } from '../../support/upload.ts'
+
+async function listening(settings: Record<string, string> = {}) {
+  const service = await testApp(settings)
+  await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`
+  return { service, url }
+}
+
+const { service, url } = await listening({ TESLIM_BODY_LIMIT: '2048' })
+const { store } = service
+const { key, customer } = await addSupplier(service, { authority: ['*'] })
+
+const order = (id: string, more = ''): string => `{"OrderID":"${id}","Status":1${more}}`
+const payloadOf = async ({ store }: TestApp, receipt = ''): Promise<string> =>
+  Buffer.from((await store.deliveries.findByReceipt(receipt))?.payload ?? []).toString()
+
+describe('an upload', () => {
+  it('answers each line in order, and stores the exact bytes of each body', async () => {
+    const bodies = [order('u-1'), `  { "Status" : 2.0, "OrderID":"u-2" }\t`, '{"Body":1,"Status":0,"OrderID":"u-3"}']
+    const wrapped = '{ "OrderID":"u-4","Status":1 , "n":12345678901234567890}'
+    const text = `\ufeff${bodies[0]}\r\n\n${bodies[1]}\n \t\r\n${bodies[2]}\n{"IdempotencyKey":"k-4","Body": ${wrapped} }\n{"body":${order('u-5')},"IDEMPOTENCYKEY":null}`
+    const { status, answers } = await upload(url, key, text)
+    expect(status).toBe(200)
+    expect(answers.map(({ Line, success, data }) => [Line, success, data?.OrderID])).toEqual([
+      [1, true, 'u-1'],
+      [3, true, 'u-2'],
+      [5, true, 'u-3'],
+      [6, true, 'u-4'],
+      [7, true, 'u-5'],
+    ])
+    const stored = await Promise.all(answers.map(({ data }) => payloadOf(service, data?.ReceiptID)))
+    expect(stored).toEqual([...bodies, wrapped, order('u-5')])
+    const again = await upload(url, key, `{"IdempotencyKey":"k-4","Body":${wrapped}}`)
+    expect(again.answers[0]?.data).toMatchObject({ Duplicate: true, ReceiptID: answers[3]?.data?.ReceiptID })
+    const other = await upload(url, key, '{"IdempotencyKey":"k-4","Body":{"Status":3}}')
+    expect(other.answers).toMatchObject([{ Line: 1, errorCode: 'IDEMPOTENCY_KEY_REUSED' }])
+  })
+
+  it('refuses a line as the single route refuses its body, and goes on with the next one', async () => {
+    const long = 'x'.repeat(2048)
+    const lines = [
+      ['{"Status":9}', 'INVALID_REQUEST'],
+      ['nonsense', 'BODY_NOT_JSON'],
+      ['[]', 'INVALID_REQUEST'],
+      [Buffer.from([0x22, 0xff, 0x22]), 'BODY_NOT_UTF8'],
+      [`{"Status":1,"a":"${long}"}`, 'BODY_TOO_LARGE'],
+      [`{"Status":1,"a":"${long}${long}"}`, 'BODY_TOO_LARGE'],
+      [`{"Status":1,"a":${'['.repeat(65)}${']'.repeat(65)}}`, 'BODY_TOO_DEEP'],
+      ['{"Status":1,"__proto__":1}', 'FORBIDDEN_KEY'],
+      ['{"IdempotencyKey":"x y","Body":{"Status":1}}', 'INVALID_REQUEST'],
+      ['{"IdempotencyKey":7,"Body":{"Status":1}}', 'INVALID_REQUEST'],
+      ['{"IdempotencyKey":"x","Body":{"Status":1},"More":1}', 'INVALID_REQUEST'],
+      ['{"IdempotencyKey":"x","Body":{"Status":1}', 'BODY_NOT_JSON'],
+      ['{"IdempotencyKey":"x","Body":[{}}', 'BODY_NOT_JSON'],
+      ['{"IdempotencyKey":"x","Body":"text"}', 'INVALID_REQUEST'],
+      ['{"Body":{"Status":1}}', 'INVALID_REQUEST'],
+    ] as const
+    const text = Buffer.concat(lines.map(([line]) => Buffer.concat([Buffer.from(line), Buffer.from('\n')])))
+    const { answers } = await upload(url, key, Buffer.concat([text, Buffer.from(order('after'))]))
+    expect(answers.map(({ Line, errorCode }) => [Line, errorCode])).toEqual([
+      ...lines.map(([, code], index) => [index + 1, code]),
+      [lines.length + 1, undefined],
+    ])
+    expect(answers[8]?.errors).toEqual([
+      { path: '/IdempotencyKey', message: 'must be 1 to 255 visible ASCII characters' },
+    ])
+  })
+
+  it('takes lines that arrive in pieces of any size', async () => {
+    const text = Buffer.from(`${order('ü-1')}\r\n${order('ü-2')}\n${order('ü-3')}`)
+    const { sent, done } = openUpload(url, key)
+    for (const byte of text) {
+      if (!sent.write(Buffer.of(byte))) await once(sent, 'drain')
+    }
+    sent.end()
+    expect((await done).answers.map(({ data }) => data?.OrderID)).toEqual(['ü-1', 'ü-2', 'ü-3'])
+  })
+
+  it('answers a line while the next one has not been sent', async () => {
+    const { sent, answers, done } = openUpload(url, key)
+    for (const count of [1, 2, 3]) {
+      sent.write(`${order(`live-${count}`)}\n`)
+      await until('it is answered', () => answers.length === count)
+    }
+    sent.end()
+    expect((await done).answers).toHaveLength(3)
+  })
+
+  it('of nothing is answered with nothing', async () => {
+    expect(await upload(url, key, '')).toEqual({ status: 200, answers: [] })
+    expect(await upload(url, key, '\n\r\n  \n')).toEqual({ status: 200, answers: [] })
+  })
+
+  it('is refused as a whole without a valid key, or compressed', async () => {
+    expect(await upload(url, 'tsl_unknown', order('x'))).toMatchObject({
+      status: 401,
+      error: { errorCode: 'API_KEY_INVALID' },
+    })
+    expect(await upload(url, key, order('x'), { 'Content-Encoding': 'gzip' })).toMatchObject({ status: 415 })
+  })
+
+  it('does not store a line that was cut off by a client that left', async () => {
+    const { sent, answers } = openUpload(url, key)
+    sent.write(`${order('whole')}\n${order('cut')}`)
+    await until('it is answered', () => answers.length === 1)
+    sent.destroy()
+    await until('the server notices', () =>
+      service.log.some(({ route, aborted }) => route === '/Purchase/updates' && aborted === true),
+    )
+    expect(await store.deliveries.history(customer.id, 'whole')).toHaveLength(1)
+    expect(await store.deliveries.history(customer.id, 'cut')).toEqual([])
+  })
+
+  it('refuses the rest once the key is revoked', async () => {
+    const { key, keyId, apiKeys } = await addSupplier(service)
+    const { sent, answers, done } = openUpload(url, key)
+    sent.write(`${order('before')}\n`)
+    await until('it is answered', () => answers.length === 1)
+    await apiKeys.revoke(keyId)
+    service.clock.time += 1000
+    sent.end(`${order('later')}\n${order('later')}\n`)
+    expect((await done).answers).toMatchObject([
+      { Line: 1, success: true },
+      { Line: 2, errorCode: 'API_KEY_INVALID' },
+      { Line: 3, errorCode: 'API_KEY_INVALID' },
+    ])
+  })
+
+  it('refuses lines whose products are not allowed, and the audit log says so', async () => {
+    const { key, customer } = await addSupplier(service, { authority: ['A'] })
+    const { answers } = await upload(
+      url,
+      key,
+      `${order('1', ',"Sku":1,"ProductID":"A"')}\n${order('2', ',"ProductID":"B"')}\n`,
+    )
+    expect(answers).toMatchObject([{ success: true }, { Line: 2, errorCode: 'PRODUCT_NOT_AUTHORIZED' }])
+    await service.app.refusals.flush()
+    const events = await store.audit.list({ customerId: customer.id, limit: 10 })
+    expect(events.filter(({ action }) => action === 'delivery.refused')).toMatchObject([
+      { details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } },
+    ])
+  })
+})
+
+it('ends an upload when the service is told to stop, after answering what it took', async () => {
+  const { service, url } = await listening()
+  const { key } = await addSupplier(service)
+  const { sent, answers, done } = openUpload(url, key)
+  sent.write(`${order('taken')}\n${order('cut')}`)
+  await until('it is answered', () => answers.length === 1)
+  const closed = service.app.close()
+  expect((await done).answers).toMatchObject([
+    { Line: 1, success: true },
+    { Line: null, errorCode: 'STOPPING' },
+  ])
+  await closed
+})
+
+it('ends an upload that sends no line for TESLIM_REQUEST_TIMEOUT seconds, and says so', async () => {
+  const { service, url } = await listening({ TESLIM_REQUEST_TIMEOUT: '1' })
+  const { key } = await addSupplier(service)
+  const { sent, done } = openUpload(url, key)
+  sent.write(`${order('taken')}\n{`)
+  expect((await done).answers).toMatchObject([
+    { Line: 1, success: true },
+    { Line: null, errorCode: 'REQUEST_TIMEOUT' },
+  ])
+})
