@@ -24,14 +24,14 @@ import {
   ValidationSchema,
   validatesOnly,
 } from './intake.schema.ts'
-import { type Allowance, createRateLimit } from './rate-limit.ts'
+import { type Allowance, createRateLimit, type TakeAllowance } from './rate-limit.ts'
 import { deliveryCounts, receiptAnswer, validationAnswer } from './receipt-answer.ts'
 
 interface DeliveryRoutes {
   readonly intake: Intake
   readonly countDelivery: (receipt: Receipt) => void
   /** Undefined if API keys are not limited. */
-  readonly takeAllowance: ((keyId: string) => Allowance) | undefined
+  readonly takeAllowance: TakeAllowance
   readonly deliveryCredentials: readonly Readonly<Record<string, readonly string[]>>[]
 }
 

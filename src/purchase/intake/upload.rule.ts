@@ -6,7 +6,7 @@ import { createOrderedAnswers } from '#src/lib/lines/ordered-answers.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Receipt } from '#src/store/store.ts'
 import type { IncomingDelivery, Intake } from './intake.rule.ts'
-import type { Allowance } from './rate-limit.ts'
+import type { Allowance, TakeAllowance } from './rate-limit.ts'
 import { KEY_PATH, type LineReader } from './upload-line.ts'
 
 export interface UploadDependencies {
@@ -14,7 +14,7 @@ export interface UploadDependencies {
   readonly readLine: LineReader
   readonly bodyLimitBytes: number
   readonly tooLarge: ErrorDefinition
-  readonly takeAllowance: ((keyId: string) => Allowance) | undefined
+  readonly takeAllowance: TakeAllowance
   /** Whether the store has room for more than the deliveries of others. */
   readonly hasRoom: () => boolean
   readonly patienceMilliseconds: number
@@ -105,21 +105,17 @@ export function createUploads(dependencies: UploadDependencies) {
       while (answers.isFull() && !connection.isGone()) await answers.changed()
       if (refusal !== undefined) return
       await waitUntil(hasPlace, patienceMilliseconds)
-      if (takeAllowance !== undefined) await takeTurn(takeAllowance)
       if (isDue()) await identify()
     }
-    const takeTurn = async (takeAllowance: (keyId: string) => Allowance): Promise<void> => {
-      for (;;) {
-        const { allowed, retrySeconds } = takeAllowance(supplier.key.id)
-        if (allowed || connection.isGone()) return
-        await connection.pause(retrySeconds * 1000)
+    const waitForTurn = async (refused: Allowance): Promise<void> => {
+      for (let turn: Allowance | undefined = refused; turn?.allowed === false; turn = takeAllowance(supplier.key)) {
+        await connection.pause(turn.retrySeconds * 1000)
         connection.check()
         if (isDue()) await identify()
-        if (refusal !== undefined) return
+        if (refusal !== undefined || connection.isGone()) return
       }
     }
-    const isReady = (): boolean =>
-      !answers.isFull() && (refusal !== undefined || (takeAllowance === undefined && hasPlace() && !isDue()))
+    const isReady = (): boolean => !answers.isFull() && (refusal !== undefined || (hasPlace() && !isDue()))
 
     const judge = ({ bytes }: Line): IncomingDelivery => {
       if (refusal !== undefined) throw refusal
@@ -153,6 +149,8 @@ export function createUploads(dependencies: UploadDependencies) {
         if (connection.isGone()) return
         for (const line of piece === undefined ? splitter.rest() : splitter.take(piece)) {
           if (!isReady()) await getReady()
+          const turn = refusal === undefined ? takeAllowance(supplier.key) : undefined
+          if (turn?.allowed === false) await waitForTurn(turn)
           if (connection.isGone()) return
           if (fault !== undefined) throw fault
           submit(line)
