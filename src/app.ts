@@ -92,7 +92,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installSchemas(app)
   if (observer) await app.register(observer)
 
-  app.register(auditPlugin, { config, audit: store.audit, clock })
+  app.register(auditPlugin, { config, audit: store.audit, clock, random })
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store, clock })
   app.register(rootPlugin, { config })

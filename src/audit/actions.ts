@@ -27,6 +27,9 @@ export const ACTIONS = [
 
 export type Action = (typeof ACTIONS)[number]
 
+/** An event that no request caused. */
+export const NO_REQUEST = { address: null, requestId: null, refusalId: null, orderId: null, keyId: null }
+
 /** Records an administrative action in the audit log: its name (`customer.disable`), the customer and details. Never a secret. */
 export type RecordAction = (
   action: Action,
@@ -46,6 +49,6 @@ export interface ActionDependencies {
 export const createRecordAction =
   ({ audit, clock, actor, onFailed }: ActionDependencies): RecordAction =>
   async (action, customerId, details = {}) => {
-    const event = { at: clock.now(), actor, action, customerId, address: null, requestId: null, details }
+    const event = { at: clock.now(), actor, action, customerId, ...NO_REQUEST, details }
     await audit.append([event]).catch((error: unknown) => onFailed(action, error))
   }

@@ -7,6 +7,16 @@ export interface Refusal {
   readonly customerId: string | null
   readonly address: string
   readonly requestId: string
+  /** For a delivery. Called only if the refusal is recorded, because it reads the body again. */
+  readonly delivery?: () => RefusedDelivery
+}
+
+/** What is known about a refused delivery besides. */
+export interface RefusedDelivery {
+  /** What the supplier was told. */
+  readonly message: string
+  readonly keyId: string | null
+  readonly orderId: string | null
 }
 
 /** A summary of the refusals that are not recorded one by one. */

@@ -1,10 +1,11 @@
 import type { Clock } from '#src/lib/clock.ts'
 import type { AuditEvent, AuditStore } from '#src/store/store.ts'
+import { NO_REQUEST } from './actions.ts'
 import { createRefusalWindow, type Refusal } from './refusal-window.ts'
 
 export interface Refusals {
-  /** Only queues: the request does not wait for the store. */
-  record(refusal: Refusal): void
+  /** Only queues: the request does not wait for the store. Returns the id of a delivery that is recorded, not only counted. */
+  record(refusal: Refusal): string | undefined
   /** Writes what is queued. */
   flush(): Promise<void>
   /** Writes what is queued and the counts of what was not recorded. */
@@ -16,9 +17,17 @@ const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limit of the queue while the store is away; further refusals are only counted. */
 const MOST_WAITING = 1_000
 const LONGEST_REASON = 200
+export const LONGEST_MESSAGE = 500
+
+export interface RefusalDependencies {
+  readonly audit: AuditStore
+  readonly clock: Clock
+  readonly newId: (nowMilliseconds: number) => string
+  readonly onFailed: (error: unknown) => void
+}
 
 /** Queues refused requests and writes them every second, up to a limit a minute. */
-export function createRefusals(audit: AuditStore, clock: Clock, onFailed: (error: unknown) => void): Refusals {
+export function createRefusals({ audit, clock, newId, onFailed }: RefusalDependencies): Refusals {
   let waiting: AuditEvent[] = []
   let window = createRefusalWindow()
   let beganAt = Number.NEGATIVE_INFINITY
@@ -26,7 +35,7 @@ export function createRefusals(audit: AuditStore, clock: Clock, onFailed: (error
 
   const endWindow = (): void => {
     for (const { action, ...details } of window.counted()) {
-      waiting.push({ ...nobody, at: clock.now(), actor: 'api', action, details })
+      waiting.push({ ...NO_REQUEST, customerId: null, at: clock.now(), actor: 'api', action, details })
     }
     window = createRefusalWindow()
     beganAt = clock.monotonic()
@@ -62,9 +71,15 @@ export function createRefusals(audit: AuditStore, clock: Clock, onFailed: (error
   return {
     record(refusal) {
       endWindowInTime()
-      if (waiting.length >= MOST_WAITING) window.count(refusal)
-      else if (window.admit(refusal)) waiting.push(toEvent(refusal, clock.now()))
       arm()
+      if (waiting.length >= MOST_WAITING) window.count(refusal)
+      else if (window.admit(refusal)) {
+        const now = clock.now()
+        const refusalId = refusal.delivery && newId(now)
+        waiting.push(toEvent(refusal, now, refusalId ?? null))
+        return refusalId
+      }
+      return undefined
     },
     flush,
     close() {
@@ -75,9 +90,15 @@ export function createRefusals(audit: AuditStore, clock: Clock, onFailed: (error
   }
 }
 
-const nobody = { customerId: null, address: null, requestId: null }
-
-function toEvent({ action, errorCode, reason, customerId, address, requestId }: Refusal, at: number): AuditEvent {
-  const details = reason === null ? { errorCode } : { errorCode, reason: reason.slice(0, LONGEST_REASON) }
-  return { at, actor: 'api', action, customerId, address, requestId, details }
+function toEvent(refusal: Refusal, at: number, refusalId: string | null): AuditEvent {
+  const { action, errorCode, reason, customerId, address, requestId } = refusal
+  const delivery = refusal.delivery?.()
+  const details = {
+    errorCode,
+    ...(reason !== null && { reason: reason.slice(0, LONGEST_REASON) }),
+    // Only a customer reads it.
+    ...(delivery && customerId !== null && { message: delivery.message.slice(0, LONGEST_MESSAGE) }),
+  }
+  const { orderId = null, keyId = null } = delivery ?? {}
+  return { at, actor: 'api', action, customerId, address, requestId, refusalId, orderId, keyId, details }
 }

@@ -21,6 +21,12 @@ export const auditList: Command = {
       value: 'TEXT',
       about: 'Only actions that begin with this text: login, customer.dis, key.rotate',
     },
+    order: { type: 'string', value: 'ORDERID', about: 'Only refused deliveries of this order' },
+    request: {
+      type: 'string',
+      value: 'REQUESTID',
+      about: 'Only what this request caused: the x-request-id of its answer',
+    },
     ...momentOptions,
     limit: limitOption(DEFAULT_LIMIT, 'the newest'),
   },
@@ -28,6 +34,8 @@ export const auditList: Command = {
     const now = context.clock.now()
     const filter = {
       action: input.text('action'),
+      orderId: input.text('order'),
+      requestId: input.text('request'),
       from: readMoment('--from', input.text('from'), now),
       to: readMoment('--to', input.text('to'), now),
       limit: readLimit(input, DEFAULT_LIMIT),
@@ -62,11 +70,18 @@ function guess(typed = ''): string {
 const eventJson = ({ at, ...event }: AuditEvent) => ({ at: new Date(at).toISOString(), ...event })
 
 /** An event as people read it: time, action, actor or address, customer, details. */
-export function eventCells({ at, actor, action, customerId, address, details }: AuditEvent, email?: string): string[] {
-  return [timeText(at), action, address ?? actor, email ?? customerId ?? '', describe(details)].map(printable)
+export function eventCells(event: AuditEvent, email?: string): string[] {
+  const { at, actor, action, customerId, address, orderId, keyId, details } = event
+  const what = [
+    describe(details),
+    ...(orderId === null ? [] : [`order ${orderId}`]),
+    ...(keyId === null ? [] : [`key ${keyId}`]),
+  ]
+  return [timeText(at), action, address ?? actor, email ?? customerId ?? '', what.join('; ')].map(printable)
 }
 
-function describe({ errorCode, reason, notRecorded, ...more }: AuditEvent['details']): string {
+/** Leaves out the message to the supplier, which says less than the reason. */
+function describe({ errorCode, reason, message: _, notRecorded, ...more }: AuditEvent['details']): string {
   const words = Object.entries(more)
     .map(([name, value]) => [name, inWords(value)])
     .filter(([, value]) => value !== '')

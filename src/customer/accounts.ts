@@ -19,6 +19,7 @@ export interface Account {
 export interface Obstacle {
   readonly obstacle: string
   readonly customerId?: string
+  readonly keyId?: string
 }
 
 export interface Accounts {
@@ -37,10 +38,11 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
 
   const obstacleTo = ({ key, customer, networks }: Account, address: string): Obstacle | undefined => {
     const state = keyState(key, clock.now())
-    if (state !== 'live') return { obstacle: `key ${key.id} is ${state}`, customerId: customer.id }
-    if (!customer.enabled) return { obstacle: 'customer is disabled', customerId: customer.id }
+    const ids = { customerId: customer.id, keyId: key.id }
+    if (state !== 'live') return { obstacle: `key ${key.id} is ${state}`, ...ids }
+    if (!customer.enabled) return { obstacle: 'customer is disabled', ...ids }
     if (networks === null || networks.contain(address)) return undefined
-    return { obstacle: `key ${key.id} may not be used from ${address}`, customerId: customer.id }
+    return { obstacle: `key ${key.id} may not be used from ${address}`, ...ids }
   }
 
   const load = async (text: string, digest: string): Promise<Account | undefined> => {

@@ -40,6 +40,8 @@ export interface ErrorDetails {
   /** When the caller may try again. */
   readonly retryAfterSeconds?: number
   readonly customerId?: string
+  /** The API key that was sent, if it is known but not accepted. */
+  readonly keyId?: string
   readonly cause?: unknown
 }
 

@@ -25,7 +25,7 @@ export interface DeliveryReader {
 }
 
 /** Longer order ids and product codes would not fit into the indexes of the stores. */
-const LONGEST_ID = 200
+export const LONGEST_ID = 200
 const MOST_ODDITIES = 10
 const NONE: readonly Problem[] = []
 
@@ -124,7 +124,7 @@ const entryOf = (pointer: string): string => pointer.slice(0, pointer.lastIndexO
 const isObject = (json: string): boolean => json[0] === '{' || /^\s+\{/.test(json)
 
 /** Returns a string or a number as it was written; nothing for an empty string or any other value. */
-function readId(text: string, { start, end }: Found): string | undefined {
+export function readId(text: string, { start, end }: Found): string | undefined {
   if (end < 0) return undefined
   const first = text.charCodeAt(start)
   if (first === 0x22) {

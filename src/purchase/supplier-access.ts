@@ -25,18 +25,20 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
   const needsBearer = (authorization: string | undefined): boolean =>
     bearer === 'required' || (bearer === 'optional' && authorization !== undefined)
 
-  const checkBearer = async (authorization: string | undefined, customerId: string): Promise<void> => {
-    if ((await verifyBearer(authorization)) === customerId) return
-    throw new AppError(purchaseErrors.tokenForeign, { customerId })
+  const checkBearer = async (authorization: string | undefined, { customer, key }: Account): Promise<void> => {
+    const ids = { customerId: customer.id, keyId: key.id }
+    const bearerId = await verifyBearer(authorization).catch((error: unknown) => explain(error, ids))
+    if (bearerId !== customer.id) throw new AppError(purchaseErrors.tokenForeign, ids)
   }
 
   /** Explains the refusal to a client that always sends both, and would stop when its token expires. */
-  const explain = (error: unknown): never => {
-    if (bearer === 'required' || !(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
-    const { code, kind, details } = error
-    const message = `${error.message} The API key alone is enough: leave the Authorization header out.`
+  const explain = (error: unknown, ids: { customerId: string; keyId: string }): never => {
+    if (!(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
+    const { code, kind, message, details } = error
+    if (bearer === 'required') throw new AppError({ code, kind, message }, { ...details, ...ids })
+    const advice = `${message} The API key alone is enough: leave the Authorization header out.`
     const reason = 'invalid token beside a valid API key; TESLIM_PURCHASE_BEARER=ignored would ignore the token'
-    throw new AppError({ code, kind, message }, { reason, ...details })
+    throw new AppError({ code, kind, message: advice }, { reason, ...details, ...ids })
   }
 
   return {
@@ -58,8 +60,7 @@ export function createSupplierAccess({ accounts, uses, verifyBearer, bearer }: S
         const { obstacle: reason, ...customer } = account
         throw new AppError(purchaseErrors.keyInvalid, { reason, ...customer })
       }
-      const customerId = account.customer.id
-      if (needsBearer(authorization)) await checkBearer(authorization, customerId).catch(explain)
+      if (needsBearer(authorization)) await checkBearer(authorization, account)
       uses.record(account.key.id, address)
       return account
     },

@@ -7,6 +7,10 @@ import type {
   Order,
   OrderState,
   Receipt,
+  Refusal,
+  RefusalRange,
+  RefusedBody,
+  RefusedBodySummary,
   SigningKey,
 } from './store.ts'
 
@@ -56,6 +60,9 @@ export const auditEventFromRow = (row: Row): AuditEvent => ({
   customerId: row.customer_id as string | null,
   address: row.address as string | null,
   requestId: row.request_id as string | null,
+  refusalId: row.refusal as string | null,
+  orderId: row.order_id as string | null,
+  keyId: row.key_id as string | null,
   details: JSON.parse(row.details as string),
 })
 
@@ -120,4 +127,42 @@ export const firstReceiptOf = (time: number): string =>
 export function receiptRange(prefix: string): [first: string, last: string] {
   const digits = prefix.replaceAll('-', '').slice(0, 32)
   return [digits.padEnd(32, '0'), digits.padEnd(32, 'f')]
+}
+
+/** Returns the smallest id that a range includes, and the smallest one above it, for a comparison of texts. */
+export function refusalBounds({ before, from, to }: RefusalRange): [from: string, below: string] {
+  const ends = [...(before === undefined ? [] : [before]), ...(to === undefined ? [] : [firstIdOf(to)])]
+  return [from === undefined ? '' : firstIdOf(from), ends.sort()[0] ?? AFTER_EVERY_ID]
+}
+
+const AFTER_EVERY_ID = 'g'
+
+/** The beginning of every id of a time. */
+const firstIdOf = (time: number): string => uuidFrom(firstReceiptOf(time)).slice(0, 13)
+
+/** Reads a row with `details` of an audit event, or with the columns of a kept body, or with both. */
+export function refusalFromRow(row: Row): Refusal {
+  const { errorCode, message } = JSON.parse((row.details as string | null) ?? '{}')
+  return {
+    refusalId: row.refusal as string,
+    at: row.at as number,
+    customerId: row.customer_id as string,
+    keyId: row.key_id as string | null,
+    keyLabel: row.label as string | null,
+    orderId: row.order_id as string | null,
+    errorCode: (row.error_code as string | null) ?? errorCode,
+    message: (row.message as string | null) ?? message ?? '',
+    requestId: row.request_id as string | null,
+    payloadBytes: row.payload_bytes as number | null,
+  }
+}
+
+export const refusedSummaryFromRow = (row: Row): RefusedBodySummary => ({
+  ...(refusalFromRow(row) as Omit<RefusedBodySummary, 'address'>),
+  address: row.address as string,
+})
+
+export function refusedBodyFromRow(row: Row): RefusedBody {
+  const { payloadBytes: _, ...body } = refusedSummaryFromRow({ ...row, payload_bytes: 0 })
+  return { ...body, payload: row.payload as Uint8Array }
 }

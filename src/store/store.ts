@@ -1,8 +1,10 @@
 import type { DeliveryStore } from './delivery-store.ts'
 import type { PurgeStore } from './purge-store.ts'
+import type { RefusedStore } from './refused-store.ts'
 
 export type * from './delivery-store.ts'
 export type * from './purge-store.ts'
+export type * from './refused-store.ts'
 
 /**
  * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests
@@ -16,6 +18,7 @@ export interface Store {
   readonly signingKeys: SigningKeyStore
   readonly secrets: SecretStore
   readonly audit: AuditStore
+  readonly refused: RefusedStore
   readonly loginFailures: LoginFailureStore
   /** Changes whenever any process may have changed a customer, an API key or a signing key. */
   accountVersion(): Promise<number>
@@ -222,6 +225,10 @@ export interface AuditEvent {
   readonly customerId: string | null
   readonly address: string | null
   readonly requestId: string | null
+  /** Identifies a refused delivery that is recorded one by one. */
+  readonly refusalId: string | null
+  readonly orderId: string | null
+  readonly keyId: string | null
   /** Never contains a secret. */
   readonly details: Readonly<Record<string, unknown>>
 }
@@ -230,6 +237,8 @@ export interface AuditFilter {
   readonly customerId?: string | undefined
   /** The prefix of the action. */
   readonly action?: string | undefined
+  readonly orderId?: string | undefined
+  readonly requestId?: string | undefined
   /** Inclusive, in milliseconds since 1970. */
   readonly from?: number | undefined
   /** Exclusive. */

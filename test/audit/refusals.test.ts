@@ -4,9 +4,11 @@ import type { Refusal } from '#src/audit/refusal-window.ts'
 import { createRefusals } from '#src/audit/refusals.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
+import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import type { AuditStore } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { auditEvent } from '../support/store-rows.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
 
 /** What the log got since it was last asked, without the time. */
@@ -27,7 +29,7 @@ async function withKeys(service: TestApp) {
       method: 'POST',
       url: '/Purchase/update',
       headers: { ...(key !== undefined && { ApiKey: key }), 'x-request-id': 'my-request', ...headers },
-      payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+      payload: typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload),
     })
   return { id, email, apiKeys, deliver, issue: (lifetime?: number) => apiKeys.issue(id, '', lifetime) }
 }
@@ -38,8 +40,13 @@ const event = (action: string, errorCode: string, reason: string | null, custome
   customerId,
   address: '127.0.0.1',
   requestId: 'my-request',
+  refusalId: null as unknown,
+  orderId: null as string | null,
+  keyId: null as string | null,
   details: reason === null ? { errorCode } : { errorCode, reason },
 })
+
+const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 const LATIN1 = { encoding: 'latin1', maxBuffer: 100_000_000 } as const
 const where = [
@@ -85,19 +92,23 @@ describe.each(where)('in the audit log on %s', async (_name, settings) => {
     ])
   })
 
-  it('a refused delivery is recorded with its reason, and with its customer if known', async () => {
-    const refusal = (code: string, reason: string | null, whose: string | null = null) =>
-      event('delivery.refused', code, reason, whose)
+  it('a refused delivery is recorded with its reason, its customer, key and order if known, and what the supplier was told', async () => {
     const [live, revoked, expired] = [await issue(), await issue(), await issue(0)]
+    const refusal = (code: string, reason: string | null, from?: typeof live, message = '', orderId?: string) => {
+      const { details, ...more } = event('delivery.refused', code, reason, from ? id : null)
+      const told = from ? { ...details, message } : details
+      const ids = { refusalId: expect.stringMatching(UUID_7), keyId: from?.view.id ?? null, orderId: orderId ?? null }
+      return { ...more, ...ids, details: told }
+    }
     await apiKeys.revoke(revoked.view.id)
-    const products = (...skus: string[]) => ({ Status: 1, Products: skus.map((Sku) => ({ Sku })) })
-    await deliver(undefined, {})
-    await deliver(makeApiKey(systemRandom), {})
+    const products = (...skus: string[]) => ({ Status: 1, OrderID: 'PO-7', Products: skus.map((Sku) => ({ Sku })) })
+    await deliver(undefined, { OrderID: 'PO-1' })
+    await deliver(makeApiKey(systemRandom), { OrderID: 'PO-1' })
     await deliver('nonsense', {})
-    await deliver(revoked.key, {})
+    await deliver(revoked.key, { OrderID: 'PO-1' })
     await deliver(expired.key, {})
     await deliver(live.key, {}, { authorization: 'Bearer a.b.c' })
-    await deliver(live.key, { Status: 9 })
+    await deliver(live.key, { Status: 9, OrderID: 17 })
     await deliver(live.key, products('X-1', 'SKU-1'))
     await deliver(live.key, products('X-1', 'X-2', 'X-3', 'X-4'))
     await deliver(live.key, { Status: 1 })
@@ -108,28 +119,82 @@ describe.each(where)('in the audit log on %s', async (_name, settings) => {
     clock.time += 500
     await app.refusals.flush()
     const events = await service.store.audit.list({ limit: 100, from: clock.now() - 1000 })
+    const invalid = 'The API key is not valid.'
+    const four = ['X-1', 'X-2', 'X-3', 'X-4']
     expect(events.map(({ at: _, ...rest }) => rest)).toEqual([
       refusal('API_KEY_MISSING', null),
       refusal('API_KEY_INVALID', 'unknown key'),
       refusal('API_KEY_INVALID', 'unknown key'),
-      refusal('API_KEY_INVALID', `key ${revoked.view.id} is revoked`, id),
-      refusal('API_KEY_INVALID', `key ${expired.view.id} is expired`, id),
+      refusal('API_KEY_INVALID', `key ${revoked.view.id} is revoked`, revoked, invalid),
+      refusal('API_KEY_INVALID', `key ${expired.view.id} is expired`, expired, invalid),
       refusal(
         'TOKEN_MALFORMED',
         'invalid token beside a valid API key; TESLIM_PURCHASE_BEARER=ignored would ignore the token',
+        live,
+        'The token is not a valid access token. The API key alone is enough: leave the Authorization header out.',
       ),
-      refusal('INVALID_REQUEST', '/Status must be a whole number from 0 to 3', id),
-      refusal('PRODUCT_NOT_AUTHORIZED', 'product X-1 is not allowed', id),
+      refusal(
+        'INVALID_REQUEST',
+        '/Status must be a whole number from 0 to 3',
+        live,
+        'The request is not valid: /Status must be a whole number from 0 to 3.',
+        '17',
+      ),
       refusal(
         'PRODUCT_NOT_AUTHORIZED',
-        `${['X-1', 'X-2', 'X-3'].map((code) => `product ${code} is not allowed`).join('; ')}; 1 more`,
-        id,
+        'product X-1 is not allowed',
+        live,
+        'This API key may not deliver: X-1.',
+        'PO-7',
       ),
-      refusal('PRODUCT_NOT_AUTHORIZED', 'names no product', id),
-      refusal('API_KEY_INVALID', 'customer is disabled', id),
+      refusal(
+        'PRODUCT_NOT_AUTHORIZED',
+        `${four
+          .slice(0, 3)
+          .map((code) => `product ${code} is not allowed`)
+          .join('; ')}; 1 more`,
+        live,
+        `This API key may not deliver: ${four.join(', ')}.`,
+        'PO-7',
+      ),
+      refusal(
+        'PRODUCT_NOT_AUTHORIZED',
+        'names no product',
+        live,
+        `The delivery names no product at ${service.config.productPointers.join(', ')}; a delivery without a product needs an API key with the rule *.`,
+      ),
+      refusal('API_KEY_INVALID', 'customer is disabled', live, invalid),
     ])
+    expect(new Set(events.map(({ refusalId }) => refusalId)).size).toBe(events.length)
     clock.time += 60_000
   })
+
+  it('a reused idempotency key is recorded with the order of the second body', async () => {
+    const { key, view } = await issue()
+    const headers = { 'idempotency-key': 'k-1' }
+    await deliver(key, { Status: 1, ProductID: 'SKU-1', OrderID: 'PO-1' }, headers)
+    const { statusCode } = await deliver(key, { Status: 1, ProductID: 'SKU-1', OrderID: 'PO-2' }, headers)
+    expect(statusCode).toBe(422)
+    expect(await since()).toMatchObject([{ orderId: 'PO-2', keyId: view.id, customerId: id }])
+  })
+
+  it.each([
+    ['not JSON', '{"Status":1,"OrderID":"PO-1"', null],
+    ['of bytes that are not UTF-8', Buffer.from('{"OrderID":"PO-1","x":"\xff"}', 'latin1'), null],
+    ['with a byte order mark', '\ufeff{"Status":8,"orderid":"PO-1"}', 'PO-1'],
+    ['with several order ids', '{"Status":8,"OrderID":"PO-3","PurchaseID":"PO-1","PurchaseID":"PO-2"}', 'PO-2'],
+    ['with an order id that is too long', `{"Status":1,"OrderID":"${'x'.repeat(201)}"}`, null],
+    ['with an order id that is an object', '{"Status":8,"OrderID":{"ID":1}}', null],
+    ['of an array', '[{"OrderID":"PO-1"}]', null],
+    ['without anything', '', null],
+  ])(
+    'a refused body %s is recorded with the order id that a delivery of it would have',
+    async (_what, body, orderId) => {
+      const { key } = await issue()
+      await deliver(key, body)
+      expect(await since()).toMatchObject([{ orderId, customerId: id }])
+    },
+  )
 
   it('successes, unknown addresses and faults of the service are not recorded', async () => {
     const { key } = await issue()
@@ -191,7 +256,7 @@ describe('refusals', async () => {
   })
   const noFailure = (error: unknown): void => expect.unreachable(String(error))
   const start = (audit: AuditStore = store.audit, onFailed: (error: unknown) => void = noFailure) =>
-    createRefusals(audit, clock, onFailed)
+    createRefusals({ audit, clock, newId: (now) => newId(now, systemRandom), onFailed })
   const listed = async () => {
     const events = await store.audit.list({ from: clock.now(), limit: 100_000 })
     clock.time += 3_600_000
@@ -214,6 +279,9 @@ describe('refusals', async () => {
       customerId: null,
       address: null,
       requestId: null,
+      refusalId: null,
+      orderId: null,
+      keyId: null,
       details: {
         notRecorded: 49_990,
         errorCodes: { LOGIN_REFUSED: 49_990 },
@@ -290,7 +358,7 @@ describe('retention', () => {
   const DAY = 86_400_000
   const withOld = async (settings = {}) => {
     const service = await testApp(settings)
-    const one = { actor: 'api', action: 'x', customerId: null, address: null, requestId: null, details: {} }
+    const one = auditEvent({ customerId: null })
     const now = service.clock.now()
     await service.store.audit.append(Array.from({ length: 1200 }, () => ({ ...one, at: now - 400 * DAY - 1 })))
     await service.store.audit.append([{ ...one, at: now - 400 * DAY }])

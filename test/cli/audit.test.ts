@@ -9,6 +9,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
+import { auditEvent } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const PASSWORD = 'correct horse battery staple'
@@ -54,6 +55,9 @@ describe('every administrative command', () => {
       customerId: id,
       address: null,
       requestId: null,
+      refusalId: null,
+      orderId: null,
+      keyId: null,
       details,
     })
     expect(events).toEqual([
@@ -130,7 +134,10 @@ describe('teslim audit list', () => {
         action,
         customerId: index % 2 === 0 ? id : null,
         address: '::1',
-        requestId: 'r',
+        requestId: `r-${index + 1}`,
+        refusalId: null,
+        orderId: index % 3 === 0 ? 'PO-ü' : null,
+        keyId: null,
         details: { n: index + 1 },
       })),
     )
@@ -152,6 +159,10 @@ describe('teslim audit list', () => {
     expect(await actions('--to', '150m')).toEqual([1, 2, 3, 4])
     expect(await actions('--from', at(2), '--to', at(4))).toEqual([2, 3])
     expect(await actions('--from', '2026-01-01', '--to', '2026-01-01T10:00:00.5+03:00')).toEqual([])
+    expect(await actions(...before, '--order', 'PO-ü')).toEqual([1, 4])
+    expect(await actions(...before, '--order', 'PO-ü', '--customer', id)).toEqual([1])
+    expect(await actions(...before, '--order', 'po-ü')).toEqual([])
+    expect(await actions(...before, '--request', 'r-5')).toEqual([5])
     const matches = async (action: string) => (await run(['audit', 'list', '--action', action])).stdout
     expect(await matches('nothing')).toBe('No event matches.\n')
     expect(await matches('signing')).toBe('No event matches.\n')
@@ -174,19 +185,19 @@ describe('teslim audit list', () => {
 
   it('replaces control characters from the network', () => {
     const details = { errorCode: 'PRODUCT_NOT_AUTHORIZED', reason: 'product \u001b[2J\u009b\u202e\n not in authority' }
-    const event = { at: 0, actor: 'api', action: 'delivery.refused', customerId: 'c', address: '::1', requestId: 'r' }
-    expect(eventCells({ ...event, details }, 'a@b.co')).toEqual([
+    const event = auditEvent({ at: 0, actor: 'api', action: 'delivery.refused', customerId: 'c', address: '::1' })
+    expect(eventCells({ ...event, details, orderId: 'PO\u009b', keyId: 'k' }, 'a@b.co')).toEqual([
       '1970-01-01 00:00:00',
       'delivery.refused',
       '::1',
       'a@b.co',
-      'product \ufffd[2J\ufffd\ufffd\ufffd not in authority (PRODUCT_NOT_AUTHORIZED)',
+      'product \ufffd[2J\ufffd\ufffd\ufffd not in authority (PRODUCT_NOT_AUTHORIZED); order PO\ufffd; key k',
     ])
   })
 
   it('shows the numbers of events that were only counted', () => {
     const details = { notRecorded: 7, errorCodes: { A: 5, B: 2 }, addresses: { '::1': 7 }, customers: {} }
-    const event = { at: 0, actor: 'api', action: 'login.refused', customerId: null, address: null, requestId: null }
+    const event = auditEvent({ at: 0, actor: 'api', action: 'login.refused', customerId: null })
     expect(eventCells({ ...event, details }).at(-1)).toBe(
       '7 more, not recorded one by one; errorCodes A 5, B 2; addresses ::1 7',
     )

@@ -43,10 +43,13 @@ async function prepare() {
 }
 
 /** Without the pause that lets other servers take note. */
-async function erase({ customers, purges }: Store, id: string): Promise<void> {
+async function erase({ customers, purges, refused }: Store, id: string): Promise<void> {
   await customers.remove(id, { tokensValidFrom: 1, now: 1, erase: true })
   const nothing = () => undefined
-  await eraseDeliveries({ purges, pace: (step) => step(), wait: async () => undefined, onProgress: nothing }, id)
+  await eraseDeliveries(
+    { purges, refused, pace: (step) => step(), wait: async () => undefined, onProgress: nothing },
+    id,
+  )
 }
 
 async function session(url: string): Promise<pg.Client> {

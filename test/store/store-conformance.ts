@@ -16,6 +16,7 @@ import type { Open } from './conformance/promises.ts'
 import { describePurgeCuts } from './conformance/purge-cuts.ts'
 import { describePurgeModel } from './conformance/purge-model.ts'
 import { describePurges } from './conformance/purges.ts'
+import { describeRefused } from './conformance/refused.ts'
 import { describeSecrets } from './conformance/secrets.ts'
 import { describeSigningKeys } from './conformance/signing-keys.ts'
 
@@ -37,6 +38,7 @@ const capabilities = [
   describeSecrets,
   describeSigningKeys,
   describeAudit,
+  describeRefused,
   describeLoginFailures,
   describeHealth,
 ]

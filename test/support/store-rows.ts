@@ -72,6 +72,9 @@ export const auditEvent = (more: Partial<AuditEvent> = {}): AuditEvent => ({
   customerId: `who-${nextNumber()}`,
   address: null,
   requestId: null,
+  refusalId: null,
+  orderId: null,
+  keyId: null,
   details: {},
   ...more,
 })

@@ -30,14 +30,14 @@ export const customerRemove: Command = {
   async run(input, context) {
     const [who = ''] = input.positionals
     const erase = input.flag('erase')
-    const { id, erased, left } = await withAccounts(context, 'change', async ({ customers }, { purges }) => {
+    const { id, erased, left } = await withAccounts(context, 'change', async ({ customers }, { purges, refused }) => {
       const { id } = await customers.remove(who, erase)
       const pause = (milliseconds: number) => wait(milliseconds)
       if (!erase) return { id, erased: undefined, left: [await wipeLog(purges, pause)] }
       const pace = createPace({ clock: context.clock, wait: pause })
       const onProgress = (deliveries: number): void =>
         context.progress(`${counted(deliveries, 'delivery', 'deliveries')} erased`)
-      const { deliveries, left } = await eraseDeliveries({ purges, pace, wait: pause, onProgress }, id)
+      const { deliveries, left } = await eraseDeliveries({ purges, refused, pace, wait: pause, onProgress }, id)
       context.progress('')
       return { id, erased: deliveries, left }
     })

@@ -14,6 +14,7 @@ import type { Random } from '#src/lib/random.ts'
 import type { DeliveryStore, Receipt } from '#src/store/store.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
+import { createRefusedDelivery } from '../refused-delivery.ts'
 import { createIntake, type Intake } from './intake.rule.ts'
 import {
   PurchaseBodySchema,
@@ -111,7 +112,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
 
   app.post('/Purchase/update', {
     schema,
-    config: { refusedAs: 'delivery.refused' },
+    config: { refusedAs: 'delivery.refused', refusedDelivery: createRefusedDelivery(config) },
     // The schema is the contract; the intake judges by it, without building a value.
     validatorCompiler: () => () => true,
     onRequest: identifySupplier,

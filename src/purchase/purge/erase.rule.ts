@@ -1,7 +1,8 @@
-import type { PurgeStore } from '#src/store/store.ts'
+import type { PurgeStore, RefusedStore } from '#src/store/store.ts'
 import { giveBack, type PurgeDependencies } from './purge.rule.ts'
 
 export interface EraseDependencies extends PurgeDependencies {
+  readonly refused: RefusedStore
   readonly wait: (milliseconds: number) => Promise<void>
   readonly onProgress: (deliveries: number) => void
 }
@@ -13,18 +14,20 @@ export interface Erased {
 }
 
 const LOOKED_AT_ONCE = 500
+const REFUSALS_AT_ONCE = 50
 /** The store refuses what is still under way. Servers of an earlier version do not: they know within a second. */
 const SETTLED_MILLISECONDS = 2_000
 const WIPES = 25
 const WIPE_AGAIN_MILLISECONDS = 200
 
-/** Overwrites payloads and order ids of a customer that was removed just now. May be repeated. */
+/** Overwrites payloads and order ids of a customer that was removed just now, also of what was refused. May be repeated. */
 export async function eraseDeliveries(dependencies: EraseDependencies, customerId: string): Promise<Erased> {
-  const { purges, pace, wait, onProgress } = dependencies
+  const { purges, refused, pace, wait, onProgress } = dependencies
   let deliveries = 0
 
   const eraseAfter = async (start: number): Promise<number> => {
     while (await pace(() => purges.eraseNames(customerId)));
+    while (await pace(() => refused.erase(customerId, REFUSALS_AT_ONCE)));
     let end = start
     for (let after: number | null = start; after !== null; ) {
       end = after

@@ -82,7 +82,7 @@ export function createDeliveryRetention(
     claimedUntil = until
     const onBegin = async (): Promise<void> => {
       const details = { before: new Date(before).toISOString(), orders }
-      const nobody = { customerId: null, address: null, requestId: null }
+      const nobody = { customerId: null, address: null, requestId: null, refusalId: null, orderId: null, keyId: null }
       await audit.append([{ at: now, actor: 'server', action: 'delivery.purge', ...nobody, details }])
     }
     const report = await purgeDeliveries({ purges, pace }, { before, orders, onBegin })

@@ -109,7 +109,7 @@ async function openSource(options: StoreOptions, now: number, whileServing: bool
 async function setSequences(query: Query): Promise<void> {
   const purged = Number((await query('SELECT position FROM purge')).rows[0]?.position)
   await query(`ALTER SEQUENCE last_position RESTART WITH ${Math.max((await lastPosition(query)) ?? 0, purged)}`)
-  for (const table of ['customer', 'audit_event']) {
+  for (const table of ['customer', 'audit_event', 'refused_delivery']) {
     const sequence = `pg_get_serial_sequence('${table}', 'number')`
     await query(`SELECT setval(${sequence}, max(number)) FROM ${table} HAVING max(number) IS NOT NULL`)
   }

@@ -16,6 +16,7 @@ import { postgresDeliveries } from './deliveries/deliveries.ts'
 import { readFacts } from './facts.ts'
 import { postgresLoginFailures } from './login-failures.ts'
 import { postgresPurges } from './purges.ts'
+import { postgresRefused } from './refused.ts'
 import { postgresSecrets } from './secrets.ts'
 import { postgresSigningKeys } from './signing-keys.ts'
 
@@ -66,6 +67,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     signingKeys: postgresSigningKeys(database),
     secrets: postgresSecrets(database),
     audit: postgresAudit(database),
+    refused: postgresRefused(database),
     loginFailures: postgresLoginFailures(database),
     accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,

@@ -18,6 +18,7 @@ import { type Database, openDatabase, opening, useAutoVacuum, useWriteAheadLog }
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
 import { sqlitePurges } from './purges/purges.ts'
+import { sqliteRefused } from './refused.ts'
 import { roomOf } from './room.ts'
 import { sqliteSecrets } from './secrets.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './server-lock.ts'
@@ -138,6 +139,7 @@ function storeOn(
     signingKeys: sqliteSigningKeys(database, writer),
     secrets: sqliteSecrets(database, writer),
     audit: sqliteAudit(database, writer),
+    refused: sqliteRefused(database, writer, reader),
     loginFailures: sqliteLoginFailures(database, writer),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {

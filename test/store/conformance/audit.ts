@@ -10,6 +10,9 @@ export function describeAudit(name: string, open: Open): void {
       const full = auditEvent({
         address: '::1',
         requestId: 'r"\\{},',
+        refusalId: '01a1fd40-d173-7140-8bbb-0000000000ff',
+        orderId: 'ö"\\{}, -',
+        keyId: 'k"',
         details: { text: 'ı"\\{}, \0 \ud800 NULL', rules: ['*', 'a'], none: null, count: 1.5 },
       })
       const bare = auditEvent({ customerId: full.customerId })
@@ -44,6 +47,19 @@ export function describeAudit(name: string, open: Open): void {
       expect(await list({ from: 101 })).toEqual([other])
       expect(await audit.list({ action: 'a_b.c%', limit: 9 })).toEqual([one, stranger])
       expect(await audit.list({ customerId: "' OR 1=1 --", limit: 9 })).toEqual([])
+    })
+
+    promise('filters are by order and by request', async ({ audit }) => {
+      const one = auditEvent({ at: 100, orderId: 'PO-1', requestId: 'r-1' })
+      const other = { ...one, at: 200, orderId: 'PO-2' }
+      const bare = { ...one, at: 300, orderId: null, requestId: 'r-2' }
+      await audit.append([one, other, bare])
+      const list = (more: object) => audit.list({ customerId: one.customerId ?? '', limit: 9, ...more })
+      expect(await list({ orderId: 'PO-2' })).toEqual([other])
+      expect(await list({ orderId: 'po-2' })).toEqual([])
+      expect(await list({ requestId: 'r-1' })).toEqual([one, other])
+      expect(await list({ requestId: 'r-1', orderId: 'PO-1' })).toEqual([one])
+      expect(await list({ requestId: 'r-2', orderId: 'PO-1' })).toEqual([])
     })
 
     promise('the oldest are deleted first, so many at a time', async ({ audit }) => {

@@ -3,6 +3,7 @@ import { apiKeyReads } from '../api-keys.ts'
 import { openDatabase } from '../database.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
 import { purgeReads } from '../purges/reads.ts'
+import { refusedReads } from '../refused.ts'
 import { answerOperations, bindOperations } from './operations.ts'
 
 if (parentPort) {
@@ -11,5 +12,6 @@ if (parentPort) {
     apiKeys: bindOperations(apiKeyReads, database),
     deliveries: bindOperations(deliveryReads, database),
     purges: bindOperations(purgeReads, database),
+    refused: bindOperations(refusedReads, database),
   })
 }

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { loginFailureWrites } from '../login-failures.ts'
 import { purgeWrites } from '../purges/writes.ts'
+import { refusedWrites } from '../refused.ts'
 import { secretWrites } from '../secrets.ts'
 import { signingKeyWrites } from '../signing-keys.ts'
 import { changeOf } from '../store-file.ts'
@@ -22,6 +23,7 @@ const operationsOn = (database: Database) => ({
   signingKeys: bindOperations(signingKeyWrites, database),
   secrets: bindOperations(secretWrites, database),
   audit: bindOperations(auditWrites, database),
+  refused: bindOperations(refusedWrites, database),
   loginFailures: bindOperations(loginFailureWrites, database),
   /** Writes a page without changing anything, to prove that the store can be written to. */
   ping: { probe: () => database.transaction(() => void database.run('UPDATE account_version SET number = number')) },

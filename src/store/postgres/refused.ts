@@ -1,0 +1,147 @@
+import { type RefusedStore, ROW_BYTES } from '../refused-store.ts'
+import { refusalBounds, refusalFromRow, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
+import { columnsOf, type Database, type Query, type Row } from './database.ts'
+
+/** OFFSET 0 keeps the planner from looking up the events before it has cut the list. */
+const OF_CUSTOMER = `
+  WITH found AS MATERIALIZED (
+    (SELECT refusal FROM audit_event
+      WHERE customer_id = $1 AND refusal IS NOT NULL AND refusal >= $2 AND refusal < $3
+      ORDER BY refusal DESC LIMIT $4)
+    UNION
+    (SELECT refusal FROM refused_delivery
+      WHERE customer_id = $1 AND refusal >= $2 AND refusal < $3
+      ORDER BY refusal DESC LIMIT $4)
+  )
+  SELECT f.refusal, coalesce(a.at, r.at) AS at, $1::text AS customer_id, coalesce(a.key_id, r.key_id) AS key_id, k.label,
+         coalesce(a.order_id, r.order_id) AS order_id, a.details, r.error_code, r.message,
+         coalesce(a.request_id, r.request_id) AS request_id, r.payload_bytes
+    FROM (SELECT refusal FROM found ORDER BY refusal DESC LIMIT $4) f
+    LEFT JOIN LATERAL (SELECT * FROM audit_event
+                        WHERE customer_id = $1 AND refusal = f.refusal AND refusal IS NOT NULL LIMIT 1) a ON true
+    LEFT JOIN LATERAL (SELECT *, octet_length(payload) AS payload_bytes FROM refused_delivery
+                        WHERE refusal = f.refusal LIMIT 1) r ON true
+    LEFT JOIN LATERAL (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id) LIMIT 1) k ON true
+   ORDER BY f.refusal DESC`
+
+/** Locks the only row, so that replicas keep bodies one after the other. */
+const COUNT = `
+  UPDATE refused_tally SET bytes = bytes + $1, removed = removed + $2, not_kept = not_kept + $3 RETURNING bytes`
+
+const INSERT = `
+  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload)
+  SELECT body.* FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                            $9::text[], $10::bytea[])
+    AS body (refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload)
+    JOIN customer c ON c.id = body.customer_id AND c.erased_at IS NULL
+  ON CONFLICT DO NOTHING
+  RETURNING octet_length(payload) AS bytes`
+
+const COLUMNS = `
+  r.refusal, r.at, r.customer_id, r.key_id, k.label, r.order_id, r.error_code, r.message, r.request_id, r.address,
+  NULL AS details`
+
+const FROM = 'refused_delivery r LEFT JOIN api_key k ON k.id = r.key_id'
+
+const LIST = `
+  SELECT ${COLUMNS}, octet_length(r.payload) AS payload_bytes FROM ${FROM}
+   WHERE r.refusal >= $1 AND r.refusal < $2 AND ($3::text IS NULL OR r.customer_id = $3)
+     AND ($4::text IS NULL OR r.order_id = $4) AND ($5::text IS NULL OR r.request_id = $5)
+   ORDER BY r.refusal DESC LIMIT $6`
+
+const IDS = 'SELECT refusal FROM refused_delivery WHERE refusal >= $1 AND refusal < $2 ORDER BY refusal LIMIT $3'
+
+const TALLY = `
+  SELECT bytes, removed, not_kept, (SELECT count(*) FROM refused_delivery) AS bodies FROM refused_tally`
+
+/** Removes the oldest, as long as those before them have less than `$2` bytes. */
+const DELETE_OLDEST = `
+  DELETE FROM refused_delivery WHERE number IN (
+    SELECT number
+      FROM (SELECT number, sum(bytes) OVER (ORDER BY refusal) - bytes AS before
+              FROM (SELECT number, refusal, octet_length(payload) + ${ROW_BYTES} AS bytes FROM refused_delivery
+                     WHERE refusal < $1 ORDER BY refusal LIMIT $3) oldest) summed
+     WHERE before < $2)
+  RETURNING octet_length(payload) AS bytes`
+
+const DELETE_OF_ONE = `
+  DELETE FROM refused_delivery
+   WHERE number IN (SELECT number FROM refused_delivery WHERE customer_id = $1 LIMIT $2)
+  RETURNING octet_length(payload) AS bytes`
+
+const FORGET_ORDERS = `
+  UPDATE audit_event SET order_id = NULL
+   WHERE number IN (SELECT number FROM audit_event
+                     WHERE customer_id = $1 AND refusal IS NOT NULL AND order_id IS NOT NULL LIMIT $2)`
+
+const AT_ONCE = 500
+const EVERY_ID = 'g'
+
+const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) => sum + Number(bytes) + ROW_BYTES, 0)
+
+export const refusedReads = (query: Query) => ({
+  ofCustomer: (async (customerId, range, limit) => {
+    const { rows } = await query(OF_CUSTOMER, customerId, ...refusalBounds(range), limit)
+    return rows.map(refusalFromRow)
+  }) satisfies RefusedStore['ofCustomer'] as RefusedStore['ofCustomer'],
+})
+
+export function postgresRefused({ query, transaction }: Database): RefusedStore {
+  /** Runs with the lock on the tally, and counts what the statement removed. */
+  const removing = (sql: string, ...values: (string | number)[]): Promise<number> =>
+    transaction(async (query) => {
+      await query(COUNT, 0, 0, 0)
+      const { rows } = await query(sql, ...values)
+      if (rows.length > 0) await query(COUNT, -sizeOf(rows), 0, 0)
+      return rows.length
+    })
+
+  return {
+    ...refusedReads(query),
+    keep: (bodies, { mostBytes, notKept }) =>
+      transaction(async (query) => {
+        await query(COUNT, 0, 0, notKept)
+        const names = ['refusalId', 'at', 'customerId', 'keyId', 'orderId'] as const
+        const more = ['errorCode', 'message', 'requestId', 'address'] as const
+        const payloads = bodies.map(({ payload }) => `\\x${Buffer.from(payload).toString('hex')}`)
+        const { rows } = await query(INSERT, ...columnsOf(bodies, ...names, ...more), payloads)
+        let bytes = Number((await query(COUNT, sizeOf(rows), 0, 0)).rows[0]?.bytes)
+        let removed = 0
+        while (bytes > mostBytes) {
+          const gone = (await query(DELETE_OLDEST, EVERY_ID, bytes - mostBytes, AT_ONCE)).rows
+          if (gone.length === 0) break
+          removed += gone.length
+          bytes = Number((await query(COUNT, -sizeOf(gone), gone.length, 0)).rows[0]?.bytes)
+        }
+        return removed
+      }),
+    async find(refusalId) {
+      const { rows } = await query(`SELECT ${COLUMNS}, r.payload FROM ${FROM} WHERE r.refusal = $1`, refusalId)
+      return rows[0] && refusedBodyFromRow(rows[0])
+    },
+    async list({ customerId = null, orderId = null, requestId = null, limit, ...range }) {
+      const { rows } = await query(LIST, ...refusalBounds(range), customerId, orderId, requestId, limit)
+      return rows.map(refusedSummaryFromRow).reverse()
+    },
+    idsWith: async (prefix, limit) =>
+      (await query(IDS, prefix, `${prefix}${EVERY_ID}`, limit)).rows.map(({ refusal }) => refusal as string),
+    async tally() {
+      const row = (await query(TALLY)).rows[0] as Row
+      return {
+        bodies: Number(row.bodies),
+        bytes: Number(row.bytes),
+        removed: Number(row.removed),
+        notKept: Number(row.not_kept),
+      }
+    },
+    deleteBefore(before, limit) {
+      const [, below] = refusalBounds({ to: before })
+      return removing(DELETE_OLDEST, below, Number.MAX_SAFE_INTEGER, limit)
+    },
+    async erase(customerId, limit) {
+      const removed = await removing(DELETE_OF_ONE, customerId, limit)
+      const forgotten = (await query(FORGET_ORDERS, customerId, limit)).count
+      return removed === limit || forgotten === limit
+    },
+  }
+}

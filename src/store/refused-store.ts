@@ -1,0 +1,89 @@
+/** A refused delivery, as its supplier may see it. */
+export interface Refusal {
+  /** UUID of version 7. */
+  readonly refusalId: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly customerId: string
+  readonly keyId: string | null
+  /** Null if there is no such key. */
+  readonly keyLabel: string | null
+  readonly orderId: string | null
+  readonly errorCode: string
+  /** What the supplier was told. */
+  readonly message: string
+  readonly requestId: string | null
+  /** Null if the body was not kept. */
+  readonly payloadBytes: number | null
+}
+
+export interface NewRefusedBody {
+  readonly refusalId: string
+  readonly at: number
+  readonly customerId: string
+  readonly keyId: string
+  readonly orderId: string | null
+  readonly errorCode: string
+  readonly message: string
+  readonly requestId: string
+  readonly address: string
+  readonly payload: Uint8Array
+}
+
+export type RefusedBody = NewRefusedBody & { readonly keyLabel: string | null }
+
+export type RefusedBodySummary = Omit<RefusedBody, 'payload'> & { readonly payloadBytes: number }
+
+export interface RefusalRange {
+  /** Only refusals with smaller ids. */
+  readonly before?: string | undefined
+  /** Inclusive, in milliseconds since 1970. */
+  readonly from?: number | undefined
+  /** Exclusive. */
+  readonly to?: number | undefined
+}
+
+export interface RefusedBodyFilter extends RefusalRange {
+  readonly customerId?: string | undefined
+  readonly orderId?: string | undefined
+  readonly requestId?: string | undefined
+  readonly limit: number
+}
+
+export interface RefusedTally {
+  /** Bodies that are kept, and their bytes, each with `ROW_BYTES` more. */
+  readonly bodies: number
+  readonly bytes: number
+  /** Bodies that went to make room for younger ones. */
+  readonly removed: number
+  /** Bodies that were never stored, because too many came at once. */
+  readonly notKept: number
+}
+
+/** What a body takes besides its bytes. */
+export const ROW_BYTES = 512
+
+/** The part of the port for refused deliveries. */
+export interface RefusedStore {
+  /** Lists a customer's refusals, in the audit log or with their bodies, the newest first. */
+  ofCustomer(customerId: string, range: RefusalRange, limit: number): Promise<Refusal[]>
+  /**
+   * Stores bodies, and removes the oldest while all of them have more than `mostBytes`. Adds `notKept` to the tally. Stores none
+   * of a customer that was erased. Resolves to how many it removed.
+   */
+  keep(
+    bodies: readonly NewRefusedBody[],
+    limits: { readonly mostBytes: number; readonly notKept: number },
+  ): Promise<number>
+  /** Finds a refusal whose body is kept. */
+  find(refusalId: string): Promise<RefusedBody | undefined>
+  /** Returns the newest matches, the newest last. */
+  list(filter: RefusedBodyFilter): Promise<RefusedBodySummary[]>
+  /** Returns ids of kept bodies that begin with a text. */
+  idsWith(prefix: string, limit: number): Promise<string[]>
+  tally(): Promise<RefusedTally>
+  /** Removes the oldest bodies from before a time, at most `limit`. Resolves to their number. */
+  deleteBefore(before: number, limit: number): Promise<number>
+  /** Removes bodies of a customer, and order ids from its audit events. Resolves to whether there may be more. */
+  erase(customerId: string, limit: number): Promise<boolean>
+}

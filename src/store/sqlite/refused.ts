@@ -1,0 +1,149 @@
+import { type RefusedStore, ROW_BYTES } from '../refused-store.ts'
+import { refusalBounds, refusalFromRow, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
+import { SHOWN_ORDER } from './audit.ts'
+import { type Database, type Row, withSecureDelete } from './database.ts'
+import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
+
+const OF_CUSTOMER = `
+  WITH found AS (
+    SELECT * FROM (SELECT refusal FROM audit_event
+                    WHERE customer_id = $1 AND refusal IS NOT NULL AND refusal >= $2 AND refusal < $3
+                    ORDER BY refusal DESC LIMIT $4)
+    UNION
+    SELECT * FROM (SELECT refusal FROM refused_delivery
+                    WHERE customer_id = $1 AND refusal >= $2 AND refusal < $3
+                    ORDER BY refusal DESC LIMIT $4)
+  )
+  SELECT f.refusal, coalesce(a.at, r.at) AS at, $1 AS customer_id, coalesce(a.key_id, r.key_id) AS key_id, k.label,
+         coalesce(CASE WHEN ltrim(a.order_id, '-') <> '' THEN a.order_id END, r.order_id) AS order_id, a.details,
+         r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id, length(r.payload) AS payload_bytes
+    FROM (SELECT refusal FROM found ORDER BY refusal DESC LIMIT $4) f
+    LEFT JOIN audit_event a ON a.customer_id = $1 AND a.refusal = f.refusal AND a.refusal IS NOT NULL
+    LEFT JOIN refused_delivery r ON r.refusal = f.refusal
+    LEFT JOIN api_key k ON k.id = coalesce(a.key_id, r.key_id)
+   ORDER BY f.refusal DESC`
+
+const INSERT = `
+  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload)
+  SELECT $1, $2, id, $4, $5, $6, $7, $8, $9, $10 FROM customer WHERE id = $3 AND erased_at IS NULL
+  ON CONFLICT DO NOTHING`
+
+const COUNT = `
+  UPDATE refused_tally SET bytes = bytes + $1, removed = removed + $2, not_kept = not_kept + $3 RETURNING bytes`
+
+const COLUMNS = `
+  r.refusal, r.at, r.customer_id, r.key_id, k.label, r.order_id, r.error_code, r.message, r.request_id, r.address,
+  NULL AS details`
+
+const FROM = 'refused_delivery r LEFT JOIN api_key k ON k.id = r.key_id'
+
+const LIST = `
+  SELECT ${COLUMNS}, length(r.payload) AS payload_bytes FROM ${FROM}
+   WHERE r.refusal >= $1 AND r.refusal < $2 AND ($3 IS NULL OR r.customer_id = $3)
+     AND ($4 IS NULL OR r.order_id = $4) AND ($5 IS NULL OR r.request_id = $5)
+   ORDER BY r.refusal DESC LIMIT $6`
+
+const IDS = 'SELECT refusal FROM refused_delivery WHERE refusal >= $1 AND refusal < $2 ORDER BY refusal LIMIT $3'
+
+const OLDEST = `
+  SELECT number, length(payload) AS bytes FROM refused_delivery WHERE refusal < $1 ORDER BY refusal LIMIT $2`
+
+const OF_ONE = 'SELECT number, length(payload) AS bytes FROM refused_delivery WHERE customer_id = $1 LIMIT $2'
+
+const NAMED = `
+  SELECT number FROM audit_event
+   WHERE customer_id = $1 AND refusal IS NOT NULL AND ${SHOWN_ORDER} IS NOT NULL LIMIT $2`
+
+/** A text of the same size is written over the former one, in place. Otherwise SQLite would move rows and leave copies behind. */
+const FORGET_ORDER = `
+  UPDATE audit_event SET order_id = replace(hex(zeroblob(length(CAST(order_id AS BLOB)))), '00', '-') WHERE number = $1`
+
+const AT_ONCE = 500
+const EVERY_ID = 'g'
+
+const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) => sum + (bytes as number) + ROW_BYTES, 0)
+
+function remove(database: Database, rows: readonly Row[]): number {
+  for (const { number } of rows) database.run('DELETE FROM refused_delivery WHERE number = $1', number as number)
+  return sizeOf(rows)
+}
+
+/** Removes the oldest bodies until so many bytes are free. */
+function makeRoom(database: Database, bytes: number): { readonly freed: number; readonly removed: number } {
+  let [freed, removed] = [0, 0]
+  while (freed < bytes) {
+    const some = database.all(OLDEST, EVERY_ID, AT_ONCE)
+    if (some.length === 0) break
+    let enough = 0
+    for (let sum = freed; enough < some.length && sum < bytes; enough++) sum += sizeOf(some.slice(enough, enough + 1))
+    freed += remove(database, some.slice(0, enough))
+    removed += enough
+  }
+  return { freed, removed }
+}
+
+/** Run by the writer thread. Bodies are overwritten when they go, because an erasure must leave nothing of them. */
+export const refusedWrites = {
+  keep: (database, bodies, { mostBytes, notKept }) =>
+    withSecureDelete(database, () => {
+      const stored = bodies.filter((body) => {
+        const { refusalId, at, customerId, keyId, orderId, errorCode, message, requestId, address, payload } = body
+        const values = [keyId, orderId, errorCode, message, requestId, address, payload] as const
+        return database.run(INSERT, refusalId, at, customerId, ...values) > 0
+      })
+      const added = stored.reduce((sum, { payload }) => sum + payload.length + ROW_BYTES, 0)
+      const bytes = database.get(COUNT, added, 0, notKept)?.bytes as number
+      if (bytes <= mostBytes) return 0
+      const { freed, removed } = makeRoom(database, bytes - mostBytes)
+      database.run(COUNT, -freed, removed, 0)
+      return removed
+    }),
+
+  deleteBefore: (database, before, limit) =>
+    withSecureDelete(database, () => {
+      const [, below] = refusalBounds({ to: before })
+      const rows = database.all(OLDEST, below, limit)
+      if (rows.length > 0) database.run(COUNT, -remove(database, rows), 0, 0)
+      return rows.length
+    }),
+
+  erase: (database, customerId, limit) =>
+    withSecureDelete(database, () => {
+      const rows = database.all(OF_ONE, customerId, limit)
+      if (rows.length > 0) database.run(COUNT, -remove(database, rows), 0, 0)
+      const events = database.all(NAMED, customerId, limit)
+      for (const { number } of events) database.run(FORGET_ORDER, number as number)
+      return rows.length === limit || events.length === limit
+    }),
+} satisfies Operations<RefusedStore>
+
+/** Run by the reader thread. */
+export const refusedReads = {
+  ofCustomer: (database, customerId, range, limit) =>
+    database.all(OF_CUSTOMER, customerId, ...refusalBounds(range), limit).map(refusalFromRow),
+
+  list(database, { customerId = null, orderId = null, requestId = null, limit, ...range }) {
+    const rows = database.all(LIST, ...refusalBounds(range), customerId, orderId, requestId, limit)
+    return rows.map(refusedSummaryFromRow).reverse()
+  },
+} satisfies Operations<RefusedStore>
+
+export const sqliteRefused = (database: Database, writer: StoreThread, reader: StoreThread): RefusedStore => ({
+  ...sendOperations(refusedWrites, writer, 'refused'),
+  ...sendOperations(refusedReads, reader, 'refused'),
+  async find(refusalId) {
+    const row = database.get(`SELECT ${COLUMNS}, r.payload FROM ${FROM} WHERE r.refusal = $1`, refusalId)
+    return row && refusedBodyFromRow(row)
+  },
+  idsWith: async (prefix, limit) =>
+    database.all(IDS, prefix, `${prefix}${EVERY_ID}`, limit).map(({ refusal }) => refusal as string),
+  async tally() {
+    const row = database.get('SELECT *, (SELECT count(*) FROM refused_delivery) AS bodies FROM refused_tally') as Row
+    return {
+      bodies: row.bodies as number,
+      bytes: row.bytes as number,
+      removed: row.removed as number,
+      notKept: row.not_kept as number,
+    }
+  },
+})

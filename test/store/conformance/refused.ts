@@ -1,0 +1,205 @@
+import { describe, expect } from 'vitest'
+import { type NewRefusedBody, ROW_BYTES } from '#src/store/refused-store.ts'
+import { apiKey, auditEvent, customer, nextNumber } from '../../support/store-rows.ts'
+import { type Open, promises } from './promises.ts'
+
+/** Later than that of any other test of this store, since the oldest bodies of all customers go first. */
+const timeOf = (number: number): number => 1_800_000_000_000 + number
+
+function refusalId(at: number, tail = nextNumber()): string {
+  const digits = at.toString(16).padStart(12, '0')
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${tail.toString(16).padStart(12, '0')}`
+}
+
+const NEVER = { mostBytes: Number.MAX_SAFE_INTEGER, notKept: 0 }
+
+export function describeRefused(name: string, open: Open): void {
+  describe(`${name}: refused deliveries`, () => {
+    const { promise } = promises(open)
+
+    const body = (customerId: string, more: Partial<NewRefusedBody> = {}): NewRefusedBody => {
+      const at = more.at ?? timeOf(nextNumber())
+      return {
+        refusalId: refusalId(at),
+        at,
+        customerId,
+        keyId: 'no-key',
+        orderId: null,
+        errorCode: 'PRODUCT_NOT_AUTHORIZED',
+        message: 'This API key may not deliver: ü.',
+        requestId: 'r"\\{},',
+        address: '::1',
+        payload: Buffer.from([0, 255, 10, 34, 92]),
+        ...more,
+      }
+    }
+
+    promise('a body is read back as it was kept, with the label of its key', async (store) => {
+      const one = customer()
+      const key = apiKey(one.id)
+      await store.customers.insert(one)
+      await store.apiKeys.insert(key)
+      const kept = body(one.id, { keyId: key.id, orderId: 'ö"\\{},' })
+      const bare = body(one.id, { payload: new Uint8Array() })
+      await store.refused.keep([kept, bare], NEVER)
+      await store.refused.keep([kept], NEVER)
+      const found = await store.refused.find(kept.refusalId)
+      expect({ ...found, payload: Buffer.from(found?.payload ?? []) }).toEqual({ ...kept, keyLabel: key.label })
+      expect(await store.refused.find(refusalId(1))).toBeUndefined()
+      const { payload: _, ...rest } = kept
+      const { payload: __, ...bareRest } = bare
+      expect(await store.refused.list({ customerId: one.id, limit: 9 })).toEqual([
+        { ...rest, keyLabel: key.label, payloadBytes: 5 },
+        { ...bareRest, keyLabel: null, payloadBytes: 0 },
+      ])
+      expect(await store.refused.list({ customerId: one.id, orderId: 'ö"\\{},', limit: 9 })).toHaveLength(1)
+      expect(await store.refused.list({ customerId: one.id, requestId: 'r', limit: 9 })).toEqual([])
+      expect(await store.refused.list({ customerId: one.id, from: bare.at, limit: 9 })).toHaveLength(1)
+      expect(await store.refused.list({ customerId: one.id, limit: 1 })).toMatchObject([{ at: bare.at }])
+      expect(await store.refused.idsWith(kept.refusalId.slice(0, 35), 9)).toContain(kept.refusalId)
+      expect(await store.refused.idsWith('f0f0', 9)).toEqual([])
+    })
+
+    promise(
+      'a customer sees its refusals newest first, in the log, with a body, or both, and no others',
+      async (store) => {
+        const [one, other] = [customer(), customer()]
+        const key = apiKey(one.id)
+        for (const each of [one, other]) await store.customers.insert(each)
+        await store.apiKeys.insert(key)
+        const recorded = (at: number, customerId = one.id, more = {}) =>
+          auditEvent({
+            at,
+            action: 'delivery.refused',
+            customerId,
+            refusalId: refusalId(at),
+            keyId: key.id,
+            requestId: 'r-1',
+            orderId: 'PO-1',
+            details: { errorCode: 'BODY_NOT_JSON', reason: 'secret', message: 'Not JSON.' },
+            ...more,
+          })
+        const [old, young] = [recorded(100), recorded(300)]
+        await store.audit.append([old, young, recorded(200, other.id), recorded(400, one.id, { refusalId: null })])
+        const both = body(one.id, { at: 300, refusalId: young.refusalId ?? '', keyId: key.id, orderId: 'PO-1' })
+        const only = body(one.id, { at: 350 })
+        await store.refused.keep([both, only, body(other.id, { at: 360 })], NEVER)
+        const list = (range: object, limit = 9) => store.refused.ofCustomer(one.id, range, limit)
+        const all = await list({})
+        expect(all).toEqual([
+          {
+            refusalId: only.refusalId,
+            at: 350,
+            customerId: one.id,
+            keyId: 'no-key',
+            keyLabel: null,
+            orderId: null,
+            errorCode: only.errorCode,
+            message: only.message,
+            requestId: only.requestId,
+            payloadBytes: 5,
+          },
+          expect.objectContaining({ refusalId: both.refusalId, at: 300, errorCode: both.errorCode, payloadBytes: 5 }),
+          {
+            refusalId: old.refusalId,
+            at: 100,
+            customerId: one.id,
+            keyId: key.id,
+            keyLabel: key.label,
+            orderId: 'PO-1',
+            errorCode: 'BODY_NOT_JSON',
+            message: 'Not JSON.',
+            requestId: 'r-1',
+            payloadBytes: null,
+          },
+        ])
+        expect(await list({}, 2)).toEqual(all.slice(0, 2))
+        expect(await list({ before: both.refusalId })).toEqual(all.slice(2))
+        expect(await list({ from: 300, to: 350 })).toEqual(all.slice(1, 2))
+        expect(await list({ from: 301 })).toEqual(all.slice(0, 1))
+        expect(await list({ before: only.refusalId, to: 300 })).toEqual(all.slice(2))
+        expect(await store.refused.ofCustomer("' OR 1=1 --", {}, 9)).toEqual([])
+      },
+    )
+
+    promise('the oldest bodies go when there is no room, and are counted', async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      const before = await store.refused.tally()
+      const bodies = Array.from({ length: 5 }, () => body(one.id, { payload: Buffer.alloc(1000, 120) }))
+      const each = 1000 + ROW_BYTES
+      const left = async () =>
+        (await store.refused.list({ customerId: one.id, limit: 9 })).map((kept) => kept.refusalId)
+      const ids = bodies.map((kept) => kept.refusalId)
+      expect(await store.refused.keep(bodies, { ...NEVER, notKept: 3 })).toBe(0)
+      const full = await store.refused.tally()
+      expect(full).toEqual({
+        bodies: before.bodies + 5,
+        bytes: before.bytes + 5 * each,
+        removed: before.removed,
+        notKept: before.notKept + 3,
+      })
+      // Whatever other tests left is older.
+      const [next] = [body(one.id, { payload: Buffer.alloc(1000, 120) })]
+      expect(await store.refused.keep([next], { mostBytes: 4 * each + 1, notKept: 0 })).toBe(before.bodies + 2)
+      expect(await left()).toEqual([...ids.slice(2), next.refusalId])
+      expect(await store.refused.tally()).toEqual({
+        bodies: 4,
+        bytes: 4 * each,
+        removed: before.removed + before.bodies + 2,
+        notKept: before.notKept + 3,
+      })
+      expect(await store.refused.keep([], { mostBytes: 4 * each, notKept: 2 })).toBe(0)
+      expect(await store.refused.keep([], { mostBytes: 0, notKept: 0 })).toBe(4)
+      expect(await store.refused.tally()).toMatchObject({ bodies: 0, bytes: 0, notKept: before.notKept + 5 })
+    })
+
+    promise('the oldest expire first, so many at a time, and are not counted as removed', async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      await store.refused.deleteBefore(timeOf(0), 1000)
+      const { bytes, bodies, removed } = await store.refused.tally()
+      await store.refused.keep(
+        [5, 1, 3, 2, 4].map((at) => body(one.id, { at })),
+        NEVER,
+      )
+      const left = async () => (await store.refused.list({ customerId: one.id, limit: 9 })).map(({ at }) => at)
+      expect([await store.refused.deleteBefore(5, 3), await left()]).toEqual([3, [4, 5]])
+      expect([await store.refused.deleteBefore(5, 3), await left()]).toEqual([1, [5]])
+      expect([await store.refused.deleteBefore(5, 3), await left()]).toEqual([0, [5]])
+      expect(await store.refused.deleteBefore(6, 3)).toBe(1)
+      expect(await store.refused.tally()).toMatchObject({ bytes, bodies, removed })
+    })
+
+    promise(
+      'an erased customer loses its bodies and its order ids, and gets no new ones; others keep theirs',
+      async (store) => {
+        const [one, other] = [customer(), customer()]
+        for (const each of [one, other]) await store.customers.insert(each)
+        const event = (customerId: string) =>
+          auditEvent({ action: 'delivery.refused', customerId, refusalId: refusalId(timeOf(1)), orderId: 'PO-1' })
+        const events = Array.from({ length: 5 }, () => event(one.id))
+        await store.audit.append([...events, event(other.id)])
+        await store.refused.keep([...events.map(() => body(one.id)), body(other.id)], NEVER)
+        const before = await store.refused.tally()
+        await store.customers.remove(one.id, { tokensValidFrom: 0, now: 1, erase: true })
+        let rounds = 1
+        while (await store.refused.erase(one.id, 2)) rounds++
+        expect(rounds).toBe(3)
+        await store.audit.append([event(one.id)])
+        await store.refused.keep([body(one.id)], NEVER)
+        expect(await store.refused.list({ customerId: one.id, limit: 9 })).toEqual([])
+        expect(await store.refused.list({ customerId: other.id, limit: 9 })).toHaveLength(1)
+        const named = async (customerId: string) =>
+          (await store.audit.list({ customerId, limit: 99 })).map(({ orderId }) => orderId)
+        expect(await named(one.id)).toEqual(new Array(6).fill(null))
+        expect((await store.refused.ofCustomer(one.id, {}, 9)).map(({ orderId }) => orderId)).toEqual(
+          new Array(6).fill(null),
+        )
+        expect(await named(other.id)).toEqual(['PO-1'])
+        const after = await store.refused.tally()
+        expect([before.bodies - after.bodies, before.bytes - after.bytes]).toEqual([5, 5 * (5 + ROW_BYTES)])
+      },
+    )
+  })
+}
