@@ -35,6 +35,7 @@ import { uploadPlugin } from '#src/purchase/intake/upload.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
+import { supplierRefusalsPlugin } from '#src/purchase/supplier/refusals.plugin.ts'
 import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
@@ -103,6 +104,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(suppliersPlugin, { config })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
   app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
+  app.register(supplierRefusalsPlugin, { store, random })
   app.register(readBackPlugin, { config, store, random })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(retentionPlugin, { config, store, clock })

@@ -37,6 +37,7 @@ const options: FastifyDynamicSwaggerOptions = {
         name: 'Purchase',
         description: 'Takes deliveries with an API key; lists orders and deliveries with a token',
       },
+      { name: 'Supplier', description: 'Shows a supplier, by its API key, what it delivered and what was refused' },
       { name: 'Customer', description: 'The customer a token belongs to' },
       { name: 'Token', description: 'Public keys that verify tokens' },
       { name: 'Operation', description: 'Health checks and this contract' },

@@ -1,0 +1,55 @@
+import type { Refusal, RefusedStore } from '#src/store/store.ts'
+import type { Cursors } from '../cursors.ts'
+
+export interface SupplierRefusalsDependencies {
+  readonly refused: RefusedStore
+  readonly cursors: Cursors
+}
+
+export interface RefusalQuery {
+  readonly orderId?: string | undefined
+  readonly code?: string | undefined
+  readonly requestId?: string | undefined
+  /** Milliseconds since 1970, inclusive. */
+  readonly from?: number | undefined
+  /** Milliseconds since 1970, exclusive. */
+  readonly to?: number | undefined
+  readonly cursor?: string | undefined
+  readonly limit: number
+}
+
+export interface RefusalPage {
+  readonly refusals: readonly Refusal[]
+  /** Null at the end. */
+  readonly nextCursor: string | null
+}
+
+/** Refusals that one request with a filter looks at. */
+const MOST_LOOKED_AT = 250
+
+export type SupplierRefusals = ReturnType<typeof createSupplierRefusals>
+
+export function createSupplierRefusals({ refused, cursors }: SupplierRefusalsDependencies) {
+  return {
+    /** Lists what was refused of a customer's deliveries, newest first. */
+    async list(customerId: string, query: RefusalQuery): Promise<RefusalPage> {
+      const { orderId, code, requestId, from, to, cursor, limit } = query
+      const purpose = ['refusals', customerId, orderId, code, requestId, from, to]
+      const before = cursor === undefined ? undefined : await cursors.open<string>(purpose, cursor)
+      const filtered = orderId !== undefined || code !== undefined || requestId !== undefined
+      const look = filtered ? MOST_LOOKED_AT : limit
+      const found = await refused.ofCustomer(customerId, { before, from, to }, look + 1)
+      const matches = found
+        .slice(0, look)
+        .filter(
+          (each) =>
+            (orderId === undefined || each.orderId === orderId) &&
+            (code === undefined || each.errorCode === code) &&
+            (requestId === undefined || each.requestId === requestId),
+        )
+      const refusals = matches.slice(0, limit)
+      const last = matches.length > limit ? refusals.at(-1) : found.length > look ? found[look - 1] : undefined
+      return { refusals, nextCursor: last === undefined ? null : await cursors.seal(purpose, last.refusalId) }
+    },
+  }
+}

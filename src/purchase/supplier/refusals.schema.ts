@@ -1,0 +1,68 @@
+import { Type } from '@sinclair/typebox'
+import { OrderIdSchema } from '../purchase.schema.ts'
+
+const CURSOR = 'cY3Vyc29yLW9mLWFuLWFuc3dlcg'
+const REQUEST = '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'
+const CODE = 'PRODUCT_NOT_AUTHORIZED'
+
+const only = (description: string, example: string) =>
+  Type.Optional(Type.String({ minLength: 1, description, examples: [example] }))
+
+const time = (description: string) =>
+  only(
+    `${description}: 2026-11-21T09:00:00Z, with any offset, or 2026-11-21 for the start of that day in UTC`,
+    '2026-11-21',
+  )
+
+export const DEFAULT_REFUSALS_LIMIT = 50
+
+export const RefusalsQuerySchema = Type.Object(
+  {
+    orderId: only('Only refused deliveries of this order', 'PO-1'),
+    code: only('Only refusals with this error code', CODE),
+    requestId: only('Only the refusal of this request', REQUEST),
+    from: time('Only what was refused at this time or later'),
+    to: time('Only what was refused before this time'),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        default: DEFAULT_REFUSALS_LIMIT,
+        description: 'Maximum number of refusals in one answer',
+      }),
+    ),
+    cursor: only('NextCursor of an answer to the same address with the same filters', CURSOR),
+  },
+  { additionalProperties: false },
+)
+
+const RefusalSchema = Type.Object({
+  RefusalID: Type.String({
+    format: 'uuid',
+    description: 'Identifies the refusal; sorts by time',
+    examples: ['01a1fd40-d173-7f02-9c11-5be2a7d3f84c'],
+  }),
+  RefusedAt: Type.String({ format: 'date-time', description: 'Time of the refusal in UTC' }),
+  ErrorCode: Type.String({ description: 'The errorCode of the answer', examples: [CODE] }),
+  Message: Type.String({
+    description: 'The message of the answer, at most its first 500 characters',
+    examples: ['This API key may not deliver: SKU-9.'],
+  }),
+  OrderID: Type.Optional(OrderIdSchema),
+  RequestID: Type.String({ description: 'The requestId of the answer', examples: [REQUEST] }),
+  KeyID: Type.Optional(
+    Type.String({
+      description: 'The id of the API key that was sent',
+      examples: ['01a1fd40-1b2c-7d3e-8f4a-5b6c7d8e9fa0'],
+    }),
+  ),
+  KeyLabel: Type.Optional(Type.String({ description: 'The label of that API key', examples: ['erp'] })),
+})
+
+export const RefusalsSchema = Type.Object({
+  Refusals: Type.Array(RefusalSchema, { description: 'Newest first' }),
+  NextCursor: Type.Union([Type.String({ examples: [CURSOR] }), Type.Null()], {
+    description:
+      'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
+  }),
+})

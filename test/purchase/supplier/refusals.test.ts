@@ -1,0 +1,227 @@
+import fc from 'fast-check'
+import type { InjectOptions } from 'fastify'
+import { describe, expect, inject, it } from 'vitest'
+import { newDatabase } from '../../support/postgres-server.ts'
+import { addSupplier } from '../../support/supplier.ts'
+import { type TestApp, testApp } from '../../support/test-app.ts'
+
+interface Listed {
+  readonly RefusalID: string
+  readonly RefusedAt: string
+  readonly ErrorCode: string
+  readonly Message: string
+  readonly RequestID: string
+  readonly OrderID?: string
+  readonly KeyID?: string
+}
+
+const suppliersOf = (service: TestApp) => {
+  const { app, clock } = service
+  return async (authority: string[] = ['SKU-*']) => {
+    const supplier = await addSupplier(service, { authority })
+    const get = (url: string, key = supplier.key, options: InjectOptions = {}) =>
+      app.inject({ url, headers: { ApiKey: key }, ...options })
+    const list = async (query = '', key = supplier.key): Promise<{ Refusals: Listed[]; NextCursor: string | null }> => {
+      const answer = await get(`/Supplier/refusals${query}`, key)
+      expect([answer.statusCode, answer.json().message]).toEqual([200, 'OK'])
+      return answer.json().data
+    }
+    const deliver = async (body: unknown, key = supplier.key, headers = {}) => {
+      // A minute later, so that the window of the audit log is a new one.
+      clock.time += 60_000
+      const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/Purchase/update',
+        headers: { ApiKey: key, ...headers },
+        payload,
+      })
+      await app.refusals.flush()
+      return answer.json()
+    }
+    return { ...supplier, get, list, deliver }
+  }
+}
+
+const where = [
+  ['sqlite', {}],
+  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
+] as const
+
+describe.each(where)('GET /Supplier/refusals on %s', async (_name, settings) => {
+  const service = await testApp(settings)
+  const { app, clock, customers } = service
+  const newSupplier = suppliersOf(service)
+
+  it('lists what was refused, newest first, as the supplier was told', async () => {
+    const { deliver, list, keyId } = await newSupplier()
+    const first = await deliver({ Status: 7, OrderID: 'PO-1' })
+    await deliver({ Status: 1, OrderID: 'PO-1', ProductID: 'SKU-1' })
+    const second = await deliver({ Status: 1, OrderID: 'PO-2', ProductID: 'X-1' })
+    const third = await deliver('{"Status":1')
+    const entry = (refusal: { errorCode: string; message: string; requestId: string }, minutes: number, more = {}) => ({
+      RefusalID: expect.any(String),
+      RefusedAt: new Date(clock.now() - minutes * 60_000).toISOString(),
+      ErrorCode: refusal.errorCode,
+      Message: refusal.message,
+      RequestID: refusal.requestId,
+      KeyID: keyId,
+      KeyLabel: 'test',
+      ...more,
+    })
+    expect(await list()).toEqual({
+      Refusals: [entry(third, 0), entry(second, 1, { OrderID: 'PO-2' }), entry(first, 3, { OrderID: 'PO-1' })],
+      NextCursor: null,
+    })
+  })
+
+  it('shows refusals of a key that was revoked or has expired, and of a disabled customer, without the reason', async () => {
+    const { customer, apiKeys, deliver, list } = await newSupplier()
+    const [revoked, expired] = [await apiKeys.issue(customer.id, 'old'), await apiKeys.issue(customer.id, 'older', 1)]
+    await apiKeys.revoke(revoked.view.id)
+    await deliver({ Status: 1, OrderID: 'PO-1' }, revoked.key)
+    await deliver({ Status: 1 }, expired.key)
+    await customers.disable(customer.id)
+    await deliver({ Status: 1 })
+    await customers.enable(customer.id)
+    clock.time += 1000
+    const { Refusals } = await list()
+    const invalid = { ErrorCode: 'API_KEY_INVALID', Message: 'The API key is not valid.' }
+    expect(Refusals).toMatchObject([
+      { ...invalid, KeyLabel: 'test' },
+      { ...invalid, KeyLabel: 'older', KeyID: expired.view.id },
+      { ...invalid, KeyLabel: 'old', KeyID: revoked.view.id },
+    ])
+    expect(JSON.stringify(Refusals)).not.toMatch(/revoked|expired|disabled|127\.0\.0\.1/)
+  })
+
+  it('shows a refused bearer token beside a valid key, and a rate limit', async () => {
+    const { deliver, list } = await newSupplier()
+    const { errorCode } = await deliver({ Status: 1 }, undefined, { authorization: 'Bearer a.b.c' })
+    expect((await list()).Refusals).toMatchObject([{ ErrorCode: errorCode, KeyLabel: 'test' }])
+  })
+
+  it('filters by order, code, request and time', async () => {
+    const { deliver, list } = await newSupplier()
+    const begin = clock.now()
+    const { requestId } = await deliver({ Status: 7, OrderID: 'PO-ü' })
+    for (const OrderID of ['PO-ü', 'PO-2']) await deliver({ Status: 1, OrderID, ProductID: 'X' })
+    const codes = async (query: string) =>
+      (await list(query)).Refusals.map(({ ErrorCode, OrderID }) => [ErrorCode, OrderID])
+    const all = [
+      ['PRODUCT_NOT_AUTHORIZED', 'PO-2'],
+      ['PRODUCT_NOT_AUTHORIZED', 'PO-ü'],
+      ['INVALID_REQUEST', 'PO-ü'],
+    ]
+    expect(await codes('')).toEqual(all)
+    expect(await codes(`?orderId=${encodeURIComponent('PO-ü')}`)).toEqual(all.slice(1))
+    expect(await codes('?ORDERID=po-2')).toEqual([])
+    expect(await codes('?code=INVALID_REQUEST')).toEqual(all.slice(2))
+    expect(await codes(`?requestId=${requestId}`)).toEqual(all.slice(2))
+    const time = (minutes: number) => encodeURIComponent(new Date(begin + minutes * 60_000).toISOString())
+    expect(await codes(`?from=${time(2)}`)).toEqual(all.slice(0, 2))
+    expect(await codes(`?to=${time(2)}`)).toEqual(all.slice(2))
+    expect(await codes(`?from=${time(2)}&to=${time(3)}&orderId=PO-2`)).toEqual([])
+  })
+
+  it('of another customer are nowhere, whatever is asked', async () => {
+    const [one, other] = [await newSupplier(), await newSupplier()]
+    const { requestId } = await one.deliver({ Status: 7, OrderID: 'PO-1' })
+    await other.deliver({ Status: 8 })
+    const { NextCursor } = await (async () => {
+      await one.deliver({ Status: 7, OrderID: 'PO-1' })
+      return one.list('?limit=1')
+    })()
+    for (const query of ['?orderId=PO-1', `?requestId=${requestId}`]) {
+      expect(await other.list(query)).toEqual({ Refusals: [], NextCursor: null })
+    }
+    expect((await other.list()).Refusals).toHaveLength(1)
+    expect((await other.get(`/Supplier/refusals?limit=1&cursor=${NextCursor}`)).json().errorCode).toBe('CURSOR_INVALID')
+  })
+
+  it.each([
+    ['', 'API_KEY_MISSING', 401, undefined],
+    ['', 'API_KEY_INVALID', 401, 'tsl_unknown'],
+    ['?limit=0', 'INVALID_REQUEST', 400, ''],
+    ['?limit=101', 'INVALID_REQUEST', 400, ''],
+    ['?limit=1&limit=2', 'INVALID_REQUEST', 400, ''],
+    ['?from=yesterday', 'INVALID_REQUEST', 400, ''],
+    ['?cursor=c', 'CURSOR_INVALID', 400, ''],
+    ['?customer=x', 'INVALID_REQUEST', 400, ''],
+  ])('%s is refused with %s', async (query, errorCode, status, sent) => {
+    const { key } = await newSupplier()
+    const headers = sent === undefined ? {} : { ApiKey: sent || key }
+    const answer = await app.inject({ url: `/Supplier/refusals${query}`, headers })
+    expect([answer.statusCode, answer.json().errorCode]).toEqual([status, errorCode])
+  })
+
+  it('a revoked key and one of a disabled customer open nothing', async () => {
+    const { apiKeys, customer, get, keyId, list } = await newSupplier()
+    await list()
+    await apiKeys.revoke(keyId)
+    clock.time += 1000
+    expect((await get('/Supplier/refusals')).json().errorCode).toBe('API_KEY_INVALID')
+    const { key } = await apiKeys.issue(customer.id, '')
+    await customers.disable(customer.id)
+    clock.time += 1000
+    expect((await get('/Supplier/refusals', key)).json().errorCode).toBe('API_KEY_INVALID')
+  })
+
+  it('a customer sees exactly its own refusals, newest first, and pages without gaps or repeats', async () => {
+    const kinds = fc.constantFrom('status', 'product', 'json', 'revoked', 'good')
+    const step = fc.record({ who: fc.nat(2), kind: kinds, order: fc.nat(2) })
+    const property = fc.asyncProperty(
+      fc.array(step, { maxLength: 40 }),
+      fc.integer({ min: 1, max: 7 }),
+      async (steps, limit) => {
+        const all = await Promise.all([newSupplier(), newSupplier(), newSupplier()])
+        const gone = await Promise.all(
+          all.map(async ({ apiKeys, customer }) => {
+            const { key, view } = await apiKeys.issue(customer.id, 'gone')
+            await apiKeys.revoke(view.id)
+            return key
+          }),
+        )
+        const expected: { requestId: string; orderId: string | undefined; at: number }[][] = [[], [], []]
+        for (const { who, kind, order } of steps) {
+          const OrderID = `PO-${order}`
+          const body = {
+            status: { OrderID, Status: 9 },
+            product: { OrderID, Status: 1, ProductID: 'X' },
+            json: '{',
+            revoked: { OrderID, Status: 1 },
+            good: { OrderID, Status: 1, ProductID: 'SKU-1' },
+          }[kind]
+          const supplier = all[who]
+          const { success, requestId } =
+            (await supplier?.deliver(body, kind === 'revoked' ? gone[who] : undefined)) ?? {}
+          const orderId = kind === 'status' || kind === 'product' ? OrderID : undefined
+          if (!success) expected[who]?.unshift({ requestId, orderId, at: clock.now() })
+        }
+        for (const [who, supplier] of all.entries()) {
+          const walk = async (filter: string) => {
+            const seen: Listed[] = []
+            for (let cursor = ''; ; ) {
+              const page = await supplier.list(`?limit=${limit}${filter}${cursor}`)
+              seen.push(...page.Refusals)
+              if (page.NextCursor === null) return seen
+              expect(page.Refusals.length).toBeLessThanOrEqual(limit)
+              cursor = `&cursor=${page.NextCursor}`
+              // What comes meanwhile is on no later page.
+              await supplier.deliver({ Status: 9, OrderID: 'late' })
+            }
+          }
+          const seen = await walk('')
+          expect(seen.map(({ RequestID }) => RequestID)).toEqual(expected[who]?.map(({ requestId }) => requestId))
+          expect(seen.map(({ OrderID }) => OrderID)).toEqual(expected[who]?.map(({ orderId }) => orderId))
+          expect(seen.map(({ RefusedAt }) => Date.parse(RefusedAt))).toEqual(expected[who]?.map(({ at }) => at))
+          const ofOne = await walk('&orderId=PO-1')
+          expect(ofOne.map(({ RequestID }) => RequestID)).toEqual(
+            expected[who]?.filter(({ orderId }) => orderId === 'PO-1').map(({ requestId }) => requestId),
+          )
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: 8 })
+  })
+})
