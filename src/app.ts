@@ -35,6 +35,7 @@ import { uploadPlugin } from '#src/purchase/intake/upload.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
+import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
 import { supplierRefusalsPlugin } from '#src/purchase/supplier/refusals.plugin.ts'
 import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
@@ -107,6 +108,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(supplierRefusalsPlugin, { store, random })
   app.register(readBackPlugin, { config, store, random })
   app.register(feedPlugin, { store, clock, random, metrics })
+  app.register(statsPlugin, { config, store, clock })
   app.register(retentionPlugin, { config, store, clock })
 
   await app.ready()

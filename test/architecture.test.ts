@@ -39,7 +39,7 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
 
 /** Folders of which none may use another. What two of them need stands in their parent. */
 const SIBLINGS: Record<string, readonly string[]> = {
-  'src/purchase': ['intake', 'orders', 'feed', 'purge', 'supplier'],
+  'src/purchase': ['intake', 'orders', 'feed', 'purge', 'stats', 'supplier'],
   'src/store': ['sqlite', 'postgres'],
   'src/cli': ['backup', 'customer', 'key', 'purchase', 'doctor'],
 }

@@ -34,7 +34,7 @@ BEGIN
   END LOOP;
 END
 $$;
-REVOKE INSERT, UPDATE, DELETE ON schema_migration, erased_customer FROM teslim_service;
+REVOKE INSERT, UPDATE, DELETE ON schema_migration, erased_customer, delivery_hour, roll_up FROM teslim_service;
 
 -- Old deliveries are removed by the owner: DATABASE_URL=OWNER_URL teslim purge --older 400d. To let the service do it by itself
 -- (TESLIM_RETENTION_DAYS), grant these two functions after this script:

@@ -1,6 +1,7 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { AuditEvent, AuditStore } from '#src/store/store.ts'
+import type { AuditEvent, AuditStore, NewRefusals } from '#src/store/store.ts'
 import { NO_REQUEST } from './actions.ts'
+import { createRefusalCounts } from './refusal-counts.ts'
 import { createRefusalWindow, type Refusal } from './refusal-window.ts'
 
 export interface Refusals {
@@ -29,6 +30,7 @@ export interface RefusalDependencies {
 /** Queues refused requests and writes them every second, up to a limit a minute. */
 export function createRefusals({ audit, clock, newId, onFailed }: RefusalDependencies): Refusals {
   let waiting: AuditEvent[] = []
+  const counts = createRefusalCounts()
   let window = createRefusalWindow()
   let beganAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
@@ -46,11 +48,13 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
 
   const write = async (): Promise<void> => {
     const written = waiting
-    if (written.length === 0) return
+    const counted = counts.take()
+    if (written.length === 0 && counted.length === 0) return
     waiting = []
     try {
-      await audit.append(written)
+      await audit.append(written, counted)
     } catch (error) {
+      counts.add(counted)
       waiting = [...written, ...waiting]
       onFailed(error)
     }
@@ -64,7 +68,7 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
     timer ??= setTimeout(async () => {
       await flush()
       timer = undefined
-      if (waiting.length > 0 || window.hasCounted()) arm()
+      if (waiting.length > 0 || counts.some() || window.hasCounted()) arm()
     }, WRITE_AFTER_MILLISECONDS).unref()
   }
 
@@ -72,9 +76,10 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
     record(refusal) {
       endWindowInTime()
       arm()
+      const now = clock.now()
+      counts.add([counted(refusal, now)])
       if (waiting.length >= MOST_WAITING) window.count(refusal)
       else if (window.admit(refusal)) {
-        const now = clock.now()
         const refusalId = refusal.delivery && newId(now)
         waiting.push(toEvent(refusal, now, refusalId ?? null))
         return refusalId
@@ -89,6 +94,16 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
     },
   }
 }
+
+const HOUR_MILLISECONDS = 3_600_000
+
+const counted = ({ action, errorCode, customerId }: Refusal, at: number): NewRefusals => ({
+  hour: Math.floor(at / HOUR_MILLISECONDS),
+  customerId,
+  action,
+  errorCode,
+  count: 1,
+})
 
 function toEvent(refusal: Refusal, at: number, refusalId: string | null): AuditEvent {
   const { action, errorCode, reason, customerId, address, requestId } = refusal

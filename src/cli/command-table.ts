@@ -30,6 +30,7 @@ import { orderList, orderShow } from './purchase/orders.ts'
 import { purge } from './purge.ts'
 import { serve } from './serve.ts'
 import { signingKeyList, signingKeyRewrap, signingKeyRotate } from './signing-key.ts'
+import { stats } from './stats.ts'
 
 const version: Command = {
   name: 'version',
@@ -62,7 +63,10 @@ export const commandGroups: readonly CommandGroup[] = [
     ],
   },
   { title: 'API keys of customers', commands: [keyIssue, keyList, keySet, keyRotate, keyRevoke] },
-  { title: 'Orders and deliveries', commands: [orderList, orderShow, deliveryList, deliveryShow, deliveryExport] },
+  {
+    title: 'Orders and deliveries',
+    commands: [orderList, orderShow, deliveryList, deliveryShow, deliveryExport, stats],
+  },
   { title: 'Audit log', commands: [auditList] },
   {
     title: 'Access tokens',

@@ -195,6 +195,10 @@ export const settings = {
     'TESLIM_RETENTION_ORDERS',
     choice(['off', 'on'], 'Whether that removes orders whose latest delivery is older, too.'),
   ),
+  rollUps: setting(
+    'TESLIM_ROLL_UPS',
+    choice(['on', 'off'], 'Whether the server counts deliveries by hour in the background, for `/Purchase/stats`.'),
+  ),
   queueDeliveries: setting(
     'TESLIM_QUEUE_DELIVERIES',
     whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; further ones get 503.'),

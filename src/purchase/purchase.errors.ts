@@ -30,6 +30,7 @@ export const purchaseErrors = {
     kind: 'gone',
     message: 'Deliveries that follow this cursor were removed because of their age.',
   },
+  rangeInvalid: { code: 'RANGE_INVALID', kind: 'invalid', message: 'The range of time is not valid.' },
   payloadErased: { code: 'PAYLOAD_ERASED', kind: 'gone', message: 'The payload of this delivery was erased.' },
   cursorInvalid: {
     code: 'CURSOR_INVALID',

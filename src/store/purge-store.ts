@@ -61,6 +61,10 @@ export interface PurgeStore {
   announce(position: number): Promise<{ readonly generation: number; readonly before: PurgeState }>
   /** Must come before the first `erase`, so that a copy of the store is not continued after it. */
   announceErasure(): Promise<void>
+  /**
+   * Removes only what the hourly counts contain: while they do not reach `until`, it counts some deliveries instead, and resolves
+   * to nothing removed and `after` as its position.
+   */
   page(page: PurgePage): Promise<PurgedPage>
   /** Corrects the position that was announced, unless another purge has begun since. */
   settle(state: PurgeState): Promise<void>

@@ -1,6 +1,7 @@
 import type {
   ApiKey,
   AuditEvent,
+  Counts,
   Delivery,
   DeliverySummary,
   ListedApiKey,
@@ -106,6 +107,24 @@ export const orderFromRow = (row: Row): Order => ({
   customerId: row.customer_id as string,
   position: row.position as number,
   payloadBytes: row.payload_bytes as number,
+})
+
+export const countsFromRows = (
+  deliveries: readonly Row[],
+  refusals: readonly Row[],
+): Pick<Counts, 'deliveries' | 'refusals'> => ({
+  deliveries: deliveries.map((row) => ({
+    period: row.period as number,
+    status: row.status as number,
+    duplicate: Boolean(row.duplicate),
+    count: row.count as number,
+  })),
+  refusals: refusals.map((row) => ({
+    period: row.period as number,
+    action: row.action as string,
+    errorCode: row.code as string,
+    count: row.count as number,
+  })),
 })
 
 /** PostgreSQL gives the usual form, SQLite 32 hexadecimal digits. */

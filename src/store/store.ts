@@ -1,10 +1,12 @@
 import type { DeliveryStore } from './delivery-store.ts'
 import type { PurgeStore } from './purge-store.ts'
 import type { RefusedStore } from './refused-store.ts'
+import type { NewRefusals, RollUpStore } from './roll-up-store.ts'
 
 export type * from './delivery-store.ts'
 export type * from './purge-store.ts'
 export type * from './refused-store.ts'
+export type * from './roll-up-store.ts'
 
 /**
  * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests
@@ -15,6 +17,7 @@ export interface Store {
   readonly apiKeys: ApiKeyStore
   readonly deliveries: DeliveryStore
   readonly purges: PurgeStore
+  readonly rollUps: RollUpStore
   readonly signingKeys: SigningKeyStore
   readonly secrets: SecretStore
   readonly audit: AuditStore
@@ -247,8 +250,8 @@ export interface AuditFilter {
 }
 
 export interface AuditStore {
-  /** Appends all events or none. */
-  append(events: readonly AuditEvent[]): Promise<void>
+  /** Appends all events and adds to the counts of refusals, or does nothing. */
+  append(events: readonly AuditEvent[], refusals?: readonly NewRefusals[]): Promise<void>
   /** Returns the newest `limit` matches, the newest last. */
   list(filter: AuditFilter): Promise<AuditEvent[]>
   /** Deletes the oldest events from before a time, at most `limit`. Resolves to their number. */

@@ -64,6 +64,8 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
       'UPDATE delivery SET status = 3',
       'DELETE FROM delivery',
       'DELETE FROM schema_migration',
+      'DELETE FROM delivery_hour',
+      'UPDATE roll_up SET position = 0',
       'CREATE OR REPLACE FUNCTION deliver_1() RETURNS void LANGUAGE sql AS $$ $$',
       `COPY customer TO PROGRAM 'cat'`,
     ]) {

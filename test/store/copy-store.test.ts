@@ -39,6 +39,10 @@ async function makeSource(deliveries = DELIVERIES) {
     }),
   )
   await Promise.all(made.map((each) => store.deliveries.deliver(each)))
+  // The copy goes on counting after these.
+  await store.rollUps.count(1000)
+  const refused = { hour: 7, customerId: one.id, action: 'login.refused', errorCode: 'A', count: 3 }
+  await store.audit.append([], [refused])
   await store.close()
   const raw = new DatabaseSync(path)
   raw.exec(`
@@ -99,6 +103,10 @@ it('copies everything, compares it, and leaves the source unchanged; the copy ca
     await openStore(source.config, 0),
     await openStore(loadConfig({ DATABASE_URL: to }).config, 0),
   ]
+  const range = { customerId: source.one.id, from: 0, to: 1_000_000, hoursEach: 24 }
+  const counts = await old.rollUps.read(range, 1_000_000)
+  expect(counts.deliveries.reduce((sum, { count }) => sum + count, 0)).toBe(DELIVERIES)
+  expect(await copy.rollUps.read(range, 1_000_000)).toEqual(counts)
   for (const { receiptId, orderId } of source.made.slice(0, 50)) {
     const [one, other] = [await old.deliveries.findByReceipt(receiptId), await copy.deliveries.findByReceipt(receiptId)]
     expect({ ...other, payload: String(other?.payload) }).toEqual({

@@ -231,11 +231,17 @@ const deliverTo = async (url: string, ...ids: string[]) => {
 it('a store of an earlier version refuses whoever was erased before, and its role goes on delivering', async () => {
   const url = await newDatabase(inject('postgresUrl'))
   await earlierStore(url)
-  const service = await serviceOf(url, (script) => script.replace(', erased_customer', ''))
+  const service = await serviceOf(url, (script) => script.replace(', erased_customer, delivery_hour, roll_up', ''))
   await open(url)
   expect(await deliverTo(service, 'one', 'two')).toMatchObject([refused, stored])
-  for (const statement of ['INSERT INTO erased_customer VALUES (7)', 'DELETE FROM erased_customer'])
+  for (const statement of [
+    'INSERT INTO erased_customer VALUES (7)',
+    'DELETE FROM erased_customer',
+    'UPDATE roll_up SET position = 0',
+    'DELETE FROM delivery_hour',
+  ])
     await expect(runSql(service, statement)).rejects.toThrow('permission denied')
+  expect(await (await open(service)).rollUps.count(10)).toBeGreaterThan(0)
   await expect(runSql(service, 'SELECT drop_months_1(0)')).rejects.toThrow('permission denied')
 })
 

@@ -17,6 +17,7 @@ import { describePurgeCuts } from './conformance/purge-cuts.ts'
 import { describePurgeModel } from './conformance/purge-model.ts'
 import { describePurges } from './conformance/purges.ts'
 import { describeRefused } from './conformance/refused.ts'
+import { describeRollUps } from './conformance/roll-ups.ts'
 import { describeSecrets } from './conformance/secrets.ts'
 import { describeSigningKeys } from './conformance/signing-keys.ts'
 
@@ -35,6 +36,7 @@ const capabilities = [
   describePurgeCuts,
   describePurgeModel,
   describeErasures,
+  describeRollUps,
   describeSecrets,
   describeSigningKeys,
   describeAudit,

@@ -104,6 +104,17 @@ export const COPY_TABLES: readonly CopyTable[] = [
   },
   { name: 'refused_tally', columns: { bytes: 'integer', removed: 'integer', not_kept: 'integer' }, key: ['bytes'] },
   {
+    name: 'delivery_hour',
+    columns: { customer: 'integer', hour: 'integer', status: 'integer', duplicate: 'flag', count: 'integer' },
+    key: ['customer', 'hour', 'status', 'duplicate'],
+  },
+  { name: 'roll_up', columns: { position: 'integer' }, key: ['position'] },
+  {
+    name: 'refusal_hour',
+    columns: { customer: 'integer', hour: 'integer', action: 'text', code: 'text', count: 'integer' },
+    key: ['customer', 'hour', 'action', 'code'],
+  },
+  {
     name: 'order_state',
     columns: {
       customer: 'integer',

@@ -1,6 +1,7 @@
 import { auditEventFromRow } from '../rows.ts'
 import type { AuditStore } from '../store.ts'
 import { columnsOf, type Database } from './database.ts'
+import { addRefusals } from './roll-ups.ts'
 
 const APPEND = `
   INSERT INTO audit_event (at, actor, action, customer_id, address, request_id, refusal, key_id, details, order_id)
@@ -20,9 +21,9 @@ const DELETE_BEFORE = `
   DELETE FROM audit_event
    WHERE number IN (SELECT number FROM audit_event WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
-export function postgresAudit({ query }: Database): AuditStore {
+export function postgresAudit({ query, transaction }: Database): AuditStore {
   return {
-    async append(events) {
+    async append(events, refusals = []) {
       const names = [
         'at',
         'actor',
@@ -36,7 +37,12 @@ export function postgresAudit({ query }: Database): AuditStore {
       ] as const
       const columns = columnsOf(events, ...names)
       const details = events.map(({ details }) => JSON.stringify(details))
-      await query(APPEND, ...columns, details)
+      if (refusals.length === 0) await query(APPEND, ...columns, details)
+      else
+        await transaction(async (query) => {
+          await query(APPEND, ...columns, details)
+          await addRefusals(query, refusals)
+        })
     },
     async list({ customerId = null, action = '', from = 0, to = Number.MAX_SAFE_INTEGER, ...more }) {
       const { orderId = null, requestId = null, limit } = more

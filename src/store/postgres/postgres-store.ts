@@ -17,6 +17,7 @@ import { readFacts } from './facts.ts'
 import { postgresLoginFailures } from './login-failures.ts'
 import { postgresPurges } from './purges.ts'
 import { postgresRefused } from './refused.ts'
+import { postgresRollUps } from './roll-ups.ts'
 import { postgresSecrets } from './secrets.ts'
 import { postgresSigningKeys } from './signing-keys.ts'
 
@@ -64,6 +65,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     apiKeys: postgresApiKeys(database, numbers),
     deliveries,
     purges: postgresPurges(database),
+    rollUps: postgresRollUps(database),
     signingKeys: postgresSigningKeys(database),
     secrets: postgresSecrets(database),
     audit: postgresAudit(database),

@@ -1,6 +1,7 @@
 import { auditEventFromRow } from '../rows.ts'
 import type { AuditStore } from '../store.ts'
 import type { Database } from './database.ts'
+import { addRefusals } from './roll-ups.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
 /** An erasure leaves dashes instead of an order id: see refused.ts. */
@@ -23,12 +24,13 @@ const DELETE_BEFORE = `
 
 /** Run by the writer thread. */
 export const auditWrites = {
-  append: (database, events) =>
+  append: (database, events, refusals = []) =>
     database.transaction(() => {
       for (const { at, actor, action, customerId, address, requestId, details, refusalId, keyId, orderId } of events) {
         const ids = [refusalId, keyId, orderId]
         database.run(INSERT, at, actor, action, customerId, address, requestId, JSON.stringify(details), ...ids)
       }
+      addRefusals(database, refusals)
     }),
   deleteBefore: (database, before, limit) => database.transaction(() => database.run(DELETE_BEFORE, before, limit)),
 } satisfies Operations<AuditStore>

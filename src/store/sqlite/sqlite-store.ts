@@ -19,6 +19,7 @@ import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
 import { sqlitePurges } from './purges/purges.ts'
 import { sqliteRefused } from './refused.ts'
+import { sqliteRollUps } from './roll-ups.ts'
 import { roomOf } from './room.ts'
 import { sqliteSecrets } from './secrets.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './server-lock.ts'
@@ -136,6 +137,7 @@ function storeOn(
     apiKeys: sqliteApiKeys(database, writer, reader),
     deliveries,
     purges: sqlitePurges(database, writer, reader),
+    rollUps: sqliteRollUps(writer, reader),
     signingKeys: sqliteSigningKeys(database, writer),
     secrets: sqliteSecrets(database, writer),
     audit: sqliteAudit(database, writer),

@@ -1,13 +1,18 @@
 import type { PurgeStore } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
+import { sqliteRollUps } from '../roll-ups.ts'
 import { bindOperations, type StoreThread, sendOperations } from '../thread/operations.ts'
-import { purgeLookUps, purgeReads } from './reads.ts'
+import { isCounted, purgeLookUps, purgeReads } from './reads.ts'
 import { purgeWrites } from './writes.ts'
+
+const COUNTED_AT_ONCE = 10_000
+const NOTHING = { deliveries: 0, orders: 0, payloadBytes: 0, highest: 0 }
 
 /** The reader thread finds what is to go, so that deliveries wait only for its removal. */
 export function sqlitePurges(database: Database, writer: StoreThread, reader: StoreThread): PurgeStore {
   const reads = sendOperations(purgeReads, reader, 'purges')
   const { remove, erase, ...writes } = sendOperations(purgeWrites, writer, 'purges')
+  const rollUps = sqliteRollUps(writer, reader)
   const lookUps = bindOperations(purgeLookUps, database)
   return {
     ...writes,
@@ -18,6 +23,10 @@ export function sqlitePurges(database: Database, writer: StoreThread, reader: St
     async page(page) {
       const { position, counted, ...found } = await reads.removable(page)
       if (page.dryRun || counted.deliveries === 0) return { ...counted, position }
+      if (!isCounted(database, page.until)) {
+        await rollUps.count(COUNTED_AT_ONCE)
+        return { ...NOTHING, position: page.after }
+      }
       return { ...(await remove({ ...found, before: page.before })), position }
     },
     // A file has no months.

@@ -121,6 +121,12 @@ export const expiredFromRow = (row: Row): ExpiredOrder => ({
   state: row.state_position as number,
 })
 
+/** Whether the hourly counts contain every delivery up to a position. */
+export const isCounted = (database: Database, until: number): boolean => database.get(UNCOUNTED, until) === undefined
+
+const UNCOUNTED = `
+  SELECT 1 FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= $1 LIMIT 1`
+
 /** The methods of the port that the calling thread runs itself: look-ups of single rows. */
 export const purgeLookUps = {
   state: (database) => stateFromRow(database.get(STATE) as Row),

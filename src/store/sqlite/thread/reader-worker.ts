@@ -4,6 +4,7 @@ import { openDatabase } from '../database.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
 import { purgeReads } from '../purges/reads.ts'
 import { refusedReads } from '../refused.ts'
+import { rollUpReads } from '../roll-ups.ts'
 import { answerOperations, bindOperations } from './operations.ts'
 
 if (parentPort) {
@@ -13,5 +14,6 @@ if (parentPort) {
     deliveries: bindOperations(deliveryReads, database),
     purges: bindOperations(purgeReads, database),
     refused: bindOperations(refusedReads, database),
+    rollUps: bindOperations(rollUpReads, database),
   })
 }

@@ -9,6 +9,7 @@ import { deliveryWrites } from '../deliveries/writes.ts'
 import { loginFailureWrites } from '../login-failures.ts'
 import { purgeWrites } from '../purges/writes.ts'
 import { refusedWrites } from '../refused.ts'
+import { rollUpWrites } from '../roll-ups.ts'
 import { secretWrites } from '../secrets.ts'
 import { signingKeyWrites } from '../signing-keys.ts'
 import { changeOf } from '../store-file.ts'
@@ -20,6 +21,7 @@ const operationsOn = (database: Database) => ({
   apiKeys: bindOperations(apiKeyWrites, database),
   deliveries: deliveryWrites(database),
   purges: bindOperations(purgeWrites, database),
+  rollUps: bindOperations(rollUpWrites, database),
   signingKeys: bindOperations(signingKeyWrites, database),
   secrets: bindOperations(secretWrites, database),
   audit: bindOperations(auditWrites, database),

@@ -1,0 +1,113 @@
+import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Counts, CustomerStore, RollUpStore } from '#src/store/store.ts'
+import { type Caller, customerAskedFor } from '../caller.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
+
+export interface StatsDependencies {
+  readonly rollUps: Pick<RollUpStore, 'read'>
+  readonly customers: CustomerStore
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export interface StatsQuery {
+  readonly customer?: string | undefined
+  /** Milliseconds since 1970. Rounded down to the beginning of its period. */
+  readonly from?: number | undefined
+  /** Exclusive. Rounded up to the end of its period. */
+  readonly to?: number | undefined
+  readonly by: Period
+}
+
+export type Period = 'hour' | 'day'
+
+export interface Sums {
+  /** Deliveries by Status, echoes included. */
+  readonly byStatus: number[]
+  echoes: number
+  readonly refusals: Record<string, number>
+  readonly refusedLogins: Record<string, number>
+}
+
+export interface PeriodSums extends Sums {
+  readonly from: number
+}
+
+export interface Stats {
+  /** The rounded range, in milliseconds since 1970. */
+  readonly from: number
+  readonly to: number
+  readonly by: Period
+  /** Every delivery that was accepted before then is counted. */
+  readonly countedUntil: number
+  readonly periods: readonly PeriodSums[]
+  readonly totals: Sums
+}
+
+/** Deliveries that one request counts itself because the server has not yet. */
+const MOST_COUNTED = 100_000
+
+const HOUR_MILLISECONDS = 3_600_000
+const HOURS_EACH = { hour: 1, day: 24 }
+const DEFAULT_PERIODS = { hour: 24, day: 30 }
+/** 31 days by hour, a leap year by day. */
+const MOST_PERIODS = { hour: 744, day: 366 }
+
+export type ReadStats = ReturnType<typeof createStats>
+
+export const createStats =
+  ({ rollUps, customers, clock }: StatsDependencies) =>
+  async (caller: Caller, query: StatsQuery): Promise<Stats> => {
+    const now = clock.now()
+    const hoursEach = HOURS_EACH[query.by]
+    const { from, to } = periodsOf(query, now)
+    const customerId = await customerAskedFor(caller, query.customer, customers)
+    const range = { customerId, from: from * hoursEach, to: to * hoursEach, hoursEach }
+    const counts = await rollUps.read(range, MOST_COUNTED)
+    const each = hoursEach * HOUR_MILLISECONDS
+    const periods = Array.from({ length: to - from }, (_, index) => ({ from: (from + index) * each, ...nothing() }))
+    const totals = nothing()
+    addTo(periods, totals, from, counts)
+    return {
+      from: from * each,
+      to: to * each,
+      by: query.by,
+      countedUntil: counts.notCountedFrom ?? now,
+      periods,
+      totals,
+    }
+  }
+
+/** Returns the numbers of the first period and of the one after the last. */
+function periodsOf({ from, to, by }: StatsQuery, now: number): { from: number; to: number } {
+  const each = HOURS_EACH[by] * HOUR_MILLISECONDS
+  const end = Math.ceil((to ?? now + 1) / each)
+  const start = from === undefined ? end - DEFAULT_PERIODS[by] : Math.floor(from / each)
+  const most = MOST_PERIODS[by]
+  if (end <= start) throw refused('from must be before to, which is now if it is not given')
+  if (end - start > most)
+    throw refused(
+      by === 'hour' ? 'by hour, it has at most 31 days; ask by day for more' : `it has at most ${most} days`,
+    )
+  return { from: start, to: end }
+}
+
+const refused = (why: string): AppError =>
+  new AppError(purchaseErrors.rangeInvalid, { message: `The range of time is not valid: ${why}.` })
+
+const nothing = (): Sums => ({ byStatus: [0, 0, 0, 0], echoes: 0, refusals: {}, refusedLogins: {} })
+
+function addTo(periods: readonly Sums[], totals: Sums, first: number, { deliveries, refusals }: Counts): void {
+  for (const { period, status, duplicate, count } of deliveries) {
+    for (const sums of [periods[period - first] as Sums, totals]) {
+      sums.byStatus[status] = (sums.byStatus[status] ?? 0) + count
+      if (duplicate) sums.echoes += count
+    }
+  }
+  for (const { period, action, errorCode, count } of refusals) {
+    for (const sums of [periods[period - first] as Sums, totals]) {
+      const codes = action === 'login.refused' ? sums.refusedLogins : sums.refusals
+      codes[errorCode] = (codes[errorCode] ?? 0) + count
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { Type } from '@sinclair/typebox'
+
+const time = (description: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: `${description}: 2026-11-21T09:00:00Z, with any offset, or 2026-11-21 for the start of that day in UTC`,
+      examples: ['2026-11-21'],
+    }),
+  )
+
+const By = Type.Union([Type.Literal('hour'), Type.Literal('day')], {
+  description: 'Length of a period; days are days in UTC',
+  examples: ['hour'],
+})
+
+export const StatsQuerySchema = Type.Object(
+  {
+    from: time('From the period of this time on. Without it, 24 hours or 30 days'),
+    to: time('Up to the period of this time. Without it, up to the current period'),
+    by: Type.Optional({
+      ...By,
+      default: 'hour',
+      description: 'Length of a period; at most 31 days by hour, 366 days by day',
+    }),
+    customer: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'For operators: only this customer, by id or e-mail address',
+        examples: ['shop@example.com'],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const count = (description: string, example: number) => Type.Integer({ minimum: 0, description, examples: [example] })
+
+const instant = (description: string, example: string) =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+
+const refusals = (description: string, code: string) =>
+  Type.Object(
+    {
+      Total: count('All of them', 2),
+      ByCode: Type.Object(
+        {},
+        { additionalProperties: Type.Integer(), description: 'By `errorCode`', examples: [{ [code]: 2 }] },
+      ),
+    },
+    { description },
+  )
+
+const sums = {
+  Deliveries: Type.Object(
+    {
+      Total: count('All of them', 7),
+      ByStatus: Type.Object(
+        { 0: count('Status 0', 1), 1: count('Status 1', 3), 2: count('Status 2', 2), 3: count('Status 3', 1) },
+        { description: 'By Status' },
+      ),
+    },
+    { description: 'Deliveries that were stored, echoes included; retries with an Idempotency-Key are stored once' },
+  ),
+  Echoes: count('Deliveries among them with the same bytes as the latest delivery of their order', 1),
+  Refusals: refusals('Refused deliveries', 'PRODUCT_NOT_AUTHORIZED'),
+  RefusedLogins: refusals('Refused logins', 'LOGIN_REFUSED'),
+}
+
+const FROM = '2026-11-21T09:00:00Z'
+
+export const StatsSchema = Type.Object({
+  From: instant('The beginning of the first period', FROM),
+  To: instant('The end of the last period', '2026-11-21T10:00:00Z'),
+  By,
+  CountedUntil: instant(
+    'Every delivery that was accepted before this time is counted. Refusals are counted a second later.',
+    '2026-11-21T09:48:12.345Z',
+  ),
+  Periods: Type.Array(Type.Object({ From: instant('The beginning of the period', FROM), ...sums }), {
+    description: 'Oldest first, without gaps',
+  }),
+  Totals: Type.Object(sums, { description: 'All periods together' }),
+})

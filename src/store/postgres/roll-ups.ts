@@ -1,0 +1,57 @@
+import { countsFromRows } from '../rows.ts'
+import type { NewRefusals, RollUpStore } from '../store.ts'
+import { columnsOf, type Database, type Query } from './database.ts'
+
+const PLACE = 'SELECT position FROM roll_up'
+
+const CUSTOMER = 'CASE WHEN $1::text IS NULL THEN 0 ELSE (SELECT number FROM customer WHERE id = $1) END'
+
+const NOT_COUNTED = `
+  SELECT received_at FROM delivery WHERE position > (${PLACE}) ORDER BY position LIMIT 1 OFFSET $1`
+
+/** One statement, so that each delivery is found on one side of the place. */
+const DELIVERIES = `
+  WITH wanted AS MATERIALIZED (SELECT ${CUSTOMER} AS customer)
+  SELECT hour / $5::integer AS period, status, duplicate, sum(count)::bigint AS count
+    FROM (SELECT hour, status, duplicate, count
+            FROM delivery_hour
+           WHERE customer = (SELECT customer FROM wanted) AND hour >= $2::integer AND hour < $3::integer
+          UNION ALL
+          SELECT (received_at / 3600000)::integer, status, echo_of IS NOT NULL, 1
+            FROM (SELECT customer, received_at, status, echo_of
+                    FROM delivery WHERE position > (${PLACE}) ORDER BY position LIMIT $4) d
+           WHERE (SELECT customer FROM wanted) IN (0, d.customer)
+             AND received_at >= $2::bigint * 3600000 AND received_at < $3::bigint * 3600000) counted
+   GROUP BY 1, 2, 3`
+
+const REFUSALS = `
+  SELECT hour / $4::integer AS period, action, code, sum(count)::bigint AS count
+    FROM refusal_hour WHERE customer = (${CUSTOMER}) AND hour >= $2 AND hour < $3
+   GROUP BY 1, 2, 3`
+
+/** Sorted, so that replicas that write at the same time do not wait for each other in a circle. */
+const ADD_REFUSALS = `
+  INSERT INTO refusal_hour AS h (customer, hour, action, code, count)
+  SELECT coalesce(c.number, 0), r.hour, r.action, r.code, sum(r.count)
+    FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::bigint[]) r (hour, customer_id, action, code, count)
+    LEFT JOIN customer c ON c.id = r.customer_id
+   GROUP BY GROUPING SETS ((c.number, r.hour, r.action, r.code), (r.hour, r.action, r.code))
+  HAVING c.number IS NOT NULL OR GROUPING(c.number) = 1
+   ORDER BY 1, 2, 3, 4
+      ON CONFLICT (customer, hour, action, code) DO UPDATE SET count = h.count + excluded.count`
+
+/** Part of a transaction. */
+export async function addRefusals(query: Query, refusals: readonly NewRefusals[]): Promise<void> {
+  await query(ADD_REFUSALS, ...columnsOf(refusals, 'hour', 'customerId', 'action', 'errorCode', 'count'))
+}
+
+export const postgresRollUps = ({ query }: Database): RollUpStore => ({
+  count: async (look) => (await query('SELECT count_deliveries_1($1) AS counted', look)).rows[0]?.counted as number,
+  async read({ customerId = null, from, to, hoursEach }, look) {
+    // First, so that it is before what is counted meanwhile.
+    const notCountedFrom = (await query(NOT_COUNTED, look)).rows[0]?.received_at as number | undefined
+    const deliveries = (await query(DELIVERIES, customerId, from, to, look, hoursEach)).rows
+    const refusals = (await query(REFUSALS, customerId, from, to, hoursEach)).rows
+    return { ...countsFromRows(deliveries, refusals), notCountedFrom }
+  },
+})

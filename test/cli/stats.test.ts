@@ -1,0 +1,100 @@
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { runCommand } from '../support/command.ts'
+import { customer, delivery } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const cwd = tempFolder()
+const path = join(cwd, 'data/teslim.db')
+const run = (...args: string[]) => runCommand(args, { cwd })
+const [one, other] = [customer({ email: 'one@example.com' }), customer({ email: 'other@example.com' })]
+const HOUR = 3_600_000
+const midnight = Date.parse('2026-11-20T00:00:00Z')
+const RANGE = ['--from', '2026-11-19T20:00:00Z', '--to', '2026-11-20T08:00:00Z']
+
+beforeAll(async () => {
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
+  for (const each of [one, other]) await store.customers.insert(each)
+  const deliver = (who: string, hours: number, status: number, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        store.deliveries.deliver(delivery(who, { receivedAt: midnight + hours * HOUR, orderId: null, status })),
+      ),
+    )
+  await deliver(one.id, -1, 1, 1200)
+  await deliver(one.id, 0, 0, 3)
+  await store.rollUps.count(1000)
+  await deliver(other.id, 5, 2, 600)
+  const refusal = { customerId: one.id, action: 'delivery.refused', errorCode: 'PRODUCT_NOT_AUTHORIZED', count: 1234 }
+  await store.audit.append([], [{ ...refusal, hour: midnight / HOUR }])
+  await store.close()
+})
+
+it('draws bars on a terminal of 80 columns, with empty hours in one line', async () => {
+  const { status, stdout, stderr } = await runCommand(['stats', ...RANGE], { cwd, columns: 80 })
+  expect([status, stderr]).toEqual([0, ''])
+  expect(stdout).toBe(`2026-11-19 20:00 to 2026-11-20 08:00 UTC, by hour
+Columns 0 to 3 are deliveries by Status.
+
+hour              deliveries                   0      1    2  3  echoes  refused
+2026-11-19 20:00  nothing in 3 hours
+2026-11-19 23:00       1,200  ███████████████  0  1,200    0  0       0        0
+2026-11-20 00:00           3  ▏                3      0    0  0       0    1,234
+2026-11-20 01:00  nothing in 4 hours
+2026-11-20 05:00         600  ███████▌         0      0  600  0       0        0
+2026-11-20 06:00           0                   0      0    0  0       0        0
+2026-11-20 07:00           0                   0      0    0  0       0        0
+total                  1,803                   3  1,200  600  0       0    1,234
+
+Refused deliveries: PRODUCT_NOT_AUTHORIZED 1,234
+`)
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+})
+
+it('prints numbers only where there is no terminal', async () => {
+  const { stdout } = await run('stats', ...RANGE, '--customer', 'one@example.com')
+  expect(stdout).toBe(`2026-11-19 20:00 to 2026-11-20 08:00 UTC, by hour, of one@example.com
+Columns 0 to 3 are deliveries by Status.
+
+hour              deliveries  0      1  2  3  echoes  refused
+2026-11-19 20:00  nothing in 3 hours
+2026-11-19 23:00       1,200  0  1,200  0  0       0        0
+2026-11-20 00:00           3  3      0  0  0       0    1,234
+2026-11-20 01:00  nothing in 7 hours
+total                  1,203  3  1,200  0  0       0    1,234
+
+Refused deliveries: PRODUCT_NOT_AUTHORIZED 1,234
+`)
+})
+
+it('prints what the API answers as JSON, by day', async () => {
+  const { stdout } = await run('stats', '--by', 'day', '--from', '2026-11-19', '--to', '2026-11-21', '--json')
+  expect(JSON.parse(stdout)).toMatchObject({
+    From: '2026-11-19T00:00:00Z',
+    To: '2026-11-21T00:00:00Z',
+    By: 'day',
+    Periods: [
+      { From: '2026-11-19T00:00:00Z', Deliveries: { Total: 1200, ByStatus: { 1: 1200 } }, Refusals: { Total: 0 } },
+      { From: '2026-11-20T00:00:00Z', Deliveries: { Total: 603, ByStatus: { 0: 3, 2: 600 } } },
+    ],
+    Totals: { Deliveries: { Total: 1803 }, Refusals: { Total: 1234, ByCode: { PRODUCT_NOT_AUTHORIZED: 1234 } } },
+  })
+})
+
+it('refuses a range that is too long, a period it does not know, and a customer that does not exist', async () => {
+  const statusOf = async (...args: string[]) => (await run('stats', ...args)).status
+  expect(await statusOf('--from', '32d')).toBe(2)
+  expect(await statusOf('--by', 'week')).toBe(2)
+  expect(await statusOf('--from', 'yesterday')).toBe(2)
+  expect(await statusOf('--customer', 'nobody@example.com')).toBe(1)
+})
+
+it('reads a file that may not be written to', async () => {
+  chmodSync(path, 0o400)
+  const { status, stderr } = await run('stats', ...RANGE)
+  chmodSync(path, 0o600)
+  expect([status, stderr]).toEqual([0, ''])
+})
