@@ -11,6 +11,7 @@ import { benchOverload } from './overload.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchPurge } from './purge.ts'
 import { benchRead } from './read.ts'
+import { benchRollUps } from './roll-ups.ts'
 import { benchStorm } from './storm.ts'
 
 const values = readOptions()
@@ -38,6 +39,7 @@ if (values !== undefined) {
       values.overload && benchOverload,
       values.backup && benchBackup,
       values.purge && purge,
+      values['roll-ups'] && benchRollUps,
     ]
     const bench = chosen.find((each) => each !== false) ?? benchDeliveries
     await bench(await findLoad(folder), options)

@@ -11,7 +11,7 @@ export interface BenchOptions {
 
 const HELP = `Usage: npm run bench -- [OPTIONS]
 
-Without one of the first nine options: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
+Without one of the first ten options: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
 
   --read           list, detail and delivery of orders; with --postgres from there
   --feed           followers of the feed; with --postgres they follow another replica
@@ -22,6 +22,7 @@ Without one of the first nine options: deliveries to teslim, to bare Fastify and
   --overload       deliveries beyond capacity
   --backup         deliveries at a fixed rate while a backup is made
   --purge          deliveries at a fixed rate while old ones are removed
+  --roll-ups       deliveries with and without counting by hour, and reading the counts
 
   --rounds N       rounds of each measurement (5)
   --seconds N      seconds of each round (8)
@@ -63,6 +64,7 @@ const parseOptions = () =>
       overload: { type: 'boolean', default: false },
       backup: { type: 'boolean', default: false },
       purge: { type: 'boolean', default: false },
+      'roll-ups': { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },
       connections: { type: 'string', default: '64' },

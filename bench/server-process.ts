@@ -10,8 +10,13 @@ export interface BenchServer {
   readonly url: string
   /** Resident memory now, in megabytes. */
   memory(): number
+  /** Processor time so far, of all threads. */
+  cpuMilliseconds(): number
   stop(): Promise<void>
 }
+
+/** The unit of /proc/PID/stat. */
+const CLOCK_TICK_MILLISECONDS = 10
 
 /** Starts a server with its output in a file, as a service manager would, and waits until it listens. */
 export async function startServer(
@@ -39,6 +44,11 @@ export async function startServer(
     url,
     memory: () =>
       Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024),
+    cpuMilliseconds() {
+      const [user = 0, system = 0] =
+        readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13).map(Number) ?? []
+      return (user + system) * CLOCK_TICK_MILLISECONDS
+    },
     async stop() {
       child.kill(name.startsWith('teslim') ? 'SIGTERM' : profile.length > 0 ? 'SIGINT' : 'SIGKILL')
       await ended

@@ -10,12 +10,12 @@ export interface CountRange {
   readonly hoursEach: number
 }
 
-export interface DeliveryCount {
+export interface DeliveryCounts {
   /** Number of the period: hours since 1970 divided by `hoursEach`. */
   readonly period: number
-  readonly status: number
-  readonly duplicate: boolean
-  readonly count: number
+  /** How many have Status 0, 1, 2 and 3; echoes included. */
+  readonly byStatus: readonly number[]
+  readonly echoes: number
 }
 
 export interface RefusalCount {
@@ -38,8 +38,8 @@ export interface NewRefusals {
 }
 
 export interface Counts {
-  /** At most one entry for each period, Status and kind. */
-  readonly deliveries: readonly DeliveryCount[]
+  /** One entry for each period that has deliveries. */
+  readonly deliveries: readonly DeliveryCounts[]
   readonly refusals: readonly RefusalCount[]
   /** When the first delivery that is not counted was received, in milliseconds since 1970; undefined if all are. */
   readonly notCountedFrom: number | undefined

@@ -115,9 +115,8 @@ export const countsFromRows = (
 ): Pick<Counts, 'deliveries' | 'refusals'> => ({
   deliveries: deliveries.map((row) => ({
     period: row.period as number,
-    status: row.status as number,
-    duplicate: Boolean(row.duplicate),
-    count: row.count as number,
+    byStatus: [row.status_0, row.status_1, row.status_2, row.status_3].map((count) => Number(count ?? 0)),
+    echoes: Number(row.echoes ?? 0),
   })),
   refusals: refusals.map((row) => ({
     period: row.period as number,

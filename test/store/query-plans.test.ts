@@ -7,6 +7,7 @@ import { openDatabase as openPostgres, type Query } from '#src/store/postgres/da
 import { deliveryReads as postgresReads } from '#src/store/postgres/deliveries/reads.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
+import { rollUpReads } from '#src/store/sqlite/roll-ups.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
 import type { Bounds, Filter, OrderPlace } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
@@ -98,6 +99,32 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
     expect(steps).toContain('SEARCH s USING PRIMARY KEY (customer=? AND order_id=?)')
   }
   raw.close()
+})
+
+it('SQLite reads counts by hour, and what is not counted, by their indexes', async () => {
+  const path = join(tempFolder(), 'counts.db')
+  await prepare(`sqlite:${path}`)
+  const database = openDatabase(path, { readOnly: true })
+  afterAll(() => database.close())
+  const steps: string[] = []
+  const explained = {
+    ...database,
+    all(sql: string, ...values: Values) {
+      steps.push(...database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail)))
+      return database.all(sql, ...values)
+    },
+  }
+  const { read, uncounted } = bindOperations(rollUpReads, explained)
+  read({ customerId, from: 0, to: 1, hoursEach: 1 }, 10)
+  uncounted(10)
+  const found = steps.filter((step) => / (?:delivery|delivery_hour|refusal_hour)\b/.test(step))
+  expect(new Set(found)).toEqual(
+    new Set([
+      'SEARCH delivery_hour USING PRIMARY KEY (customer=? AND hour>? AND hour<?)',
+      'SEARCH delivery USING INTEGER PRIMARY KEY (rowid>?)',
+      'SEARCH refusal_hour USING PRIMARY KEY (customer=? AND hour>? AND hour<?)',
+    ]),
+  )
 })
 
 interface PlanNode {

@@ -36,8 +36,11 @@ export function createRollUps({ rollUps, clock, onFailed }: RollUpDependencies):
 
   const work = async (): Promise<void> => {
     let failing = false
-    while (!signal.aborted) {
-      const pause = await step().then(
+    let pause = AGAIN_MILLISECONDS
+    for (;;) {
+      await wait(pause, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
+      pause = await step().then(
         (milliseconds) => {
           failing = false
           return milliseconds
@@ -49,7 +52,6 @@ export function createRollUps({ rollUps, clock, onFailed }: RollUpDependencies):
           return AFTER_FAILURE_MILLISECONDS
         },
       )
-      await wait(pause, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 

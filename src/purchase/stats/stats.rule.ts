@@ -98,10 +98,10 @@ const refused = (why: string): AppError =>
 const nothing = (): Sums => ({ byStatus: [0, 0, 0, 0], echoes: 0, refusals: {}, refusedLogins: {} })
 
 function addTo(periods: readonly Sums[], totals: Sums, first: number, { deliveries, refusals }: Counts): void {
-  for (const { period, status, duplicate, count } of deliveries) {
+  for (const { period, byStatus, echoes } of deliveries) {
     for (const sums of [periods[period - first] as Sums, totals]) {
-      sums.byStatus[status] = (sums.byStatus[status] ?? 0) + count
-      if (duplicate) sums.echoes += count
+      for (const [status, count] of byStatus.entries()) sums.byStatus[status] = (sums.byStatus[status] ?? 0) + count
+      sums.echoes += echoes
     }
   }
   for (const { period, action, errorCode, count } of refusals) {

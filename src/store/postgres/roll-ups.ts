@@ -2,27 +2,26 @@ import { countsFromRows } from '../rows.ts'
 import type { NewRefusals, RollUpStore } from '../store.ts'
 import { columnsOf, type Database, type Query } from './database.ts'
 
-const PLACE = 'SELECT position FROM roll_up'
-
 const CUSTOMER = 'CASE WHEN $1::text IS NULL THEN 0 ELSE (SELECT number FROM customer WHERE id = $1) END'
 
 const NOT_COUNTED = `
-  SELECT received_at FROM delivery WHERE position > (${PLACE}) ORDER BY position LIMIT 1 OFFSET $1`
+  SELECT received_at FROM uncounted_1($1 + 1) WHERE number > $1`
 
 /** One statement, so that each delivery is found on one side of the place. */
 const DELIVERIES = `
   WITH wanted AS MATERIALIZED (SELECT ${CUSTOMER} AS customer)
-  SELECT hour / $5::integer AS period, status, duplicate, sum(count)::bigint AS count
+  SELECT hour / $5::integer AS period, (sum(count) FILTER (WHERE status = 0))::bigint AS status_0,
+         (sum(count) FILTER (WHERE status = 1))::bigint AS status_1, (sum(count) FILTER (WHERE status = 2))::bigint AS status_2,
+         (sum(count) FILTER (WHERE status = 3))::bigint AS status_3, (sum(count) FILTER (WHERE duplicate))::bigint AS echoes
     FROM (SELECT hour, status, duplicate, count
             FROM delivery_hour
            WHERE customer = (SELECT customer FROM wanted) AND hour >= $2::integer AND hour < $3::integer
           UNION ALL
-          SELECT (received_at / 3600000)::integer, status, echo_of IS NOT NULL, 1
-            FROM (SELECT customer, received_at, status, echo_of
-                    FROM delivery WHERE position > (${PLACE}) ORDER BY position LIMIT $4) d
+          SELECT (received_at / 3600000)::integer, status, duplicate, 1
+            FROM uncounted_1($4) d
            WHERE (SELECT customer FROM wanted) IN (0, d.customer)
              AND received_at >= $2::bigint * 3600000 AND received_at < $3::bigint * 3600000) counted
-   GROUP BY 1, 2, 3`
+   GROUP BY 1`
 
 const REFUSALS = `
   SELECT hour / $4::integer AS period, action, code, sum(count)::bigint AS count

@@ -33,7 +33,9 @@ const NOT_COUNTED = `
 
 /** One statement, so that each delivery is found on one side of the place. */
 const DELIVERIES = `
-  SELECT hour / CAST($5 AS INTEGER) AS period, status, duplicate, sum(count) AS count
+  SELECT hour / CAST($5 AS INTEGER) AS period, sum(count) FILTER (WHERE status = 0) AS status_0,
+         sum(count) FILTER (WHERE status = 1) AS status_1, sum(count) FILTER (WHERE status = 2) AS status_2,
+         sum(count) FILTER (WHERE status = 3) AS status_3, sum(count) FILTER (WHERE duplicate) AS echoes
     FROM (SELECT hour, status, duplicate, count
             FROM delivery_hour WHERE customer = $1 AND hour >= $2 AND hour < $3
           UNION ALL
@@ -41,7 +43,7 @@ const DELIVERIES = `
             FROM (SELECT customer, received_at, status, echo_of
                     FROM delivery WHERE position > (${PLACE}) ORDER BY position LIMIT $4)
            WHERE ($1 = ${ALL} OR customer = $1) AND received_at >= $2 * 3600000 AND received_at < $3 * 3600000)
-   GROUP BY 1, 2, 3`
+   GROUP BY 1`
 
 const REFUSALS = `
   SELECT hour / CAST($4 AS INTEGER) AS period, action, code, sum(count) AS count

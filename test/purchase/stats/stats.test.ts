@@ -1,8 +1,11 @@
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it, vi } from 'vitest'
+import { systemClock } from '#src/lib/clock.ts'
+import { createRollUps } from '#src/purchase/stats/roll-ups.ts'
 import { newDatabase } from '../../support/postgres-server.ts'
 import { randomBelow } from '../../support/random.ts'
 import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
 import { LOGIN, testApp, testAppBeside } from '../../support/test-app.ts'
+import { until } from '../../support/until.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -175,6 +178,35 @@ describe.each(where)('GET /Purchase/stats on %s', async (_name, settings) => {
     expect((await answer(supplier)).Totals.Refusals).toEqual({ Total: 1, ByCode: { PRODUCT_NOT_AUTHORIZED: 1 } })
     expect((await answer(operator)).Totals.Refusals.Total).toBe(2)
   })
+})
+
+it('servers count by themselves, side by side, unless TESLIM_ROLL_UPS is off', async () => {
+  const off = await testApp({ TESLIM_ROLL_UPS: 'off' })
+  const supplier = await readingSupplier(off)
+  for (let n = 0; n < 30; n++) await supplier.deliver({ Status: n % 4 })
+  const hour = Math.floor(off.clock.now() / HOUR)
+  const range = { customerId: supplier.customer.id, from: hour, to: hour + 1, hoursEach: 1 }
+  const counted = async () => (await off.store.rollUps.read(range, 0)).deliveries
+  expect(await counted()).toEqual([])
+  await Promise.all([testAppBeside(off), testAppBeside(off)])
+  await until('all are counted', async () => (await counted()).length > 0)
+  expect(await counted()).toEqual([{ period: hour, byStatus: [8, 8, 7, 7], echoes: 0 }])
+})
+
+it('a store that cannot count is logged once, and an end does not wait for the next try', async () => {
+  const failures: unknown[] = []
+  const error = new Error('away')
+  const count = vi.fn().mockRejectedValue(error)
+  const counting = createRollUps({
+    rollUps: { count },
+    clock: systemClock,
+    onFailed: (failure) => failures.push(failure),
+  })
+  counting.start()
+  counting.start()
+  await until('it has tried', () => failures.length > 0)
+  await counting.stop()
+  expect([count.mock.calls.length, failures]).toEqual([1, [error]])
 })
 
 it('a store that is away takes the counts of refusals later, once', async () => {

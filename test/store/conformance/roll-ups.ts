@@ -28,7 +28,7 @@ const step = fc.oneof(
 const day = (start: number) => ({ from: start / HOUR, to: start / HOUR + 24 * DAYS })
 
 const textOf = ({ deliveries }: Pick<Counts, 'deliveries'>): string[] =>
-  deliveries.map(({ period, status, duplicate, count }) => `${period} ${status} ${duplicate} ${count}`).sort()
+  deliveries.map(({ period, byStatus, echoes }) => `${period}: ${byStatus}, ${echoes}`).sort()
 
 /** Midnight, after the times of all other tests. */
 const nextMidnight = (): number => Math.ceil(nextTime(2 * DAYS * 24 * HOUR) / (24 * HOUR)) * 24 * HOUR
@@ -46,7 +46,7 @@ export function describeRollUps(name: string, open: Open): void {
             const start = nextMidnight()
             nextTime(DAYS * 24 * HOUR)
             const customers = [one, two]
-            const model: Model = { groups: new Map() }
+            const model: Model = { stored: [] }
             let time = start + 22 * HOUR
             const counting: Promise<unknown>[] = []
             for (const each of steps) {
@@ -89,7 +89,7 @@ export function describeRollUps(name: string, open: Open): void {
       await store.deliveries.deliver(last)
       expect((await purge(store, start + HOUR)).deliveries).toBeGreaterThanOrEqual(12_000)
       const { deliveries } = await store.rollUps.read({ customerId: id, ...day(start), hoursEach: 24 }, PLENTY)
-      expect(deliveries).toEqual([{ period: start / HOUR / 24, status: 1, duplicate: false, count: 12_001 }])
+      expect(deliveries).toEqual([{ period: start / HOUR / 24, byStatus: [0, 12_001, 0, 0], echoes: 0 }])
     })
 
     withCustomers('an erasure leaves the counts as they are', async (store, { id }) => {
@@ -99,7 +99,7 @@ export function describeRollUps(name: string, open: Open): void {
       await store.purges.erase(id, 0, PLENTY)
       await store.purges.eraseNames(id)
       const range = { customerId: id, ...day(start), hoursEach: 1 }
-      expect(textOf(await store.rollUps.read(range, PLENTY))).toEqual([`${start / HOUR} 1 false 2`])
+      expect(textOf(await store.rollUps.read(range, PLENTY))).toEqual([`${start / HOUR}: 0,2,0,0, 0`])
     })
 
     withCustomers('a read that finds too much to count says where it stops', async (store, { id }) => {
@@ -112,7 +112,7 @@ export function describeRollUps(name: string, open: Open): void {
       const range = { customerId: id, ...day(start), hoursEach: 1 }
       const read = async (look: number) => {
         const { deliveries, notCountedFrom } = await store.rollUps.read(range, look)
-        return [deliveries[0]?.count, notCountedFrom]
+        return [deliveries[0]?.byStatus[1], notCountedFrom]
       }
       expect([await read(2), await read(3)]).toEqual([
         [2, start + 3],
@@ -140,7 +140,7 @@ export function describeRollUps(name: string, open: Open): void {
           if (counted) while ((await store.rollUps.count(PLENTY)) > 0);
           const read = (customerId: string) =>
             store.rollUps.read({ customerId, from: start / HOUR, to: start / HOUR + 1, hoursEach: 1 }, PLENTY)
-          expect(textOf(await read(one.id))).toEqual([`${start / HOUR} 1 false 2`])
+          expect(textOf(await read(one.id))).toEqual([`${start / HOUR}: 0,2,0,0, 0`])
           expect(textOf(await read('nobody'))).toEqual([])
         }
       },
@@ -193,28 +193,31 @@ export function describeRollUps(name: string, open: Open): void {
 }
 
 interface Model {
-  /** How many deliveries were stored, by customer, hour, Status and whether they are echoes. */
-  readonly groups: Map<string, { customerId: string; hour: number; status: number; duplicate: boolean; count: number }>
+  readonly stored: {
+    readonly customerId: string
+    readonly hour: number
+    readonly status: number
+    readonly echo: boolean
+  }[]
 }
 
-/** Delivers, and counts what was accepted by its receipt: a retry has the receipt of the first delivery and is not stored. */
-async function accept(store: Store, sent: NewDelivery, { groups }: Model): Promise<void> {
+/** Delivers, and remembers what was stored: a retry has the receipt of the first delivery and is not stored. */
+async function accept(store: Store, sent: NewDelivery, { stored }: Model): Promise<void> {
   const { customerId, status, receivedAt: at } = sent
-  const { duplicate } = await store.deliveries.deliver(sent)
+  const { duplicate: echo } = await store.deliveries.deliver(sent)
   if ((await store.deliveries.findByReceipt(sent.receiptId)) === undefined) return
-  const hour = Math.floor(at / HOUR)
-  const name = [customerId, hour, status, duplicate].join()
-  const count = (groups.get(name)?.count ?? 0) + 1
-  groups.set(name, { customerId, hour, status, duplicate, count })
+  stored.push({ customerId, hour: Math.floor(at / HOUR), status, echo })
 }
 
-function expected({ groups }: Model, customerId: string | undefined, hoursEach: number): string[] {
-  const sums = new Map<string, number>()
-  for (const group of groups.values()) {
-    if (customerId !== undefined && group.customerId !== customerId) continue
-    const name = `${Math.floor(group.hour / hoursEach)} ${group.status} ${group.duplicate}`
-    sums.set(name, (sums.get(name) ?? 0) + group.count)
+function expected({ stored }: Model, customerId: string | undefined, hoursEach: number): string[] {
+  const periods = new Map<number, { readonly byStatus: number[]; echoes: number }>()
+  for (const each of stored) {
+    if (customerId !== undefined && each.customerId !== customerId) continue
+    const period = Math.floor(each.hour / hoursEach)
+    const counts = periods.get(period) ?? { byStatus: [0, 0, 0, 0], echoes: 0 }
+    periods.set(period, counts)
+    counts.byStatus[each.status] = (counts.byStatus[each.status] ?? 0) + 1
+    counts.echoes += Number(each.echo)
   }
-  const texts = Array.from(sums, ([name, count]) => `${name} ${count}`)
-  return texts.sort((one, other) => (one < other ? -1 : 1))
+  return textOf({ deliveries: Array.from(periods, ([period, counts]) => ({ period, ...counts })) })
 }

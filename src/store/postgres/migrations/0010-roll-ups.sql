@@ -34,8 +34,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
+SET enable_bitmapscan = off
 AS $$
 DECLARE
   place bigint;
@@ -67,6 +66,24 @@ BEGIN
 END
 $$;
 
+-- Returns the next `look` deliveries that are not counted, numbered from 1. It reads them by their index, whatever the planner
+-- estimates, and in the state that the statement around it sees.
+CREATE FUNCTION uncounted_1(look integer)
+RETURNS TABLE (number bigint, customer bigint, received_at bigint, status smallint, duplicate boolean)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+    SELECT row_number() OVER (ORDER BY d.position), d.customer, d.received_at, d.status, d.echo_of IS NOT NULL
+      FROM (SELECT position, customer, received_at, status, echo_of
+              FROM delivery WHERE position > (SELECT r.position FROM roll_up r) ORDER BY position LIMIT look) d;
+END
+$$;
+
 -- As in 0005, but removes nothing that is not counted: it counts 10,000 deliveries at a time, and looks at nothing meanwhile.
 CREATE OR REPLACE FUNCTION purge_1(after bigint, until bigint, before bigint, whole_orders boolean, look integer, really boolean)
 RETURNS TABLE (looked bigint, deliveries bigint, orders bigint, bytes bigint, highest bigint)
@@ -84,19 +101,6 @@ DECLARE
   order_ids text[];
   latests bigint[];
 BEGIN
-  IF really THEN
-    PERFORM FROM roll_up FOR UPDATE;
-    PERFORM count_deliveries_1(10000);
-    IF EXISTS (SELECT FROM delivery WHERE position > (SELECT r.position FROM roll_up r) AND position <= until) THEN
-      -- The caller looks at the same deliveries again, until all are counted.
-      looked := after;
-      deliveries := 0;
-      orders := 0;
-      bytes := 0;
-      RETURN NEXT;
-      RETURN;
-    END IF;
-  END IF;
   SELECT max(p.position),
          array_agg(p.receipt) FILTER (WHERE p.goes),
          count(*) FILTER (WHERE p.goes OR p.expired), count(*) FILTER (WHERE p.expired AND p.position = p.latest_position),
@@ -117,6 +121,20 @@ BEGIN
                 FROM delivery WHERE position > after AND position <= until ORDER BY position LIMIT look) d
         LEFT JOIN order_state s ON s.customer = d.customer AND s.order_id = d.order_id
     ) p;
+  -- After what is to go was found, so that all of it is counted if nothing is left to count.
+  IF really AND deliveries > 0
+     AND EXISTS (SELECT FROM delivery WHERE position > (SELECT r.position FROM roll_up r) AND position <= until) THEN
+    PERFORM FROM roll_up FOR UPDATE;
+    PERFORM count_deliveries_1(10000);
+    -- The caller looks at the same deliveries again.
+    looked := after;
+    deliveries := 0;
+    orders := 0;
+    bytes := 0;
+    highest := NULL;
+    RETURN NEXT;
+    RETURN;
+  END IF;
   IF really AND deliveries > 0 THEN
     -- The lock of deliver_1, which reads some rows twice.
     PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);

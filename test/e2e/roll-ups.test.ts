@@ -1,0 +1,170 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, inject, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
+import { makeSupplier, pauseAfterRefusal } from '../support/ledger.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { type RunOptions, type ServerProcess, serve, startProcess, teslim } from '../support/process.ts'
+import { randomBelow } from '../support/random.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
+
+const HOUR = 3_600_000
+const ROUNDS = 3
+
+/** Remembers each delivery in the transaction that stores it, for deliveries are purged and answers get lost. */
+const REMEMBER = {
+  sqlite: `
+    CREATE TABLE accepted (position INTEGER PRIMARY KEY, customer, received_at, status, echo);
+    CREATE TRIGGER remember AFTER INSERT ON delivery BEGIN
+      INSERT INTO accepted VALUES (NEW.position, NEW.customer, NEW.received_at, NEW.status, NEW.echo_of IS NOT NULL);
+    END`,
+  postgres: `
+    CREATE TABLE accepted (position bigint PRIMARY KEY, customer bigint, received_at bigint, status integer, echo boolean);
+    CREATE FUNCTION remember() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO accepted VALUES (NEW.position, NEW.customer, NEW.received_at, NEW.status, NEW.echo_of IS NOT NULL);
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER remember AFTER INSERT ON delivery FOR EACH ROW EXECUTE FUNCTION remember()`,
+}
+
+interface Place extends RunOptions {
+  readonly replicas: number
+  sql(text: string): Promise<Record<string, unknown>[]>
+}
+
+const places = {
+  async sqlite(): Promise<Place> {
+    const cwd = tempFolder()
+    const sql = async (text: string) => {
+      const database = new DatabaseSync(join(cwd, 'data/teslim.db'), { timeout: 10_000 })
+      try {
+        if (/^\s*SELECT/.test(text)) return database.prepare(text).all()
+        database.exec(text)
+        return []
+      } finally {
+        database.close()
+      }
+    }
+    return { cwd, env: { NODE_ENV: 'production' }, replicas: 1, sql }
+  },
+  async postgres(): Promise<Place> {
+    const url = await newDatabase(inject('postgresUrl'))
+    const env = { NODE_ENV: 'production', DATABASE_URL: url }
+    return { cwd: tempFolder(), env, replicas: 2, sql: (text) => runSql(url, text) }
+  },
+}
+
+/** Suppliers that send few different bodies, so that many are echoes, and some of them again with the same key. */
+function load(servers: () => readonly ServerProcess[], keys: readonly string[]) {
+  let accepted = 0
+  let stopped = false
+  const client = async (number: number): Promise<void> => {
+    while (!stopped) {
+      const all = servers()
+      const order = ['"OrderID":"a",', '"OrderID":"b",', ''][randomBelow(3)]
+      const body = `{${order}"Status":${randomBelow(4)},"n":${randomBelow(2)}}`
+      const key = keys[number % keys.length] ?? ''
+      const idempotency = randomBelow(4) === 0 ? { 'idempotency-key': `${body} ${randomBelow(50)}` } : undefined
+      const headers = { ApiKey: key, ...idempotency }
+      const url = `${all[(number >> 1) % all.length]?.url}/Purchase/update`
+      const answer = await fetch(url, { method: 'POST', headers, body }).catch(() => undefined)
+      await answer?.text()
+      if (answer?.status === 200) accepted++
+      await pauseAfterRefusal()
+    }
+  }
+  const all = Promise.all(Array.from({ length: 12 }, (_, number) => client(number)))
+  return {
+    more: (count: number) => {
+      const wanted = accepted + count
+      return until(`${count} more are accepted`, () => accepted >= wanted)
+    },
+    async stop() {
+      stopped = true
+      await all
+    },
+  }
+}
+
+it.each(['sqlite', 'postgres'] as const)(
+  'servers and purges that are killed at any moment leave counts by hour that equal what was accepted, on %s',
+  async (name) => {
+    const place = await places[name]()
+    const one = await makeSupplier(place)
+    const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], place)).stdout)
+    const other = await run('customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*')
+    const { key } = await run('key', 'issue', '--customer', other.id)
+    await place.sql(REMEMBER[name])
+
+    const servers: ServerProcess[] = []
+    const start = async (): Promise<void> => void servers.push(await serve(place))
+    for (let replica = 0; replica < place.replicas; replica++) await start()
+    const suppliers = load(() => servers, [one.key, key])
+    for (let round = 0; round < ROUNDS; round++) {
+      await suppliers.more(20 + randomBelow(100))
+      const purging = startProcess(['purge', '--older', '0', ...(round % 2 === 0 ? ['--orders'] : [])], place)
+      const purged = new Promise((resolve) => purging.once('exit', resolve))
+      await suppliers.more(10 + randomBelow(60))
+      if (randomBelow(2) === 0) purging.kill('SIGKILL')
+      const [victim] = servers
+      victim?.child.kill('SIGKILL')
+      await Promise.all([purged, victim?.ended])
+      await start()
+      servers.shift()
+    }
+    await suppliers.more(50)
+    await suppliers.stop()
+
+    const stored = await place.sql('SELECT customer, received_at, status, echo FROM accepted')
+    const left = await place.sql('SELECT count(*) AS count FROM delivery')
+    expect(Number(left[0]?.count)).toBeLessThan(stored.length)
+    const numbers = new Map([
+      [undefined, undefined],
+      [one.id, 1],
+      [other.id, 2],
+    ])
+    const compare = async (): Promise<void> => {
+      for (const [customer, number] of numbers) {
+        const answer = await run('stats', ...(customer === undefined ? [] : ['--customer', customer]))
+        const theirs = stored.filter((each) => number === undefined || Number(each.customer) === number)
+        expect(Object.fromEntries(hoursOf(answer))).toEqual(Object.fromEntries(recount(theirs)))
+      }
+    }
+    await compare()
+    await until('all are counted', async () => {
+      const [row] = await place.sql('SELECT position, (SELECT max(position) FROM accepted) AS last FROM roll_up')
+      return Number(row?.position) === Number(row?.last)
+    })
+    await compare()
+    for (const { child, ended } of servers) {
+      child.kill('SIGTERM')
+      expect(await ended).toBe(0)
+    }
+  },
+  120_000,
+)
+
+interface Period {
+  readonly From: string
+  readonly Deliveries: { readonly Total: number; readonly ByStatus: Record<string, number> }
+  readonly Echoes: number
+}
+
+const hoursOf = ({ Periods }: { readonly Periods: readonly Period[] }) =>
+  Periods.filter(({ Deliveries }) => Deliveries.Total > 0).map(
+    ({ From, Deliveries, Echoes }) => [From, [...Object.values(Deliveries.ByStatus), Echoes]] as const,
+  )
+
+function recount(stored: readonly Record<string, unknown>[]): Map<string, number[]> {
+  const hours = new Map<string, number[]>()
+  for (const { received_at, status, echo } of stored) {
+    const from = Math.floor(Number(received_at) / HOUR) * HOUR
+    const name = new Date(from).toISOString().replace('.000', '')
+    const counts = hours.get(name) ?? [0, 0, 0, 0, 0]
+    counts[Number(status)] = (counts[Number(status)] ?? 0) + 1
+    counts[4] = (counts[4] ?? 0) + Number(Boolean(echo))
+    hours.set(name, counts)
+  }
+  return hours
+}
