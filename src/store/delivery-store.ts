@@ -118,6 +118,16 @@ export interface DeliveryStore {
   ): Promise<{ orders: Order[]; next: OrderPlace | null }>
   /** Returns deliveries after a position, in the order of commits. `position` is where to continue from. */
   after(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
+  /**
+   * Returns deliveries before a position, newest first. `position` is the one to continue before; 0 at the end. A walk through the
+   * deliveries of one customer does not look at those of others, except at the newest few thousand.
+   */
+  before(position: number, filter: Filter, bounds: Bounds): Promise<{ deliveries: DeliverySummary[]; position: number }>
+  /**
+   * Returns the positions of those deliveries that had made the state of their order when the delivery at position `at` was the
+   * last one. Undefined if one of the orders has had too many deliveries since then.
+   */
+  statesAt(positions: readonly number[], at: number): Promise<number[] | undefined>
   /** Returns the position of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 for none. */
   positionAt(time: number): Promise<number>
   /**

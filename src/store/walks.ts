@@ -39,6 +39,24 @@ export const deliveryPage = (deliveries: DeliverySummary[], end: number, { most 
   position: deliveries.length === most ? (deliveries.at(-1)?.position ?? end) : end,
 })
 
+/** The same for a walk backwards: `end` is the oldest position that it looked at. */
+export const pageBefore = (deliveries: DeliverySummary[], end: number, { most }: Pick<Bounds, 'most'>) => ({
+  deliveries,
+  position: deliveries.length === most ? (deliveries.at(-1)?.position ?? end) : end,
+})
+
+/** Deliveries of one order that `statesAt` goes back through. */
+export const MOST_SINCE = 10_000
+
+/** Returns those of `positions` among the rows of `statesAt`, where 0 stands for an order with too many deliveries. */
+export function statesAmong(
+  positions: readonly number[],
+  rows: readonly Readonly<Record<string, unknown>>[],
+): number[] | undefined {
+  const states = new Set(rows.map(({ position }) => position as number))
+  return states.has(0) ? undefined : positions.filter((position) => states.has(position))
+}
+
 /**
  * Returns the position of the delivery that made an order's state, if what stood between it and the last row of a history was
  * purged.

@@ -1,6 +1,7 @@
 import { describeApiKeys } from './conformance/api-keys.ts'
 import { describeArrivals } from './conformance/arrivals.ts'
 import { describeAudit } from './conformance/audit.ts'
+import { describeBackwards } from './conformance/backwards.ts'
 import { describeCustomers } from './conformance/customers.ts'
 import { describeDeliveries } from './conformance/deliveries.ts'
 import { describeErasures } from './conformance/erasures.ts'
@@ -31,6 +32,7 @@ const capabilities = [
   describeOrders,
   describeHistories,
   describeFeed,
+  describeBackwards,
   describePayloads,
   describePurges,
   describePurgeCuts,

@@ -7,7 +7,10 @@ export interface CopyTable {
   readonly key: readonly string[]
 }
 
-/** Every table of the store except the list of migrations; a table comes after those that it refers to. */
+/** Computed from the deliveries: the copy makes it again when deliveries come in. */
+export const DERIVED_TABLES: readonly string[] = ['delivery_block']
+
+/** Every other table of the store except the list of migrations; a table comes after those that it refers to. */
 export const COPY_TABLES: readonly CopyTable[] = [
   {
     name: 'customer',

@@ -7,6 +7,7 @@ import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customers.ts'
 import type { Database, Row } from '../database.ts'
 import { addBatch, DELIVER, inRounds, outcomesOf, relate } from './batch.ts'
+import { createBlocks } from './blocks.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { foresee } from './foresight.ts'
 import { deliveryReads } from './reads.ts'
@@ -49,6 +50,7 @@ export function postgresDeliveries(
 ): PostgresDeliveries {
   const { query, ordered } = database
   const { watch, close } = createCommitWatch(database)
+  const blocks = createBlocks(query)
   let alone: Promise<unknown> | undefined
   let lookedUp: Promise<unknown> = Promise.resolve()
   const batcher = createBatcher<NewDelivery, Receipt>({
@@ -92,6 +94,7 @@ export function postgresDeliveries(
       lookedUp = looked.catch(() => undefined)
       const known = await looked
       const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
+      blocks.stored(deliveries.length)
       return outcomesOf(batch, rows)
     } catch (error) {
       // Any other error is caused by one of the deliveries: stored one by one, only that one fails.
@@ -133,6 +136,7 @@ export function postgresDeliveries(
     async drained() {
       close()
       await batcher.drained()
+      await blocks.settled()
     },
   }
 }

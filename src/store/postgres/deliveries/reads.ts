@@ -1,6 +1,26 @@
+import { BLOCK_SIZE, walkBlocks } from '#src/store/blocks.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
-import type { Bounds, DeliverySummary, Filter, HistoryPage, Order, OrderPlace } from '#src/store/store.ts'
-import { deliveryPage, endOfWalk, filterValues, keptState, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
+import type {
+  Bounds,
+  DeliveryStore,
+  DeliverySummary,
+  Filter,
+  HistoryPage,
+  Order,
+  OrderPlace,
+} from '#src/store/store.ts'
+import {
+  deliveryPage,
+  endOfWalk,
+  filterValues,
+  keptState,
+  MOST_SINCE,
+  NO_LIMIT,
+  NOBODY,
+  orderRange,
+  pageBefore,
+  statesAmong,
+} from '#src/store/walks.ts'
 import type { Query, Row } from '../database.ts'
 
 /** LATERAL with LIMIT forces a look-up by index for each row, whatever the planner estimates. */
@@ -52,14 +72,16 @@ const NAMED_ORDERS = ORDERS_AMONG(`
    WHERE c.number > $1::bigint AND c.number <= $3::bigint AND $2::text IS NOT NULL
    ORDER BY c.number`)
 
+const FITS = `
+  AND ($3::text IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
+  AND ($4::text IS NULL OR d.order_id = $4) AND ($5::smallint IS NULL OR d.status = $5)
+  AND ($6::bigint IS NULL OR d.received_at >= $6) AND ($7::bigint IS NULL OR d.received_at < $7)`
+
 const AFTER = `
   SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
          c.erased_at IS NOT NULL AS erased, octet_length(d.payload) AS payload_bytes
     FROM delivery d JOIN customer c ON c.number = d.customer
-   WHERE d.position > $1::bigint AND d.position <= $2::bigint
-     AND ($3::text IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
-     AND ($4::text IS NULL OR d.order_id = $4) AND ($5::smallint IS NULL OR d.status = $5)
-     AND ($6::bigint IS NULL OR d.received_at >= $6) AND ($7::bigint IS NULL OR d.received_at < $7)
+   WHERE d.position > $1::bigint AND d.position <= $2::bigint ${FITS}
    ORDER BY d.position
    LIMIT $8`
 
@@ -67,6 +89,60 @@ const AFTER_END = `
   SELECT coalesce(
     (SELECT position FROM delivery WHERE position > $1::bigint ORDER BY position LIMIT 1 OFFSET $2),
     (SELECT max(position) FROM delivery)) AS position`
+
+/** The inner query keeps the planner from joining before it has the newest rows. */
+const BEFORE = `
+  SELECT d.*, c.id AS customer_id, c.erased_at IS NOT NULL AS erased
+    FROM (SELECT position, receipt, customer, order_id, status, received_at, echo_of, octet_length(payload) AS payload_bytes
+            FROM delivery d
+           WHERE d.position < $1::bigint AND d.position >= $2::bigint ${FITS}
+           ORDER BY d.position DESC
+           LIMIT $8) d
+    JOIN customer c ON c.number = d.customer
+   ORDER BY d.position DESC`
+
+const BEFORE_END = `
+  SELECT position FROM delivery WHERE position < $1::bigint ORDER BY position DESC LIMIT 1 OFFSET $2`
+
+/** Takes positions in the order in which it returns them. */
+const AT = `
+  SELECT d.*, c.id AS customer_id, c.erased_at IS NOT NULL AS erased
+    FROM unnest($1::bigint[]) WITH ORDINALITY w (position, place)
+    JOIN ${BY_POSITION('w.position')}
+    JOIN customer c ON c.number = d.customer
+   WHERE $2::integer IS NOT NULL ${FITS}
+   ORDER BY w.place
+   LIMIT $8`
+
+const BLOCK_BOUNDS = `
+  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest`
+
+const BLOCKS = `
+  SELECT n.block, k.offsets
+    FROM generate_series($1::bigint, $2::bigint, -1) n (block)
+    JOIN LATERAL (SELECT offsets FROM delivery_block WHERE block = n.block AND customer = $3::bigint LIMIT 1) k ON true
+   ORDER BY n.block DESC`
+
+/** An order that changed since follows its chain back to what was its latest delivery. */
+const STATES_AT = `
+  WITH RECURSIVE wanted AS MATERIALIZED (
+    SELECT d.position, s.state_position, s.latest_position
+      FROM unnest($1::bigint[]) w (position)
+      JOIN ${BY_POSITION('w.position')}
+      JOIN LATERAL (
+        SELECT state_position, latest_position FROM order_state WHERE customer = d.customer AND order_id = d.order_id LIMIT 1
+      ) s ON true
+     WHERE d.echo_of IS NULL
+  ), chain AS (
+    SELECT DISTINCT latest_position AS position, 0 AS hops FROM wanted WHERE state_position > $2::bigint
+    UNION ALL
+    SELECT d.previous, hops + 1 FROM chain JOIN ${BY_POSITION('chain.position')} WHERE chain.position > $2 AND hops < $3
+  )
+  SELECT position FROM wanted WHERE state_position = position
+  UNION ALL
+  SELECT coalesce(d.echo_of, d.position) FROM chain JOIN ${BY_POSITION('chain.position')} WHERE chain.position <= $2
+  UNION ALL
+  SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
 
 const PAYLOADS = `
   SELECT w.position, d.payload
@@ -76,12 +152,23 @@ const PAYLOADS = `
 
 const NUMBER = 'SELECT number FROM customer WHERE id = $1'
 
+type DeliveryReads = Pick<DeliveryStore, 'history' | 'orders' | 'after' | 'before' | 'statesAt' | 'payloads'>
+
 /** Everything that walks through deliveries or orders. */
-export function deliveryReads(query: Query) {
+export function deliveryReads(query: Query): DeliveryReads {
   const numberOf = async (customerId: string | undefined): Promise<number | undefined> => {
     if (customerId === undefined) return undefined
     const [row] = (await query(NUMBER, customerId)).rows
     return row === undefined ? NOBODY : (row.number as number)
+  }
+
+  /** Walks back by position, not beyond `floor`. */
+  const walkBack = async (position: number, floor: number, filter: Filter, bounds: Bounds) => {
+    if (position <= floor) return { deliveries: [] as DeliverySummary[], position: floor }
+    const looked = (await query(BEFORE_END, position, bounds.look - 1)).rows[0]?.position as number | undefined
+    const end = Math.max(floor, looked ?? 0)
+    const { rows } = await query(BEFORE, position, end, ...filterValues(filter), bounds.most)
+    return pageBefore(rows.map(summaryFromRow), end, bounds)
   }
 
   return {
@@ -106,6 +193,27 @@ export function deliveryReads(query: Query) {
       const end = endOfWalk(position, (await query(AFTER_END, position, bounds.look - 1)).rows[0])
       const { rows } = await query(AFTER, position, end, ...filterValues(filter), bounds.most)
       return deliveryPage(rows.map(summaryFromRow), end, bounds)
+    },
+
+    async before(position: number, filter: Filter, bounds: Bounds) {
+      if (filter.customerId === undefined) return walkBack(position, 0, filter, bounds)
+      const { lowest, highest } = (await query(BLOCK_BOUNDS)).rows[0] as Row
+      const blocksEnd = highest === null ? 0 : ((highest as number) + 1) * BLOCK_SIZE
+      const tail = await walkBack(position, blocksEnd, filter, bounds)
+      if (tail.position !== blocksEnd || blocksEnd === 0 || tail.deliveries.length === bounds.most) return tail
+      const most = bounds.most - tail.deliveries.length
+      const walk = walkBlocks(Math.min(position, blocksEnd), lowest as number, bounds.look)
+      const customer = (await numberOf(filter.customerId)) ?? NOBODY
+      let step = walk.next()
+      while (!step.done) step = walk.next((await query(BLOCKS, ...step.value, customer)).rows)
+      const { positions, end } = step.value
+      const { rows } = await query(AT, positions, 1, ...filterValues(filter), most)
+      const page = pageBefore(rows.map(summaryFromRow), end, { most })
+      return { ...page, deliveries: [...tail.deliveries, ...page.deliveries] }
+    },
+
+    async statesAt(positions: readonly number[], at: number): Promise<number[] | undefined> {
+      return statesAmong(positions, (await query(STATES_AT, positions, at, MOST_SINCE)).rows)
     },
 
     async payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array>> {

@@ -1,6 +1,18 @@
+import { BLOCK_SIZE, walkBlocks } from '#src/store/blocks.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
-import type { DeliveryStore, OrderPlace } from '#src/store/store.ts'
-import { deliveryPage, endOfWalk, filterValues, keptState, NO_LIMIT, NOBODY, orderRange } from '#src/store/walks.ts'
+import type { Bounds, DeliveryStore, DeliverySummary, Filter, OrderPlace } from '#src/store/store.ts'
+import {
+  deliveryPage,
+  endOfWalk,
+  filterValues,
+  keptState,
+  MOST_SINCE,
+  NO_LIMIT,
+  NOBODY,
+  orderRange,
+  pageBefore,
+  statesAmong,
+} from '#src/store/walks.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 
@@ -61,14 +73,19 @@ const NAMED_ORDERS_END = `
    ORDER BY c.number
    LIMIT 2 OFFSET $5`
 
+const SUMMARY_COLUMNS = `
+  d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
+  c.erased_at IS NOT NULL AS erased, length(d.payload) AS payload_bytes`
+
+const FITS = `
+  AND ($3 IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
+  AND ($4 IS NULL OR d.order_id = $4) AND ($5 IS NULL OR d.status = $5)
+  AND ($6 IS NULL OR d.received_at >= $6) AND ($7 IS NULL OR d.received_at < $7)`
+
 const AFTER = `
-  SELECT d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         c.erased_at IS NOT NULL AS erased, length(d.payload) AS payload_bytes
+  SELECT ${SUMMARY_COLUMNS}
     FROM delivery d CROSS JOIN customer c ON c.number = d.customer
-   WHERE d.position > $1 AND d.position <= $2
-     AND ($3 IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
-     AND ($4 IS NULL OR d.order_id = $4) AND ($5 IS NULL OR d.status = $5)
-     AND ($6 IS NULL OR d.received_at >= $6) AND ($7 IS NULL OR d.received_at < $7)
+   WHERE d.position > $1 AND d.position <= $2 ${FITS}
    ORDER BY d.position
    LIMIT $8`
 
@@ -76,6 +93,50 @@ const AFTER_END = `
   SELECT coalesce(
     (SELECT position FROM delivery WHERE position > $1 ORDER BY position LIMIT 1 OFFSET $2),
     (SELECT max(position) FROM delivery)) AS position`
+
+const BEFORE = `
+  SELECT ${SUMMARY_COLUMNS}
+    FROM delivery d CROSS JOIN customer c ON c.number = d.customer
+   WHERE d.position < $1 AND d.position >= $2 ${FITS}
+   ORDER BY d.position DESC
+   LIMIT $8`
+
+const BEFORE_END = `
+  SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2`
+
+/** Takes positions in the order in which it returns them. */
+const AT = `
+  SELECT ${SUMMARY_COLUMNS}
+    FROM json_each($1) CROSS JOIN delivery d ON d.position = json_each.value CROSS JOIN customer c ON c.number = d.customer
+   WHERE $2 IS NOT NULL ${FITS}
+   LIMIT $8`
+
+const BLOCK_BOUNDS = `
+  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest`
+
+const BLOCKS = `
+  WITH RECURSIVE numbers (block) AS (SELECT $1 UNION ALL SELECT block - 1 FROM numbers WHERE block > $2)
+  SELECT k.block, k.offsets FROM numbers CROSS JOIN delivery_block k ON k.block = numbers.block AND k.customer = $3`
+
+/** An order that changed since follows its chain back to what was its latest delivery. */
+const STATES_AT = `
+  WITH RECURSIVE wanted AS (
+    SELECT d.position, s.state_position, s.latest_position
+      FROM json_each($1) CROSS JOIN delivery d ON d.position = json_each.value
+     CROSS JOIN order_state s ON s.customer = d.customer AND s.order_id = d.order_id
+     WHERE d.echo_of IS NULL
+  ), chain AS (
+    SELECT DISTINCT latest_position AS position, 0 AS hops FROM wanted WHERE state_position > $2
+    UNION ALL
+    SELECT d.previous, hops + 1
+      FROM chain CROSS JOIN delivery d ON d.position = chain.position
+     WHERE chain.position > $2 AND hops < $3
+  )
+  SELECT position FROM wanted WHERE state_position = position
+  UNION ALL
+  SELECT coalesce(d.echo_of, d.position) FROM chain CROSS JOIN delivery d ON d.position = chain.position WHERE chain.position <= $2
+  UNION ALL
+  SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
 
 const PAYLOADS = `
   SELECT position, payload FROM json_each($1) CROSS JOIN delivery ON position = json_each.value
@@ -109,12 +170,41 @@ export const deliveryReads = {
     return deliveryPage(rows.map(summaryFromRow), end, bounds)
   },
 
+  before(database, position, filter, bounds) {
+    if (filter.customerId === undefined) return walkBack(database, position, 0, filter, bounds)
+    const { lowest, highest } = database.get(BLOCK_BOUNDS) as Row
+    const blocksEnd = highest === null ? 0 : ((highest as number) + 1) * BLOCK_SIZE
+    const tail = walkBack(database, position, blocksEnd, filter, bounds)
+    if (tail.position !== blocksEnd || blocksEnd === 0 || tail.deliveries.length === bounds.most) return tail
+    const most = bounds.most - tail.deliveries.length
+    const walk = walkBlocks(Math.min(position, blocksEnd), lowest as number, bounds.look)
+    const customer = numberOf(database, filter.customerId) ?? NOBODY
+    let step = walk.next()
+    while (!step.done) step = walk.next(database.all(BLOCKS, ...step.value, customer))
+    const { positions, end } = step.value
+    const rows = database.all(AT, JSON.stringify(positions), 1, ...filterValues(filter), most)
+    const page = pageBefore(rows.map(summaryFromRow), end, { most })
+    return { ...page, deliveries: [...tail.deliveries, ...page.deliveries] }
+  },
+
+  statesAt: (database, positions, at) =>
+    statesAmong(positions, database.all(STATES_AT, JSON.stringify(positions), at, MOST_SINCE)),
+
   payloads(database, positions, holding) {
     const bytes = holding === undefined ? null : Buffer.from(holding)
     const rows = database.all(PAYLOADS, JSON.stringify(positions), bytes)
     return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
   },
 } satisfies Operations<DeliveryStore>
+
+/** Walks back by position, not beyond `floor`. */
+function walkBack(database: Database, position: number, floor: number, filter: Filter, bounds: Bounds) {
+  if (position <= floor) return { deliveries: [] as DeliverySummary[], position: floor }
+  const looked = database.get(BEFORE_END, position, bounds.look - 1)?.position as number | undefined
+  const end = Math.max(floor, looked ?? 0)
+  const rows = database.all(BEFORE, position, end, ...filterValues(filter), bounds.most)
+  return pageBefore(rows.map(summaryFromRow), end, bounds)
+}
 
 function numberOf(database: Database, customerId: string | undefined): number | undefined {
   if (customerId === undefined) return undefined

@@ -4,6 +4,7 @@ import { receiptFromRow } from '#src/store/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } from './batch.ts'
+import { createBlocks } from './blocks.ts'
 
 const FIND_STATE = `
   SELECT state_position, latest_position, digest = $1 AS is_echo FROM order_state WHERE customer = $2 AND order_id = $3`
@@ -41,6 +42,7 @@ const DELETE_EXPIRED_KEY = `
 export function deliveryWrites(database: Database) {
   /** Of the customers of the current batch; undefined for one that is erased. */
   const numbers = new Map<string, number | undefined>()
+  const blocks = createBlocks(database)
   /** Deliveries stored of the current batch. */
   let stored = 0
   /** The position of the latest of them. */
@@ -88,6 +90,7 @@ export function deliveryWrites(database: Database) {
       stored++
       const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload] as const
       lastPosition = database.insert(INSERT_DELIVERY, ...values)
+      blocks.stored(lastPosition, customer)
       return lastPosition
     }
 
@@ -134,13 +137,20 @@ export function deliveryWrites(database: Database) {
         stored = 0
         const outcomes = database.transaction(() => {
           numbers.clear()
-          return deliveries.map(deliver)
+          const outcomes = deliveries.map(deliver)
+          if (stored > 0) blocks.addComplete(lastPosition)
+          return outcomes
         })
         const span = { from: lastPosition - stored, to: lastPosition }
         return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
       } catch (error) {
+        blocks.forget()
         if (error instanceof AppError) throw error
-        return { outcomes: deliverOneByOne(deliveries), span: null }
+        try {
+          return { outcomes: deliverOneByOne(deliveries), span: null }
+        } finally {
+          blocks.forget()
+        }
       }
     },
   }

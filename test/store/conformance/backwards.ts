@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { describe, expect } from 'vitest'
+import { BLOCK_SIZE } from '#src/store/blocks.ts'
+import type { Filter, NewDelivery, Store } from '#src/store/store.ts'
+import { delivery } from '../../support/store-rows.ts'
+import { deliverAll, type Open, promises } from './promises.ts'
+import { nextTime, purge, receiptsOf, receivedAt } from './purging.ts'
+
+const NEWEST = Number.MAX_SAFE_INTEGER
+
+/** The receipts of all pages, newest first. */
+async function walk({ deliveries }: Store, filter: Filter, most: number, look: number): Promise<string[]> {
+  const receipts: string[] = []
+  for (let position = NEWEST; position > 0; ) {
+    const page = await deliveries.before(position, filter, { most, look })
+    expect(page.deliveries.length).toBeLessThanOrEqual(most)
+    expect(page.position).toBeLessThan(position)
+    receipts.push(...receiptsOf(page.deliveries))
+    position = page.position
+  }
+  return receipts
+}
+
+const lastOf = async ({ deliveries }: Store): Promise<number> =>
+  (await deliveries.before(NEWEST, {}, { most: 1, look: 1 })).deliveries[0]?.position ?? 0
+
+export function describeBackwards(name: string, open: Open): void {
+  describe(`${name}: deliveries before a position`, () => {
+    const { withCustomers } = promises(open)
+
+    /** Stores deliveries of somebody else until a new block begins `ahead` positions from now. */
+    const fillBlock = async (store: Store, someone: string, ahead: number): Promise<void> => {
+      const last = await lastOf(store)
+      const missing = (((BLOCK_SIZE - ahead - last - 1) % BLOCK_SIZE) + BLOCK_SIZE) % BLOCK_SIZE
+      const payload = Buffer.from('{}')
+      for (let done = 0; done < missing; done += 1000) {
+        const some = Array.from({ length: Math.min(1000, missing - done) }, () => delivery(someone, { payload }))
+        await Promise.all(some.map((each) => store.deliveries.deliver(each)))
+      }
+    }
+
+    withCustomers(
+      'a customer finds its own in every block and after the last one, each once',
+      async (store, one, two) => {
+        const sent: NewDelivery[] = []
+        for (const ahead of [3, 5, 2]) {
+          await fillBlock(store, two.id, ahead)
+          const some = Array.from({ length: 8 }, (_, n) =>
+            delivery(one.id, { orderId: n % 3 ? 'o' : null, status: n % 4, receivedAt: n }),
+          )
+          for (const each of some) {
+            await deliverAll(store, [each, delivery(two.id)])
+            sent.unshift(each)
+          }
+        }
+        const wanted = (which: (each: NewDelivery) => boolean) => receiptsOf(sent.filter(which))
+        const customerId = one.id
+        for (const [most, look] of [
+          [1, 1],
+          [3, 3],
+          [2, 700],
+          [500, 1000],
+        ] as const) {
+          expect(await walk(store, { customerId }, most, look)).toEqual(wanted(() => true))
+          expect(await walk(store, { customerId, status: 2 }, most, look)).toEqual(wanted(({ status }) => status === 2))
+          const inTime = wanted(({ receivedAt }) => receivedAt >= 2 && receivedAt < 5)
+          expect(await walk(store, { customerId, from: 2, to: 5 }, most, look)).toEqual(inTime)
+        }
+        expect(await walk(store, { customerId, orderId: 'o' }, 500, 1000)).toEqual(
+          wanted(({ orderId }) => orderId === 'o'),
+        )
+        expect(await walk(store, { customerId: 'nobody' }, 500, 1000)).toEqual([])
+        expect((await walk(store, {}, 5000, 5000)).filter((each) => receiptsOf(sent).includes(each))).toEqual(
+          receiptsOf(sent),
+        )
+      },
+    )
+
+    withCustomers('what was purged is left out, wherever it was', async (store, one, two) => {
+      const start = nextTime()
+      const old = Array.from({ length: 6 }, (_, n) => receivedAt(start + n, one.id, { orderId: n > 3 ? 'kept' : null }))
+      await deliverAll(store, old)
+      await fillBlock(store, two.id, 0)
+      const young = Array.from({ length: 3 }, (_, n) => receivedAt(nextTime() + n, one.id, { orderId: null }))
+      await deliverAll(store, young)
+      await purge(store, start + 1000)
+      const left = receiptsOf([...young.toReversed(), ...old.slice(5)])
+      for (const most of [1, 2, 100]) expect(await walk(store, { customerId: one.id }, most, most)).toEqual(left)
+    })
+
+    withCustomers('what made the state of an order at a position is found later', async (store, one, two) => {
+      const steps = fc.array(
+        fc.record({ order: fc.integer({ min: 0, max: 2 }), bytes: fc.integer({ min: 0, max: 1 }), mine: fc.boolean() }),
+        { minLength: 1, maxLength: 12 },
+      )
+      let run = 0
+      await fc.assert(
+        fc.asyncProperty(steps, async (all) => {
+          run++
+          const positions: number[] = []
+          const states: Map<string, number>[] = []
+          let now = new Map<string, number>()
+          const latest = new Map<string, number>()
+          for (const { order, bytes, mine } of all) {
+            const customerId = mine ? one.id : two.id
+            const orderId = `${run}-${order}`
+            const sent = delivery(customerId, { orderId, payload: Buffer.from(`{"a":${bytes}}`) })
+            const { duplicate } = await store.deliveries.deliver(sent)
+            const position = (await store.deliveries.findByReceipt(sent.receiptId))?.position ?? 0
+            expect(duplicate).toBe(latest.get(customerId + orderId) === bytes)
+            latest.set(customerId + orderId, bytes)
+            now = new Map(now)
+            if (!duplicate) now.set(customerId + orderId, position)
+            positions.push(position)
+            states.push(now)
+          }
+          for (const [index, at] of positions.entries()) {
+            const asked = positions.slice(0, index + 1).toReversed()
+            const made = [...(states[index]?.values() ?? [])].sort((first, second) => second - first)
+            expect(await store.deliveries.statesAt(asked, at)).toEqual(made)
+          }
+        }),
+        { numRuns: 25 },
+      )
+      expect(await store.deliveries.statesAt([], 1)).toEqual([])
+    })
+
+    withCustomers('an order with too many deliveries since then is not searched for its state', async (store, one) => {
+      const first = delivery(one.id, { orderId: 'busy' })
+      await deliverAll(store, [first])
+      const at = await lastOf(store)
+      const more = Array.from({ length: 10_001 }, () => delivery(one.id, { orderId: 'busy' }))
+      await Promise.all(more.map((each) => store.deliveries.deliver(each)))
+      expect(await store.deliveries.statesAt([at], at)).toBeUndefined()
+      const next = (await store.deliveries.findByReceipt(more[5]?.receiptId ?? ''))?.position ?? 0
+      expect(await store.deliveries.statesAt([at, next], next)).toEqual([next])
+    })
+  })
+}
