@@ -37,6 +37,7 @@ import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
 import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
 import { supplierRefusalsPlugin } from '#src/purchase/supplier/refusals.plugin.ts'
+import { supplierReadsPlugin } from '#src/purchase/supplier/supplier.plugin.ts'
 import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
@@ -107,6 +108,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
   app.register(supplierRefusalsPlugin, { store, random })
   app.register(readBackPlugin, { config, store, random })
+  app.register(supplierReadsPlugin, { config, store, random })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(statsPlugin, { config, store, clock })
   app.register(retentionPlugin, { config, store, clock })

@@ -37,7 +37,10 @@ const options: FastifyDynamicSwaggerOptions = {
         name: 'Purchase',
         description: 'Takes deliveries with an API key; lists orders and deliveries with a token',
       },
-      { name: 'Supplier', description: 'Shows a supplier, by its API key, what it delivered and what was refused' },
+      {
+        name: 'Supplier',
+        description: 'Shows suppliers, by their API key, what they may deliver, have delivered, and what was refused',
+      },
       { name: 'Customer', description: 'The customer a token belongs to' },
       { name: 'Token', description: 'Public keys that verify tokens' },
       { name: 'Operation', description: 'Health checks and this contract' },

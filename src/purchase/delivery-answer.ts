@@ -1,7 +1,7 @@
 import { withoutMark } from '#src/lib/byte-text.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import { type RawJson, rawJson } from '#src/lib/json/raw.ts'
-import type { DeliverySummary } from '#src/store/store.ts'
+import type { Delivery, DeliverySummary } from '#src/store/store.ts'
 
 /** Returns the fields that every answer about a delivery has. */
 export const itemAnswer = ({
@@ -20,3 +20,13 @@ export const itemAnswer = ({
 
 /** Drops the byte order mark, which may only begin a text. */
 export const payloadAnswer = (payload: Uint8Array): { Payload: RawJson } => ({ Payload: rawJson(withoutMark(payload)) })
+
+/** Returns one delivery with its payload. */
+export const deliveryAnswer = (delivery: Delivery) => ({
+  ...itemAnswer(delivery),
+  ...orderAnswer(delivery),
+  CustomerID: delivery.customerId,
+  ...(!delivery.erased && payloadAnswer(delivery.payload)),
+})
+
+export const orderAnswer = ({ orderId }: Pick<Delivery, 'orderId'>) => (orderId === null ? {} : { OrderID: orderId })

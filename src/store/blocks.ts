@@ -1,6 +1,9 @@
 /** Positions in a block, as migration 0007 has them. */
 export const BLOCK_SIZE = 4096
 
+/** Deliveries, also of other customers, that a walk looks at after the last block: more than usually come before the next one. */
+export const LOOK_AFTER_BLOCKS = 2 * BLOCK_SIZE
+
 /** Blocks that one walk looks into. */
 const MOST_BLOCKS = 4096
 

@@ -17,17 +17,22 @@ const MOST_IN_A_PAGE = 500
 export const orderList: Command = {
   name: 'order list',
   about: 'List orders and their state, by customer and order id',
-  options: { ...purchaseFilters, limit: limitOption(DEFAULT_LIMIT, 'the first') },
+  options: {
+    ...purchaseFilters,
+    newest: { type: 'boolean', about: 'List the order that changed last first' },
+    limit: limitOption(DEFAULT_LIMIT, 'the first'),
+  },
   async run(input, context) {
     const { receipt, ...filters } = readPurchaseFilters(input, context.clock.now())
     const limit = readLimit(input, DEFAULT_LIMIT)
+    const order = input.flag('newest') ? 'newest' : 'id'
     const { orders, emails } = await withPurchases(context, async ({ readBack, emails, receiptOf }) => {
       const wanted = receipt === undefined ? filters : { ...filters, ...(await orderOf(receipt)) }
       const orders: Order[] = []
       let cursor: string | undefined
       do {
         const most = Math.min(limit - orders.length, MOST_IN_A_PAGE)
-        const page: OrderList = await readBack.list(OPERATOR, { ...wanted, cursor, limit: most })
+        const page: OrderList = await readBack.list(OPERATOR, { ...wanted, order, cursor, limit: most })
         orders.push(...page.orders)
         cursor = page.nextCursor ?? undefined
         context.progress(`${orders.length} found`)

@@ -2,6 +2,7 @@ import type { CustomerStore, DeliveryStore, DeliverySummary, PurgeState, PurgeSt
 import { customerAskedFor, OPERATOR } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
 import { firstPlace, openedPlace, placeAt, refusePurged, type SealedPlace, sealedPlace } from '../feed-place.ts'
+import { positionsWithin } from '../period.ts'
 import { withinBytes } from '../within-bytes.ts'
 
 export interface DeliverySearchDependencies {
@@ -47,8 +48,6 @@ export type DeliverySearch = ReturnType<typeof createDeliverySearch>
 const LOOKED_AT_ONCE = 20_000
 const FOUND_AT_ONCE = 500
 const BYTES_AT_ONCE = 4 * 1024 * 1024
-/** Bounds how far the order by time may differ from commit order: clock skew between replicas, and the wait to be stored. */
-const SLACK_MILLISECONDS = 300_000
 
 /** Searches all deliveries for operators, in the order of their commits. */
 export function createDeliverySearch({
@@ -87,8 +86,7 @@ export function createDeliverySearch({
       after === undefined
         ? await firstPlace(purges)
         : openedPlace(await cursors.open<SealedPlace>(purpose(customerId), after))
-    const early = from === undefined ? 0 : await deliveries.positionAt(from - SLACK_MILLISECONDS)
-    const end = to === undefined ? Number.MAX_SAFE_INTEGER : await deliveries.positionAt(to + SLACK_MILLISECONDS)
+    const { early, end } = await positionsWithin(query, deliveries)
     const shown = Math.min(end, await deliveries.positionAt(Number.MAX_SAFE_INTEGER))
     const bounds = { most: FOUND_AT_ONCE, look: LOOKED_AT_ONCE }
     for (let position = Math.max(place.position, early, earliest); position < end; ) {

@@ -13,22 +13,21 @@ import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
-import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
+import { deliveryAnswer, itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
+import { NoQuerySchema, ReceiptParamsSchema } from '../page.schema.ts'
+import { readPeriod } from '../period.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { DeliverySchema, PayloadSchema } from '../purchase.schema.ts'
-import { readTime } from '../time.ts'
 import { createReadBack } from './orders.rule.ts'
 import {
   DEFAULT_HISTORY_LIMIT,
   DEFAULT_LIST_LIMIT,
   DetailQuerySchema,
   ListQuerySchema,
-  NoQuerySchema,
   OrderDetailSchema,
   OrderListSchema,
   OrderParamsSchema,
-  ReceiptParamsSchema,
 } from './orders.schema.ts'
 
 export interface ReadBackOptions {
@@ -40,6 +39,7 @@ export interface ReadBackOptions {
 const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config, store, random }) => {
   const readBack = createReadBack({
     deliveries: store.deliveries,
+    purges: store.purges,
     customers: store.customers,
     cursors: createCursors(store.secrets, random),
     productsOf: createDeliveryReader(config).products,
@@ -50,18 +50,19 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       summary: 'List orders',
       operationId: 'purchaseList',
       tags: ['Purchase'],
-      errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
       description:
-        'Sorted by order id (for operators by customer, then order id), so that paging shows each order that existed at the start exactly once, whatever comes in meanwhile. Unknown parameters are refused.',
+        'Sorted by order id (for operators by customer, then order id), so that paging shows each order that existed at the start exactly once, whatever comes in meanwhile. With order=newest, the order that changed last comes first, and all pages show the orders as they were at the start. Unknown parameters are refused.',
       querystring: ListQuerySchema,
-      response: { 200: successSchema(OrderListSchema, 'The orders'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(OrderListSchema, 'The orders'), ...failures(400, 401, 404, 410, 500, 503) },
     }
     app.get('/Purchase/list', {
       schema: list,
       preValidation: queryReading(ListQuerySchema),
       handler: async (request, reply) => {
-        const { limit = DEFAULT_LIST_LIMIT, from, to, ...filters } = request.query
-        const period = { from: timeOf('from', from), to: timeOf('to', to) }
+        const { limit = DEFAULT_LIST_LIMIT, from: _from, to: _to, ...filters } = request.query
+        const { period, problems } = readPeriod(request.query)
+        if (problems.length > 0) throw invalidRequest(problems)
         const caller = callerOf(request)
         const { orders, nextCursor } = await readBack.list(caller, { ...filters, ...period, limit })
         if (caller.operator && filters.customer === undefined) keepUncompressed(reply)
@@ -112,15 +113,9 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       schema: delivery,
       handler: async (request, reply) => {
         const found = await readBack.delivery(callerOf(request), request.params.receiptId)
-        const order = found.orderId === null ? {} : { OrderID: found.orderId }
         answerRaw(reply)
         tagAnswer(reply)
-        return success({
-          ...itemAnswer(found),
-          ...order,
-          CustomerID: found.customerId,
-          ...(!found.erased && payloadAnswer(found.payload)),
-        })
+        return success(deliveryAnswer(found))
       },
     })
 
@@ -146,15 +141,6 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
   }
 
   app.register(app.authenticated(routes))
-}
-
-function timeOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const time = readTime(text)
-  if (time !== undefined) return time
-  throw invalidRequest([
-    { path: `query/${name}`, message: 'must be a time with its zone, such as 2026-11-21T09:00:00Z, or a day' },
-  ])
 }
 
 /** A cursor is different each time it is made. */

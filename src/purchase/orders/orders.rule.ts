@@ -1,20 +1,24 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type {
   CustomerStore,
-  Delivery,
   DeliveryStore,
   DeliverySummary,
   Order,
   OrderPlace,
   OrderState,
+  PurgeStore,
 } from '#src/store/store.ts'
-import { type Caller, customerAskedFor, maySee } from '../caller.ts'
+import { type Caller, customerAskedFor } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
+import { createFindDelivery, isStorable } from '../find-delivery.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
+import { createProductFilter, MOST_READ } from '../with-product.ts'
 import { withinBytes } from '../within-bytes.ts'
+import { createNewestOrders } from './newest-orders.ts'
 
 export interface ReadBackDependencies {
   readonly deliveries: DeliveryStore
+  readonly purges: Pick<PurgeStore, 'state'>
   readonly customers: CustomerStore
   readonly cursors: Cursors
   readonly productsOf: (payload: Uint8Array) => readonly string[]
@@ -29,6 +33,7 @@ export interface ListQuery {
   readonly from?: number | undefined
   /** Milliseconds since 1970, exclusive. */
   readonly to?: number | undefined
+  readonly order?: 'id' | 'newest' | undefined
   readonly cursor?: string | undefined
   readonly limit: number
 }
@@ -54,30 +59,14 @@ export interface OrderDetail {
 
 /** Orders that one request with a filter looks at. */
 const MOST_LOOKED_AT = 250
-/** Payloads that one request reads on the request thread to find a product. */
-const MOST_READ = 125
-const MOST_READ_BYTES = 256 * 1024
 /** Bytes of payload in one answer. */
 const MOST_SENT_BYTES = 4 * 1024 * 1024
 
 export type ReadBack = ReturnType<typeof createReadBack>
 
-export function createReadBack({ deliveries, customers, cursors, productsOf }: ReadBackDependencies) {
-  /** Reads payloads up to a limit of bytes and keeps the orders whose payload names the product. */
-  const withProduct = async (product: string, limit: number, page: { orders: Order[]; next: OrderPlace | null }) => {
-    const read = withinBytes(page.orders, MOST_READ_BYTES)
-    const positions = read.map(({ position }) => position)
-    const payloads = await deliveries.payloads(positions, product)
-    const orders: Order[] = []
-    for (const [index, order] of read.entries()) {
-      const payload = payloads.get(order.position)
-      if (payload !== undefined && productsOf(payload).includes(product)) orders.push(order)
-      const last = index === page.orders.length - 1
-      if (orders.length === limit || index === read.length - 1)
-        return { orders, next: last ? page.next : placeOf(order) }
-    }
-    return { orders, next: page.next }
-  }
+export function createReadBack({ deliveries, purges, customers, cursors, productsOf }: ReadBackDependencies) {
+  const withProduct = createProductFilter(deliveries, productsOf)
+  const listNewest = createNewestOrders({ deliveries, purges, cursors, withProduct })
 
   const findCustomerOf = async (caller: Caller, who: string | undefined, orderId: string): Promise<string> => {
     const customerId = await customerAskedFor(caller, who, customers)
@@ -92,17 +81,17 @@ export function createReadBack({ deliveries, customers, cursors, productsOf }: R
     }
   }
 
-  const findDelivery = async (caller: Caller, receiptId: string): Promise<Delivery> => {
-    const found = UUID.test(receiptId) ? await deliveries.findByReceipt(receiptId) : undefined
-    if (found === undefined || !maySee(caller, found.customerId)) missing(purchaseErrors.deliveryNotFound)
-    return found
-  }
-
   return {
-    /** Lists orders by customer and order id, so that an order keeps its place however often it changes. */
+    /**
+     * Lists orders by customer and order id, so that an order keeps its place however often it changes, or the newest first. The
+     * orders with one id, at most one a customer, always come by customer.
+     */
     async list(caller: Caller, query: ListQuery): Promise<OrderList> {
       const { status, orderId, product, from, to, cursor, limit } = query
       const customerId = await customerAskedFor(caller, query.customer, customers)
+      if (query.order === 'newest' && orderId === undefined) {
+        return listNewest({ filter: { customerId, status, from, to }, product, cursor, limit })
+      }
       const purpose = ['list', customerId, status, orderId, product, from, to]
       const after = cursor === undefined ? null : await cursors.open<OrderPlace>(purpose, cursor)
       if (orderId !== undefined && !isStorable(orderId)) return { orders: [], nextCursor: null }
@@ -110,8 +99,10 @@ export function createReadBack({ deliveries, customers, cursors, productsOf }: R
       const filtered = [orderId, status, from, to].some((value) => value !== undefined)
       const most = product === undefined ? limit : MOST_READ
       const page = await deliveries.orders(after, filter, { most, look: filtered ? MOST_LOOKED_AT : most })
-      const { orders, next } = product === undefined ? page : await withProduct(product, limit, page)
-      return { orders, nextCursor: next && (await cursors.seal(purpose, next)) }
+      const shown =
+        product === undefined ? { found: page.orders, last: undefined } : await withProduct(page.orders, product, limit)
+      const next = shown.last ? placeOf(shown.last) : page.next
+      return { orders: shown.found, nextCursor: next && (await cursors.seal(purpose, next)) }
     },
 
     async detail(caller: Caller, orderId: string, query: DetailQuery): Promise<OrderDetail> {
@@ -135,18 +126,13 @@ export function createReadBack({ deliveries, customers, cursors, productsOf }: R
       }
     },
 
-    delivery: findDelivery,
+    delivery: createFindDelivery(deliveries),
   }
 }
 
 const payloadOf = (payload: Uint8Array | undefined) => payload && { payload }
 
 const placeOf = ({ customerId, orderId }: Order): OrderPlace => ({ customerId, orderId })
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** NUL and lone surrogates are stored with their escapes, so no stored id contains them. */
-const isStorable = (orderId: string): boolean => orderId.isWellFormed() && !orderId.includes('\0')
 
 function missing(definition: ConstructorParameters<typeof AppError>[0]): never {
   throw new AppError(definition)

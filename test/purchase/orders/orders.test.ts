@@ -34,7 +34,7 @@ describe('every route that reads back', async () => {
     `/Purchase/delivery/${ReceiptID}/payload`,
   ]
   const PARAMETERS: Record<string, string | undefined> = {
-    list: 'status, orderId, product, from, to, customer, limit, cursor',
+    list: 'status, orderId, product, from, to, order, customer, limit, cursor',
     detail: 'payload, customer, limit, cursor',
   }
 

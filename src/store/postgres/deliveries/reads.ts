@@ -1,4 +1,4 @@
-import { BLOCK_SIZE, walkBlocks } from '#src/store/blocks.ts'
+import { BLOCK_SIZE, LOOK_AFTER_BLOCKS, walkBlocks } from '#src/store/blocks.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
 import type {
   Bounds,
@@ -199,7 +199,7 @@ export function deliveryReads(query: Query): DeliveryReads {
       if (filter.customerId === undefined) return walkBack(position, 0, filter, bounds)
       const { lowest, highest } = (await query(BLOCK_BOUNDS)).rows[0] as Row
       const blocksEnd = highest === null ? 0 : ((highest as number) + 1) * BLOCK_SIZE
-      const tail = await walkBack(position, blocksEnd, filter, bounds)
+      const tail = await walkBack(position, blocksEnd, filter, { most: bounds.most, look: LOOK_AFTER_BLOCKS })
       if (tail.position !== blocksEnd || blocksEnd === 0 || tail.deliveries.length === bounds.most) return tail
       const most = bounds.most - tail.deliveries.length
       const walk = walkBlocks(Math.min(position, blocksEnd), lowest as number, bounds.look)

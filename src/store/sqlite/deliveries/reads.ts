@@ -1,4 +1,4 @@
-import { BLOCK_SIZE, walkBlocks } from '#src/store/blocks.ts'
+import { BLOCK_SIZE, LOOK_AFTER_BLOCKS, walkBlocks } from '#src/store/blocks.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
 import type { Bounds, DeliveryStore, DeliverySummary, Filter, OrderPlace } from '#src/store/store.ts'
 import {
@@ -174,7 +174,7 @@ export const deliveryReads = {
     if (filter.customerId === undefined) return walkBack(database, position, 0, filter, bounds)
     const { lowest, highest } = database.get(BLOCK_BOUNDS) as Row
     const blocksEnd = highest === null ? 0 : ((highest as number) + 1) * BLOCK_SIZE
-    const tail = walkBack(database, position, blocksEnd, filter, bounds)
+    const tail = walkBack(database, position, blocksEnd, filter, { most: bounds.most, look: LOOK_AFTER_BLOCKS })
     if (tail.position !== blocksEnd || blocksEnd === 0 || tail.deliveries.length === bounds.most) return tail
     const most = bounds.most - tail.deliveries.length
     const walk = walkBlocks(Math.min(position, blocksEnd), lowest as number, bounds.look)

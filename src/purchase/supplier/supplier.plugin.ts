@@ -1,0 +1,134 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { invalidRequest } from '#src/http/error-handler.ts'
+import { queryReading } from '#src/http/query-reading.ts'
+import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Store } from '#src/store/store.ts'
+import { createCursors } from '../cursors.ts'
+import { deliveryAnswer, itemAnswer, orderAnswer } from '../delivery-answer.ts'
+import { createDeliveryReader } from '../delivery-body.ts'
+import { NoQuerySchema, ReceiptParamsSchema } from '../page.schema.ts'
+import { readPeriod } from '../period.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
+import { DeliverySchema, PayloadSchema } from '../purchase.schema.ts'
+import { createSupplierReads } from './supplier.rule.ts'
+import { DEFAULT_LIMIT, DeliveriesQuerySchema, DeliveriesSchema, SupplierSchema } from './supplier.schema.ts'
+
+export interface SupplierReadsOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly random: Random
+}
+
+const KEY_ERRORS = ['API_KEY_MISSING', 'API_KEY_INVALID']
+
+const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { config, store, random }) => {
+  const reads = createSupplierReads({
+    deliveries: store.deliveries,
+    cursors: createCursors(store.secrets, random),
+    productsOf: createDeliveryReader(config).products,
+  })
+
+  const routes: FastifyPluginAsyncTypebox = async (app) => {
+    const supplier = {
+      summary: 'The API key and what it may deliver',
+      operationId: 'supplierGet',
+      description: 'Checks an API key without a delivery: its customer, expiry, authority rules and limits.',
+      tags: ['Supplier'],
+      errors: KEY_ERRORS,
+      response: { 200: successSchema(SupplierSchema, 'The API key'), ...failures(401, 500, 503) },
+    }
+    app.get('/Supplier/Get', { schema: supplier }, async ({ supplier: { key, customer } }) =>
+      success({
+        CustomerID: customer.id,
+        Key: {
+          KeyID: key.id,
+          Label: key.label,
+          CreatedAt: isoMilliseconds(key.createdAt),
+          ExpiresAt: key.expiresAt === null ? null : isoMilliseconds(key.expiresAt),
+        },
+        AuthorityRules: [...customer.authority],
+        Limits: {
+          BodyBytes: config.bodyLimitBytes,
+          DeliveriesPerMinute: config.rateLimit > 0 ? config.rateLimit : null,
+          OrderIDRequired: config.orderId === 'required',
+          IdempotencyDays: config.idempotencyDays,
+        },
+      }),
+    )
+
+    const list = {
+      summary: 'List deliveries',
+      operationId: 'supplierDeliveries',
+      description:
+        'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.',
+      tags: ['Supplier'],
+      errors: [...KEY_ERRORS, 'CURSOR_INVALID'],
+      querystring: DeliveriesQuerySchema,
+      response: { 200: successSchema(DeliveriesSchema, 'The deliveries'), ...failures(400, 401, 500, 503) },
+    }
+    app.get('/Supplier/deliveries', {
+      schema: list,
+      preValidation: queryReading(DeliveriesQuerySchema),
+      handler: async ({ query, supplier }) => {
+        const { limit = DEFAULT_LIMIT, from: _from, to: _to, ...filters } = query
+        const { period, problems } = readPeriod(query)
+        if (problems.length > 0) throw invalidRequest(problems)
+        const page = await reads.list(supplier.customer.id, { ...filters, ...period, limit })
+        const deliveries = page.deliveries.map((each) => ({ ...itemAnswer(each), ...orderAnswer(each) }))
+        return success({ Deliveries: deliveries, NextCursor: page.nextCursor })
+      },
+    })
+
+    const delivery = {
+      summary: 'One delivery with its payload, by API key',
+      operationId: 'supplierDelivery',
+      description: 'Looks up a receipt. The payload consists of the delivered bytes.',
+      tags: ['Supplier'],
+      errors: [...KEY_ERRORS, 'DELIVERY_NOT_FOUND'],
+      params: ReceiptParamsSchema,
+      querystring: NoQuerySchema,
+      response: { 200: successSchema(DeliverySchema, 'The delivery'), ...failures(400, 401, 404, 500, 503) },
+    }
+    app.get('/Supplier/delivery/:receiptId', {
+      schema: delivery,
+      handler: async ({ params, supplier: { customer } }, reply) => {
+        const found = await reads.delivery({ operator: false, customer }, params.receiptId)
+        answerRaw(reply)
+        return success(deliveryAnswer(found))
+      },
+    })
+
+    const payload = {
+      summary: 'The exact bytes of one delivery, by API key',
+      operationId: 'supplierDeliveryPayload',
+      tags: ['Supplier'],
+      errors: [...KEY_ERRORS, 'DELIVERY_NOT_FOUND', 'PAYLOAD_ERASED'],
+      description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
+      params: ReceiptParamsSchema,
+      querystring: NoQuerySchema,
+      response: { 200: PayloadSchema, ...failures(400, 401, 404, 410, 500, 503) },
+    }
+    app.get('/Supplier/delivery/:receiptId/payload', {
+      schema: payload,
+      handler: async ({ params, supplier: { customer } }, reply) => {
+        const found = await reads.delivery({ operator: false, customer }, params.receiptId)
+        if (found.erased) throw new AppError(purchaseErrors.payloadErased)
+        return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
+      },
+    })
+  }
+
+  app.register(app.suppliersOnly(routes))
+}
+
+export const supplierReadsPlugin = fastifyPlugin(plugin, {
+  name: 'supplier-reads',
+  dependencies: ['suppliers'],
+  encapsulate: true,
+})

@@ -1,0 +1,62 @@
+import { Type } from '@sinclair/typebox'
+import { cursor, limit, nextCursor, orderId, time } from '../page.schema.ts'
+import { DeliverySchema, OrderIdSchema, StatusSchema } from '../purchase.schema.ts'
+
+export const DEFAULT_LIMIT = 50
+
+export const SupplierSchema = Type.Object({
+  CustomerID: Type.String({
+    description: 'The customer that the API key belongs to',
+    examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'],
+  }),
+  Key: Type.Object(
+    {
+      KeyID: Type.String({ examples: ['01a1fd40-3b1c-7d02-8f4e-5a6b7c8d9e0f'] }),
+      Label: Type.String({ examples: ['erp'] }),
+      CreatedAt: Type.String({ format: 'date-time' }),
+      ExpiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+        description: 'When the key stops working; null if it has no end',
+      }),
+    },
+    { description: 'The API key that was sent' },
+  ),
+  AuthorityRules: Type.Array(Type.String({ examples: ['SKU-*'] }), {
+    description: 'What the key may deliver: product codes, prefixes such as ABC-*, or * for all',
+  }),
+  Limits: Type.Object(
+    {
+      BodyBytes: Type.Integer({ description: 'Largest body of a delivery', examples: [1_048_576] }),
+      DeliveriesPerMinute: Type.Union([Type.Integer({ examples: [600] }), Type.Null()], {
+        description: 'What the key may deliver in a minute; null for any number',
+      }),
+      OrderIDRequired: Type.Boolean({ description: 'Whether a delivery without an order id is refused' }),
+      IdempotencyDays: Type.Integer({ description: 'Days an Idempotency-Key is remembered', examples: [7] }),
+    },
+    { description: 'What holds for deliveries with this key' },
+  ),
+})
+
+export const DeliveriesQuerySchema = Type.Object(
+  {
+    status: Type.Optional(StatusSchema),
+    orderId: orderId('Only deliveries of the order with this id'),
+    product: Type.Optional(
+      Type.String({ minLength: 1, description: 'Only deliveries that name this product code', examples: ['SKU-1'] }),
+    ),
+    from: time('Only deliveries received at this time or later'),
+    to: time('Only deliveries received before this time'),
+    limit: limit(DEFAULT_LIMIT),
+    cursor,
+  },
+  { additionalProperties: false },
+)
+
+const { ReceiptID, Status, Duplicate, ReceivedAt, Erased } = DeliverySchema.properties
+
+export const DeliveriesSchema = Type.Object({
+  Deliveries: Type.Array(
+    Type.Object({ ReceiptID, OrderID: Type.Optional(OrderIdSchema), Status, Duplicate, ReceivedAt, Erased }),
+    { description: 'Newest first' },
+  ),
+  NextCursor: nextCursor,
+})

@@ -1,0 +1,31 @@
+import type { DeliveryStore } from '#src/store/store.ts'
+import { withinBytes } from './within-bytes.ts'
+
+interface Item {
+  readonly position: number
+  readonly payloadBytes: number
+}
+
+/** Payloads that one request reads on the request thread to find a product. */
+export const MOST_READ = 125
+const MOST_READ_BYTES = 256 * 1024
+
+/**
+ * Makes a function that reads payloads up to a limit of bytes and keeps up to `limit` items whose payload names the product. `last`
+ * is the last item it looked at; undefined if it looked at all.
+ */
+export const createProductFilter =
+  (deliveries: DeliveryStore, productsOf: (payload: Uint8Array) => readonly string[]) =>
+  async <Some extends Item>(items: readonly Some[], product: string, limit: number) => {
+    const read = withinBytes(items, MOST_READ_BYTES)
+    const positions = read.map(({ position }) => position)
+    const payloads = await deliveries.payloads(positions, product)
+    const found: Some[] = []
+    for (const [index, item] of read.entries()) {
+      const payload = payloads.get(item.position)
+      if (payload !== undefined && productsOf(payload).includes(product)) found.push(item)
+      if (index < items.length - 1 && (found.length === limit || index === read.length - 1))
+        return { found, last: item }
+    }
+    return { found, last: undefined }
+  }

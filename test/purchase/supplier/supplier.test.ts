@@ -1,0 +1,212 @@
+import { describe, expect, inject, it } from 'vitest'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { failure } from '../../support/failure.ts'
+import { newDatabase } from '../../support/postgres-server.ts'
+import { addSupplier } from '../../support/supplier.ts'
+import { type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
+
+const UNKNOWN_RECEIPT = '01a1fd40-d173-7140-8bbb-000000000000'
+
+interface Listed {
+  readonly ReceiptID: string
+  readonly OrderID?: string
+  readonly Duplicate: boolean
+}
+
+/** A supplier that delivers and reads with its API key only. */
+async function keyHolder(service: TestApp, more: Parameters<typeof addSupplier>[1] = {}, milliseconds?: number) {
+  const supplier = await addSupplier(service, more, milliseconds)
+  const { app } = service
+  const headers = { ApiKey: supplier.key }
+  const get = (url: string, more = {}, via = app) => via.inject({ url, headers: { ...headers, ...more } })
+  const deliver = async (body: object): Promise<Listed & { ReceivedAt: string; Status: number }> =>
+    (await app.inject({ method: 'POST', url: '/Purchase/update', headers, payload: JSON.stringify(body) })).json().data
+  const page = async (query: string): Promise<{ Deliveries: readonly Listed[]; NextCursor: string | null }> => {
+    const answer = await get(`/Supplier/deliveries?${query}`)
+    expect(answer.statusCode, answer.payload).toBe(200)
+    return answer.json().data
+  }
+  const list = async (query: string): Promise<string[]> => {
+    const receipts: string[] = []
+    for (let cursor = ''; ; ) {
+      const { Deliveries, NextCursor } = await page(`${query}${cursor && `&cursor=${cursor}`}`)
+      receipts.push(...Deliveries.map(({ ReceiptID }) => ReceiptID))
+      if (NextCursor === null) return receipts
+      cursor = NextCursor
+    }
+  }
+  return { ...supplier, get, deliver, page, list }
+}
+
+describe.each<[string, () => Promise<TestApp>]>([
+  ['SQLite', () => testApp()],
+  ['PostgreSQL', async () => testApp({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })],
+])('what a supplier reads by its API key on %s', async (_name, start) => {
+  const service = await start()
+  const { app, clock } = service
+  const main = await keyHolder(service, { authority: ['*', 'A-*'] })
+  const other = await keyHolder(service)
+  const { ReceiptID } = await main.deliver({ OrderID: 'first', Status: 1, n: 9007199254740993n.toString() })
+  const routes = [
+    '/Supplier/Get',
+    '/Supplier/deliveries',
+    `/Supplier/delivery/${ReceiptID}`,
+    `/Supplier/delivery/${ReceiptID}/payload`,
+  ]
+
+  it.each(routes)('%s answers a live key, whatever Authorization header comes with it', async (url) => {
+    const answer = await main.get(url)
+    expect(answer.statusCode).toBe(200)
+    for (const authorization of ['Bearer x', 'Basic eDp5', '']) {
+      const again = await main.get(url.toLowerCase(), { authorization })
+      expect([again.statusCode, again.payload]).toEqual([200, answer.payload])
+    }
+    const head = await app.inject({ method: 'HEAD', url, headers: { ApiKey: main.key } })
+    expect([head.statusCode, head.payload]).toEqual([200, ''])
+  })
+
+  it.each(routes)(
+    '%s refuses a key that is missing, unknown, expired, revoked or of a disabled customer',
+    async (url) => {
+      const expired = await keyHolder(service, {}, 1000)
+      const revoked = await keyHolder(service)
+      const disabled = await keyHolder(service)
+      for (const { get } of [expired, revoked, disabled]) expect((await get(url)).statusCode).not.toBe(401)
+      clock.time += 1000
+      await revoked.apiKeys.revoke(revoked.keyId)
+      await service.customers.disable(disabled.customer.id)
+      for (const ApiKey of [expired.key, revoked.key, disabled.key, `${main.key}, ${main.key}`, 'x', '']) {
+        const answer = await app.inject({ url, headers: { ApiKey } })
+        expect([answer.statusCode, answer.json()]).toEqual([401, failure('API_KEY_INVALID')])
+      }
+      for (const address of [url, `${url}?ApiKey=${main.key}`]) {
+        const answer = await app.inject(address)
+        expect([answer.statusCode, answer.json()]).toEqual([401, failure('API_KEY_MISSING')])
+      }
+    },
+  )
+
+  it('a key that another process revokes opens nothing a second later', async () => {
+    const beside = await testAppBeside(service)
+    const one = await keyHolder(service)
+    const statuses = async () =>
+      Promise.all(routes.slice(0, 2).map(async (url) => (await one.get(url, {}, beside.app)).statusCode))
+    expect(await statuses()).toEqual([200, 200])
+    const { store, customers } = service
+    await createApiKeys({ store, customers, clock, random: systemRandom }).revoke(one.keyId)
+    beside.clock.time += 1000
+    expect(await statuses()).toEqual([401, 401])
+  })
+
+  it('tells what the key is and may do', async () => {
+    const one = await keyHolder(service, { authority: ['A-*', 'b'] }, 86_400_000)
+    const { data } = (await one.get('/Supplier/Get')).json()
+    const at = (time: number) => new Date(time).toISOString()
+    expect(data).toEqual({
+      CustomerID: one.customer.id,
+      Key: { KeyID: one.keyId, Label: 'test', CreatedAt: at(clock.time), ExpiresAt: at(clock.time + 86_400_000) },
+      AuthorityRules: ['A-*', 'b'],
+      Limits: { BodyBytes: 1_048_576, DeliveriesPerMinute: null, OrderIDRequired: false, IdempotencyDays: 7 },
+    })
+    expect(JSON.stringify(data)).not.toContain(one.key)
+    const strict = await testAppBeside(service, { TESLIM_RATE_LIMIT: '60', TESLIM_ORDER_ID: 'required' })
+    const limits = (await main.get('/Supplier/Get', {}, strict.app)).json().data
+    expect(limits).toMatchObject({
+      Key: { ExpiresAt: null },
+      Limits: { DeliveriesPerMinute: 60, OrderIDRequired: true },
+    })
+  })
+
+  it('lists what was delivered, newest first, in pages and by every filter', async () => {
+    const one = await keyHolder(service)
+    const begun = clock.now()
+    const sent: Listed[] = []
+    for (let n = 0; n < 30; n++) {
+      clock.time += 1000
+      const body = { ...(n % 5 && { OrderID: `PO-${n % 7}` }), Status: n % 4, Products: [{ Sku: `SKU-${n % 3}` }], n }
+      sent.unshift(await one.deliver(body))
+      await other.deliver({ ...body, other: true })
+    }
+    const echo = await one.deliver({ OrderID: 'PO-1', Status: 1, Products: [{ Sku: 'SKU-2' }], n: 29 })
+    expect(echo.Duplicate).toBe(true)
+    const all = (await one.page('')).Deliveries
+    expect(all[0]).toEqual({
+      ReceiptID: expect.not.stringContaining(echo.ReceiptID),
+      OrderID: 'PO-1',
+      Status: 1,
+      Duplicate: true,
+      ReceivedAt: new Date(clock.time).toISOString(),
+    })
+    expect(all.slice(1).map(({ ReceiptID }) => ReceiptID)).toEqual(sent.map(({ ReceiptID }) => ReceiptID))
+    const second = (n: number): string => new Date(begun + n * 1000).toISOString()
+    const nth = (which: (n: number) => boolean): string[] =>
+      all
+        .slice(1)
+        .map(({ ReceiptID }) => ReceiptID)
+        .filter((_, index) => which(29 - index))
+    for (const limit of [1, 4, 100]) {
+      const list = async (query: string) =>
+        (await one.list(`${query}&limit=${limit}`)).filter((receipt) => receipt !== all[0]?.ReceiptID)
+      expect(await list('')).toEqual(nth(() => true))
+      expect(await list('status=2')).toEqual(nth((n) => n % 4 === 2))
+      expect(await list('orderId=PO-3')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3))
+      expect(await list('orderId=PO-3&status=3')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3 && n % 4 === 3))
+      expect(await list('orderId=PO-3&product=SKU-0')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3 && n % 3 === 0))
+      expect(await list('orderId=none')).toEqual([])
+      expect(await list('orderId=nul%00')).toEqual([])
+      expect(await list('product=SKU-1')).toEqual(nth((n) => n % 3 === 1))
+      expect(await list(`from=${second(21)}`)).toEqual(nth((n) => n >= 20))
+      expect(await list(`to=${second(5)}`)).toEqual(nth((n) => n < 4))
+      expect(await list(`from=${second(5)}&to=${second(9)}&orderId=PO-4`)).toEqual(nth((n) => n === 4))
+      expect(await list('from=2030-01-01')).toEqual([])
+      expect(await list('to=2020-01-01')).toEqual([])
+    }
+  })
+
+  it('shows one delivery as the customer sees it, byte for byte', async () => {
+    const body = '{"OrderID":"bytes","Status":1, "n":9007199254740993}'
+    const headers = { ApiKey: main.key }
+    const sent = await app.inject({ method: 'POST', url: '/Purchase/update', headers, payload: body })
+    const { ReceiptID, ReceivedAt } = sent.json().data
+    const answer = await main.get(`/Supplier/delivery/${ReceiptID.toUpperCase()}`)
+    expect(answer.payload).toContain(body)
+    const CustomerID = main.customer.id
+    const { Payload, ...rest } = answer.json().data
+    expect(rest).toEqual({ ReceiptID, OrderID: 'bytes', CustomerID, Status: 1, Duplicate: false, ReceivedAt })
+    expect((await main.get(`/Supplier/delivery/${ReceiptID}/payload`)).payload).toBe(body)
+  })
+
+  it.each(['', '/payload'])('a foreign receipt%s answers to the letter like one that does not exist', async (part) => {
+    const answers = await Promise.all(
+      [ReceiptID, UNKNOWN_RECEIPT, 'no-receipt', '%00'].map(async (receipt) => {
+        const answer = await other.get(`/Supplier/delivery/${receipt}${part}`, { 'x-request-id': 'same' })
+        return { payload: answer.payload, status: answer.statusCode, headers: { ...answer.headers, date: null } }
+      }),
+    )
+    for (const answer of answers) expect(answer).toEqual(answers[0])
+    expect([answers[0]?.status, JSON.parse(answers[0]?.payload ?? '')]).toEqual([404, failure('DELIVERY_NOT_FOUND')])
+  })
+
+  it('refuses wrong parameters and cursors of another filter, customer or route', async () => {
+    for (const query of [
+      'status=4',
+      'limit=0',
+      'limit=101',
+      'from=soon',
+      'customer=x',
+      'order=newest',
+      'status=1&status=1',
+    ]) {
+      const answer = await main.get(`/Supplier/deliveries?${query}`)
+      expect([query, answer.statusCode, answer.json().errorCode]).toEqual([query, 400, 'INVALID_REQUEST'])
+    }
+    await main.deliver({ OrderID: 'first', Status: 2 })
+    const cursor = (await main.page('limit=1')).NextCursor
+    expect((await main.get(`/Supplier/deliveries?cursor=${cursor}`)).statusCode).toBe(200)
+    for (const query of [`cursor=${cursor}&status=1`, `cursor=${cursor}&orderId=first`, 'cursor=x']) {
+      expect((await main.get(`/Supplier/deliveries?${query}`)).json()).toEqual(failure('CURSOR_INVALID'))
+    }
+    expect((await other.get(`/Supplier/deliveries?cursor=${cursor}`)).json()).toEqual(failure('CURSOR_INVALID'))
+  })
+})
