@@ -46,15 +46,16 @@ function documented(page: string, headings: readonly string[]): string[] {
     .toSorted()
 }
 
-const reads = Object.keys(paths)
-  .filter((path) => /^\/(Purchase|Customer)\//.test(path) && paths[path].get !== undefined)
-  .map((path) => `get ${path}`)
+const readsBelow = (place: RegExp): string[] =>
+  Object.keys(paths)
+    .filter((path) => place.test(path) && paths[path].get !== undefined)
+    .map((path) => `get ${path}`)
 
 describe.each([
   {
     page: 'docs/suppliers.md',
-    of: 'a delivery',
-    operations: ['post /Purchase/update'],
+    of: 'a delivery and of reading by API key',
+    operations: ['post /Purchase/update', ...readsBelow(/^\/Supplier\//)],
     headings: ['What to do on each error code'],
   },
   {
@@ -66,7 +67,7 @@ describe.each([
   {
     page: 'docs/api-customers.md',
     of: 'reading',
-    operations: reads,
+    operations: readsBelow(/^\/(Purchase|Customer)\//),
     headings: ['Errors of reading', 'Errors of any request'],
   },
 ])('$page', ({ page, of, operations, headings }) => {
