@@ -13,6 +13,7 @@ import { benchPurge } from './purge.ts'
 import { benchRead } from './read.ts'
 import { benchRollUps } from './roll-ups.ts'
 import { benchStorm } from './storm.ts'
+import { benchSupplier } from './supplier.ts'
 
 const values = readOptions()
 if (values !== undefined) {
@@ -31,6 +32,7 @@ if (values !== undefined) {
       benchPurge(options, { old: Number(values.old), perSecond: Number(values.rate) })
     const chosen = [
       values.read && benchRead,
+      values.supplier && benchSupplier,
       values.feed && benchFeed,
       values.grow && benchGrowth,
       values.postgres && benchPostgres,

@@ -14,6 +14,7 @@ const HELP = `Usage: npm run bench -- [OPTIONS]
 Without one of the first ten options: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
 
   --read           list, detail and delivery of orders; with --postgres from there
+  --supplier       what suppliers read by their API keys; with --postgres from there
   --feed           followers of the feed; with --postgres they follow another replica
   --grow           deliveries while the store grows
   --postgres       deliveries to replicas on PostgreSQL
@@ -28,6 +29,7 @@ Without one of the first ten options: deliveries to teslim, to bare Fastify and 
   --seconds N      seconds of each round (8)
   --connections N  connections that send at once (64)
   --most N         stored deliveries: --grow ends with them (5,000,000), --read starts with them (1,000,000),
+                   --supplier starts with them (5,000,000),
                    --purge starts with them (5,000,000); with --backup the bytes of the store (1,000,000,000)
   --old N          deliveries that --purge removes (1,000,000)
   --rate N         deliveries a second of --purge (5,000)
@@ -60,6 +62,7 @@ const parseOptions = () =>
       storm: { type: 'boolean', default: false },
       grow: { type: 'boolean', default: false },
       read: { type: 'boolean', default: false },
+      supplier: { type: 'boolean', default: false },
       feed: { type: 'boolean', default: false },
       overload: { type: 'boolean', default: false },
       backup: { type: 'boolean', default: false },

@@ -11,14 +11,13 @@ import type { Store } from '#src/store/store.ts'
 import { runSql, startPostgres } from '../test/support/postgres-server.ts'
 import { type Load, OTHER_FIELDS } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, printTable } from './report.ts'
+import { printTimes } from './read-times.ts'
 import { syncDisk } from './server-process.ts'
 import { startTeslim } from './teslim-server.ts'
 
 const CUSTOMERS = 20
 const PASSWORD = randomUUID()
 const ROUNDS = 7
-const REQUESTS = 300
 const AT_ONCE = 2000
 
 /** How long what came in takes to be read back, one request at a time, with many deliveries stored. */
@@ -121,29 +120,6 @@ async function measure(url: string, emails: readonly string[], most: number): Pr
     'detail with payloads': detail('?payload=full'),
     'detail, 100 of 10,000': walking(one, '/Purchase/detail/long?limit=100'),
   }
-  const results = new Map<string, { p50: number; p99: number }[]>(Object.keys(kinds).map((name) => [name, []]))
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, request] of Object.entries(kinds)) results.get(name)?.push(await timesOf(request))
-  }
-  console.log(
-    `${most / 1e6} million deliveries of ${CUSTOMERS} customers; one request at a time, medians of ${ROUNDS} rounds of ${REQUESTS}`,
-  )
-  const rows = Array.from(results, ([name, rounds]) => [
-    name,
-    median(rounds.map(({ p50 }) => p50)).toFixed(2),
-    median(rounds.map(({ p99 }) => p99)).toFixed(2),
-  ])
-  printTable(['request', 'p50 ms', 'p99 ms'], rows)
-}
-
-async function timesOf(request: () => Promise<unknown>): Promise<{ p50: number; p99: number }> {
-  for (let warm = 0; warm < 20; warm++) await request()
-  const times: number[] = []
-  for (let done = 0; done < REQUESTS; done++) {
-    const start = performance.now()
-    await request()
-    times.push(performance.now() - start)
-  }
-  times.sort((one, other) => one - other)
-  return { p50: times[REQUESTS * 0.5] ?? 0, p99: times[REQUESTS * 0.99] ?? 0 }
+  console.log(`${most / 1e6} million deliveries of ${CUSTOMERS} customers`)
+  await printTimes(kinds, ROUNDS)
 }

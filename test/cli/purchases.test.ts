@@ -192,6 +192,16 @@ describe('teslim order', () => {
     expect(await json('order', 'list', '--limit', '1')).toEqual([orders[0]])
   })
 
+  it('list --newest begins with the order that changed last', async () => {
+    const orders = await json('order', 'list')
+    const newest = await json('order', 'list', '--newest')
+    expect(newest).toEqual(orders.toReversed())
+    expect(await json('order', 'list', '--newest', '--limit', '1')).toEqual(newest.slice(0, 1))
+    expect(await json('order', 'list', '--newest', '--order', 'PO-1')).toEqual([orders[0]])
+    expect(await json('order', 'list', '--newest', '--customer', other.id, '--status', '0')).toEqual([orders[1]])
+    expect((await run('order', 'list', '--newest')).stdout.split('\n')[1]).toContain('PO-2')
+  })
+
   it('show prints the whole history', async () => {
     const { Deliveries, ...state } = await json('order', 'show', 'PO-1')
     expect(state).toMatchObject({ OrderID: 'PO-1', Status: 2 })

@@ -84,6 +84,9 @@ describe('openapi.yaml', () => {
       login: [],
       purchaseUpdate: [{ ApiKey: [] }, { ApiKey: [], bearer: [] }],
     })
+    const suppliers = operations.filter(({ path }) => path.startsWith('/Supplier/'))
+    expect(suppliers.length).toBeGreaterThan(0)
+    for (const { operation } of suppliers) expect(operation.security).toEqual([{ ApiKey: [] }])
   })
 
   it('is served unchanged as application/yaml', async () => {

@@ -29,7 +29,7 @@ export const ListQuerySchema = Type.Object(
     order: Type.Optional(
       Type.Union([Type.Literal('id'), Type.Literal('newest')], {
         default: 'id',
-        description: 'id: by order id; newest: the order that changed last comes first',
+        description: 'id: by order id; newest: the order that changed last comes first; without effect beside orderId',
       }),
     ),
     customer,

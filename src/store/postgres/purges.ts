@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { BLOCK_SIZE } from '../blocks.ts'
 import { firstReceiptOf } from '../rows.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { PurgeStore } from '../store.ts'
@@ -24,6 +25,14 @@ const ANNOUNCE = `
 
 const PAGE = `
   SELECT looked, deliveries, orders, bytes, highest FROM purge_1($1, $2, $3, $4, $5, $6)`
+
+/** Deletes blocks of positions that are empty now. The last block stays, because the next one comes after it. */
+const DELETE_BLOCKS = `
+  DELETE FROM delivery_block
+   WHERE block = ANY (ARRAY(
+     SELECT n FROM generate_series($1::bigint / ${BLOCK_SIZE}, $2::bigint / ${BLOCK_SIZE}) n
+      WHERE (SELECT position FROM delivery WHERE position >= n * ${BLOCK_SIZE} ORDER BY position LIMIT 1) >= (n + 1) * ${BLOCK_SIZE}))
+     AND block < (SELECT max(block) FROM delivery_block)`
 
 /** Times that lie too far ahead come from a clock that was wrong. */
 const CLAIM = `
@@ -90,6 +99,7 @@ export function postgresPurges({ query }: Database): PurgeStore {
     async page({ after, until, before, orders, look, dryRun }) {
       const { rows } = await allowed(query(PAGE, after, until, before, orders, look, !dryRun))
       const row = rows[0] as Row
+      if (!dryRun && Number(row.deliveries) > 0) await query(DELETE_BLOCKS, after, row.looked as number)
       return {
         deliveries: Number(row.deliveries),
         orders: Number(row.orders),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { BLOCK_SIZE } from '#src/store/blocks.ts'
 import type { PurgedPage, PurgeStore } from '#src/store/store.ts'
 import { type Database, type Row, withSecureDelete } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
@@ -22,6 +23,14 @@ const DELETE = `
 const DELETE_KEYS = `
   DELETE FROM idempotency
    WHERE number IN (SELECT number FROM idempotency ORDER BY number LIMIT $1) AND kept_at < $2`
+
+/** Deletes blocks of positions that are empty now. The last block stays, because the next one comes after it. */
+const DELETE_BLOCKS = `
+  DELETE FROM delivery_block
+   WHERE block IN (
+     SELECT value FROM json_each($1)
+      WHERE (SELECT min(position) FROM delivery WHERE position >= value * ${BLOCK_SIZE}) >= (value + 1) * ${BLOCK_SIZE})
+     AND block < (SELECT max(block) FROM delivery_block)`
 
 /** Values of the same size are written over the former ones, in place. Otherwise SQLite would move rows and leave copies behind. */
 const ERASE = `
@@ -146,6 +155,8 @@ export const purgeWrites = {
       const all = [...positions, ...gone.flatMap(({ state, latest }) => [state, latest])]
       const rows = database.all(DELETE, JSON.stringify(all))
       database.run(DELETE_KEYS, 2 * all.length, before)
+      const blocks = new Set(rows.map(({ position }) => Math.floor((position as number) / BLOCK_SIZE)))
+      database.run(DELETE_BLOCKS, JSON.stringify([...blocks]))
       return {
         deliveries: rows.length,
         orders: gone.length,

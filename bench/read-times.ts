@@ -1,0 +1,33 @@
+import { median, printTable } from './report.ts'
+
+const REQUESTS = 300
+
+/** Sends each kind of request in turn, one request at a time, and prints how long they took. */
+export async function printTimes(
+  kinds: Readonly<Record<string, () => Promise<unknown>>>,
+  rounds: number,
+): Promise<void> {
+  const results = new Map<string, { p50: number; p99: number }[]>(Object.keys(kinds).map((name) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, request] of Object.entries(kinds)) results.get(name)?.push(await timesOf(request))
+  }
+  console.log(`one request at a time, medians of ${rounds} rounds of ${REQUESTS}`)
+  const rows = Array.from(results, ([name, times]) => [
+    name,
+    median(times.map(({ p50 }) => p50)).toFixed(2),
+    median(times.map(({ p99 }) => p99)).toFixed(2),
+  ])
+  printTable(['request', 'p50 ms', 'p99 ms'], rows)
+}
+
+async function timesOf(request: () => Promise<unknown>): Promise<{ p50: number; p99: number }> {
+  for (let warm = 0; warm < 20; warm++) await request()
+  const times: number[] = []
+  for (let done = 0; done < REQUESTS; done++) {
+    const start = performance.now()
+    await request()
+    times.push(performance.now() - start)
+  }
+  times.sort((one, other) => one - other)
+  return { p50: times[REQUESTS * 0.5] ?? 0, p99: times[REQUESTS * 0.99] ?? 0 }
+}
