@@ -11,6 +11,7 @@ import { benchOverload } from './overload.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchPurge } from './purge.ts'
 import { benchRead } from './read.ts'
+import { benchRefusals } from './refusals.ts'
 import { benchRollUps } from './roll-ups.ts'
 import { benchStorm } from './storm.ts'
 import { benchSupplier } from './supplier.ts'
@@ -24,7 +25,9 @@ if (values !== undefined) {
     rounds: Number(values.rounds),
     seconds: Number(values.seconds),
     connections: Number(values.connections),
-    most: Number(values.most ?? (values.backup ? 1_000_000_000 : values.read ? 1_000_000 : 5_000_000)),
+    most: Number(
+      values.most ?? (values.backup ? 1_000_000_000 : values.read || values.refusals ? 1_000_000 : 5_000_000),
+    ),
     postgres: values.postgres,
   }
   try {
@@ -33,6 +36,7 @@ if (values !== undefined) {
     const chosen = [
       values.read && benchRead,
       values.supplier && benchSupplier,
+      values.refusals && benchRefusals,
       values.feed && benchFeed,
       values.grow && benchGrowth,
       values.postgres && benchPostgres,

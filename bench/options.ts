@@ -24,12 +24,14 @@ Without one of the first ten options: deliveries to teslim, to bare Fastify and 
   --backup         deliveries at a fixed rate while a backup is made
   --purge          deliveries at a fixed rate while old ones are removed
   --roll-ups       deliveries with and without counting by hour, and reading the counts
+  --refusals       refusals as suppliers list them; with --postgres from there
 
   --rounds N       rounds of each measurement (5)
   --seconds N      seconds of each round (8)
   --connections N  connections that send at once (64)
   --most N         stored deliveries: --grow ends with them (5,000,000), --read starts with them (1,000,000),
                    --supplier starts with them (5,000,000),
+                   --refusals with so many refusals (1,000,000),
                    --purge starts with them (5,000,000); with --backup the bytes of the store (1,000,000,000)
   --old N          deliveries that --purge removes (1,000,000)
   --rate N         deliveries a second of --purge (5,000)
@@ -68,6 +70,7 @@ const parseOptions = () =>
       backup: { type: 'boolean', default: false },
       purge: { type: 'boolean', default: false },
       'roll-ups': { type: 'boolean', default: false },
+      refusals: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },
       connections: { type: 'string', default: '64' },

@@ -95,7 +95,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installSchemas(app)
   if (observer) await app.register(observer)
 
-  app.register(auditPlugin, { config, audit: store.audit, clock, random })
+  app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store, clock })
   app.register(rootPlugin, { config })

@@ -4,11 +4,13 @@ import type { Config } from '#src/config/load-config.ts'
 import type { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
+import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { AuditStore } from '#src/store/store.ts'
+import type { AuditStore, RefusedStore } from '#src/store/store.ts'
 import type { Action } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
-import { createRefusals, type Refusals } from './refusals.ts'
+import { createRefusals, LONGEST_MESSAGE, type Refusals } from './refusals.ts'
+import { createRefusedBodies, type RefusedBodies } from './refused-bodies.ts'
 import { createRetention, type Retention } from './retention.ts'
 
 declare module 'fastify' {
@@ -21,17 +23,24 @@ declare module 'fastify' {
   interface FastifyInstance {
     refusals: Refusals
     auditRetention: Retention
+    /** Undefined if refused bodies are not kept. */
+    refusedBodies: RefusedBodies | undefined
+    /** Also deletes bodies that were kept before the setting was changed. */
+    refusedBodyRetention: Retention
   }
 }
 
 export interface AuditOptions {
   readonly config: Config
   readonly audit: AuditStore
+  readonly refused: RefusedStore
   readonly clock: Clock
   readonly random: Random
+  readonly metrics: Metrics
 }
 
-const plugin: FastifyPluginAsync<AuditOptions> = async (app, { config, audit, clock, random }) => {
+const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
+  const { config, audit, refused, clock, random, metrics } = options
   const refusals = createRefusals({
     audit,
     clock,
@@ -42,7 +51,16 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, { config, audit, cl
     app.log.warn({ err: error }, 'old events of the audit log could not be deleted'),
   )
   app.decorate('refusals', refusals)
+  const onFailed = (error: unknown): void =>
+    app.log.warn({ err: error }, 'refused bodies could not be written or deleted')
+  const bodies =
+    config.keepRefused === 'known'
+      ? createRefusedBodies({ refused, mostBytes: config.refusedBytes, metrics, onFailed })
+      : undefined
+  const bodyRetention = createRetention(refused, clock, config.refusedDays, onFailed)
   app.decorate('auditRetention', retention)
+  app.decorate('refusedBodies', bodies)
+  app.decorate('refusedBodyRetention', bodyRetention)
 
   app.onRefusal((request, error) => {
     const { refusedAs: action, refusedDelivery } = request.routeOptions.config
@@ -50,20 +68,54 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, { config, audit, cl
     if (action === undefined || isFault(error) || request.raw.readableAborted) return
     const { customerId, address, id: requestId } = request
     const refusal = { action, errorCode: error.code, reason: reasonOf(error), customerId, address, requestId }
-    const delivery =
-      refusedDelivery &&
-      (() => {
-        const { keyId, orderId } = refusedDelivery(request)
-        return { message: error.message, keyId: keyId ?? error.details.keyId ?? null, orderId }
-      })
-    refusals.record({ ...refusal, ...(delivery && { delivery }) })
+    if (refusedDelivery === undefined) {
+      refusals.record(refusal)
+      return
+    }
+    const delivery = once(() => {
+      const { keyId, orderId } = refusedDelivery(request)
+      return { message: error.message.slice(0, LONGEST_MESSAGE), keyId: keyId ?? error.details.keyId ?? null, orderId }
+    })
+    const refusalId = refusals.record({ ...refusal, delivery })
+    // A body is read only after its key was accepted.
+    const { body } = request
+    if (bodies === undefined || customerId === null || !Buffer.isBuffer(body) || body.length === 0) return
+    bodies.keep(body.length, () => {
+      const now = clock.now()
+      const { message, keyId, orderId } = delivery()
+      return {
+        refusalId: refusalId ?? newId(now, random),
+        at: now,
+        customerId,
+        keyId: keyId ?? '',
+        orderId,
+        errorCode: error.code,
+        message,
+        requestId,
+        address,
+        // A copy, as the buffer may be a part of a larger one, which would stay in memory with it.
+        payload: new Uint8Array(body),
+      }
+    })
   })
 
-  app.addHook('onReady', async () => retention.start())
+  app.addHook('onReady', async () => {
+    retention.start()
+    bodyRetention.start()
+  })
   app.addHook('onClose', async () => {
     retention.stop()
-    await refusals.close()
+    bodyRetention.stop()
+    await Promise.all([refusals.close(), bodies?.close()])
   })
+}
+
+function once<Value>(work: () => Value): () => Value {
+  let done: { readonly value: Value } | undefined
+  return () => {
+    done ??= { value: work() }
+    return done.value
+  }
 }
 
 /** Faults of the service are in the log, not in the audit log. */

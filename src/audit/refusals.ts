@@ -18,6 +18,7 @@ const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limit of the queue while the store is away; further refusals are only counted. */
 const MOST_WAITING = 1_000
 const LONGEST_REASON = 200
+/** The message to a supplier is cut to this length before it comes here. */
 export const LONGEST_MESSAGE = 500
 
 export interface RefusalDependencies {
@@ -112,7 +113,7 @@ function toEvent(refusal: Refusal, at: number, refusalId: string | null): AuditE
     errorCode,
     ...(reason !== null && { reason: reason.slice(0, LONGEST_REASON) }),
     // Only a customer reads it.
-    ...(delivery && customerId !== null && { message: delivery.message.slice(0, LONGEST_MESSAGE) }),
+    ...(delivery && customerId !== null && { message: delivery.message }),
   }
   const { orderId = null, keyId = null } = delivery ?? {}
   return { at, actor: 'api', action, customerId, address, requestId, refusalId, orderId, keyId, details }

@@ -8,15 +8,15 @@ const SOON_MILLISECONDS = 1_000
 const LATER_MILLISECONDS = 600_000
 
 export interface Retention {
-  /** Deletes one batch of expired events; resolves to whether there may be more. */
+  /** Deletes one batch of what has expired; resolves to whether there may be more. */
   expire(): Promise<boolean>
   start(): void
   stop(): void
 }
 
-/** Deletes events of the audit log that are older than `days`, gradually while the server runs. */
+/** Deletes what is older than `days`, gradually while the server runs. */
 export function createRetention(
-  audit: AuditStore,
+  expiring: Pick<AuditStore, 'deleteBefore'>,
   clock: Clock,
   days: number,
   onFailed: (error: unknown) => void,
@@ -24,7 +24,7 @@ export function createRetention(
   let timer: NodeJS.Timeout | undefined
 
   const expire = async (): Promise<boolean> =>
-    days > 0 && (await audit.deleteBefore(clock.now() - days * DAY_MILLISECONDS, AT_ONCE)) === AT_ONCE
+    days > 0 && (await expiring.deleteBefore(clock.now() - days * DAY_MILLISECONDS, AT_ONCE)) === AT_ONCE
 
   const again = (after: number): void => {
     timer = setTimeout(async () => {

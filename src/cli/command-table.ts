@@ -27,6 +27,7 @@ import { keyList } from './key/show.ts'
 import { migrate } from './migrate.ts'
 import { deliveryExport, deliveryList, deliveryShow } from './purchase/deliveries.ts'
 import { orderList, orderShow } from './purchase/orders.ts'
+import { refusedList, refusedShow } from './purchase/refused.ts'
 import { purge } from './purge.ts'
 import { serve } from './serve.ts'
 import { signingKeyList, signingKeyRewrap, signingKeyRotate } from './signing-key.ts'
@@ -65,7 +66,7 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: 'API keys of customers', commands: [keyIssue, keyList, keySet, keyRotate, keyRevoke] },
   {
     title: 'Orders and deliveries',
-    commands: [orderList, orderShow, deliveryList, deliveryShow, deliveryExport, stats],
+    commands: [orderList, orderShow, deliveryList, deliveryShow, deliveryExport, refusedList, refusedShow, stats],
   },
   { title: 'Audit log', commands: [auditList] },
   {

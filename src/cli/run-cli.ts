@@ -38,24 +38,34 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
 function helpAskedFor(argv: readonly string[], { columns }: CliContext): string | undefined {
   const words = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const asks = words.some((word) => HELP.includes(word))
-  const [first = '', second = ''] = words.filter((word) => !word.startsWith('-'))
+  const named = words.filter((word) => !word.startsWith('-'))
+  const [first = '', second = ''] = named
   if (asks) {
     const both = `${first} ${second}`.trim()
-    const help = helpOn(both, commandGroups, columns)
+    const help =
+      helpOn(named.slice(0, MOST_WORDS).join(' '), commandGroups, columns) ?? helpOn(both, commandGroups, columns)
     if (help !== undefined) return help
     if (commands.some(({ name }) => name === first)) return helpOn(first, commandGroups, columns)
     throw noCommand(both)
   }
-  const isGroup = argv.length === 1 && !commands.some(({ name }) => name === first)
-  return isGroup && first !== '' ? helpOn(first, commandGroups, columns) : undefined
+  const group = argv.join(' ')
+  const isGroup = argv.length < MOST_WORDS && !commands.some(({ name }) => name === group)
+  return isGroup && group !== '' ? helpOn(group, commandGroups, columns) : undefined
 }
 
+/** The longest name: `delivery refused list`. */
+const MOST_WORDS = 3
+
 function findCommand(argv: readonly string[]): { command: Command; rest: string[] } {
-  const [first = '', second] = argv
-  const typed = second === undefined || second.startsWith('-') ? first : `${first} ${second}`
-  const command = commands.find(({ name }) => name === typed) ?? commands.find(({ name }) => name === first)
-  if (command) return { command, rest: argv.slice(command.name.split(' ').length) }
-  throw noCommand(typed)
+  const option = argv.findIndex((word) => word.startsWith('-'))
+  const words = argv.slice(0, option < 0 ? MOST_WORDS : Math.min(option, MOST_WORDS))
+  for (let count = words.length; count > 0; count--) {
+    const command = commands.find(({ name }) => name === words.slice(0, count).join(' '))
+    if (command) return { command, rest: argv.slice(count) }
+  }
+  const [first = '', second] = words
+  const isGroup = commands.some(({ name }) => name.startsWith(`${first} ${second} `))
+  throw noCommand(isGroup ? words.join(' ') : [first, second].join(' ').trim())
 }
 
 function noCommand(typed: string): Misuse {

@@ -25,6 +25,11 @@ export const purchaseErrors = {
     message: 'Several customers have an order with this id: name one of them with ?customer=, by id or e-mail address.',
   },
   deliveryNotFound: { code: 'DELIVERY_NOT_FOUND', kind: 'missing', message: 'There is no such delivery.' },
+  refusalNotFound: {
+    code: 'REFUSAL_NOT_FOUND',
+    kind: 'missing',
+    message: 'There is no such refusal, or its body was not kept.',
+  },
   cursorPurged: {
     code: 'CURSOR_PURGED',
     kind: 'gone',

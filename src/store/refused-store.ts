@@ -86,4 +86,9 @@ export interface RefusedStore {
   deleteBefore(before: number, limit: number): Promise<number>
   /** Removes bodies of a customer, and order ids from its audit events. Resolves to whether there may be more. */
   erase(customerId: string, limit: number): Promise<boolean>
+  /**
+   * Removes copies that removals left behind in unused parts of pages, among the next bodies. Begins with 0, and resolves to
+   * where to continue; null at the end.
+   */
+  wipePages(after: number): Promise<number | null>
 }

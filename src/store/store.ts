@@ -6,6 +6,7 @@ import type { NewRefusals, RollUpStore } from './roll-up-store.ts'
 export type * from './delivery-store.ts'
 export type * from './purge-store.ts'
 export type * from './refused-store.ts'
+export { ROW_BYTES } from './refused-store.ts'
 export type * from './roll-up-store.ts'
 
 /**

@@ -58,7 +58,8 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
   const cwd = tempFolder()
   const { id, key } = await makeSupplier({ cwd, env })
   const path = join(cwd, 'data/teslim.db')
-  const { url, child, ended } = await serve({ cwd, env })
+  const keeping = { ...env, TESLIM_KEEP_REFUSED: 'known', TESLIM_REFUSED_BYTES: '1048576' }
+  const { url, child, ended } = await serve({ cwd, env: keeping })
   const other = JSON.parse(
     (await teslim(['customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*', '--json'], { cwd, env }))
       .stdout,
@@ -70,6 +71,10 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
     expect(answer.status).toBe(200)
     return ((await answer.json()) as { data: { ReceiptID: string } }).data
   }
+  const refuse = async (apiKey: string, body: object): Promise<void> => {
+    const options = { method: 'POST', headers: { ApiKey: apiKey }, body: JSON.stringify({ ...body, Status: 9 }) }
+    expect((await fetch(`${url}/Purchase/update`, options)).status).toBe(400)
+  }
   const receipts: string[] = []
   for (let n = 0; n < 60; n++) {
     // Some payloads need pages of their own.
@@ -77,9 +82,24 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
     const body = { OrderID: `MARKER-ORDER-${n % 30}`, Status: n % 4, n, text }
     receipts.push((await send(key, body, { 'Idempotency-Key': `MARKER-KEY-${n}` })).ReceiptID)
     await send(issued.key, { OrderID: `other-${n}`, Status: 1, text: 'OTHERS stay' })
+    await refuse(key, { OrderID: `MARKER-REFUSED-${n}`, text: 'MARKER refused '.repeat(n % 3 === 0 ? 3000 : 1 + n) })
+    await refuse(issued.key, { OrderID: `other-${n}`, text: 'OTHERS refused '.repeat(n % 4 === 0 ? 3000 : 1 + n) })
   }
   const holds = (text: string): string[] =>
     [path, `${path}-wal`].filter((name) => existsSync(name) && readFileSync(name).includes(text))
+  const refused = async () =>
+    JSON.parse((await teslim(['delivery', 'refused', 'list', '--json'], { cwd, env })).stdout) as {
+      Refusals: { CustomerID: string }[]
+      Bodies: number
+      Removed: number
+    }
+  await until('all refused bodies were written', async () => {
+    const { Bodies, Removed } = await refused()
+    return Bodies + Removed === 120
+  })
+  // The oldest went for want of room, and left pages half empty, too.
+  expect(await refused()).toMatchObject({ Removed: expect.any(Number) })
+  expect((await refused()).Removed).toBeGreaterThan(0)
   expect(holds('MARKER')).not.toEqual([])
   // Leaves pages half empty, where copies could stay behind.
   expect((await teslim(['purge', '--older', '0'], { cwd, env })).status).toBe(0)
@@ -87,13 +107,15 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
   expect([status, stderr]).toEqual([0, ''])
   const { erased } = JSON.parse(stdout)
   expect(erased).toBe(30)
+  const { Refusals } = await refused()
+  expect(new Set(Refusals.map(({ CustomerID }) => CustomerID))).toEqual(new Set([other.id]))
   expect((await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body: '{}' })).status).toBe(
     401,
   )
   for (const text of ['MARKER', 'a@b.co']) expect([text, holds(text)]).toEqual([text, []])
   await send(issued.key, { OrderID: 'other-after', Status: 1 })
   for (const text of ['MARKER', 'a@b.co']) expect([text, holds(text)]).toEqual([text, []])
-  expect(holds('OTHERS stay')).not.toEqual([])
+  for (const text of ['OTHERS stay', 'OTHERS refused']) expect([text, holds(text)]).not.toEqual([text, []])
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
   for (const text of ['MARKER', 'a@b.co']) expect([text, holds(text)]).toEqual([text, []])

@@ -6,8 +6,10 @@ import { LOOK_AFTER_BLOCKS } from '#src/store/blocks.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase as openPostgres, type Query } from '#src/store/postgres/database.ts'
 import { deliveryReads as postgresReads } from '#src/store/postgres/deliveries/reads.ts'
+import { refusedReads as postgresRefused } from '#src/store/postgres/refused.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
+import { refusedReads as sqliteRefused } from '#src/store/sqlite/refused.ts'
 import { rollUpReads } from '#src/store/sqlite/roll-ups.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
 import type { Bounds, Filter, OrderPlace } from '#src/store/store.ts'
@@ -204,5 +206,96 @@ it('PostgreSQL finds everything by an index, and touches no more rows than it ma
       return query(sql, ...values)
     }
     await walkEveryWay(postgresReads(explained))
+  }
+})
+
+/** 100,000 refusals, every tenth with a body, of 50 customers. */
+const FILL_REFUSALS = (numbers: string, id: string, payload: string) => `
+  INSERT INTO audit_event (at, actor, action, customer_id, refusal, key_id, order_id, request_id, details)
+  SELECT n, 'api', 'delivery.refused', 'c-' || (n % 50), ${id}, 'k', 'PO-' || n, 'r', '{"errorCode":"X","message":"No."}'
+    FROM ${numbers};
+  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, error_code, message, request_id, address, payload)
+  SELECT ${id}, n, 'c-' || (n % 50), 'k', 'X', 'No.', 'r', '::1', ${payload} FROM ${numbers} WHERE n % 10 = 7`
+
+const MIDDLE = '00000000-c350-7000-8000-000000000000'
+const MOST_REFUSALS = 251
+
+/** The pages of GET /Supplier/refusals: the first, a later one, one of a period, and those of a customer without any. */
+async function listEveryWay(list: (customerId: string, range: object, limit: number) => unknown): Promise<void> {
+  for (const whose of ['c-7', 'nobody']) {
+    for (const range of [{}, { before: MIDDLE }, { from: 1000, to: 90_000 }]) await list(whose, range, MOST_REFUSALS)
+  }
+}
+
+it('SQLite lists refusals by an index, whether or not it has statistics', async () => {
+  const path = join(tempFolder(), 'refusals.db')
+  await prepare(`sqlite:${path}`)
+  const raw = new DatabaseSync(path)
+  raw.exec(
+    'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100000) SELECT n FROM r',
+  )
+  raw.exec(FILL_REFUSALS('numbers', "printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n)", 'zeroblob(300)'))
+  for (const statistics of [false, true]) {
+    if (statistics) raw.exec('ANALYZE')
+    const database = openDatabase(path, { readOnly: true })
+    const steps = new Set<string>()
+    const all: typeof database.all = (sql, ...values) => {
+      for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) steps.add(String(detail))
+      return database.all(sql, ...values)
+    }
+    const { ofCustomer } = bindOperations(sqliteRefused, { ...database, all })
+    await listEveryWay(ofCustomer)
+    expect(ofCustomer('c-7', {}, MOST_REFUSALS)).toHaveLength(MOST_REFUSALS)
+    database.close()
+    expect([...steps].filter((step) => /^SCAN (?!f$|\(subquery|found)/.test(step))).toEqual([])
+    for (const search of [
+      'audit_event USING COVERING INDEX audit_event_refusal (customer_id=? AND refusal>? AND refusal<?)',
+      'refused_delivery USING COVERING INDEX refused_delivery_customer (customer_id=? AND refusal>? AND refusal<?)',
+      'a USING INDEX audit_event_refusal (customer_id=? AND refusal=?)',
+      'r USING INDEX sqlite_autoindex_refused_delivery_1 (refusal=?)',
+    ])
+      expect(
+        [...steps].some((step) => step.startsWith(`SEARCH ${search}`)),
+        `${search} in ${[...steps]}`,
+      ).toBe(true)
+  }
+  raw.close()
+})
+
+it('PostgreSQL lists refusals by an index, and touches no more rows than it returns', {
+  timeout: 120_000,
+}, async () => {
+  const databaseUrl = await newDatabase(inject('postgresUrl'))
+  await prepare(databaseUrl)
+  const hex = (number: string, digits: number) => `lpad(to_hex(${number}), ${digits}, '0')`
+  const id = `${hex('n / 65536', 8)} || '-' || ${hex('n % 65536', 4)} || '-7000-8000-' || ${hex('n', 12)}`
+  await runSql(databaseUrl, FILL_REFUSALS('generate_series(1, 100000) n', id, "decode(repeat('00', 300), 'hex')"))
+  const { query, close } = await openPostgres({ url: databaseUrl, connections: 2, timeoutSeconds: 30 })
+  afterAll(close)
+  const psql = new pg.Client(databaseUrl)
+  await psql.connect()
+  afterAll(() => psql.end())
+  let prepared = false
+  for (const statistics of [false, true]) {
+    if (statistics) await runSql(databaseUrl, 'ANALYZE')
+    const explained: Query = async (sql, ...values) => {
+      if (!prepared) await psql.query(`PREPARE refusals AS ${sql}`)
+      prepared = true
+      const execute = `EXECUTE refusals (${values.map(literal).join(', ')})`
+      // From the sixth time on the server may decide for a plan that does without the values.
+      for (let times = 1; times <= 5; times++) await psql.query(execute)
+      const { rows } = await psql.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${execute}`)
+      const nodes = rows
+        .flatMap((row) => row['QUERY PLAN'] as { Plan: PlanNode }[])
+        .flatMap(({ Plan }) => nodesOf(Plan))
+      for (const node of nodes) {
+        if (!['audit_event', 'refused_delivery'].includes(node['Relation Name'] ?? '')) continue
+        expect(node['Node Type']).toMatch(/^(Index|Bitmap Heap)/)
+        const touched = Math.round((node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])
+        expect(touched, JSON.stringify(node)).toBeLessThanOrEqual(MOST_REFUSALS)
+      }
+      return query(sql, ...values)
+    }
+    await listEveryWay(postgresRefused(explained).ofCustomer)
   }
 })

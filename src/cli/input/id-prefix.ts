@@ -1,5 +1,5 @@
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
-import type { Customer, CustomerStore, DeliveryStore } from '#src/store/store.ts'
+import type { Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/store/store.ts'
 
 const SHORTEST = 4
 const UUID_LENGTH = 36
@@ -48,4 +48,11 @@ export async function findReceipt(text: string, deliveries: DeliveryStore): Prom
   if (!isPrefix(text)) return text
   const found = await deliveries.receiptsWith(text.toLowerCase(), MOST_NAMED + 1)
   return only(text, found, (receipt) => receipt) ?? text
+}
+
+/** Expands a unique prefix of a refusal whose body is kept to the whole id; returns the text in lower case if nothing matches. */
+export async function findRefusal(text: string, refused: RefusedStore): Promise<string> {
+  const id = text.toLowerCase()
+  if (!isPrefix(id)) return id
+  return only(text, await refused.idsWith(id, MOST_NAMED + 1), (each) => each) ?? id
 }

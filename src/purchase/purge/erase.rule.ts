@@ -48,6 +48,10 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
     const at: number = after
     after = await pace(() => purges.wipePages(at, LOOKED_AT_ONCE))
   }
+  for (let after: number | null = 0; after !== null; ) {
+    const at: number = after
+    after = await pace(() => refused.wipePages(at))
+  }
   await giveBack(dependencies, 0)
   const left = [await wipeLog(purges, wait), await stuck(purges)].filter((each) => each !== undefined)
   return { deliveries, left }

@@ -9,12 +9,21 @@ import type { Refusal, Store } from '#src/store/store.ts'
 import { createCursors } from '../cursors.ts'
 import { readTime } from '../time.ts'
 import { createSupplierRefusals } from './refusals.rule.ts'
-import { DEFAULT_REFUSALS_LIMIT, RefusalsQuerySchema, RefusalsSchema } from './refusals.schema.ts'
+import {
+  DEFAULT_REFUSALS_LIMIT,
+  NoQuerySchema,
+  RefusalParamsSchema,
+  RefusalsQuerySchema,
+  RefusalsSchema,
+  RefusedPayloadSchema,
+} from './refusals.schema.ts'
 
 export interface SupplierRefusalsOptions {
   readonly store: Store
   readonly random: Random
 }
+
+const BYTES_TYPE = 'application/octet-stream'
 
 const plugin: FastifyPluginAsyncTypebox<SupplierRefusalsOptions> = async (app, { store, random }) => {
   const refusals = createSupplierRefusals({ refused: store.refused, cursors: createCursors(store.secrets, random) })
@@ -41,6 +50,33 @@ const plugin: FastifyPluginAsyncTypebox<SupplierRefusalsOptions> = async (app, {
         return success({ Refusals: page.refusals.map(refusalAnswer), NextCursor: page.nextCursor })
       },
     })
+
+    const payload = {
+      summary: 'The exact bytes of a refused delivery',
+      operationId: 'supplierRefusalPayload',
+      tags: ['Supplier'],
+      description:
+        'Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. Bodies are kept only if the operator has decided so, and for some days.',
+      errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'REFUSAL_NOT_FOUND'],
+      security: [{ ApiKey: [] }],
+      params: RefusalParamsSchema,
+      querystring: NoQuerySchema,
+      response: {
+        200: {
+          description: 'The body that was refused',
+          content: { [BYTES_TYPE]: { schema: RefusedPayloadSchema } },
+        },
+        ...failures(400, 401, 404, 500, 503),
+      },
+    }
+    app.get('/Supplier/refusal/:refusalId/payload', {
+      schema: payload,
+      handler: async ({ params, supplier }, reply) => {
+        const bytes = await refusals.payload(supplier.customer.id, params.refusalId)
+        reply.header('content-disposition', 'attachment')
+        return reply.type(BYTES_TYPE).send(Buffer.from(bytes) as never)
+      },
+    })
   }
 
   app.register(app.suppliersOnly(routes))
@@ -56,15 +92,16 @@ function timeOf(name: string, text: string | undefined): number | undefined {
 }
 
 /** The address and the reason of a refusal are for operators. */
-const refusalAnswer = ({ refusalId, at, errorCode, message, orderId, requestId, keyId, keyLabel }: Refusal) => ({
+const refusalAnswer = ({ refusalId, at, errorCode, message, orderId, requestId, ...more }: Refusal) => ({
   RefusalID: refusalId,
   RefusedAt: isoMilliseconds(at),
   ErrorCode: errorCode,
   Message: message,
   ...(orderId !== null && { OrderID: orderId }),
   RequestID: requestId ?? '',
-  ...(keyId !== null && { KeyID: keyId }),
-  ...(keyLabel !== null && { KeyLabel: keyLabel }),
+  ...(more.keyId !== null && { KeyID: more.keyId }),
+  ...(more.keyLabel !== null && { KeyLabel: more.keyLabel }),
+  ...(more.payloadBytes !== null && { PayloadBytes: more.payloadBytes }),
 })
 
 export const supplierRefusalsPlugin = fastifyPlugin(plugin, {

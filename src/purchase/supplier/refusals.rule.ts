@@ -1,5 +1,7 @@
+import { AppError } from '#src/lib/app-error.ts'
 import type { Refusal, RefusedStore } from '#src/store/store.ts'
 import type { Cursors } from '../cursors.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 
 export interface SupplierRefusalsDependencies {
   readonly refused: RefusedStore
@@ -23,6 +25,8 @@ export interface RefusalPage {
   /** Null at the end. */
   readonly nextCursor: string | null
 }
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Refusals that one request with a filter looks at. */
 const MOST_LOOKED_AT = 250
@@ -50,6 +54,13 @@ export function createSupplierRefusals({ refused, cursors }: SupplierRefusalsDep
       const refusals = matches.slice(0, limit)
       const last = matches.length > limit ? refusals.at(-1) : found.length > look ? found[look - 1] : undefined
       return { refusals, nextCursor: last === undefined ? null : await cursors.seal(purpose, last.refusalId) }
+    },
+
+    /** Returns the body of a refusal, if it was kept. */
+    async payload(customerId: string, refusalId: string): Promise<Uint8Array> {
+      const found = UUID.test(refusalId) ? await refused.find(refusalId.toLowerCase()) : undefined
+      if (found?.customerId !== customerId) throw new AppError(purchaseErrors.refusalNotFound)
+      return found.payload
     },
   }
 }

@@ -36,11 +36,13 @@ export const RefusalsQuerySchema = Type.Object(
   { additionalProperties: false },
 )
 
+const REFUSAL = '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'
+
 const RefusalSchema = Type.Object({
   RefusalID: Type.String({
     format: 'uuid',
     description: 'Identifies the refusal; sorts by time',
-    examples: ['01a1fd40-d173-7f02-9c11-5be2a7d3f84c'],
+    examples: [REFUSAL],
   }),
   RefusedAt: Type.String({ format: 'date-time', description: 'Time of the refusal in UTC' }),
   ErrorCode: Type.String({ description: 'The errorCode of the answer', examples: [CODE] }),
@@ -57,6 +59,9 @@ const RefusalSchema = Type.Object({
     }),
   ),
   KeyLabel: Type.Optional(Type.String({ description: 'The label of that API key', examples: ['erp'] })),
+  PayloadBytes: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'The size of the body, if it was kept and can be read', examples: [83] }),
+  ),
 })
 
 export const RefusalsSchema = Type.Object({
@@ -65,4 +70,16 @@ export const RefusalsSchema = Type.Object({
     description:
       'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
   }),
+})
+
+export const RefusalParamsSchema = Type.Object({
+  refusalId: Type.String({ description: 'The RefusalID of a refusal with PayloadBytes', examples: [REFUSAL] }),
+})
+
+export const NoQuerySchema = Type.Object({}, { additionalProperties: false })
+
+export const RefusedPayloadSchema = Type.String({
+  contentMediaType: 'application/octet-stream',
+  description: 'The body that was refused, byte for byte',
+  examples: ['{"OrderID":"PO-1","Status":"2"}'],
 })

@@ -2,16 +2,16 @@ import { type RefusedStore, ROW_BYTES } from '../refused-store.ts'
 import { refusalBounds, refusalFromRow, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
 import { columnsOf, type Database, type Query, type Row } from './database.ts'
 
-/** OFFSET 0 keeps the planner from looking up the events before it has cut the list. */
+/** Compares rows, not `customer_id = $1`: PostgreSQL could walk the index of all refusals then, past those of other customers. */
 const OF_CUSTOMER = `
   WITH found AS MATERIALIZED (
     (SELECT refusal FROM audit_event
-      WHERE customer_id = $1 AND refusal IS NOT NULL AND refusal >= $2 AND refusal < $3
-      ORDER BY refusal DESC LIMIT $4)
+      WHERE (customer_id, refusal) >= ($1, $2) AND (customer_id, refusal) < ($1, $3) AND refusal IS NOT NULL
+      ORDER BY customer_id DESC, refusal DESC LIMIT $4)
     UNION
     (SELECT refusal FROM refused_delivery
-      WHERE customer_id = $1 AND refusal >= $2 AND refusal < $3
-      ORDER BY refusal DESC LIMIT $4)
+      WHERE (customer_id, refusal) >= ($1, $2) AND (customer_id, refusal) < ($1, $3)
+      ORDER BY customer_id DESC, refusal DESC LIMIT $4)
   )
   SELECT f.refusal, coalesce(a.at, r.at) AS at, $1::text AS customer_id, coalesce(a.key_id, r.key_id) AS key_id, k.label,
          coalesce(a.order_id, r.order_id) AS order_id, a.details, r.error_code, r.message,
@@ -143,5 +143,6 @@ export function postgresRefused({ query, transaction }: Database): RefusedStore 
       const forgotten = (await query(FORGET_ORDERS, customerId, limit)).count
       return removed === limit || forgotten === limit
     },
+    wipePages: async () => null,
   }
 }

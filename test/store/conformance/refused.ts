@@ -198,6 +198,11 @@ export function describeRefused(name: string, open: Open): void {
         )
         expect(await named(other.id)).toEqual(['PO-1'])
         const after = await store.refused.tally()
+        const bodiesOf = () => store.refused.list({ limit: 1000 })
+        const [bodies, log] = [await bodiesOf(), await store.audit.list({ limit: 1000 })]
+        for (let wiped: number | null = 0; wiped !== null; ) wiped = await store.refused.wipePages(wiped)
+        expect(await bodiesOf()).toEqual(bodies)
+        expect(await store.audit.list({ limit: 1000 })).toEqual(log)
         expect([before.bodies - after.bodies, before.bytes - after.bytes]).toEqual([5, 5 * (5 + ROW_BYTES)])
       },
     )

@@ -1,0 +1,120 @@
+import { AppError } from '#src/lib/app-error.ts'
+import type { Metrics } from '#src/lib/metrics/metrics.ts'
+import { type NewRefusedBody, type RefusedStore, ROW_BYTES } from '#src/store/store.ts'
+
+export interface RefusedBodies {
+  /**
+   * Only queues: the request does not wait for the store. Without room for so many bytes the body is counted, and `describe` is
+   * not called.
+   */
+  keep(bytes: number, describe: () => NewRefusedBody): void
+  /** Writes some of what is queued. */
+  flush(): Promise<void>
+  /** Writes everything that is queued. */
+  close(): Promise<void>
+}
+
+export interface RefusedBodiesDependencies {
+  readonly refused: RefusedStore
+  /** The most that the store keeps. */
+  readonly mostBytes: number
+  readonly metrics: Metrics
+  readonly onFailed: (error: unknown) => void
+}
+
+const WRITE_AFTER_MILLISECONDS = 1_000
+/** Limits of what waits, and of what is written in a second. Each body counts `ROW_BYTES` more. */
+const MOST_WAITING_BYTES = 4 * 1024 * 1024
+const MOST_WRITTEN_BYTES = 2 * 1024 * 1024
+
+/** Queues refused bodies and writes them every second, so that a flood of them costs neither memory nor the disk much. */
+export function createRefusedBodies(dependencies: RefusedBodiesDependencies): RefusedBodies {
+  const { refused, mostBytes, metrics, onFailed } = dependencies
+  const outcomes = metrics.counter(
+    'teslim_refused_bodies_total',
+    'Bodies of refused deliveries, by what became of them.',
+  )
+  const [kept, removed] = [outcomes({ outcome: 'kept' }), outcomes({ outcome: 'removed' })]
+  const dropped = outcomes({ outcome: 'not_kept' })
+  let waiting: NewRefusedBody[] = []
+  let waitingBytes = 0
+  let notKept = 0
+  let timer: NodeJS.Timeout | undefined
+  /** The write before: each waits for it. */
+  let before: Promise<unknown> = Promise.resolve()
+
+  const forget = (some: readonly NewRefusedBody[]): void => {
+    waiting = waiting.slice(some.length)
+    waitingBytes -= sizeOf(some)
+  }
+
+  const write = async (): Promise<boolean> => {
+    const some = firstOf(waiting)
+    const counted = notKept
+    if (some.length === 0 && counted === 0) return false
+    notKept = 0
+    try {
+      const gone = await refused.keep(some, { mostBytes, notKept: counted })
+      forget(some)
+      kept.value += some.length
+      removed.value += gone
+      return waiting.length > 0
+    } catch (error) {
+      notKept += counted
+      // What the store cannot take must not keep the others waiting.
+      if (!(error instanceof AppError)) {
+        forget(some)
+        notKept += some.length
+        dropped.value += some.length
+      }
+      onFailed(error)
+      return false
+    }
+  }
+
+  const writeInTurn = (): Promise<boolean> => {
+    const mine = before.then(write)
+    before = mine
+    return mine
+  }
+
+  const arm = (): void => {
+    timer ??= setTimeout(async () => {
+      await writeInTurn()
+      timer = undefined
+      if (waiting.length > 0 || notKept > 0) arm()
+    }, WRITE_AFTER_MILLISECONDS).unref()
+  }
+
+  return {
+    keep(bytes, describe) {
+      arm()
+      const size = bytes + ROW_BYTES
+      if (waitingBytes + size > MOST_WAITING_BYTES || size > mostBytes) {
+        notKept++
+        dropped.value++
+        return
+      }
+      waiting.push(describe())
+      waitingBytes += size
+    },
+    flush: async () => void (await writeInTurn()),
+    async close() {
+      clearTimeout(timer)
+      while (await writeInTurn());
+    },
+  }
+}
+
+/** Returns the first bodies with so many bytes together, and at least one. */
+function firstOf(bodies: readonly NewRefusedBody[]): readonly NewRefusedBody[] {
+  let bytes = 0
+  const beyond = bodies.findIndex(({ payload }, index) => {
+    bytes += payload.length + ROW_BYTES
+    return index > 0 && bytes > MOST_WRITTEN_BYTES
+  })
+  return bodies.slice(0, beyond < 0 ? bodies.length : beyond)
+}
+
+const sizeOf = (bodies: readonly NewRefusedBody[]): number =>
+  bodies.reduce((sum, { payload }) => sum + payload.length + ROW_BYTES, 0)

@@ -1,0 +1,145 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { ROW_BYTES } from '#src/store/store.ts'
+import { runCommand } from '../support/command.ts'
+import { apiKey, customer } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const DAY = 86_400_000
+
+async function makeStore() {
+  const cwd = tempFolder()
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
+  const [one, other] = [customer({ email: 'a@b.co' }), customer({ email: 'x@y.co' })]
+  for (const each of [one, other]) await store.customers.insert(each)
+  const key = apiKey(one.id, { label: 'erp' })
+  await store.apiKeys.insert(key)
+  const now = Date.now()
+  const body = (days: number, customerId: string, payload: Buffer, more = {}) => ({
+    refusalId: `${(now - days * DAY)
+      .toString(16)
+      .padStart(12, '0')
+      .replace(/(.{8})/, '$1-')}-7000-8000-00000000000${days}`,
+    at: now - days * DAY,
+    customerId,
+    keyId: key.id,
+    orderId: `PO-${days}`,
+    errorCode: 'INVALID_REQUEST',
+    message: 'The request is not valid.',
+    requestId: `r-${days}`,
+    address: '192.0.2.1',
+    payload,
+    ...more,
+  })
+  const bodies = [
+    body(3, one.id, Buffer.from('{\n\t"Status":\u001b[2J7}\r\n')),
+    body(2, other.id, Buffer.from([0xff, 0x00])),
+    body(1, one.id, Buffer.from('{}'), { orderId: null }),
+  ]
+  await store.refused.keep(bodies, { mostBytes: 1e6, notKept: 4 })
+  await store.close()
+  const run = (...args: string[]) => runCommand(['delivery', 'refused', ...args], { cwd })
+  const json = async (...args: string[]) => {
+    const { status, stdout, stderr } = await run(...args, '--json')
+    expect([status, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout)
+  }
+  return { cwd, one, other, key, bodies, run, json }
+}
+
+const { cwd, one, key, bodies, run, json } = await makeStore()
+const [oldest] = bodies as [(typeof bodies)[number]]
+const [first, second, third] = bodies.map(({ refusalId }) => refusalId) as [string, string, string]
+
+it('teslim delivery refused list shows what is kept, newest last, and how much was not', async () => {
+  const all = await json('list')
+  expect(all).toEqual({
+    Refusals: [
+      {
+        RefusalID: first,
+        RefusedAt: new Date(oldest.at).toISOString(),
+        ErrorCode: 'INVALID_REQUEST',
+        Message: 'The request is not valid.',
+        OrderID: 'PO-3',
+        RequestID: 'r-3',
+        KeyID: key.id,
+        KeyLabel: 'erp',
+        CustomerID: one.id,
+        Address: '192.0.2.1',
+        PayloadBytes: 20,
+      },
+      expect.objectContaining({ RefusalID: second }),
+      expect.not.objectContaining({ OrderID: expect.anything() }),
+    ],
+    Bodies: 3,
+    Bytes: 24 + 3 * ROW_BYTES,
+    Removed: 0,
+    NotKept: 4,
+  })
+  const ids = async (...filter: string[]) =>
+    (await json('list', ...filter)).Refusals.map(({ RefusalID }: { RefusalID: string }) => RefusalID)
+  expect(await ids('--customer', 'a@b.co')).toEqual([first, third])
+  expect(await ids('--order', 'PO-2')).toEqual([second])
+  expect(await ids('--request', 'r-3')).toEqual([first])
+  expect(await ids('--from', '36h')).toEqual([third])
+  expect(await ids('--to', '60h')).toEqual([first])
+  expect(await ids('--limit', '1')).toEqual([third])
+  const { stdout } = await run('list')
+  expect(stdout).toMatch(/^time \(UTC\) +order +error code +bytes +customer +refusal\n/)
+  expect(stdout).toContain(
+    '3 bodies are kept, in 1560 bytes. So far 0 bodies went to make room for younger ones, and 4 were not kept because too many came at once.\n',
+  )
+  expect((await run('list', '--order', 'none')).stdout).toMatch(/^No refused body matches\.\n3 bodies/)
+})
+
+it('teslim delivery refused show prints everything, also by a unique prefix', async () => {
+  const { status, stdout, stderr } = await run('show', first.slice(0, 12).toUpperCase())
+  expect([status, stderr]).toEqual([0, ''])
+  expect(stdout).toBe(
+    [
+      first,
+      `  refused   ${new Date(oldest.at).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
+      '  customer  a@b.co',
+      `  key       ${key.id} (erp)`,
+      '  order     PO-3',
+      '  error     INVALID_REQUEST',
+      '  message   The request is not valid.',
+      '  request   r-3',
+      '  address   192.0.2.1',
+      '  body      20 bytes',
+      '',
+      '{\n\t"Status":\ufffd[2J7}\r\n',
+      '',
+    ].join('\n'),
+  )
+  expect(await json('show', third)).toMatchObject({ RefusalID: third, PayloadBytes: 2, PayloadBase64: 'e30=' })
+  expect((await run('show', second)).stdout).toContain('\nThe body is not UTF-8: --payload prints its bytes.\n')
+})
+
+it('teslim delivery refused show --payload prints the exact bytes', async () => {
+  expect((await run('show', first, '--payload')).stdout).toBe('{\n\t"Status":\u001b[2J7}\r\n')
+  expect((await json('show', second)).PayloadBase64).toBe('/wA=')
+})
+
+it.each([
+  [['show', 'none'], 1, 'There is no refused delivery "none" whose body is kept.'],
+  [['show'], 2, 'REFUSALID is missing'],
+  [['list', '--limit', '0'], 2, '--limit takes'],
+  [['list', '--customer', 'n@n.n'], 1, 'There is no customer "n@n.n".'],
+  [['lst'], 2, 'there is no command "delivery refused lst", did you mean "delivery refused list"?'],
+])('delivery refused %j says what is wrong', async (args, expected, line) => {
+  const { status, stdout, stderr } = await run(...args)
+  expect([status, stdout, stderr]).toEqual([expected, '', expect.stringContaining(line)])
+})
+
+it('its help lists both commands', async () => {
+  const group = await run()
+  expect(group).toMatchObject({ status: 0, stderr: '' })
+  expect(group.stdout).toMatch(/^Usage: teslim delivery refused COMMAND \[OPTIONS\]\n/)
+  expect(await run('--help')).toEqual(group)
+  expect(await runCommand(['help', 'delivery', 'refused'], { cwd })).toEqual(group)
+  expect((await run('list', '--help')).stdout).toMatch(/^Usage: teslim delivery refused list \[OPTIONS\]\n/)
+  expect((await runCommand(['delivery', '--help'], { cwd })).stdout).toContain('delivery refused show REFUSALID')
+})
