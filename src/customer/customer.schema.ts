@@ -59,7 +59,7 @@ const KeySchema = Type.Object({
   LastUse: Type.Union(
     [
       Type.Object({
-        UsedAt: time('A few seconds late'),
+        UsedAt: time('When the key was used last; known a few seconds later'),
         Address: Type.String({ description: 'The address of the client', examples: ['203.0.113.7'] }),
       }),
       Type.Null(),

@@ -84,7 +84,8 @@ function readNetwork(text: string): Network {
 function bytesOf(text: string): number[] | undefined {
   if (isIPv4(text)) return text.split('.').map(Number)
   if (!isIPv6(text)) return undefined
-  const [head = '', tail] = text.replace(/%.*$/, '').split('::')
+  const [bare = ''] = text.split('%', 1)
+  const [head = '', tail] = bare.split('::')
   const [front, back] = [groupBytes(head), groupBytes(tail ?? '')]
   const bytes = [...front, ...new Array<number>(16 - front.length - back.length).fill(0), ...back]
   const isMapped = bytes.slice(0, 12).join() === '0,0,0,0,0,0,0,0,0,0,255,255'

@@ -209,6 +209,62 @@ it('removed, erased and changed customers that are back are named, with the comm
     expect(await teslim(command.split(' ').slice(1))).toMatchObject({ status: 0, stderr: '' })
 })
 
+it('limits that are wider again are named, with the command that sets them again', async () => {
+  const { json, teslim, store } = await newStore()
+  await json('customer', 'add', '--email', 'reader@b.co', '--api', '--operator', '--generate')
+  await json('customer', 'add', '--email', 'same@b.co', '--api', '--operator', '--read-only', '--generate')
+  const issue = async (...limits: string[]) =>
+    (await json('key', 'issue', '--customer', EMAIL, '--label', 'l', ...limits)).id as string
+  const free = await issue()
+  const wide = await issue('--from', '10.0.0.0/8,203.0.113.0/24,::1')
+  const fast = await issue('--rate', '600')
+  const any = await issue('--rate', '0')
+  const long = await issue('--expires', '90d')
+  const ended = await issue()
+  const narrow = await issue('--from', '10.1.0.0/16', '--rate', '5', '--expires', '9d')
+  const { expiresAt } = (await json('key', 'list')).find(({ id }: { id: string }) => id === long)
+  await json('backup', 'b.db')
+
+  await json('key', 'set', free, '--from', '203.0.113.0/24,::1', '--rate', '10', '--expires', '3d', '--label', 'x')
+  await json('key', 'set', wide, '--from', '10.1.0.0/16,203.0.113.0/24')
+  await json('key', 'set', fast, '--rate', '60')
+  await json('key', 'set', any, '--rate', 'none')
+  await json('key', 'set', long, '--expires', '30d')
+  // As "--expires 1s" and a second later.
+  const database = new DatabaseSync(store)
+  database.prepare('UPDATE api_key SET expires_at = 1 WHERE id = ?').run(ended)
+  database.close()
+  await json('key', 'set', narrow, '--from', '10.0.0.0/8', '--rate', '6', '--expires', 'never')
+  await json('customer', 'set', 'reader@b.co', '--read-only', 'yes')
+
+  const { undone } = (await json('restore', 'b.db')) as { undone: { command: string; happened: string }[] }
+  const commands = undone.map(({ command }) => command)
+  const days = (command = '') => Math.ceil(Number(/--expires (\d+)m$/.exec(command)?.[1]) / 1440)
+  expect([days(commands[2]), days(commands[6])]).toEqual([3, 30])
+  expect(undone.map(({ happened }, index) => [happened, commands[index]?.replace(/ \d+m$/, ' ...')])).toEqual([
+    ['may be used from anywhere again', `teslim key set ${free} --from 203.0.113.0/24,::1`],
+    ['has no limit of its own again', `teslim key set ${free} --rate 10`],
+    ['is valid until it is revoked again', `teslim key set ${free} --expires ...`],
+    ['may be used from 10.0.0.0/8, ::1 again', `teslim key set ${wide} --from 10.1.0.0/16,203.0.113.0/24`],
+    ['may make 600 deliveries a minute again', `teslim key set ${fast} --rate 60`],
+    ['may make any number of deliveries a minute again', `teslim key set ${any} --rate none`],
+    [`is valid until ${expiresAt} again`, `teslim key set ${long} --expires ...`],
+    ['had expired, and works again', `teslim key revoke ${ended}`],
+    ['is no longer read-only', 'teslim customer set reader@b.co --read-only yes'],
+  ])
+  for (const command of commands)
+    expect(await teslim(command.split(' ').slice(1))).toMatchObject({ status: 0, stderr: '' })
+  expect(await json('key', 'list')).toMatchObject([
+    { id: free, networks: ['203.0.113.0/24', '::1'], rateLimit: 10 },
+    { id: wide, networks: ['10.1.0.0/16', '203.0.113.0/24'] },
+    { id: fast, rateLimit: 60 },
+    { id: any, rateLimit: null },
+    { id: long },
+    { id: ended, state: 'revoked' },
+    { id: narrow, networks: ['10.1.0.0/16'], rateLimit: 5 },
+  ])
+})
+
 it('where there is no store, a restore creates it and says where', async () => {
   const { cwd, store, json, teslim, deliver, orders } = await newStore()
   await deliver('PO-1')

@@ -12,11 +12,8 @@ export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happe
   const { networks: only, expiresAt: end } = before
   const from = only === null ? [] : (after.networks?.filter((network) => !isWithin(network, only)) ?? ['anywhere'])
   if (from.length > 0) found.push([`may be used from ${from.join(', ')} again`, `--from ${only?.join()}`])
-  if (isWiderRate(before.rateLimit, after.rateLimit)) {
-    const rate = after.rateLimit === null ? 'has no limit of its own' : `may make ${after.rateLimit || 'any number of'}`
-    const text = after.rateLimit === null ? rate : `${rate} deliveries a minute`
-    found.push([`${text} again`, `--rate ${before.rateLimit ?? 'none'}`])
-  }
+  if (isWiderRate(before.rateLimit, after.rateLimit))
+    found.push([`${rateText(after.rateLimit)} again`, `--rate ${before.rateLimit ?? 'none'}`])
   if (end !== null && (after.expiresAt === null || after.expiresAt > end)) {
     const until = after.expiresAt === null ? 'until it is revoked' : `until ${new Date(after.expiresAt).toISOString()}`
     found.push([`is valid ${until} again`, `--expires ${durationText(end - now)}`])
@@ -28,6 +25,11 @@ export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happe
 function isWiderRate(before: number | null, after: number | null): boolean {
   if (before === after || before === 0) return false
   return before === null || after === null || after === 0 || after > before
+}
+
+function rateText(rate: number | null): string {
+  if (rate === null) return 'has no limit of its own'
+  return `may make ${rate === 0 ? 'any number of' : rate} deliveries a minute`
 }
 
 function durationText(milliseconds: number): string {

@@ -32,6 +32,26 @@ export function describeApiKeys(name: string, open: Open): void {
       expect(await apiKeys.list('nobody')).toEqual([])
     })
 
+    withCustomers('the keys of a customer come in pages, by age, with their last use', async (store, one, two) => {
+      const { apiKeys } = store
+      const keys = [apiKey(one.id), apiKey(one.id), apiKey(one.id)]
+      for (const key of [...keys.toReversed(), apiKey(two.id)]) await apiKeys.insert(key)
+      const [first, second, third] = keys.map(({ id }) => id)
+      const use = { keyId: second ?? '', usedAt: 20, address: '::1' }
+      await apiKeys.recordUses([use])
+      const page = async (afterId: string | undefined, limit: number, who = one.id) =>
+        (await apiKeys.page(who, { afterId, limit })).map(({ id, lastUse }) => [id, lastUse])
+      expect(await page(undefined, 2)).toEqual([
+        [first, null],
+        [second, use],
+      ])
+      expect(await page(second, 2)).toEqual([[third, null]])
+      expect(await page(third, 2)).toEqual([])
+      expect(await page(undefined, 2, 'nobody')).toEqual([])
+      const [found] = await apiKeys.page(one.id, { limit: 1 })
+      expect({ ...found, hash: bytes(found?.hash) }).toEqual({ ...keys[0], lastUse: null })
+    })
+
     withCustomers('the first revocation stands', async ({ apiKeys }, one) => {
       const key = apiKey(one.id)
       await apiKeys.insert(key)

@@ -1,0 +1,196 @@
+import fc from 'fast-check'
+import { describe, expect, inject, it } from 'vitest'
+import type { KeyLimits } from '#src/customer/api-key.rule.ts'
+import { failure } from '../support/failure.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { addSupplier, readingSupplier } from '../support/supplier.ts'
+import { addCustomer, testApp, testAppBeside } from '../support/test-app.ts'
+
+const stores = [
+  ['sqlite', {}],
+  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
+] as const
+
+const KEYS = '/Customer/keys'
+const ok = (data: unknown) => ({ data, success: true, message: 'OK' })
+const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
+
+describe.each(stores)('GET /Customer/keys on %s', async (_name, settings) => {
+  const service = await testApp(settings)
+  const { app, clock, store } = service
+  const HOUR = 3_600_000
+  const { apiKeys } = await addSupplier(service)
+  /** Issues keys of different ages: the ids of one millisecond are in no order. */
+  const issuing =
+    (customerId: string) =>
+    async (label = '', lifetime?: number, limits: KeyLimits = {}): Promise<string> => {
+      clock.time++
+      return (await apiKeys.issue(customerId, label, lifetime, limits)).view.id
+    }
+
+  it('lists the keys of the customer, the oldest first, without the keys or their hashes', async () => {
+    const { customer, get, deliver } = await readingSupplier(service)
+    const began = clock.now()
+    const issue = issuing(customer.id)
+    const limits = { networks: ['2001:DB8::/32', '203.0.113.0/24'], rateLimit: 600 }
+    const limited = await issue('limited', HOUR, limits)
+    const unlimited = await issue('', 1, { rateLimit: 0 })
+    const gone = await issue('gone')
+    await apiKeys.revoke(gone)
+    await deliver({ Status: 1 })
+    await app.keyUses.flush()
+    const [first] = await store.apiKeys.list(customer.id)
+    const usual = {
+      State: 'live',
+      CreatedAt: iso(began),
+      ExpiresAt: null,
+      LastUse: null,
+      Networks: null,
+      RateLimit: null,
+    }
+    const answer = await get(KEYS)
+    expect(answer.json()).toEqual(
+      ok({
+        Keys: [
+          { ...usual, KeyID: first?.id, Label: 'test', LastUse: { UsedAt: iso(clock.now()), Address: '127.0.0.1' } },
+          {
+            ...usual,
+            KeyID: limited,
+            Label: 'limited',
+            CreatedAt: iso(began + 1),
+            ExpiresAt: iso(began + 1 + HOUR),
+            Networks: ['203.0.113.0/24', '2001:db8::/32'],
+            RateLimit: 600,
+          },
+          {
+            ...usual,
+            KeyID: unlimited,
+            Label: '',
+            State: 'expired',
+            CreatedAt: iso(began + 2),
+            ExpiresAt: iso(began + 3),
+          },
+          { ...usual, KeyID: gone, Label: 'gone', State: 'revoked', CreatedAt: iso(began + 3) },
+        ],
+        NextCursor: null,
+      }),
+    )
+    for (const { hash } of await store.apiKeys.list(customer.id))
+      for (const form of ['hex', 'base64', 'latin1'] as const)
+        expect(answer.payload).not.toContain(Buffer.from(hash).toString(form))
+    expect(answer.payload).not.toContain('tsl_')
+  })
+
+  it('names the limit that holds: that of the key, or else that of the server', async () => {
+    const { customer, token } = await readingSupplier(service)
+    for (const rateLimit of [600, 0]) await issuing(customer.id)('', undefined, { rateLimit })
+    const limited = await testAppBeside(service, { TESLIM_RATE_LIMIT: '60' })
+    const answer = await limited.app.inject({ url: KEYS, headers: { authorization: `Bearer ${token}` } })
+    expect(answer.json().data.Keys.map(({ RateLimit }: { RateLimit: number | null }) => RateLimit)).toEqual([
+      60,
+      600,
+      null,
+    ])
+  })
+
+  it('comes in pages, without gaps or repeats, also when keys are issued meanwhile', async () => {
+    const { customer, get } = await readingSupplier(service)
+    const issue = issuing(customer.id)
+    const [first] = await store.apiKeys.list(customer.id)
+    const ids = [first?.id]
+    for (let i = 0; i < 6; i++) ids.push(await issue())
+    const read = async (limit: number, between: () => Promise<unknown> = async () => undefined) => {
+      const seen: string[] = []
+      for (let cursor = ''; ; await between()) {
+        const { Keys, NextCursor } = (await get(`${KEYS}?limit=${limit}&cursor=${cursor}`)).json().data
+        seen.push(...Keys.map(({ KeyID }: { KeyID: string }) => KeyID))
+        expect(Keys.length).toBeLessThanOrEqual(limit)
+        if (NextCursor === null) return seen
+        expect(Keys).toHaveLength(limit)
+        cursor = NextCursor
+      }
+    }
+    for (const limit of [1, 2, 3, 6, 7, 8, 100]) expect(await read(limit)).toEqual(ids)
+    let more = 3
+    const grown = await read(2, async () => {
+      if (more-- > 0) ids.push(await issue())
+    })
+    expect(grown).toEqual(ids)
+  })
+
+  it('of another customer answers to the letter like a missing one, except to operators', async () => {
+    const [one, two] = [await readingSupplier(service), await readingSupplier(service)]
+    const operators = [
+      await readingSupplier(service, { operator: true }),
+      await readingSupplier(service, { operator: true, readOnly: true }),
+    ]
+    const ask = async (who: typeof one, customer: string) => {
+      const answer = await who.get(`${KEYS}?customer=${encodeURIComponent(customer)}`, { 'x-request-id': 'same' })
+      return [answer.statusCode, answer.payload] as const
+    }
+    const own = (await one.get(KEYS)).json().data
+    for (const name of [one.customer.id, one.customer.email, ` ${one.customer.email.toUpperCase()}`]) {
+      expect(JSON.parse((await ask(one, name))[1]).data).toEqual(own)
+      const foreign = await ask(two, name)
+      expect(foreign).toEqual(await ask(two, 'nobody@example.com'))
+      expect([foreign[0], JSON.parse(foreign[1])]).toEqual([404, failure('CUSTOMER_NOT_FOUND')])
+      for (const operator of operators) expect(JSON.parse((await ask(operator, name))[1]).data).toEqual(own)
+    }
+    for (const operator of operators) {
+      expect((await operator.get(KEYS)).json().data.Keys).toHaveLength(1)
+      expect((await operator.get(KEYS)).json().data).not.toEqual(own)
+      for (const nobody of ['nobody', 'nobody@example.com', '%', '\0', '\ud800'.toWellFormed()])
+        expect((await ask(operator, nobody))[0]).toBe(404)
+    }
+    // A cursor is a place among all ids, and shows nothing by itself.
+    const [first] = await store.apiKeys.list()
+    const beyond = (await two.get(`${KEYS}?cursor=${first?.id}`)).json().data.Keys
+    const mine = (await store.apiKeys.list(two.customer.id)).map(({ id }) => id)
+    for (const { KeyID } of beyond) expect(mine).toContain(KeyID)
+  })
+
+  it('shows no key of another customer, whoever has which keys', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(2), { maxLength: 8 }), fc.integer({ min: 1, max: 4 }), async (whose, limit) => {
+        const all = [await readingSupplier(service), await readingSupplier(service), await readingSupplier(service)]
+        for (const index of whose) await issuing(all[index]?.customer.id ?? '')()
+        for (const { customer, get } of all) {
+          const { Keys } = (await get(`${KEYS}?limit=${limit}`)).json().data
+          const mine = (await store.apiKeys.list(customer.id)).map(({ id }) => id)
+          expect(Keys.map(({ KeyID }: { KeyID: string }) => KeyID)).toEqual(mine.slice(0, limit))
+        }
+      }),
+      { numRuns: 5 },
+    )
+  })
+
+  it('refuses whoever has no valid token, and parameters that are wrong', async () => {
+    const { token, customer, get } = await readingSupplier(service)
+    const { key } = await addSupplier(service)
+    const refused = async (headers: Record<string, string>, code: string) => {
+      const answer = await app.inject({ url: KEYS, headers })
+      expect([answer.statusCode, answer.json()]).toEqual([401, failure(code)])
+    }
+    await refused({}, 'TOKEN_MISSING')
+    await refused({ ApiKey: key }, 'TOKEN_MISSING')
+    await refused({ authorization: `Bearer ${token.slice(0, -4)}AAAA` }, 'TOKEN_SIGNATURE')
+    const wrong = ['cursor=x', 'cursor=%00', `cursor=${'A'.repeat(36)}`, 'limit=0', 'limit=101', 'limit=x', 'key=1']
+    for (const query of [...wrong, 'customer=a&customer=b', `cursor=${"'".repeat(36)}`]) {
+      const answer = await get(`${KEYS}?${query}`)
+      expect([answer.statusCode, answer.json().errorCode], query).toEqual([400, 'INVALID_REQUEST'])
+    }
+    await service.customers.disable(customer.id)
+    await refused({ authorization: `Bearer ${token}` }, 'TOKEN_REVOKED')
+  })
+
+  it('is empty for a customer without keys, and forgets labels, networks and uses of a removed one', async () => {
+    const operator = await readingSupplier(service, { operator: true })
+    const { id } = await addCustomer(service)
+    expect((await operator.get(`${KEYS}?customer=${id}`)).json()).toEqual(ok({ Keys: [], NextCursor: null }))
+    const keyId = await issuing(id)('private', undefined, { networks: ['203.0.113.7'] })
+    await store.apiKeys.recordUses([{ keyId, usedAt: clock.now(), address: '203.0.113.7' }])
+    await service.customers.remove(id, false)
+    const { Keys } = (await operator.get(`${KEYS}?customer=${id}`)).json().data
+    expect(Keys).toMatchObject([{ KeyID: keyId, Label: '', State: 'revoked', LastUse: null, Networks: null }])
+  })
+})
