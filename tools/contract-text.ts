@@ -41,11 +41,11 @@ of their own, and no cookies. They can never log in or deliver.
 ### Caching and compression
 
 - **HEAD** answers like GET, without the body. **OPTIONS** answers 204, with the methods in \`Allow\`.
-- **ETag:** what stays the same has a weak one: a delivery, its payload, an order, and a list of orders unless \`NextCursor\` names more;
-  the customer of the token, the key set and this contract. Send it as \`If-None-Match\` to get 304 without a body while nothing has
-  changed. \`Cache-Control: no-store\` asks caches to keep nothing; a program may keep what it has read.
-- **Compression:** with \`Accept-Encoding: gzip\` or \`br\` answers to GET are compressed from 1 KiB on. Event streams are not, nor is an
-  answer to an operator with data of several customers, nor the login, deliveries and refusals.
+- **ETag:** these answers have a weak one: a delivery, its payload, an order, a list of orders, the customer of the token, the key set and
+  this contract. A page with a \`NextCursor\` and an answer above 1 MiB have none. Send it as \`If-None-Match\`: while nothing has changed,
+  the answer is 304 without a body. \`Cache-Control: no-store\` tells caches to keep nothing; your own program may keep what it has read.
+- **Compression:** with \`Accept-Encoding: gzip\` or \`br\` answers to GET are compressed from 1 KiB on. Never compressed are event
+  streams, answers to an operator with data of several customers, the login, deliveries and refusals.
 
 ### What is tolerated
 

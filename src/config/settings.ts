@@ -239,7 +239,7 @@ export const settings = {
     default: [] as readonly string[],
     allowed: 'origins such as https://shop.example:8443, separated by commas, or *',
     description:
-      'Origins whose web pages may read orders, deliveries and public keys with a token or key of their own (CORS), or `*`; never the login or new deliveries. Empty: none.',
+      'Origins of web pages that may read what a token or key of theirs opens (CORS), or `*`; no page can log in or deliver. None unless set.',
     read: readOrigins,
   }),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),

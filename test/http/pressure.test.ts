@@ -31,7 +31,7 @@ function measured() {
     }
   }
   const answers = () => ({ read: !pressure.refuses(true), delivery: !pressure.refuses(false) })
-  return { turns, answers }
+  return { turns, answers, isStrained: pressure.isStrained }
 }
 
 describe('an event loop that cannot keep up', () => {
@@ -46,9 +46,23 @@ describe('an event loop that cannot keep up', () => {
   })
 
   it('is none when the machine pauses, however often, and few requests come', () => {
-    const { turns, answers } = measured()
+    const { turns, answers, isStrained } = measured()
     turns(10, 50, 5000)
     expect(answers()).toEqual({ read: true, delivery: true })
+    expect(isStrained()).toBe(false)
+  })
+
+  it('is strained, so that nothing is compressed, from the first late turn until one in time', () => {
+    const { turns, answers, isStrained } = measured()
+    expect(isStrained()).toBe(false)
+    turns(1, 1000, 800)
+    expect([isStrained(), answers().read]).toEqual([true, true])
+    turns(1, 1000, 60)
+    expect(isStrained()).toBe(false)
+    heap.used = 950 * MEBIBYTE
+    heap.needed = 950 * MEBIBYTE
+    turns(1, 1, 60)
+    expect(isStrained()).toBe(true)
   })
 
   it('collects garbage when the heap has grown, and again only when it has grown from there', () => {

@@ -116,8 +116,9 @@ describe('an address', () => {
     expect((await app.inject({ method: 'HEAD', url: '/readyz' })).statusCode).toBe(200)
   })
 
-  it('that cannot be decoded is a 400', async () => {
-    expect((await app.inject('/%zz')).json()).toEqual(failure('BAD_REQUEST'))
+  it.each(['GET', 'POST', 'DELETE', 'OPTIONS'] as const)('that cannot be decoded is a 400 under %s', async (method) => {
+    const answer = await app.inject({ method, url: '/%zz' })
+    expect([answer.statusCode, answer.json()]).toEqual([400, failure('BAD_REQUEST')])
   })
 
   it('may be asked for with a Content-Type on a GET', async () => {
