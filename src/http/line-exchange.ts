@@ -9,7 +9,7 @@ import { httpErrors } from './http.errors.ts'
 export interface LineExchange {
   /**
    * Resolves to the next piece; undefined at the end of the body, or if the client has disconnected. Rejects if no line ends in time,
-   * if there is no room for one, or after `stop`. `pending` bytes are held of line `number`, which has not ended.
+   * if there is no room for one, or after `endFor`. `pending` bytes are held of line `number`, which has not ended.
    */
   next(pending: number, number: number): Promise<Buffer | undefined>
   /** Throws what `next` would reject with. */
@@ -19,8 +19,8 @@ export interface LineExchange {
   /** Resolves to false if the client has disconnected, or was cut off because it read nothing for too long. */
   write(text: string): boolean | Promise<boolean>
   end(text: string): void
-  /** Makes the exchange end because the server does. */
-  stop(): void
+  /** Makes the exchange end for this reason, unless it ends for another one already. */
+  endFor(error: AppError): void
 }
 
 export interface LineExchangeOptions {
@@ -168,12 +168,13 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
       const cut = setTimeout(() => response.destroy(), patienceMilliseconds).unref()
       response.once('close', () => clearTimeout(cut))
     },
-    stop: () => endFor(new AppError(httpErrors.stopping)),
+    endFor,
   }
 
   async function drained(milliseconds: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const cut = setTimeout(() => {
+      leave()
       response.destroy()
       resolve(false)
     }, milliseconds)

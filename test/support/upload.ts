@@ -11,8 +11,8 @@ export interface UploadAnswer {
 }
 
 /** Opens an upload. `send` resolves when there is room for more; `answers` are what has come so far. */
-export function openUpload(url: string, key: string, headers: Record<string, string> = {}) {
-  const sent = request(`${url}/Purchase/updates`, {
+export function openUpload(url: string, key: string, headers: Record<string, string> = {}, query = '') {
+  const sent = request(`${url}/Purchase/updates${query}`, {
     method: 'POST',
     agent: false,
     headers: { ApiKey: key, ...headers },
@@ -43,8 +43,14 @@ export function openUpload(url: string, key: string, headers: Record<string, str
 }
 
 /** Sends a whole file. */
-export async function upload(url: string, key: string, body: string | Buffer, headers: Record<string, string> = {}) {
-  const { sent, done } = openUpload(url, key, headers)
+export async function upload(
+  url: string,
+  key: string,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+  query = '',
+) {
+  const { sent, done } = openUpload(url, key, headers, query)
   sent.end(body)
   return done
 }

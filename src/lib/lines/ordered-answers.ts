@@ -24,9 +24,11 @@ export interface OrderedAnswersOptions {
   readonly mostBytes: number
   /** Resolves when there is room for more, to false if nobody reads any more. */
   readonly write: (text: string) => boolean | Promise<boolean>
+  /** Called whenever `bytes` changes. */
+  readonly onBytes: (difference: number) => void
 }
 
-export function createOrderedAnswers({ mostPlaces, mostBytes, write }: OrderedAnswersOptions): OrderedAnswers {
+export function createOrderedAnswers({ mostPlaces, mostBytes, write, onBytes }: OrderedAnswersOptions): OrderedAnswers {
   let places: Place[] = []
   let bytes = 0
   let writing = false
@@ -38,11 +40,16 @@ export function createOrderedAnswers({ mostPlaces, mostBytes, write }: OrderedAn
     change = Promise.withResolvers()
   }
 
+  const count = (difference: number): void => {
+    bytes += difference
+    onBytes(difference)
+  }
+
   const takeReady = (): string => {
     const first = places.findIndex(({ text }) => text === undefined)
     const ready = first < 0 ? places : places.slice(0, first)
     places = first < 0 ? [] : places.slice(first)
-    for (const { size } of ready) bytes -= size
+    for (const { size } of ready) count(-size)
     return ready.map(({ text }) => text).join('')
   }
 
@@ -58,7 +65,7 @@ export function createOrderedAnswers({ mostPlaces, mostBytes, write }: OrderedAn
 
   const drop = (): void => {
     dropped = true
-    for (const { size } of places) bytes -= size
+    for (const { size } of places) count(-size)
     places = []
     announce()
   }
@@ -67,12 +74,12 @@ export function createOrderedAnswers({ mostPlaces, mostBytes, write }: OrderedAn
     add(size) {
       const place: Place = { text: undefined, size }
       if (dropped) return () => undefined
-      bytes += size
+      count(size)
       places.push(place)
       return (text) => {
         if (dropped) return
         place.text = text
-        bytes += text.length - place.size
+        count(text.length - place.size)
         place.size = text.length
         if (writing || places[0] !== place) return
         writing = true

@@ -6,10 +6,12 @@ import { failures, success } from '#src/http/envelope.ts'
 import { failure, invalidRequest } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { jsonLine } from '#src/http/json-answers.ts'
-import { openLineExchange } from '#src/http/line-exchange.ts'
+import { type LineExchange, openLineExchange } from '#src/http/line-exchange.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
-import { receiptAnswer } from './receipt-answer.ts'
+import { PurchaseQuerySchema, validatesOnly } from './intake.schema.ts'
+import { receiptAnswer, validationAnswer } from './receipt-answer.ts'
 import { createUploads, type UploadConnection } from './upload.rule.ts'
 import { UploadAnswerSchema, UploadBodySchema, UploadHeadersSchema, uploadExamples } from './upload.schema.ts'
 import { createLineReader } from './upload-line.ts'
@@ -29,7 +31,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
   const { intake, countDelivery, takeAllowance, deliveryCredentials } = app.deliveryRoutes
   const patienceMilliseconds = config.requestTimeoutSeconds * 1000
   const { load } = deliveries
-  const exchanges = new Set<{ stop(): void }>()
+  const exchanges = new Set<LineExchange>()
   let closing = false
 
   const takeUpload = createUploads({
@@ -45,7 +47,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
 
   app.addHook('preClose', async () => {
     closing = true
-    for (const exchange of exchanges) exchange.stop()
+    for (const exchange of exchanges) exchange.endFor(new AppError(httpErrors.stopping))
   })
 
   const identifySupplier = (request: FastifyRequest): Promise<FastifyRequest['supplier']> =>
@@ -53,11 +55,11 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
       app.identifySupplier(request, (refusal) => (refusal ? reject(refusal) : resolve(request.supplier)))
     })
 
-  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const answer = async (request: FastifyRequest, reply: FastifyReply, validates: boolean): Promise<void> => {
     const { large: pool } = app.bodyBudget
     const exchange = openLineExchange(reply, { contentType: CONTENT_TYPE, patienceMilliseconds, pool })
     exchanges.add(exchange)
-    if (closing) exchange.stop()
+    if (closing) exchange.endFor(new AppError(httpErrors.stopping))
     const connection: UploadConnection = {
       ...exchange,
       identify: () => identifySupplier(request),
@@ -65,13 +67,15 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
         countDelivery(receipt)
         return jsonLine({ Line: line, ...success(receiptAnswer(receipt, delivery)) })
       },
+      validated: (line, foreseen, delivery) =>
+        jsonLine({ Line: line, ...success(validationAnswer(foreseen, delivery)) }),
       refused(line, thrown) {
         const error = app.notePartRefused(request, thrown)
         return jsonLine({ Line: line, ...failure(error, request.id, error.details.problems) })
       },
     }
     try {
-      await takeUpload(connection, request.supplier)
+      await takeUpload(connection, request.supplier, validates)
     } finally {
       exchanges.delete(exchange)
     }
@@ -88,6 +92,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     errors: ['API_KEY_MISSING', 'API_KEY_INVALID', ...(config.purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN'])],
     bodyExamples: uploadExamples,
     headers: UploadHeadersSchema,
+    querystring: PurchaseQuerySchema,
     body: UploadBodySchema,
     response: {
       200: {
@@ -110,7 +115,8 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
       app.identifySupplier(request, done)
     },
     handler: (request, reply) => {
-      void answer(request as unknown as FastifyRequest, reply as unknown as FastifyReply).catch((error) => {
+      const validates = validatesOnly(request.query, invalidRequest)
+      void answer(request as unknown as FastifyRequest, reply as unknown as FastifyReply, validates).catch((error) => {
         request.log.error({ requestId: request.id, err: error }, 'an upload failed')
         reply.raw.destroy()
       })

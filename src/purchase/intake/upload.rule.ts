@@ -5,7 +5,7 @@ import { createLineSplitter, type Line } from '#src/lib/lines/line-splitter.ts'
 import { createOrderedAnswers } from '#src/lib/lines/ordered-answers.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Receipt } from '#src/store/store.ts'
-import type { IncomingDelivery, Intake } from './intake.rule.ts'
+import type { Foresight, IncomingDelivery, Intake } from './intake.rule.ts'
 import type { Allowance, TakeAllowance } from './rate-limit.ts'
 import { KEY_PATH, type LineReader } from './upload-line.ts'
 
@@ -30,6 +30,8 @@ export interface UploadConnection {
   next(pending: number, number: number): Promise<Buffer | undefined>
   /** Throws that reason. */
   check(): void
+  /** Sets it, unless there is one already. */
+  endFor(error: AppError): void
   /** Whether the client has disconnected. */
   isGone(): boolean
   /** Resolves after that time, or earlier if the upload must end. */
@@ -40,6 +42,7 @@ export interface UploadConnection {
   /** Rejects with the refusal if the key is no longer valid. */
   identify(): Promise<Account>
   received(line: number, receipt: Receipt, delivery: IncomingDelivery): string
+  validated(line: number, foreseen: Foresight, delivery: IncomingDelivery): string
   /** `line` is null for what ends the upload. */
   refused(line: number | null, error: unknown): string
 }
@@ -54,30 +57,26 @@ const WRAPPER_BYTES = 1024
 const IDENTIFY_EVERY_MILLISECONDS = 100
 const LOOK_FOR_ROOM_MILLISECONDS = 10
 
-/** Takes deliveries that are sent as lines, and answers each in their order. */
+/** Takes deliveries that are sent as lines, or only validates them, and answers each in their order. */
 export function createUploads(dependencies: UploadDependencies) {
   const { intake, readLine, bodyLimitBytes, tooLarge, takeAllowance, hasRoom, patienceMilliseconds, clock } =
     dependencies
-  const uploads = new Set<{ bytes(): number }>()
-  const bytesOfAll = (): number => {
-    let sum = 0
-    for (const { bytes } of uploads) sum += bytes()
-    return sum
-  }
+  let bytesOfAll = 0
 
-  const take = async (connection: UploadConnection, account: Account): Promise<void> => {
+  return async (connection: UploadConnection, account: Account, validates: boolean): Promise<void> => {
     const splitter = createLineSplitter(bodyLimitBytes + WRAPPER_BYTES)
     const answers = createOrderedAnswers({
       mostPlaces: MOST_LINES,
       mostBytes: MOST_BYTES,
       write: connection.write,
+      onBytes: (difference) => {
+        bytesOfAll += difference
+      },
     })
     let supplier = account
     let identifiedAt = clock.monotonic()
     /** Why the key is refused from now on. */
     let refusal: unknown
-    /** Why the upload must end after the deliveries under way. */
-    let fault: unknown
 
     const waitUntil = async (isReady: () => boolean, milliseconds: number): Promise<void> => {
       const begun = clock.monotonic()
@@ -87,7 +86,7 @@ export function createUploads(dependencies: UploadDependencies) {
         await connection.pause(LOOK_FOR_ROOM_MILLISECONDS)
       }
     }
-    const hasPlace = (): boolean => hasRoom() && (answers.bytes() === 0 || bytesOfAll() < MOST_BYTES_OF_ALL)
+    const hasPlace = (): boolean => hasRoom() && (answers.bytes() === 0 || bytesOfAll < MOST_BYTES_OF_ALL)
     const isDue = (): boolean => clock.monotonic() - identifiedAt >= IDENTIFY_EVERY_MILLISECONDS
 
     const identify = async (): Promise<void> => {
@@ -129,15 +128,15 @@ export function createUploads(dependencies: UploadDependencies) {
       const { number } = line
       const answer = answers.add(line.bytes?.length ?? 0)
       const refuse = (error: unknown): void => {
-        if (isFault(error)) fault ??= error
+        if (isFault(error)) connection.endFor(error)
         answer(connection.refused(number, error))
       }
       try {
         const delivery = judge(line)
-        intake
-          .deliver(supplier, delivery)
-          .then((receipt) => answer(connection.received(number, receipt, delivery)))
-          .catch(refuse)
+        const answered = validates
+          ? intake.foresee(supplier, delivery).then((foreseen) => connection.validated(number, foreseen, delivery))
+          : intake.deliver(supplier, delivery).then((receipt) => connection.received(number, receipt, delivery))
+        answered.then(answer, refuse)
       } catch (error) {
         refuse(error)
       }
@@ -152,32 +151,25 @@ export function createUploads(dependencies: UploadDependencies) {
           const turn = refusal === undefined ? takeAllowance(supplier.key) : undefined
           if (turn?.allowed === false) await waitForTurn(turn)
           if (connection.isGone()) return
-          if (fault !== undefined) throw fault
+          connection.check()
           submit(line)
         }
         if (piece === undefined) return
       }
     }
 
-    uploads.add(answers)
+    let end = ''
     try {
-      let end = ''
-      try {
-        await takeAll()
-      } catch (error) {
-        end = connection.refused(null, error)
-      }
-      if (connection.isGone()) answers.drop()
-      else await answers.written()
-      if (fault !== undefined && end === '') end = connection.refused(null, fault)
-      connection.end(end)
-    } finally {
-      uploads.delete(answers)
+      await takeAll()
+    } catch (error) {
+      end = connection.refused(null, error)
     }
+    if (connection.isGone()) answers.drop()
+    else await answers.written()
+    connection.end(end)
   }
-  return take
 }
 
-/** Whether the service, not the delivery, is the cause. A fault of a single delivery does not end the upload. */
-const isFault = (error: unknown): boolean =>
+/** Whether the service cannot go on. A fault of a single delivery does not end the upload. */
+const isFault = (error: unknown): error is AppError =>
   error instanceof AppError && (error.kind === 'unavailable' || error.kind === 'overloaded')

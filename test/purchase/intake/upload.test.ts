@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import { addSupplier } from '../../support/supplier.ts'
 import { type TestApp, testApp } from '../../support/test-app.ts'
 import { until } from '../../support/until.ts'
@@ -172,4 +175,105 @@ it('ends an upload that sends no line for TESLIM_REQUEST_TIMEOUT seconds, and sa
     { Line: 1, success: true },
     { Line: null, errorCode: 'REQUEST_TIMEOUT' },
   ])
+})
+
+it('refuses and accepts each line as the single route does, whatever it is', async () => {
+  const { service, url } = await listening()
+  const supplier = () => addSupplier(service, { authority: ['A-*'] })
+  const [one, other] = [await supplier(), await supplier()]
+  const bodies = fc.oneof(
+    fc.json(),
+    fc.string(),
+    fc
+      .record(
+        {
+          Status: fc.constantFrom(0, 1, 4, '1'),
+          OrderID: fc.constantFrom('PO-1', 'PO-2', 7),
+          OrderNo: fc.constant('x'),
+          ProductID: fc.constantFrom('A-1', 'B'),
+        },
+        { requiredKeys: ['ProductID'] },
+      )
+      .map((body) => JSON.stringify(body)),
+  )
+  const lines = fc.array(
+    bodies.filter((body) => body.trim() !== '' && !/[\r\n\ufeff]/.test(body) && body.isWellFormed()),
+    { minLength: 1, maxLength: 20 },
+  )
+  const comparable = ({ Line: _, requestId: _id, data, ...rest }: Record<string, unknown>) => {
+    const { ReceiptID: _receipt, ReceivedAt: _at, ...kept } = (data ?? {}) as Record<string, unknown>
+    return { ...rest, data: kept }
+  }
+  await fc.assert(
+    fc.asyncProperty(lines, async (sent) => {
+      const { answers } = await upload(url, one.key, sent.join('\n'))
+      const single: unknown[] = []
+      for (const payload of sent) {
+        const answer = await service.app.inject({
+          method: 'POST',
+          url: '/Purchase/update',
+          headers: { ApiKey: other.key },
+          payload,
+        })
+        single.push(comparable(answer.json()))
+      }
+      expect(answers.map((answer) => comparable({ ...answer }))).toEqual(single)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+it('waits for the rate limit instead of being refused', async () => {
+  const { service, url } = await listening({ TESLIM_RATE_LIMIT: '60' })
+  const { key } = await addSupplier(service)
+  const { sent, answers, done } = openUpload(url, key)
+  sent.end(Array.from({ length: 63 }, (_, index) => order(`limited-${index}`)).join('\n'))
+  await until('the limit is used up', () => answers.length === 60)
+  service.clock.time += 3000
+  expect((await done).answers.every(({ success }) => success)).toBe(true)
+})
+
+it('ends when the store is away, after a line that says so, and waits while it is busy', async () => {
+  const { service, url } = await listening()
+  const { key } = await addSupplier(service)
+  const { deliveries } = service.store
+  const { deliver } = deliveries
+  const { sent, answers, done } = openUpload(url, key)
+  sent.write(`${order('stored')}\n`)
+  await until('it is answered', () => answers.length === 1)
+  const away = () => Promise.reject(new AppError(storeErrors.unavailable))
+  Object.assign(deliveries, { deliver: away })
+  sent.write(`${order('lost')}\n`)
+  await until('it is answered, and the end', () => answers.length === 3)
+  Object.assign(deliveries, { deliver })
+  sent.end(order('too late'))
+  expect((await done).answers).toMatchObject([
+    { Line: 1, success: true },
+    { Line: 2, errorCode: 'STORE_UNAVAILABLE' },
+    { Line: null, errorCode: 'STORE_UNAVAILABLE' },
+  ])
+  const items = service.store.deliveries.load.items
+  Object.assign(deliveries.load, { items: () => 1e9 })
+  const waiting = openUpload(url, key)
+  waiting.sent.end(order('patient'))
+  await until('the upload has been read', () => waiting.sent.writableFinished)
+  expect(waiting.answers).toEqual([])
+  Object.assign(deliveries.load, { items })
+  expect((await waiting.done).answers).toMatchObject([{ Line: 1, success: true }])
+})
+
+it('with validateOnly=true validates each line and stores nothing; any other value is a 400', async () => {
+  const { service, url } = await listening()
+  const { key, customer } = await addSupplier(service)
+  const body = `${order('checked')}\n{}\n`
+  const { answers } = await upload(url, key, body, {}, '?validateOnly=true')
+  expect(answers).toMatchObject([
+    { Line: 1, success: true, data: { ValidateOnly: true, OrderID: 'checked', Duplicate: false } },
+    { Line: 2, errorCode: 'INVALID_REQUEST' },
+  ])
+  expect(await service.store.deliveries.history(customer.id, 'checked')).toEqual([])
+  expect(await upload(url, key, body, {}, '?validateOnly=1')).toMatchObject({
+    status: 400,
+    error: { errorCode: 'INVALID_REQUEST' },
+  })
 })
