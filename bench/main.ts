@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { benchBackup } from './backup.ts'
+import { benchBulk } from './bulk.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchFeed } from './feed.ts'
 import { benchGrowth } from './growth.ts'
@@ -44,6 +45,7 @@ if (values !== undefined) {
       values.storm && benchStorm,
       values.overload && benchOverload,
       values.backup && benchBackup,
+      values.bulk && benchBulk,
       values.purge && purge,
       values['roll-ups'] && benchRollUps,
     ]

@@ -22,6 +22,7 @@ Without one of the first ten options: deliveries to teslim, to bare Fastify and 
   --storm          deliveries during a storm of logins
   --overload       deliveries beyond capacity
   --backup         deliveries at a fixed rate while a backup is made
+  --bulk           one upload of many deliveries against one a request
   --purge          deliveries at a fixed rate while old ones are removed
   --roll-ups       deliveries with and without counting by hour, and reading the counts
   --refusals       refusals as suppliers list them; with --postgres from there
@@ -71,6 +72,7 @@ const parseOptions = () =>
       purge: { type: 'boolean', default: false },
       'roll-ups': { type: 'boolean', default: false },
       refusals: { type: 'boolean', default: false },
+      bulk: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },
       connections: { type: 'string', default: '64' },
