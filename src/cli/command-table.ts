@@ -25,6 +25,7 @@ import { keyIssue, keyRevoke, keyRotate } from './key/issue.ts'
 import { keySet } from './key/set.ts'
 import { keyList } from './key/show.ts'
 import { migrate } from './migrate.ts'
+import { deliver } from './purchase/deliver/deliver.ts'
 import { deliveryExport, deliveryList, deliveryShow } from './purchase/deliveries.ts'
 import { orderList, orderShow } from './purchase/orders.ts'
 import { refusedList, refusedShow } from './purchase/refused.ts'
@@ -66,7 +67,17 @@ export const commandGroups: readonly CommandGroup[] = [
   { title: 'API keys of customers', commands: [keyIssue, keyList, keySet, keyRotate, keyRevoke] },
   {
     title: 'Orders and deliveries',
-    commands: [orderList, orderShow, deliveryList, deliveryShow, deliveryExport, refusedList, refusedShow, stats],
+    commands: [
+      orderList,
+      orderShow,
+      deliveryList,
+      deliveryShow,
+      deliveryExport,
+      refusedList,
+      refusedShow,
+      deliver,
+      stats,
+    ],
   },
   { title: 'Audit log', commands: [auditList] },
   {

@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'node:http'
-import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
-import { type CliContext, type Command, Misuse } from './command.ts'
+import type { Command } from './command.ts'
+import { readServerAddress, type ServerAddress, urlOf, urlOption } from './input/server-address.ts'
 
 const PATH = '/readyz'
 const TIMEOUT_SECONDS = 4
@@ -8,13 +8,10 @@ const TIMEOUT_SECONDS = 4
 export const health: Command = {
   name: 'health',
   about: 'Ask the server on this machine whether it is ready',
-  options: {
-    url: { type: 'string', value: 'URL', about: 'Ask this server instead of the one that HOST and PORT name' },
-  },
+  options: urlOption('Ask this server instead of the one that HOST and PORT name'),
   async run(input, { loadConfig, out, err }) {
-    const given = input.text('url')
-    const server = given === undefined ? ownServer(loadConfig) : parseServer(given)
-    const url = `${server.protocol}//${urlHost(server.hostname)}:${server.port}${PATH}`
+    const server = readServerAddress(input, loadConfig)
+    const url = `${urlOf(server)}${PATH}`
     const { status, reason } = await ask(server)
     const ready = status === 200
     if (input.json) out(JSON.stringify({ ready, url, status, reason }))
@@ -27,36 +24,13 @@ export const health: Command = {
   },
 }
 
-interface Server {
-  readonly protocol: 'http:' | 'https:'
-  readonly hostname: string
-  readonly port: number
-}
-
-function ownServer(loadConfig: CliContext['loadConfig']): Server {
-  const { host, port, tlsCertificateFile } = loadConfig().config
-  if (port === 0) throw new Misuse('PORT is 0, which is any free port: name the server with --url')
-  return { protocol: tlsCertificateFile === '' ? 'http:' : 'https:', hostname: reachableHost(host), port }
-}
-
-function parseServer(given: string): Server {
-  const { protocol, hostname, port } = URL.parse(given) ?? {}
-  if (!hostname || (protocol !== 'http:' && protocol !== 'https:'))
-    throw new Misuse('--url takes an address such as http://127.0.0.1:3000')
-  return {
-    protocol,
-    hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: Number(port) || (protocol === 'https:' ? 443 : 80),
-  }
-}
-
 interface Answer {
   readonly status: number | null
   /** The reason when there is no status. */
   readonly reason: string | null
 }
 
-async function ask(server: Server): Promise<Answer> {
+async function ask(server: ServerAddress): Promise<Answer> {
   const { request } = server.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const options: RequestOptions & { rejectUnauthorized: boolean } = {
     ...server,

@@ -153,6 +153,11 @@ export const settings = {
       'Bearer token beside the `ApiKey` of a delivery: checked if sent, required, or ignored.',
     ),
   ),
+  apiKey: setting(
+    'TESLIM_API_KEY',
+    text('', /^\S+$/, 'an API key', 'The API key that `teslim deliver` sends; the server does not use it.'),
+    maskAll,
+  ),
   orderIdPointers: setting(
     'TESLIM_ORDER_ID_POINTERS',
     list(

@@ -1,0 +1,145 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import { runCommand } from '../support/command.ts'
+import { makeSupplier } from '../support/ledger.ts'
+import { freePort } from '../support/postgres-server.ts'
+import { serve, startProcess } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
+
+async function prepare() {
+  const cwd = tempFolder()
+  const port = String(await freePort())
+  const where = { cwd, env: { NODE_ENV: 'production', PORT: port } }
+  const { key, keyId } = await makeSupplier({ cwd, env: { NODE_ENV: 'production' } }, ['--allow', 'SKU-*'])
+  const run = (args: string[], more = {}) =>
+    runCommand(['deliver', ...args], { cwd, env: { ...where.env, TESLIM_API_KEY: key }, ...more })
+  return { cwd, where, key, keyId, run, file: join(cwd, 'orders.ndjson') }
+}
+
+const order = (id: string, more = ''): string => `{"OrderID":"${id}","Status":1,"ProductID":"SKU-1"${more}}`
+
+function stored(cwd: string): string[] {
+  const database = new DatabaseSync(join(cwd, 'data/teslim.db'), { readOnly: true })
+  const rows = database.prepare('SELECT order_id FROM delivery ORDER BY position').all()
+  database.close()
+  return rows.map(({ order_id }) => String(order_id))
+}
+
+describe('teslim deliver', () => {
+  it('stores each line once, however often it is run, and lists what was refused', async () => {
+    const { cwd, where, run, file } = await prepare()
+    await serve(where)
+    const lines = [
+      order('1'),
+      '',
+      '{"Status":7}',
+      '{"Status":1},"Status":2',
+      order('1'),
+      `{"IdempotencyKey":"own","Body":${order('2')}}`,
+      `{"IdempotencyKey":null,"Body":${order('3')}}`,
+      order('4').replace('SKU', 'OTHER'),
+    ]
+    writeFileSync(file, lines.join('\r\n'))
+    const refusedFile = 'orders.refused.ndjson'
+    const first = await run(['orders.ndjson', '--json'])
+    expect([first.status, first.stderr]).toEqual([1, ''])
+    expect(JSON.parse(first.stdout)).toEqual({
+      lines: 7,
+      stored: 3,
+      duplicates: 1,
+      refused: 3,
+      complete: true,
+      reason: null,
+      refusedFile,
+    })
+    const refused = readFileSync(join(cwd, refusedFile), 'utf8').trimEnd().split('\n')
+    expect(refused.map((line) => JSON.parse(line)).map(({ Line, errorCode }) => [Line, errorCode])).toEqual([
+      [3, 'INVALID_REQUEST'],
+      [4, 'BODY_NOT_JSON'],
+      [8, 'PRODUCT_NOT_AUTHORIZED'],
+    ])
+    expect(stored(cwd)).toEqual(['1', '1', '2', '3'])
+    const second = await run(['orders.ndjson'])
+    expect(second.stdout).toBe(
+      '7 lines answered: 0 stored, 4 duplicates, 3 refused\n  the refused lines are listed in orders.refused.ndjson\n',
+    )
+    expect(stored(cwd)).toEqual(['1', '1', '2', '3'])
+    writeFileSync(file, `${order('5')}\n`)
+    expect(await run(['orders.ndjson'])).toEqual({
+      status: 0,
+      stdout: '1 line answered: 1 stored, 0 duplicates, 0 refused\n',
+      stderr: '',
+    })
+    expect(existsSync(join(cwd, refusedFile))).toBe(false)
+    const fromStdin = await run(['-'], { stdin: `${order('6')}\n{}` })
+    expect(fromStdin).toMatchObject({ status: 1, stdout: '2 lines answered: 1 stored, 0 duplicates, 1 refused\n' })
+    expect(JSON.parse(fromStdin.stderr)).toMatchObject({ Line: 2, errorCode: 'INVALID_REQUEST' })
+  })
+
+  it('goes on after the last answered line when the server is killed and started again', async () => {
+    const { cwd, where, key, file } = await prepare()
+    const COUNT = 20_000
+    writeFileSync(file, Array.from({ length: COUNT }, (_, index) => order(`${index}`)).join('\n'))
+    const server = await serve(where)
+    const env = { ...where.env, TESLIM_API_KEY: key }
+    const client = startProcess(['deliver', 'orders.ndjson', '--json'], { cwd, env })
+    let printed = ''
+    client.stdout.on('data', (bytes) => {
+      printed += bytes
+    })
+    const ended = new Promise((resolve) => client.once('close', resolve))
+    await until('some are stored', () => stored(cwd).length > 500)
+    server.child.kill('SIGKILL')
+    await server.ended
+    expect(stored(cwd).length).toBeLessThan(COUNT)
+    const next = await serve(where)
+    await until('some more are stored', () => stored(cwd).length > COUNT / 2, { milliseconds: 60_000 })
+    next.child.kill('SIGTERM')
+    await next.ended
+    await serve(where)
+    expect(await ended).toBe(0)
+    expect(JSON.parse(printed)).toMatchObject({ lines: COUNT, refused: 0, complete: true })
+    expect(stored(cwd)).toEqual(Array.from({ length: COUNT }, (_, index) => `${index}`))
+  })
+
+  it('stops when the key is refused, at once or in between, and says what to do', async () => {
+    const { cwd, where, keyId, run, file } = await prepare()
+    writeFileSync(file, order('1'))
+    expect(await run(['orders.ndjson'])).toEqual({
+      status: 1,
+      stdout: '0 lines answered: 0 stored, 0 duplicates, 0 refused\n',
+      stderr:
+        'teslim deliver: the server cannot be reached: ECONNREFUSED. Not every line was sent: run it again, which repeats nothing.\n',
+    })
+    await serve(where)
+    await runCommand(['key', 'revoke', keyId], { cwd, env: { NODE_ENV: 'production' } })
+    const { status, stderr } = await run(['orders.ndjson'])
+    expect([status, stderr]).toEqual([
+      1,
+      'teslim deliver: The API key is not valid. Not every line was sent: run it again, which repeats nothing.\n',
+    ])
+    expect(stored(cwd)).toEqual([])
+  })
+
+  it('takes the key from stdin or TESLIM_API_KEY, never from the command line', async () => {
+    const { where, key, run, file } = await prepare()
+    await serve(where)
+    writeFileSync(file, order('1'))
+    expect(await run(['orders.ndjson', '--key-stdin'], { env: where.env, stdin: `${key}\n` })).toMatchObject({
+      status: 0,
+    })
+    const misuses = [
+      [['orders.ndjson'], /an API key is needed: TESLIM_API_KEY or --key-stdin/],
+      [['-', '--key-stdin'], /both read stdin/],
+      [['missing.ndjson', '--key-stdin'], /missing\.ndjson cannot be read/],
+      [['orders.ndjson', '--key-stdin', '--url', 'ftp://a'], /--url takes an address/],
+    ] as const
+    for (const [args, message] of misuses) {
+      const { status, stderr } = await run([...args], { env: where.env, stdin: key })
+      expect([status, stderr]).toEqual([2, expect.stringMatching(message)])
+    }
+  })
+})
