@@ -241,6 +241,8 @@ describe('the house', () => {
       return imports.some((each) => !harmless.test(each.replaceAll(/\s+/g, ' ').replace(', }', ' }')))
     })
     expect(openers).toEqual([
+      // Its process opens no store.
+      'src/cli/purchase/deliver/deliver.ts',
       'src/config/env-file.ts',
       'src/config/secret-file.ts',
       'src/docs/docs.plugin.ts',
