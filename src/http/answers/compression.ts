@@ -8,9 +8,10 @@ export interface Compression {
   compress(content: Uint8Array, coding: Coding): Promise<Buffer> | undefined
 }
 
-/** Password hashing and reading files need the same four threads. */
-const MOST_AT_ONCE = 2
-const MOST_BYTES_AT_ONCE = 16 * 1024 * 1024
+/** Password hashing and reading files need the same four threads: so much keeps two cores busy for 0.2 s. */
+const MOST_BYTES_AT_ONCE = 10 * 1024 * 1024
+/** More than one for each thread, as a turn of the event loop makes several answers. */
+const MOST_AT_ONCE = 32
 
 const QUICK = { gzip: 5, br: 3 }
 const BEST = { gzip: constants.Z_BEST_COMPRESSION, br: constants.BROTLI_MAX_QUALITY }
@@ -18,7 +19,7 @@ const BEST = { gzip: constants.Z_BEST_COMPRESSION, br: constants.BROTLI_MAX_QUAL
 const inGzip = promisify(gzip)
 const inBrotli = promisify(brotliCompress)
 
-/** Compresses at most two answers at once; none waits for another. */
+/** Compresses a limited number of answers at once; none waits for others to end. */
 export function createCompression(isStrained: () => boolean): Compression {
   let running = 0
   let bytes = 0
