@@ -9,7 +9,7 @@ export const limit = (fallback: number) =>
       minimum: 1,
       maximum: 100,
       default: fallback,
-      description: 'Maximum number of orders or deliveries in one answer',
+      description: 'Maximum number of entries in one answer',
     }),
   )
 export const cursor = Type.Optional(

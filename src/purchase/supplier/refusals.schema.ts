@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { cursor, limit, orderId, time } from '../page.schema.ts'
 import { OrderIdSchema } from '../purchase.schema.ts'
 
 const CURSOR = 'cY3Vyc29yLW9mLWFuLWFuc3dlcg'
@@ -8,30 +9,17 @@ const CODE = 'PRODUCT_NOT_AUTHORIZED'
 const only = (description: string, example: string) =>
   Type.Optional(Type.String({ minLength: 1, description, examples: [example] }))
 
-const time = (description: string) =>
-  only(
-    `${description}: 2026-11-21T09:00:00Z, with any offset, or 2026-11-21 for the start of that day in UTC`,
-    '2026-11-21',
-  )
-
 export const DEFAULT_REFUSALS_LIMIT = 50
 
 export const RefusalsQuerySchema = Type.Object(
   {
-    orderId: only('Only refused deliveries of this order', 'PO-1'),
+    orderId: orderId('Only refused deliveries of this order'),
     code: only('Only refusals with this error code', CODE),
     requestId: only('Only the refusal of this request', REQUEST),
     from: time('Only what was refused at this time or later'),
     to: time('Only what was refused before this time'),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        default: DEFAULT_REFUSALS_LIMIT,
-        description: 'Maximum number of refusals in one answer',
-      }),
-    ),
-    cursor: only('NextCursor of an answer to the same address with the same filters', CURSOR),
+    limit: limit(DEFAULT_REFUSALS_LIMIT),
+    cursor,
   },
   { additionalProperties: false },
 )

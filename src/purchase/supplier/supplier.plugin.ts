@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { queryReading } from '#src/http/query-reading.ts'
@@ -51,11 +52,12 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
           Label: key.label,
           CreatedAt: isoMilliseconds(key.createdAt),
           ExpiresAt: key.expiresAt === null ? null : isoMilliseconds(key.expiresAt),
+          Networks: key.networks && [...key.networks],
         },
         AuthorityRules: [...customer.authority],
         Limits: {
           BodyBytes: config.bodyLimitBytes,
-          DeliveriesPerMinute: config.rateLimit > 0 ? config.rateLimit : null,
+          RateLimit: (key.rateLimit ?? config.rateLimit) || null,
           OrderIDRequired: config.orderId === 'required',
           IdempotencyDays: config.idempotencyDays,
         },
@@ -100,6 +102,7 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
       handler: async ({ params, supplier: { customer } }, reply) => {
         const found = await reads.delivery({ operator: false, customer }, params.receiptId)
         answerRaw(reply)
+        tagAnswer(reply)
         return success(deliveryAnswer(found))
       },
     })
@@ -119,6 +122,7 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
       handler: async ({ params, supplier: { customer } }, reply) => {
         const found = await reads.delivery({ operator: false, customer }, params.receiptId)
         if (found.erased) throw new AppError(purchaseErrors.payloadErased)
+        tagAnswer(reply)
         return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
       },
     })

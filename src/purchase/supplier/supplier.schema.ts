@@ -17,6 +17,9 @@ export const SupplierSchema = Type.Object({
       ExpiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
         description: 'When the key stops working; null if it has no end',
       }),
+      Networks: Type.Union([Type.Array(Type.String({ examples: ['203.0.113.0/24'] })), Type.Null()], {
+        description: 'The only addresses and networks from which the key works; null for any',
+      }),
     },
     { description: 'The API key that was sent' },
   ),
@@ -26,8 +29,8 @@ export const SupplierSchema = Type.Object({
   Limits: Type.Object(
     {
       BodyBytes: Type.Integer({ description: 'Largest body of a delivery', examples: [1_048_576] }),
-      DeliveriesPerMinute: Type.Union([Type.Integer({ examples: [600] }), Type.Null()], {
-        description: 'What the key may deliver in a minute; null for any number',
+      RateLimit: Type.Union([Type.Integer({ minimum: 1, examples: [600] }), Type.Null()], {
+        description: 'Deliveries a minute; null for no limit',
       }),
       OrderIDRequired: Type.Boolean({ description: 'Whether a delivery without an order id is refused' }),
       IdempotencyDays: Type.Integer({ description: 'Days an Idempotency-Key is remembered', examples: [7] }),

@@ -10,6 +10,7 @@ interface Sent {
   readonly order: number | null
   readonly status: number
   readonly product: number
+  readonly isRefused: boolean
 }
 
 type Supplier = Awaited<ReturnType<typeof addSupplier>>
@@ -17,6 +18,7 @@ type Supplier = Awaited<ReturnType<typeof addSupplier>>
 /** What there is to ask for, of all suppliers. */
 interface World {
   readonly receipts: readonly string[]
+  readonly refusals: readonly string[]
   readonly cursors: readonly string[]
 }
 
@@ -27,6 +29,7 @@ const sent: fc.Arbitrary<Sent> = fc.record({
   order: fc.option(fc.integer({ min: 0, max: 2 })),
   status: fc.integer({ min: 0, max: 3 }),
   product: fc.integer({ min: 0, max: 1 }),
+  isRefused: fc.boolean(),
 })
 
 const queries = ({ cursors }: World, more: Record<string, fc.Arbitrary<string>> = {}): fc.Arbitrary<string> =>
@@ -43,6 +46,8 @@ const queries = ({ cursors }: World, more: Record<string, fc.Arbitrary<string>> 
     )
     .map((query) => new URLSearchParams(query as Record<string, string>).toString())
 
+const someId = (ids: readonly string[]) => fc.constantFrom('01a1fd40-d173-7f02-9c11-5be2a7d3f84c', ...ids)
+
 /** Every address below /Supplier. */
 const ROUTES: readonly ((world: World) => fc.Arbitrary<string>)[] = [
   () => fc.constant('/Supplier/Get'),
@@ -52,13 +57,22 @@ const ROUTES: readonly ((world: World) => fc.Arbitrary<string>)[] = [
       orderId: fc.constantFrom('PO-0', 'PO-1', 'PO-2'),
       product: fc.constantFrom('SKU-0', 'SKU-1'),
     }).map((query) => `/Supplier/deliveries?${query}`),
-  ({ receipts }) => fc.constantFrom(...receipts).map((receipt) => `/Supplier/delivery/${receipt}`),
-  ({ receipts }) => fc.constantFrom(...receipts).map((receipt) => `/Supplier/delivery/${receipt}/payload`),
+  ({ receipts }) => someId(receipts).map((receipt) => `/Supplier/delivery/${receipt}`),
+  ({ receipts }) => someId(receipts).map((receipt) => `/Supplier/delivery/${receipt}/payload`),
+  (world) =>
+    queries(world, {
+      code: fc.constantFrom('INVALID_REQUEST', 'PRODUCT_NOT_AUTHORIZED'),
+      orderId: fc.constantFrom('PO-0', 'PO-1', 'PO-2'),
+    }).map((query) => `/Supplier/refusals?${query}`),
+  ({ refusals }) => someId(refusals).map((refusal) => `/Supplier/refusal/${refusal}/payload`),
 ]
 
 describe.each<[string, () => Promise<TestApp>]>([
-  ['SQLite', () => testApp()],
-  ['PostgreSQL', async () => testApp({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })],
+  ['SQLite', () => testApp({ TESLIM_KEEP_REFUSED: 'known' })],
+  [
+    'PostgreSQL',
+    async () => testApp({ TESLIM_KEEP_REFUSED: 'known', DATABASE_URL: await newDatabase(inject('postgresUrl')) }),
+  ],
 ])('an API key on %s', async (_name, start) => {
   const service = await start()
   const { app, clock } = service
@@ -74,25 +88,35 @@ describe.each<[string, () => Promise<TestApp>]>([
         while (suppliers.length < SUPPLIERS) suppliers.push(await addSupplier(service))
         const owned: string[][] = suppliers.map(({ customer, key, keyId }) => [customer.id, customer.email, key, keyId])
         const receipts: string[] = []
-        for (const [n, { whose, order, status, product }] of all.entries()) {
-          clock.time += 1000
+        const refusals: string[] = []
+        for (const [n, { whose, order, status, product, isRefused }] of all.entries()) {
+          // A minute later the audit log has room again.
+          clock.time += 60_000
           const mark = `mark-${n}-${suppliers[whose]?.keyId}`
           const body = {
             ...(order !== null && { OrderID: `PO-${order}` }),
-            Status: status,
+            Status: isRefused ? 9 : status,
             Sku: `SKU-${product}`,
             mark,
           }
           const headers = { ApiKey: suppliers[whose]?.key ?? '' }
           const payload = JSON.stringify({ ...body, ProductID: `SKU-${product}` })
           const answer = await app.inject({ method: 'POST', url: '/Purchase/update', headers, payload })
+          owned[whose]?.push(mark)
+          await Promise.all([app.refusals.flush(), app.refusedBodies?.flush()])
+          if (isRefused) continue
           receipts.push(answer.json().data.ReceiptID)
-          owned[whose]?.push(answer.json().data.ReceiptID, mark)
+          owned[whose]?.push(answer.json().data.ReceiptID)
         }
         const get = async (who: number, url: string) =>
           app.inject({ url, headers: { ApiKey: suppliers[who]?.key ?? '' } })
         const cursors: string[] = []
         for (const who of suppliers.keys()) {
+          const { Refusals, NextCursor } = (await get(who, '/Supplier/refusals?limit=1')).json().data
+          if (NextCursor !== null) cursors.push(NextCursor)
+          const ids = Refusals.map(({ RefusalID }: { RefusalID: string }) => RefusalID)
+          refusals.push(...ids)
+          owned[who]?.push(...ids)
           for (const query of ['limit=1', 'limit=1&orderId=PO-1', 'limit=1&status=1']) {
             const { NextCursor } = (await get(who, `/Supplier/deliveries?${query}`)).json().data
             if (NextCursor !== null) cursors.push(NextCursor)
@@ -100,7 +124,7 @@ describe.each<[string, () => Promise<TestApp>]>([
         }
         for (let asked = 0; asked < 25; asked++) {
           const who = choose(fc.integer, { min: 0, max: SUPPLIERS - 1 })
-          const route = choose(() => fc.oneof(...ROUTES.map((each) => each({ receipts, cursors }))))
+          const route = choose(() => fc.oneof(...ROUTES.map((each) => each({ receipts, refusals, cursors }))))
           const answer = await get(who, route)
           expect([200, 400, 404], answer.payload).toContain(answer.statusCode)
           // A refusal may repeat what was asked for, but no route does.
@@ -111,6 +135,8 @@ describe.each<[string, () => Promise<TestApp>]>([
           const { Deliveries } = (await get(who, '/Supplier/deliveries?limit=100')).json().data
           const mine = receipts.filter((receipt) => owned[who]?.includes(receipt)).toReversed()
           expect(Deliveries.map(({ ReceiptID }: { ReceiptID: string }) => ReceiptID)).toEqual(mine)
+          const { Refusals } = (await get(who, '/Supplier/refusals?limit=100')).json().data
+          expect(Refusals).toHaveLength(all.filter(({ whose, isRefused }) => whose === who && isRefused).length)
         }
       }),
       { numRuns: 12 },

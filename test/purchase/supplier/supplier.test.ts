@@ -105,16 +105,22 @@ describe.each<[string, () => Promise<TestApp>]>([
     const at = (time: number) => new Date(time).toISOString()
     expect(data).toEqual({
       CustomerID: one.customer.id,
-      Key: { KeyID: one.keyId, Label: 'test', CreatedAt: at(clock.time), ExpiresAt: at(clock.time + 86_400_000) },
+      Key: {
+        KeyID: one.keyId,
+        Label: 'test',
+        CreatedAt: at(clock.time),
+        ExpiresAt: at(clock.time + 86_400_000),
+        Networks: null,
+      },
       AuthorityRules: ['A-*', 'b'],
-      Limits: { BodyBytes: 1_048_576, DeliveriesPerMinute: null, OrderIDRequired: false, IdempotencyDays: 7 },
+      Limits: { BodyBytes: 1_048_576, RateLimit: null, OrderIDRequired: false, IdempotencyDays: 7 },
     })
     expect(JSON.stringify(data)).not.toContain(one.key)
     const strict = await testAppBeside(service, { TESLIM_RATE_LIMIT: '60', TESLIM_ORDER_ID: 'required' })
     const limits = (await main.get('/Supplier/Get', {}, strict.app)).json().data
     expect(limits).toMatchObject({
       Key: { ExpiresAt: null },
-      Limits: { DeliveriesPerMinute: 60, OrderIDRequired: true },
+      Limits: { RateLimit: 60, OrderIDRequired: true },
     })
   })
 
