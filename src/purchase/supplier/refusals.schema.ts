@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import { cursor, limit, orderId, time } from '../page.schema.ts'
+import { cursor, limit, nextCursor, orderId, time } from '../page.schema.ts'
 import { OrderIdSchema } from '../purchase.schema.ts'
 
-const CURSOR = 'cY3Vyc29yLW9mLWFuLWFuc3dlcg'
 const REQUEST = '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'
 const CODE = 'PRODUCT_NOT_AUTHORIZED'
 
@@ -54,10 +53,7 @@ const RefusalSchema = Type.Object({
 
 export const RefusalsSchema = Type.Object({
   Refusals: Type.Array(RefusalSchema, { description: 'Newest first' }),
-  NextCursor: Type.Union([Type.String({ examples: [CURSOR] }), Type.Null()], {
-    description:
-      'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
-  }),
+  NextCursor: nextCursor,
 })
 
 export const RefusalParamsSchema = Type.Object({
