@@ -115,6 +115,7 @@ async function measure(url: string, suppliers: readonly Supplier[], most: number
   const withBody = (await get('/Supplier/refusals?limit=100', 0)).data.Refusals.find((each) => each.PayloadBytes)
   const middle = new Date(Date.now() - 5 * most).toISOString()
   const kinds: Record<string, () => Promise<unknown>> = {
+    'nothing (/livez)': () => get('/livez'),
     'first page': () => get('/Supplier/refusals'),
     'page after page': walking('/Supplier/refusals?limit=50'),
     'pages of 100': walking('/Supplier/refusals?limit=100'),

@@ -259,6 +259,7 @@ describe('a flood of refused bodies', () => {
     for (let number = 0; number < 20_000; number++) queue.keep(1, () => bodyOf(1))
     await queue.close()
     expect(calls.flatMap(({ bodies }) => bodies)).toHaveLength(Math.floor((4 * MIB) / 513))
+    expect(Math.max(...calls.map(({ bodies }) => bodies.length))).toBe(500)
   })
 
   it('a body larger than all room is counted, and one larger than what is written at once is written alone', async () => {
