@@ -29,7 +29,7 @@ export interface RefusalPage {
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Refusals that one request with a filter looks at. */
-const MOST_LOOKED_AT = 250
+const MOST_LOOKED_AT = 125
 
 export type SupplierRefusals = ReturnType<typeof createSupplierRefusals>
 
