@@ -31,18 +31,27 @@ const ALL = 0
 const NOT_COUNTED = `
   SELECT received_at FROM delivery WHERE position > (${PLACE}) ORDER BY position LIMIT 1 OFFSET $1`
 
-/** One statement, so that each delivery is found on one side of the place. */
+const SUMS = `
+  sum(count) FILTER (WHERE status = 0) AS status_0, sum(count) FILTER (WHERE status = 1) AS status_1,
+  sum(count) FILTER (WHERE status = 2) AS status_2, sum(count) FILTER (WHERE status = 3) AS status_3,
+  sum(count) FILTER (WHERE duplicate) AS echoes`
+
+/**
+ * One statement, so that each delivery is found on one side of the place. Adds up hours first, which are in the order of the
+ * primary key, so that few rows are left to sort.
+ */
 const DELIVERIES = `
-  SELECT hour / CAST($5 AS INTEGER) AS period, sum(count) FILTER (WHERE status = 0) AS status_0,
-         sum(count) FILTER (WHERE status = 1) AS status_1, sum(count) FILTER (WHERE status = 2) AS status_2,
-         sum(count) FILTER (WHERE status = 3) AS status_3, sum(count) FILTER (WHERE duplicate) AS echoes
-    FROM (SELECT hour, status, duplicate, count
-            FROM delivery_hour WHERE customer = $1 AND hour >= $2 AND hour < $3
+  SELECT hour / CAST($5 AS INTEGER) AS period, sum(status_0) AS status_0, sum(status_1) AS status_1,
+         sum(status_2) AS status_2, sum(status_3) AS status_3, sum(echoes) AS echoes
+    FROM (SELECT hour, ${SUMS}
+            FROM delivery_hour WHERE customer = $1 AND hour >= $2 AND hour < $3 GROUP BY hour
           UNION ALL
-          SELECT received_at / 3600000, status, echo_of IS NOT NULL, 1
-            FROM (SELECT customer, received_at, status, echo_of
-                    FROM delivery WHERE position > (${PLACE}) ORDER BY position LIMIT $4)
-           WHERE ($1 = ${ALL} OR customer = $1) AND received_at >= $2 * 3600000 AND received_at < $3 * 3600000)
+          SELECT hour, ${SUMS}
+            FROM (SELECT received_at / 3600000 AS hour, status, echo_of IS NOT NULL AS duplicate, 1 AS count
+                    FROM (SELECT customer, received_at, status, echo_of
+                            FROM delivery WHERE position > (${PLACE}) ORDER BY position LIMIT $4)
+                   WHERE ($1 = ${ALL} OR customer = $1) AND received_at >= $2 * 3600000 AND received_at < $3 * 3600000)
+           GROUP BY hour)
    GROUP BY 1`
 
 const REFUSALS = `
