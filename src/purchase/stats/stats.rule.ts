@@ -45,7 +45,7 @@ export interface Stats {
 }
 
 /** Deliveries that one request counts itself because the server has not yet. */
-const MOST_COUNTED = 100_000
+const MOST_COUNTED = 50_000
 
 const HOUR_MILLISECONDS = 3_600_000
 const HOURS_EACH = { hour: 1, day: 24 }
