@@ -44,6 +44,12 @@ describe('teslim deliver', () => {
     ]
     writeFileSync(file, lines.join('\r\n'))
     const refusedFile = 'orders.refused.ndjson'
+    const checked = await run(['orders.ndjson', '--check'])
+    expect([checked.status, checked.stdout.split('\n')[0]]).toEqual([
+      1,
+      '7 lines answered: 4 would be stored, 0 duplicates, 3 refused',
+    ])
+    expect(stored(cwd)).toEqual([])
     const first = await run(['orders.ndjson', '--json'])
     expect([first.status, first.stderr]).toEqual([1, ''])
     expect(JSON.parse(first.stdout)).toEqual({
