@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
 import { browserPath, startBrowser } from '../support/browser.ts'
+import { fetch } from '../support/checked-fetch.ts'
 import { serveSandbox } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 

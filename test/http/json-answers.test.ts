@@ -23,11 +23,11 @@ const envelopes = paths.filter((path) => !path.endsWith('/payload'))
 
 describe('every JSON answer ends with one newline', () => {
   it.each(envelopes)('of %s, with the right length, under HEAD too', async (url) => {
-    const { rawPayload, statusCode, headers } = await app.inject({ url, headers: { authorization } })
+    const { rawPayload, statusCode, headers } = await app.inject({ url, headers: { authorization, ApiKey: key } })
     expect(statusCode).toBe(200)
     expect(rawPayload.toString()).toMatch(/[^\n]\n$/)
     expect(headers['content-length']).toBe(String(rawPayload.length))
-    const head = await app.inject({ method: 'HEAD', url, headers: { authorization } })
+    const head = await app.inject({ method: 'HEAD', url, headers: { authorization, ApiKey: key } })
     expect([head.statusCode, head.payload, head.headers['content-length']]).toEqual([
       200,
       '',

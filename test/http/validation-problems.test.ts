@@ -72,7 +72,7 @@ describe('a refusal of what was sent', () => {
     [
       'nothing-like-it=1',
       'query/nothing-like-it',
-      'is not known; the parameters are status, orderId, product, from, to, customer, limit, cursor',
+      'is not known; the parameters are status, orderId, product, from, to, order, customer, limit, cursor',
     ],
   ])('names ?%s as %s that %s', async (query, path, message) => {
     const headers = { authorization: `Bearer ${Token}` }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fetch } from '../../support/checked-fetch.ts'
 import { type SandboxServer, serveSandbox } from '../../support/process.ts'
 import { exchange } from '../../support/raw-http.ts'
 import { tempFolder } from '../../support/temp-folder.ts'

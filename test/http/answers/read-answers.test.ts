@@ -6,7 +6,7 @@ import { systemRandom } from '#src/lib/random.ts'
 import { published } from '../../support/contract.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp } from '../../support/test-app.ts'
 
-const service = await testApp()
+const service = await testApp({ TESLIM_KEEP_REFUSED: 'known' })
 const { app, store, customers, clock, login } = service
 const one = await addCustomer(service, { authority: ['*'] })
 const other = await addCustomer(service, { authority: ['*'] })
@@ -25,11 +25,13 @@ const deliver = async (body: object, apiKey = key): Promise<string> => {
     payload: body,
   })
   expect(answer.headers).not.toHaveProperty('vary')
-  return answer.json().data.ReceiptID
+  return answer.json().data?.ReceiptID
 }
 const large = 'abc '.repeat(1000)
 const receipt = await deliver({ OrderID: 'large', Status: 1, Text: large })
 const small = await deliver({ OrderID: 'small', Status: 1 })
+await deliver({ OrderID: 'refused', Status: 9 })
+await Promise.all([app.refusals.flush(), app.refusedBodies?.flush()])
 
 const get = (url: string, headers = {}, more: InjectOptions = {}) =>
   app.inject({ url, headers: { authorization, ...headers }, ...more })
@@ -169,9 +171,13 @@ describe('compression', () => {
   })
 
   it('concerns every GET route of the contract alike', async () => {
+    const [refused] = (await get('/Supplier/refusals', { ApiKey: key })).json().data.Refusals
     for (const [path, { get: operation }] of Object.entries(published.paths)) {
       if (!operation) continue
-      const url = path.replace(/\{orderId\}/, 'large').replace(/\{receiptId\}/, receipt)
+      const url = path
+        .replace(/\{orderId\}/, 'large')
+        .replace(/\{receiptId\}/, receipt)
+        .replace(/\{refusalId\}/, refused.RefusalID)
       const answer = await get(url, { 'accept-encoding': 'gzip, identity;q=0', ApiKey: key })
       expect([url, answer.statusCode, answer.headers['content-encoding']]).toEqual([url, 200, 'gzip'])
       expect(gunzipSync(answer.rawPayload).length).toBeGreaterThan(0)
