@@ -19,14 +19,13 @@ import { startTeslim } from './teslim-server.ts'
 
 const SUPPLIERS = 1000
 const PASSWORD = randomUUID()
-const ROUNDS = 5
 const START = Date.parse('2026-08-01T00:00:00Z')
 
 /** The first supplier has half of the deliveries, the second one 100 of 5 million, the others the rest. */
 const [BIG, RARE, USUAL] = [0, 1, 2]
 
 /** How long suppliers take to read what they delivered, one request at a time, with many deliveries of many suppliers stored. */
-export async function benchSupplier(_load: Load, { folder, most, postgres }: BenchOptions): Promise<void> {
+export async function benchSupplier(_load: Load, { folder, most, rounds, postgres }: BenchOptions): Promise<void> {
   const server = postgres ? await startPostgres() : undefined
   const path = join(folder, 'teslim.db')
   const databaseUrl = server?.url ?? `sqlite:${path}`
@@ -37,7 +36,7 @@ export async function benchSupplier(_load: Load, { folder, most, postgres }: Ben
     await syncDisk()
     const teslim = await startTeslim(folder, databaseUrl)
     try {
-      await measure(teslim.url, keys, email, most)
+      await measure(teslim.url, { keys, email, most, rounds })
     } finally {
       await teslim.stop()
     }
@@ -127,7 +126,15 @@ async function fillServer(url: string, most: number): Promise<void> {
     await runSql(url, sql)
 }
 
-async function measure(url: string, keys: readonly string[], email: string, most: number): Promise<void> {
+interface Measured {
+  readonly keys: readonly string[]
+  /** Of the big supplier, who also logs in. */
+  readonly email: string
+  readonly most: number
+  readonly rounds: number
+}
+
+async function measure(url: string, { keys, email, most, rounds }: Measured): Promise<void> {
   const login = await fetch(`${url}/Login/Customer/Api/Verify`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -160,7 +167,7 @@ async function measure(url: string, keys: readonly string[], email: string, most
     'of a product that none names': '/Supplier/deliveries?product=none',
   }
   const suppliers = { big: keys[BIG], rare: keys[RARE], usual: keys[USUAL] }
-  const kinds: Record<string, () => Promise<unknown>> = {}
+  const kinds: Record<string, () => Promise<unknown>> = { 'nothing (/livez)': () => get('/livez', {}) }
   for (const [name, ApiKey = ''] of Object.entries(suppliers)) {
     for (const [what, path] of Object.entries(queries)) {
       kinds[`${name}: ${what}`] = what === 'first page' ? () => get(path, { ApiKey }) : walking(path, { ApiKey })
@@ -172,5 +179,5 @@ async function measure(url: string, keys: readonly string[], email: string, most
   }
   kinds['big: orders, newest first'] = walking('/Purchase/list?order=newest', { authorization })
   console.log(`${most / 1e6} million deliveries of ${SUPPLIERS} suppliers`)
-  await printTimes(kinds, ROUNDS)
+  await printTimes(kinds, rounds)
 }

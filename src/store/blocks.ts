@@ -1,13 +1,20 @@
 /** Positions in a block, as migration 0007 has them. */
 export const BLOCK_SIZE = 4096
 
-/** Deliveries, also of other customers, that a walk looks at after the last block: more than usually come before the next one. */
+/** Positions, also of other customers, that a walk looks at after the last block: more than usually come before the next one. */
 export const LOOK_AFTER_BLOCKS = 2 * BLOCK_SIZE
 
 /** Blocks that one walk looks into. */
 const MOST_BLOCKS = 4096
 
 type BlockRow = Readonly<Record<string, unknown>>
+
+/** Returns what a walk that begins before `start` looks at after the last block: positions before `top`, from `end` on. */
+export function afterBlocks(start: number, { highest, last }: BlockRow) {
+  const blocksEnd = highest === null ? 0 : ((highest as number) + 1) * BLOCK_SIZE
+  const top = Math.min(start, Number(last ?? 0) + 1)
+  return { blocksEnd, top, end: Math.max(blocksEnd, top - LOOK_AFTER_BLOCKS) }
+}
 
 export interface FoundPositions {
   /** The newest first. */

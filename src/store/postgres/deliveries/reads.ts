@@ -1,4 +1,4 @@
-import { BLOCK_SIZE, LOOK_AFTER_BLOCKS, walkBlocks } from '#src/store/blocks.ts'
+import { afterBlocks, walkBlocks } from '#src/store/blocks.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
 import type {
   Bounds,
@@ -115,7 +115,8 @@ const AT = `
    LIMIT $8`
 
 const BLOCK_BOUNDS = `
-  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest`
+  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
+         (SELECT max(position) FROM delivery) AS last`
 
 const BLOCKS = `
   SELECT n.block, k.offsets
@@ -162,11 +163,10 @@ export function deliveryReads(query: Query): DeliveryReads {
     return row === undefined ? NOBODY : (row.number as number)
   }
 
-  /** Walks back by position, not beyond `floor`. */
-  const walkBack = async (position: number, floor: number, filter: Filter, bounds: Bounds) => {
-    if (position <= floor) return { deliveries: [] as DeliverySummary[], position: floor }
+  /** Walks back through the deliveries of all customers. */
+  const walkBack = async (position: number, filter: Filter, bounds: Bounds) => {
     const looked = (await query(BEFORE_END, position, bounds.look - 1)).rows[0]?.position as number | undefined
-    const end = Math.max(floor, looked ?? 0)
+    const end = looked ?? 0
     const { rows } = await query(BEFORE, position, end, ...filterValues(filter), bounds.most)
     return pageBefore(rows.map(summaryFromRow), end, bounds)
   }
@@ -196,13 +196,14 @@ export function deliveryReads(query: Query): DeliveryReads {
     },
 
     async before(position: number, filter: Filter, bounds: Bounds) {
-      if (filter.customerId === undefined) return walkBack(position, 0, filter, bounds)
-      const { lowest, highest } = (await query(BLOCK_BOUNDS)).rows[0] as Row
-      const blocksEnd = highest === null ? 0 : ((highest as number) + 1) * BLOCK_SIZE
-      const tail = await walkBack(position, blocksEnd, filter, { most: bounds.most, look: LOOK_AFTER_BLOCKS })
-      if (tail.position !== blocksEnd || blocksEnd === 0 || tail.deliveries.length === bounds.most) return tail
+      if (filter.customerId === undefined) return walkBack(position, filter, bounds)
+      const edges = (await query(BLOCK_BOUNDS)).rows[0] as Row
+      const { blocksEnd, top, end: tailEnd } = afterBlocks(position, edges)
+      const newest = top > tailEnd ? (await query(BEFORE, top, tailEnd, ...filterValues(filter), bounds.most)).rows : []
+      const tail = pageBefore(newest.map(summaryFromRow), tailEnd, bounds)
+      if (tail.position > blocksEnd || blocksEnd === 0 || newest.length === bounds.most) return tail
       const most = bounds.most - tail.deliveries.length
-      const walk = walkBlocks(Math.min(position, blocksEnd), lowest as number, bounds.look)
+      const walk = walkBlocks(Math.min(position, blocksEnd), edges.lowest as number, bounds.look)
       const customer = (await numberOf(filter.customerId)) ?? NOBODY
       let step = walk.next()
       while (!step.done) step = walk.next((await query(BLOCKS, ...step.value, customer)).rows)

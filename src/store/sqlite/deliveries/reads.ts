@@ -1,6 +1,6 @@
-import { BLOCK_SIZE, LOOK_AFTER_BLOCKS, walkBlocks } from '#src/store/blocks.ts'
+import { afterBlocks, walkBlocks } from '#src/store/blocks.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
-import type { Bounds, DeliveryStore, DeliverySummary, Filter, OrderPlace } from '#src/store/store.ts'
+import type { Bounds, DeliveryStore, Filter, OrderPlace } from '#src/store/store.ts'
 import {
   deliveryPage,
   endOfWalk,
@@ -112,7 +112,8 @@ const AT = `
    LIMIT $8`
 
 const BLOCK_BOUNDS = `
-  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest`
+  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
+         (SELECT max(position) FROM delivery) AS last`
 
 const BLOCKS = `
   WITH RECURSIVE numbers (block) AS (SELECT $1 UNION ALL SELECT block - 1 FROM numbers WHERE block > $2)
@@ -171,13 +172,14 @@ export const deliveryReads = {
   },
 
   before(database, position, filter, bounds) {
-    if (filter.customerId === undefined) return walkBack(database, position, 0, filter, bounds)
-    const { lowest, highest } = database.get(BLOCK_BOUNDS) as Row
-    const blocksEnd = highest === null ? 0 : ((highest as number) + 1) * BLOCK_SIZE
-    const tail = walkBack(database, position, blocksEnd, filter, { most: bounds.most, look: LOOK_AFTER_BLOCKS })
-    if (tail.position !== blocksEnd || blocksEnd === 0 || tail.deliveries.length === bounds.most) return tail
+    if (filter.customerId === undefined) return walkBack(database, position, filter, bounds)
+    const edges = database.get(BLOCK_BOUNDS) as Row
+    const { blocksEnd, top, end: tailEnd } = afterBlocks(position, edges)
+    const newest = top > tailEnd ? database.all(BEFORE, top, tailEnd, ...filterValues(filter), bounds.most) : []
+    const tail = pageBefore(newest.map(summaryFromRow), tailEnd, bounds)
+    if (tail.position > blocksEnd || blocksEnd === 0 || newest.length === bounds.most) return tail
     const most = bounds.most - tail.deliveries.length
-    const walk = walkBlocks(Math.min(position, blocksEnd), lowest as number, bounds.look)
+    const walk = walkBlocks(Math.min(position, blocksEnd), edges.lowest as number, bounds.look)
     const customer = numberOf(database, filter.customerId) ?? NOBODY
     let step = walk.next()
     while (!step.done) step = walk.next(database.all(BLOCKS, ...step.value, customer))
@@ -197,11 +199,10 @@ export const deliveryReads = {
   },
 } satisfies Operations<DeliveryStore>
 
-/** Walks back by position, not beyond `floor`. */
-function walkBack(database: Database, position: number, floor: number, filter: Filter, bounds: Bounds) {
-  if (position <= floor) return { deliveries: [] as DeliverySummary[], position: floor }
+/** Walks back through the deliveries of all customers. */
+function walkBack(database: Database, position: number, filter: Filter, bounds: Bounds) {
   const looked = database.get(BEFORE_END, position, bounds.look - 1)?.position as number | undefined
-  const end = Math.max(floor, looked ?? 0)
+  const end = looked ?? 0
   const rows = database.all(BEFORE, position, end, ...filterValues(filter), bounds.most)
   return pageBefore(rows.map(summaryFromRow), end, bounds)
 }
