@@ -18,7 +18,7 @@ declare module 'fastify' {
     /** The action under which the audit log records refusals of this route; without it they are not recorded. */
     readonly refusedAs?: Action
     /** Finds key and order of a refused delivery. Called after the refusal, so that a delivery that succeeds pays nothing. */
-    readonly refusedDelivery?: (request: FastifyRequest) => Omit<RefusedDelivery, 'message'>
+    readonly refusedDelivery?: (request: FastifyRequest, part?: Buffer) => Omit<RefusedDelivery, 'message'>
   }
   interface FastifyInstance {
     refusals: Refusals
@@ -62,7 +62,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
   app.decorate('refusedBodies', bodies)
   app.decorate('refusedBodyRetention', bodyRetention)
 
-  app.onRefusal((request, error) => {
+  app.onRefusal((request, error, part) => {
     const { refusedAs: action, refusedDelivery } = request.routeOptions.config
     // A request that did not arrive whole was broken off, not refused.
     if (action === undefined || isFault(error) || request.raw.readableAborted) return
@@ -73,12 +73,12 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
       return
     }
     const delivery = once(() => {
-      const { keyId, orderId } = refusedDelivery(request)
+      const { keyId, orderId } = refusedDelivery(request, part)
       return { message: error.message.slice(0, LONGEST_MESSAGE), keyId: keyId ?? error.details.keyId ?? null, orderId }
     })
     const refusalId = refusals.record({ ...refusal, delivery })
     // A body is read only after its key was accepted.
-    const { body } = request
+    const body = part ?? request.body
     if (bodies === undefined || customerId === null || !Buffer.isBuffer(body) || body.length === 0) return
     bodies.keep(body.length, () => {
       const now = clock.now()

@@ -28,14 +28,15 @@ export const STATUS: Record<ErrorKind, number> = {
   overloaded: 503,
 }
 
-type RefusalListener = (request: FastifyRequest, error: AppError) => void
+/** `part` is the refused part of a request that has several. */
+type RefusalListener = (request: FastifyRequest, error: AppError, part?: Buffer) => void
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Calls the listener for every refused request, before the answer is sent. */
     onRefusal(listener: RefusalListener): void
     /** Calls these listeners for a part of a request that was refused. Returns the refusal, made from any error. */
-    notePartRefused(request: FastifyRequest, error: unknown): AppError
+    notePartRefused(request: FastifyRequest, error: unknown, part: Buffer | undefined): AppError
   }
 }
 
@@ -46,9 +47,9 @@ export function installErrorHandler(app: FastifyInstance): void {
   listeners.push((_request, { kind, code }) => {
     if (kind === 'overloaded') noteOverload(code)
   })
-  app.decorate('notePartRefused', (request, thrown) => {
+  app.decorate('notePartRefused', (request, thrown, part) => {
     const error = thrown instanceof AppError ? thrown : fromFramework(thrown as FastifyError)
-    noteRefusal(request, error, thrown, listeners)
+    noteRefusal(request, error, thrown, listeners, part)
     return error
   })
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, listeners))
@@ -96,8 +97,9 @@ function noteRefusal(
   error: AppError,
   thrown: unknown,
   listeners: readonly RefusalListener[],
+  part?: Buffer,
 ): void {
-  for (const listener of listeners) listener(request, error)
+  for (const listener of listeners) listener(request, error, part)
   // Other refusals are in the request's log line; outage-log.ts and overload-log.ts report when they begin and end.
   if (error.kind === 'internal')
     request.log.error({ requestId: request.id, err: error.details.cause ?? thrown }, 'request failed')

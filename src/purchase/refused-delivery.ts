@@ -32,8 +32,9 @@ export function createRefusedDelivery({ orderIdPointers }: Pick<DeliverySettings
     return order === undefined || order.id.length > LONGEST_ID ? null : order.id
   }
 
-  return ({ body, supplier }: RefusedRequest) => ({
+  /** `part` is the body of one delivery of several. */
+  return ({ body, supplier }: RefusedRequest, part = body) => ({
     keyId: supplier?.key.id ?? null,
-    orderId: supplier === undefined ? null : orderIdIn(body),
+    orderId: supplier === undefined ? null : orderIdIn(part),
   })
 }

@@ -10,6 +10,7 @@ import { type LineExchange, openLineExchange } from '#src/http/line-exchange.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
+import { createRefusedDelivery } from '../refused-delivery.ts'
 import { PurchaseQuerySchema, validatesOnly } from './intake.schema.ts'
 import { receiptAnswer, validationAnswer } from './receipt-answer.ts'
 import { createUploads, type UploadConnection } from './upload.rule.ts'
@@ -69,8 +70,8 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
       },
       validated: (line, foreseen, delivery) =>
         jsonLine({ Line: line, ...success(validationAnswer(foreseen, delivery)) }),
-      refused(line, thrown) {
-        const error = app.notePartRefused(request, thrown)
+      refused(line, thrown, body) {
+        const error = app.notePartRefused(request, thrown, body)
         return jsonLine({ Line: line, ...failure(error, request.id, error.details.problems) })
       },
     }
@@ -107,7 +108,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   app.post('/Purchase/updates', {
     schema,
-    config: { refusedAs: 'delivery.refused' },
+    config: { refusedAs: 'delivery.refused', refusedDelivery: createRefusedDelivery(config) },
     validatorCompiler: () => () => true,
     onRequest: (request, _reply, done) => {
       // As in intake.plugin.ts.

@@ -43,8 +43,8 @@ export interface UploadConnection {
   identify(): Promise<Account>
   received(line: number, receipt: Receipt, delivery: IncomingDelivery): string
   validated(line: number, foreseen: Foresight, delivery: IncomingDelivery): string
-  /** `line` is null for what ends the upload. */
-  refused(line: number | null, error: unknown): string
+  /** `line` is null for what ends the upload; `body` is what the line delivers, if it was read. */
+  refused(line: number | null, error: unknown, body?: Buffer): string
 }
 
 /** Deliveries under way, and answers that were not written, of one upload. */
@@ -116,6 +116,13 @@ export function createUploads(dependencies: UploadDependencies) {
     }
     const isReady = (): boolean => !answers.isFull() && (refusal !== undefined || (hasPlace() && !isDue()))
 
+    const bodyOf = ({ bytes }: Line): Buffer | undefined => {
+      try {
+        return bytes === null ? undefined : readLine(bytes).body
+      } catch {
+        return bytes ?? undefined
+      }
+    }
     const judge = ({ bytes }: Line): IncomingDelivery => {
       if (refusal !== undefined) throw refusal
       if (bytes === null) throw new AppError(tooLarge)
@@ -129,7 +136,7 @@ export function createUploads(dependencies: UploadDependencies) {
       const answer = answers.add(line.bytes?.length ?? 0)
       const refuse = (error: unknown): void => {
         if (isFault(error)) connection.endFor(error)
-        answer(connection.refused(number, error))
+        answer(connection.refused(number, error, bodyOf(line)))
       }
       try {
         const delivery = judge(line)

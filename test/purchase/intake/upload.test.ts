@@ -136,19 +136,22 @@ describe('an upload', () => {
     ])
   })
 
-  it('refuses lines whose products are not allowed, and the audit log says so', async () => {
-    const { key, customer } = await addSupplier(service, { authority: ['A'] })
+  it('refuses lines whose products are not allowed, and what was refused can be looked up', async () => {
+    const { service, url } = await listening({ TESLIM_KEEP_REFUSED: 'known' })
+    const { app, store } = service
+    const { key, keyId, customer } = await addSupplier(service, { authority: ['A'] })
+    const refused = order('2', ',"ProductID":"B"')
     const { answers } = await upload(
       url,
       key,
-      `${order('1', ',"Sku":1,"ProductID":"A"')}\n${order('2', ',"ProductID":"B"')}\n`,
+      `${order('1', ',"Sku":1,"ProductID":"A"')}\n{"IdempotencyKey":"k","Body":${refused}}\n`,
     )
     expect(answers).toMatchObject([{ success: true }, { Line: 2, errorCode: 'PRODUCT_NOT_AUTHORIZED' }])
-    await service.app.refusals.flush()
-    const events = await store.audit.list({ customerId: customer.id, limit: 10 })
-    expect(events.filter(({ action }) => action === 'delivery.refused')).toMatchObject([
-      { details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } },
-    ])
+    await Promise.all([app.refusals.flush(), app.refusedBodies?.flush()])
+    const [event] = await store.audit.list({ customerId: customer.id, action: 'delivery.refused', limit: 10 })
+    expect(event).toMatchObject({ orderId: '2', keyId, details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } })
+    const kept = await app.inject({ url: `/Supplier/refusal/${event?.refusalId}/payload`, headers: { ApiKey: key } })
+    expect(kept.payload).toBe(refused)
   })
 })
 
@@ -223,9 +226,13 @@ it('refuses and accepts each line as the single route does, whatever it is', asy
   )
 })
 
-it('waits for the rate limit instead of being refused', async () => {
-  const { service, url } = await listening({ TESLIM_RATE_LIMIT: '60' })
-  const { key } = await addSupplier(service)
+it.each([
+  ['of all keys', { TESLIM_RATE_LIMIT: '60' }, undefined],
+  ['of its own', {}, 60],
+])('waits for the rate limit %s instead of being refused', async (_whose, settings, rateLimit) => {
+  const { service, url } = await listening(settings as Record<string, string>)
+  const { key, keyId, apiKeys } = await addSupplier(service)
+  if (rateLimit !== undefined) await apiKeys.set(keyId, { rateLimit })
   const { sent, answers, done } = openUpload(url, key)
   sent.end(Array.from({ length: 63 }, (_, index) => order(`limited-${index}`)).join('\n'))
   await until('the limit is used up', () => answers.length === 60)
