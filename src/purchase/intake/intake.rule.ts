@@ -43,6 +43,9 @@ export interface Intake {
 
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
+/** Products that a refusal names: of all together it could be five times as large as the delivery. */
+const MOST_NAMED = 100
+
 const DAY_MILLISECONDS = 86_400_000
 
 export function createIntake(dependencies: IntakeDependencies): Intake {
@@ -96,8 +99,10 @@ function checkAuthority({ authority }: Account, delivery: DeliveryFacts, product
   }
   if (products.every(authority.covers)) return
   const refused = [...new Set(products.filter((product) => !authority.covers(product)))]
+  const named = refused.slice(0, MOST_NAMED)
+  const more = refused.length > MOST_NAMED ? `, and ${refused.length - MOST_NAMED} more` : ''
   throw new AppError(purchaseErrors.notAuthorized, {
-    message: `This API key may not deliver: ${refused.join(', ')}.`,
-    problems: refused.map((product) => ({ path: '', message: `product ${product} is not allowed` })),
+    message: `This API key may not deliver: ${named.join(', ')}${more}.`,
+    problems: named.map((product) => ({ path: '', message: `product ${product} is not allowed` })),
   })
 }

@@ -410,6 +410,14 @@ describe('authority', () => {
     expect(log).toMatchObject([{ status: 403, errorCode: 'PRODUCT_NOT_AUTHORIZED', customerId: one.customer.id }])
   })
 
+  it('of many products that are not covered the 403 names a hundred, and says how many there are', async () => {
+    const one = await supplier(service, ['A'])
+    const codes = Array.from({ length: 150 }, (_, index) => `B-${index}`)
+    const { message, errors } = (await one.deliver(products(...codes))).json()
+    expect(message).toBe(`This API key may not deliver: ${codes.slice(0, 100).join(', ')}, and 50 more.`)
+    expect(errors).toHaveLength(100)
+  })
+
   it.each([[{ Status: 1 }], [{ Status: 1, Products: [] }], [products('')], [products(null, {})]])(
     'of less than * does not cover %j, which names no product: the 403 says where teslim looked',
     async (body) => {
