@@ -11,6 +11,9 @@ export interface Preference {
   readonly refusesPlain: boolean
 }
 
+/** Longer headers count as not sent: no client needs one, and anybody may send them. */
+const LONGEST = 1000
+
 const PLAIN: Preference = { coding: undefined, refusesPlain: false }
 
 /**
@@ -18,7 +21,7 @@ const PLAIN: Preference = { coding: undefined, refusesPlain: false }
  * smallest result. Codings that are not named are refused; plain answers only if the header says so.
  */
 export function preferredCoding(acceptEncoding: string | undefined): Preference {
-  if (acceptEncoding === undefined) return PLAIN
+  if (acceptEncoding === undefined || acceptEncoding.length > LONGEST) return PLAIN
   const weights = weightsOf(acceptEncoding)
   const any = weights.get('*')
   const weightOf = (...names: string[]): number | undefined => {

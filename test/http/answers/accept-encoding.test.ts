@@ -54,6 +54,12 @@ describe('an Accept-Encoding header', () => {
     expect(preferredCoding(header)).toEqual({ coding, refusesPlain: true })
   })
 
+  it('of more than a thousand characters counts as not sent', () => {
+    const header = `gzip${', x;q=0.1'.repeat(125)}`
+    expect(preferredCoding(header)).toEqual(PLAIN)
+    expect(preferredCoding(header.slice(0, 1000))).toEqual({ coding: 'gzip', refusesPlain: false })
+  })
+
   const NAMES = ['br', 'gzip', 'identity', '*', 'deflate'] as const
   const element = fc.record({
     name: fc.constantFrom(...NAMES),
