@@ -1,7 +1,8 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import type { BodyPool, HeldBody } from './body/budget.ts'
-import { timesItself } from './connections/broken-request.ts'
+import { endsItself } from './connections/broken-request.ts'
 import { lingerAtEnd } from './connections/lingering.ts'
 import { httpErrors } from './http.errors.ts'
 
@@ -19,6 +20,8 @@ export interface LineExchange {
   /** Resolves to false if the client has disconnected, or was cut off because it read nothing for too long. */
   write(text: string): boolean | Promise<boolean>
   end(text: string): void
+  /** Disconnects the client. */
+  cut(): void
   /** Makes the exchange end for this reason, unless it ends for another one already. */
   endFor(error: AppError): void
 }
@@ -41,7 +44,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
   const { raw: body } = request
   reply.hijack()
   request.isStream = true
-  timesItself(body)
+  stopReadingWhenPaused(body)
 
   let pieces: Buffer[] = []
   let unread = 0
@@ -70,9 +73,16 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
   }
   const leave = (): void => {
     gone = true
+    pieces = []
     held?.release()
     announce()
   }
+  const cut = (): void => {
+    leave()
+    response.destroy()
+  }
+  // What was taken is answered even if the rest is not HTTP.
+  endsItself(body, (definition) => endFor(new AppError(definition)))
   body.on('data', onData)
   body.on('end', () => {
     ended = true
@@ -165,25 +175,34 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
       response.end(text, () => {
         if (!ended) socket.destroySoon()
       })
-      const cut = setTimeout(() => response.destroy(), patienceMilliseconds).unref()
-      response.once('close', () => clearTimeout(cut))
+      const timer = setTimeout(() => response.destroy(), patienceMilliseconds).unref()
+      response.once('close', () => clearTimeout(timer))
     },
+    cut,
     endFor,
   }
 
   async function drained(milliseconds: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const cut = setTimeout(() => {
-      leave()
-      response.destroy()
+    const timer = setTimeout(() => {
+      cut()
       resolve(false)
     }, milliseconds)
     const onDrain = (): void => resolve(true)
     const onClose = (): void => resolve(false)
     response.once('drain', onDrain).once('close', onClose)
     const isOpen = await promise
-    clearTimeout(cut)
+    clearTimeout(timer)
     response.off('drain', onDrain).off('close', onClose)
     return isOpen
   }
+}
+
+/**
+ * Makes a body that is paused stop its connection with the first piece that nobody takes. Node would go on until 64 KiB wait, and of
+ * bytes that come one by one each would wait as a buffer of its own.
+ */
+function stopReadingWhenPaused(body: IncomingMessage): void {
+  const { _readableState: state } = body as unknown as { readonly _readableState: { highWaterMark: number } }
+  state.highWaterMark = 1
 }

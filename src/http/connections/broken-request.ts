@@ -37,10 +37,11 @@ const brokenOff = new WeakMap<IncomingMessage, number>()
 
 export const statusOfBroken = (request: IncomingMessage): number | undefined => brokenOff.get(request)
 
-/** Requests that may take longer than TESLIM_REQUEST_TIMEOUT, because their routes limit the time themselves. */
-const timedByRoute = new WeakSet<IncomingMessage>()
+/** What ends the requests whose routes answer while the body arrives. They limit the time themselves, too. */
+const endedByRoute = new WeakMap<IncomingMessage, (definition: ErrorDefinition) => void>()
 
-export const timesItself = (request: IncomingMessage): void => void timedByRoute.add(request)
+export const endsItself = (request: IncomingMessage, end: (definition: ErrorDefinition) => void): void =>
+  void endedByRoute.set(request, end)
 
 /** Must be called for every answered request. */
 export function noteAnswered(request: IncomingMessage): void {
@@ -71,7 +72,15 @@ export const answerBrokenRequest = (logger: FastifyBaseLogger, requests: Request
       return
     }
     const current = (socket as Socket & { readonly _httpMessage?: ServerResponse })._httpMessage
-    if (reason === 'ERR_HTTP_REQUEST_TIMEOUT' && current && timedByRoute.has(current.req)) return
+    const endByRoute = current && !current.req.complete && endedByRoute.get(current.req)
+    if (endByRoute) {
+      if (reason === 'ERR_HTTP_REQUEST_TIMEOUT') return
+      seen.add(socket)
+      // The client has closed its side before the end of the body.
+      if (reason === 'HPE_INVALID_EOF_STATE') socket.destroy()
+      else endByRoute(BROKEN[reason ?? ''] ?? httpErrors.badRequest)
+      return
+    }
     if (current?.req.complete) {
       seen.add(socket)
       current.once('close', () => {

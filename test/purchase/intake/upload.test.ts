@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
@@ -178,6 +179,26 @@ it('ends an upload that sends no line for TESLIM_REQUEST_TIMEOUT seconds, and sa
     { Line: 1, success: true },
     { Line: null, errorCode: 'REQUEST_TIMEOUT' },
   ])
+})
+
+it.each([
+  ['a chunk without a length', '\r\nnone\r\n'],
+  ['a trailer that announces a length', '\r\n0\r\nContent-Length: 3\r\n\r\n'],
+])('answers what it has stored before %s ends it, and says so', async (_what, rest) => {
+  const { service, url } = await listening()
+  const { key, customer } = await addSupplier(service)
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const line = `${order('stored')}\n`
+  socket.write(
+    `POST /Purchase/updates HTTP/1.1\r\nHost: a\r\nApiKey: ${key}\r\nTransfer-Encoding: chunked\r\n\r\n${line.length.toString(16)}\r\n${line}${rest}`,
+  )
+  const bytes = await textOf(socket)
+  expect(bytes).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  expect(Array.from(bytes.matchAll(/^\{.*\}$/gm), ([answer]) => JSON.parse(answer))).toMatchObject([
+    { Line: 1, success: true },
+    { Line: null, errorCode: 'BAD_REQUEST' },
+  ])
+  expect(await service.store.deliveries.history(customer.id, 'stored')).toHaveLength(1)
 })
 
 it('refuses and accepts each line as the single route does, whatever it is', async () => {
