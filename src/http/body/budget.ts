@@ -14,6 +14,8 @@ export interface HeldBody {
 
 /** A budget of bytes that bodies share. */
 export interface BodyPool {
+  /** In bytes. */
+  readonly limit: number
   /** Calls `giveUp` if the body arrives so slowly that another one gets its room. */
   hold(giveUp: () => void): HeldBody
 }
@@ -25,6 +27,8 @@ export interface BodyBudget {
   /** For bodies of authenticated callers with a small Content-Length. */
   readonly small: BodyPool
   readonly large: BodyPool
+  /** For what each body takes that is answered while it arrives. */
+  readonly uploads: BodyPool
 }
 
 /** The budget is a fraction of this process's memory, or of V8's heap, which holds the decoded bodies. */
@@ -35,8 +39,9 @@ export function createBodyBudget({ bodyBudgetBytes }: Config, clock: Clock): Bod
   const bytes = bodyBudgetBytes || defaultBudget()
   return {
     strangers: createPool(bytes / 4, clock),
-    small: createPool(bytes / 4, clock),
+    small: createPool(bytes / 8, clock),
     large: createPool(bytes / 2, clock),
+    uploads: createPool(bytes / 8, clock),
   }
 }
 
@@ -80,6 +85,7 @@ function createPool(limit: number, clock: Clock): BodyPool {
   }
 
   return {
+    limit,
     hold(giveUp) {
       const entry: Entry = { bytes: 0, since: clock.monotonic(), giveUp }
       unfinished.add(entry)

@@ -6,8 +6,11 @@ export interface Line {
 }
 
 export interface LineSplitter {
-  /** Returns the lines that end in this piece, without blank ones. */
-  take(piece: Buffer): Line[]
+  /**
+   * Yields the lines that end in this piece, without blank ones. Makes each only when it is asked for: of short lines all together
+   * would take a hundred times the memory of the piece.
+   */
+  take(piece: Buffer): Generator<Line, void, undefined>
   /** Returns the last line if no line break ends it. */
   rest(): Line[]
   /** Bytes held of a line that has not ended. */
@@ -48,8 +51,8 @@ export function createLineSplitter(limit: number): LineSplitter {
     held += bytes.length
   }
 
-  /** Ends the line with these bytes. */
-  const finish = (end: Buffer, lines: Line[]): void => {
+  /** Ends the line with these bytes. Returns undefined for a blank one. */
+  const finish = (end: Buffer): Line | undefined => {
     number++
     if (held > 0 || tooLong) keep(end)
     const whole = held > 0 ? partial.subarray(0, held) : end
@@ -58,27 +61,25 @@ export function createLineSplitter(limit: number): LineSplitter {
     held = 0
     tooLong = false
     const bytes = trimmed(whole, number === 1)
-    if (isTooLong) lines.push({ number, bytes: null })
-    else if (!isBlank(bytes)) lines.push({ number, bytes })
+    if (isTooLong) return { number, bytes: null }
+    return isBlank(bytes) ? undefined : { number, bytes }
   }
 
   return {
-    take(piece) {
-      const lines: Line[] = []
+    *take(piece) {
       let start = 0
       for (;;) {
         const end = piece.indexOf(NEWLINE, start)
         if (end < 0) break
-        finish(piece.subarray(start, end), lines)
+        const line = finish(piece.subarray(start, end))
+        if (line !== undefined) yield line
         start = end + 1
       }
       if (start < piece.length) keep(piece.subarray(start))
-      return lines
     },
     rest() {
-      const lines: Line[] = []
-      if (held > 0 || tooLong) finish(NOTHING, lines)
-      return lines
+      const line = held > 0 || tooLong ? finish(NOTHING) : undefined
+      return line === undefined ? [] : [line]
     },
     pending: () => held,
     number: () => number + 1,
@@ -91,7 +92,7 @@ function trimmed(line: Buffer, isFirst: boolean): Buffer {
   return line.subarray(start, Math.max(start, end))
 }
 
-function isBlank(line: Buffer): boolean {
+export function isBlank(line: Buffer): boolean {
   for (const byte of line) if (byte !== SPACE && byte !== TAB && byte !== RETURN) return false
   return true
 }

@@ -10,7 +10,7 @@ export interface OrderedAnswers {
   written(): Promise<void>
   /** Drops every answer that was not written, and all later ones. */
   drop(): void
-  /** Bytes held: of what was asked for, then of the answer until it is written. */
+  /** Bytes held: of what was asked for, then of the answer until `write` has resolved. */
   bytes(): number
 }
 
@@ -45,19 +45,21 @@ export function createOrderedAnswers({ mostPlaces, mostBytes, write, onBytes }: 
     onBytes(difference)
   }
 
-  const takeReady = (): string => {
+  const takeReady = (): { readonly text: string; readonly size: number } => {
     const first = places.findIndex(({ text }) => text === undefined)
     const ready = first < 0 ? places : places.slice(0, first)
     places = first < 0 ? [] : places.slice(first)
-    for (const { size } of ready) count(-size)
-    return ready.map(({ text }) => text).join('')
+    return { text: ready.map(({ text }) => text).join(''), size: ready.reduce((sum, { size }) => sum + size, 0) }
   }
 
   const writeReady = async (): Promise<void> => {
     while (places[0]?.text !== undefined) {
-      const answer = write(takeReady())
+      const { text, size } = takeReady()
+      const answer = write(text)
       announce()
-      if (!(typeof answer === 'boolean' ? answer : await answer)) drop()
+      const isRead = typeof answer === 'boolean' ? answer : await answer
+      count(-size)
+      if (!isRead) drop()
     }
     writing = false
     announce()

@@ -27,7 +27,7 @@ export const PurchaseQuerySchema = Type.Object({
 })
 
 /**
- * Whether a request only validates; throws for any value but `true`, so that nobody delivers by a slip. The name may be in any letter
+ * Whether a request only validates; throws for any value but `true`, so that a typing error never delivers. The name may be in any letter
  * case.
  */
 export function validatesOnly(query: object, invalidRequest: (problems: readonly Problem[]) => Error): boolean {

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { lingerAtEnd } from '#src/http/connections/lingering.ts'
 import { failures, success } from '#src/http/envelope.ts'
 import { failure, invalidRequest } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
@@ -16,6 +17,7 @@ import { receiptAnswer, validationAnswer } from './receipt-answer.ts'
 import { createUploads, type UploadConnection } from './upload.rule.ts'
 import { UploadAnswerSchema, UploadBodySchema, UploadHeadersSchema, uploadExamples } from './upload.schema.ts'
 import { createLineReader } from './upload-line.ts'
+import { createUploadRooms } from './upload-rooms.ts'
 
 export interface UploadOptions {
   readonly config: Config
@@ -32,6 +34,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
   const { intake, countDelivery, takeAllowance, deliveryCredentials } = app.deliveryRoutes
   const patienceMilliseconds = config.requestTimeoutSeconds * 1000
   const { load } = deliveries
+  const takeRoom = createUploadRooms(app.bodyBudget.uploads)
   const exchanges = new Set<LineExchange>()
   let closing = false
 
@@ -55,6 +58,15 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     new Promise((resolve, reject) => {
       app.identifySupplier(request, (refusal) => (refusal ? reject(refusal) : resolve(request.supplier)))
     })
+
+  /** Refuses an upload for which there is no room, before anything of it is read. */
+  const roomFor = ({ supplier }: FastifyRequest, reply: FastifyReply): (() => void) => {
+    const giveBack = takeRoom(supplier.customer.id)
+    if (giveBack !== undefined) return giveBack
+    reply.header('connection', 'close')
+    lingerAtEnd(reply.request.raw.socket)
+    throw new AppError(httpErrors.bodiesOverloaded)
+  }
 
   const answer = async (request: FastifyRequest, reply: FastifyReply, validates: boolean): Promise<void> => {
     const { large: pool } = app.bodyBudget
@@ -117,10 +129,14 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     },
     handler: (request, reply) => {
       const validates = validatesOnly(request.query, invalidRequest)
-      void answer(request as unknown as FastifyRequest, reply as unknown as FastifyReply, validates).catch((error) => {
-        request.log.error({ requestId: request.id, err: error }, 'an upload failed')
-        reply.raw.destroy()
-      })
+      const [asked, answered] = [request as unknown as FastifyRequest, reply as unknown as FastifyReply]
+      const giveBack = roomFor(asked, answered)
+      void answer(asked, answered, validates)
+        .catch((error) => {
+          request.log.error({ requestId: request.id, err: error }, 'an upload failed')
+          reply.raw.destroy()
+        })
+        .finally(giveBack)
     },
   })
 }

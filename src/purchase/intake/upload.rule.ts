@@ -37,6 +37,8 @@ export interface UploadConnection {
   /** Resolves after that time, or earlier if the upload must end. */
   pause(milliseconds: number): Promise<void>
   write(text: string): boolean | Promise<boolean>
+  /** Disconnects the client. */
+  cut(): void
   /** Ends the answer, with this line as its last one. */
   end(text: string): void
   /** Rejects with the refusal if the key is no longer valid. */
@@ -47,11 +49,17 @@ export interface UploadConnection {
   refused(line: number | null, error: unknown, body?: Buffer): string
 }
 
-/** Deliveries under way, and answers that were not written, of one upload. */
+/** Deliveries under way, and answers that were not read, of one upload. */
 const MOST_LINES = 256
 const MOST_BYTES = 1024 * 1024
 /** Of all uploads together. */
 const MOST_BYTES_OF_ALL = 16 * 1024 * 1024
+/** Of all uploads together, so that one with nothing under way can still go on. */
+const MOST_BYTES_EVER = 32 * 1024 * 1024
+/** After this time a client that reads no answers may be disconnected, if others need the room. */
+const UNREAD_MILLISECONDS = 2000
+/** What a line takes besides its bytes. */
+const BYTES_OF_LINE = 512
 /** What IdempotencyKey and its punctuation may add to a body. */
 const WRAPPER_BYTES = 1024
 const IDENTIFY_EVERY_MILLISECONDS = 100
@@ -62,13 +70,28 @@ export function createUploads(dependencies: UploadDependencies) {
   const { intake, readLine, bodyLimitBytes, tooLarge, takeAllowance, hasRoom, patienceMilliseconds, clock } =
     dependencies
   let bytesOfAll = 0
+  /** Clients that have not read what was written, in the order in which they stopped. */
+  const unread = new Set<{ readonly since: number; readonly cut: () => void }>()
+
+  const write = ({ write, cut }: UploadConnection, text: string): boolean | Promise<boolean> => {
+    const written = write(text)
+    if (typeof written === 'boolean') return written
+    const entry = { since: clock.monotonic(), cut }
+    unread.add(entry)
+    return written.finally(() => unread.delete(entry))
+  }
+  /** Disconnects the client that has not read for the longest time, if there is too much to hold. */
+  const makeRoom = (): void => {
+    const [first] = unread
+    if (bytesOfAll < MOST_BYTES_OF_ALL || first === undefined) return
+    if (clock.monotonic() - first.since >= UNREAD_MILLISECONDS) first.cut()
+  }
 
   return async (connection: UploadConnection, account: Account, validates: boolean): Promise<void> => {
-    const splitter = createLineSplitter(bodyLimitBytes + WRAPPER_BYTES)
     const answers = createOrderedAnswers({
       mostPlaces: MOST_LINES,
       mostBytes: MOST_BYTES,
-      write: connection.write,
+      write: (text) => write(connection, text),
       onBytes: (difference) => {
         bytesOfAll += difference
       },
@@ -83,10 +106,12 @@ export function createUploads(dependencies: UploadDependencies) {
       while (!isReady() && !connection.isGone()) {
         connection.check()
         if (clock.monotonic() - begun > milliseconds) throw new AppError(storeErrors.overloaded)
+        makeRoom()
         await connection.pause(LOOK_FOR_ROOM_MILLISECONDS)
       }
     }
-    const hasPlace = (): boolean => hasRoom() && (answers.bytes() === 0 || bytesOfAll < MOST_BYTES_OF_ALL)
+    const hasPlace = (): boolean =>
+      hasRoom() && bytesOfAll < (answers.bytes() === 0 ? MOST_BYTES_EVER : MOST_BYTES_OF_ALL)
     const isDue = (): boolean => clock.monotonic() - identifiedAt >= IDENTIFY_EVERY_MILLISECONDS
 
     const identify = async (): Promise<void> => {
@@ -102,9 +127,8 @@ export function createUploads(dependencies: UploadDependencies) {
     /** Waits until another delivery may be made. */
     const getReady = async (): Promise<void> => {
       while (answers.isFull() && !connection.isGone()) await answers.changed()
-      if (refusal !== undefined) return
       await waitUntil(hasPlace, patienceMilliseconds)
-      if (isDue()) await identify()
+      if (refusal === undefined && isDue()) await identify()
     }
     const waitForTurn = async (refused: Allowance): Promise<void> => {
       for (let turn: Allowance | undefined = refused; turn?.allowed === false; turn = takeAllowance(supplier.key)) {
@@ -114,7 +138,7 @@ export function createUploads(dependencies: UploadDependencies) {
         if (refusal !== undefined || connection.isGone()) return
       }
     }
-    const isReady = (): boolean => !answers.isFull() && (refusal !== undefined || (hasPlace() && !isDue()))
+    const isReady = (): boolean => !answers.isFull() && hasPlace() && (refusal !== undefined || !isDue())
 
     const bodyOf = ({ bytes }: Line): Buffer | undefined => {
       try {
@@ -133,7 +157,7 @@ export function createUploads(dependencies: UploadDependencies) {
 
     const submit = (line: Line): void => {
       const { number } = line
-      const answer = answers.add(line.bytes?.length ?? 0)
+      const answer = answers.add(BYTES_OF_LINE + (line.bytes?.length ?? 0))
       const refuse = (error: unknown): void => {
         if (isFault(error)) connection.endFor(error)
         answer(connection.refused(number, error, bodyOf(line)))
@@ -150,6 +174,7 @@ export function createUploads(dependencies: UploadDependencies) {
     }
 
     const takeAll = async (): Promise<void> => {
+      const splitter = createLineSplitter(bodyLimitBytes + WRAPPER_BYTES)
       for (;;) {
         const piece = await connection.next(splitter.pending(), splitter.number())
         if (connection.isGone()) return

@@ -33,3 +33,15 @@ it('splits a text into the same lines, in whatever pieces it comes', () => {
     { numRuns: 1000 },
   )
 })
+
+it('makes one line at a time, as short ones take a hundred times their bytes', () => {
+  const piece = Buffer.from('a\n'.repeat(1000))
+  const subarray = piece.subarray.bind(piece)
+  let made = 0
+  piece.subarray = (...places) => {
+    made++
+    return subarray(...places)
+  }
+  const [first] = createLineSplitter(LIMIT).take(piece)
+  expect([first?.number, made]).toEqual([1, 1])
+})

@@ -49,6 +49,17 @@ it('is full with so many places or bytes, until they are written', async () => {
   expect([answers.isFull(), answers.bytes()]).toEqual([false, 0])
 })
 
+it('counts what was written until it has been read', async () => {
+  const room = Promise.withResolvers<boolean>()
+  const { answers, sum } = make(() => room.promise)
+  answers.add(1)('y'.repeat(2000))
+  await answers.changed()
+  expect([answers.isFull(), answers.bytes(), sum()]).toEqual([true, 2000, 2000])
+  room.resolve(true)
+  await answers.written()
+  expect([answers.isFull(), answers.bytes(), sum()]).toEqual([false, 0, 0])
+})
+
 it('drops what is left when nobody reads any more', async () => {
   const { answers, sum } = make(() => false)
   const [one, other] = [answers.add(5), answers.add(5)]
