@@ -85,6 +85,18 @@ describe('teslim deliver', () => {
     expect(JSON.parse(fromStdin.stderr)).toMatchObject({ Line: 2, errorCode: 'INVALID_REQUEST' })
   })
 
+  it('leaves out byte order marks, wherever they are, and lines that hold nothing else', async () => {
+    const { cwd, where, run, file } = await prepare()
+    await serve(where)
+    const mark = '\ufeff'
+    writeFileSync(file, `${mark}${order('1')}\n${mark} \n${mark}${mark}${order('2')}\n${mark}${mark}\n${order('3')}`)
+    expect(await run(['orders.ndjson'])).toMatchObject({
+      status: 0,
+      stdout: '3 lines answered: 3 stored, 0 duplicates, 0 refused\n',
+    })
+    expect(stored(cwd)).toEqual(['1', '2', '3'])
+  })
+
   it('goes on after the last answered line when the server is killed and started again', async () => {
     const { cwd, where, key, file } = await prepare()
     const COUNT = 20_000

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { AppError, type ErrorDefinition, type Problem } from '#src/lib/app-error.ts'
 import { withoutMark } from '#src/lib/byte-text.ts'
-import { createLineSplitter, type Line } from '#src/lib/lines/line-splitter.ts'
+import { createLineSplitter, isBlank, type Line } from '#src/lib/lines/line-splitter.ts'
 import { createLineReader } from '#src/purchase/intake/upload-line.ts'
 import { createRepeatCounts } from './repeat-counts.ts'
 
@@ -32,8 +32,13 @@ export async function* fileLines(file: Readable): AsyncGenerator<FileLine, void,
       throw new AppError(invalid, { message })
     }
     // Files that were put together have marks in between.
-    const line = withoutMark(bytes)
-    return line.length === 0 ? [] : [{ number, bytes: keyed(line), end: read }]
+    let line: Buffer
+    let rest = bytes
+    do {
+      line = rest
+      rest = withoutMark(line)
+    } while (rest.length < line.length)
+    return isBlank(line) ? [] : [{ number, bytes: keyed(line), end: read }]
   }
   for await (const piece of file) {
     read += (piece as Buffer).length
