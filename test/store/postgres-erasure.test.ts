@@ -311,6 +311,40 @@ it('the owner of the tables delivers and erases after another role has migrated'
   expect(await deliverTo(own, 'two')).toMatchObject([refused])
 })
 
+it.each(['owns the tables', 'has rights on them'])(
+  'a role that %s reads, counts and records all that later migrations added, whoever has migrated',
+  async (how) => {
+    const url = await newDatabase(inject('postgresUrl'))
+    const { role, own } = await plainRole(url)
+    if (how === 'owns the tables') {
+      await runSql(url, `GRANT ALL ON SCHEMA public TO ${role}`)
+      await earlierStore(own)
+    } else {
+      await earlierStore(url)
+      await runSql(
+        url,
+        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role};
+         GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role}`,
+      )
+    }
+    await open(url)
+    const { deliveries, rollUps, audit } = await open(own)
+    await deliveries.deliver(delivery('two'))
+    await runSql(url, `SELECT setval('last_position', 4096)`)
+    await deliveries.deliver(delivery('two'))
+    await runSql(own, 'SELECT add_block_1()')
+    expect(await runSql(own, 'SELECT block FROM delivery_block')).toHaveLength(1)
+    await runSql(own, 'DELETE FROM delivery_block')
+    const page = await deliveries.before(Number.MAX_SAFE_INTEGER, { customerId: 'two' }, { most: 9, look: 9 })
+    expect(page.deliveries).toHaveLength(2)
+    expect(await rollUps.count(9)).toBe(2)
+    const refusal = { hour: 0, customerId: 'two', action: 'delivery.refused', errorCode: 'A', count: 1 }
+    await audit.append([], [refusal])
+    const range = { customerId: 'two', from: 0, to: 9, hoursEach: 1 }
+    expect((await rollUps.read(range, 9)).refusals).toMatchObject([{ errorCode: 'A', count: 1 }])
+  },
+)
+
 it('erased customers can be restored by a session that finds no table without its schema', async () => {
   const { url, one } = await prepare()
   const restoring = await session(url)

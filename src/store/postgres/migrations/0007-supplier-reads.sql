@@ -41,3 +41,19 @@ BEGIN
   RETURN missing + 1 < incomplete;
 END
 $$;
+
+-- Another role than the owner of the older tables may be running this: whoever has rights on audit_event gets the same here.
+DO $$
+DECLARE
+  may record;
+BEGIN
+  FOR may IN
+    SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS grantee, a.privilege_type
+      FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+     WHERE c.oid = 'audit_event'::regclass
+       AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
+  LOOP
+    EXECUTE format('GRANT %s ON delivery_block TO %s', may.privilege_type, may.grantee);
+  END LOOP;
+END
+$$;

@@ -168,6 +168,7 @@ DO $$
 DECLARE
   name text;
   grantee oid;
+  may record;
 BEGIN
   -- As in 0005: whoever calls it must not choose whose tables it finds.
   FOREACH name IN ARRAY ARRAY['count_deliveries_1(integer)', 'purge_1(bigint, bigint, bigint, boolean, integer, boolean)'] LOOP
@@ -182,6 +183,19 @@ BEGIN
       EXECUTE format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %I FROM %s', name,
         CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END);
     END LOOP;
+  END LOOP;
+  -- As in 0008: another role than the owner of the older tables may be running this.
+  FOR may IN
+    SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS grantee, a.privilege_type,
+           a.grantee = c.relowner AS owns
+      FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+     WHERE c.oid = 'audit_event'::regclass
+       AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
+  LOOP
+    EXECUTE format('GRANT %s ON refusal_hour TO %s', may.privilege_type, may.grantee);
+    IF may.owns OR may.privilege_type = 'SELECT' THEN
+      EXECUTE format('GRANT %s ON delivery_hour, roll_up TO %s', may.privilege_type, may.grantee);
+    END IF;
   END LOOP;
 END
 $$;
