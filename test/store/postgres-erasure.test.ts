@@ -12,7 +12,7 @@ import type { Store } from '#src/store/store.ts'
 import { pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { teslim } from '../support/process.ts'
-import { apiKey, customer, delivery } from '../support/store-rows.ts'
+import { apiKey, auditEvent, customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -386,4 +386,41 @@ it('the role of the service may not erase: it is told so before anything is chan
     await expect(runSql(service, statement)).rejects.toThrow('permission denied')
   const { status: removed } = await teslim(['customer', 'remove', one.email], { cwd: tempFolder(), env })
   expect(removed).toBe(0)
+})
+
+it.each(['DELETE ON refused_delivery', 'UPDATE ON refused_tally', 'UPDATE ON audit_event'])(
+  'a role without the right to %s may not erase: it is told so before anything is changed',
+  async (right) => {
+    const { url, one } = await prepare()
+    const { role, own } = await plainRole(url)
+    await runSql(
+      url,
+      `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role};
+       REVOKE ${right} FROM ${role}`,
+    )
+    const { customers } = await open(own)
+    const before = await everything(url)
+    const removal = customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+    await expect(removal).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
+    expect(await everything(url)).toEqual(before)
+  },
+)
+
+it('refusals that wait for another replica while their customer is erased are recorded without order ids', async () => {
+  const { url, store, one } = await prepare()
+  const refusal = { hour: 0, customerId: one.id, action: 'delivery.refused', errorCode: 'A', count: 1 }
+  await store.audit.append([], [refusal])
+  const other = await session(url)
+  await other.query('BEGIN; UPDATE refusal_hour SET count = count + 1')
+  const refusalId = '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'
+  const event = auditEvent({ action: 'delivery.refused', customerId: one.id, refusalId, orderId: 'PO-1' })
+  const appending = store.audit.append([event], [refusal])
+  await until('the refusals wait', async () => {
+    const waiting = `SELECT FROM pg_locks WHERE locktype IN ('transactionid', 'tuple') AND NOT granted`
+    return (await runSql(url, waiting)).length > 0
+  })
+  await erase(store, one.id)
+  await other.query('COMMIT')
+  await appending
+  expect(await store.audit.list({ customerId: one.id, limit: 9 })).toMatchObject([{ refusalId, orderId: null }])
 })

@@ -40,8 +40,9 @@ export function postgresAudit({ query, transaction }: Database): AuditStore {
       if (refusals.length === 0) await query(APPEND, ...columns, details)
       else
         await transaction(async (query) => {
-          await query(APPEND, ...columns, details)
+          // First, because it may wait for another replica, while a customer may be erased, which APPEND looks at.
           await addRefusals(query, refusals)
+          await query(APPEND, ...columns, details)
         })
     },
     async list({ customerId = null, action = '', from = 0, to = Number.MAX_SAFE_INTEGER, ...more }) {

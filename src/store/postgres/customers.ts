@@ -93,6 +93,8 @@ const UNIQUE_VIOLATION = '23505'
 const MAY_ERASE = `
   SELECT has_column_privilege('delivery', 'payload', 'UPDATE') AND has_column_privilege('delivery', 'order_id', 'UPDATE')
      AND has_table_privilege('order_state', 'DELETE') AND has_table_privilege('idempotency', 'DELETE')
+     AND has_table_privilege('refused_delivery', 'DELETE') AND has_table_privilege('refused_tally', 'UPDATE')
+     AND has_column_privilege('audit_event', 'order_id', 'UPDATE')
      AND has_table_privilege('purge', 'UPDATE') AND has_table_privilege('erased_customer', 'INSERT') AS may`
 
 export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
