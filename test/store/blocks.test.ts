@@ -136,24 +136,28 @@ it('SQLite keeps the blocks right after a batch that failed', async () => {
 
 const NUMBERS = 'SELECT DISTINCT block FROM delivery_block ORDER BY block'
 
-it('a purge deletes blocks that it has emptied, but never the last one', { timeout: 60_000 }, async () => {
+const LATER = "INSERT INTO delivery_block (block, customer, offsets) VALUES (2, 1, '0')"
+
+it('a purge deletes blocks that it has emptied; the last one goes when there is a later one', {
+  timeout: 60_000,
+}, async () => {
   const path = join(tempFolder(), 'teslim.db')
   const [store] = await openTwo(`sqlite:${path}`)
   const raw = new DatabaseSync(path)
   onTestFinished(() => raw.close())
-  expect(
-    await purgeBlocks(store, async () =>
-      raw
-        .prepare(NUMBERS)
-        .all()
-        .map(({ block }) => block),
-    ),
-  ).toEqual([1])
+  const blocks = async () => Array.from(raw.prepare(NUMBERS).all(), ({ block }) => block)
+  expect(await purgeBlocks(store, blocks)).toEqual([1])
+  raw.exec(LATER)
+  await purge(store, nextTime())
+  expect(await blocks()).toEqual([2])
 
   const url = await newDatabase(inject('postgresUrl'))
   const [other] = await openTwo(url)
   const numbers = async () => (await runSql(url, NUMBERS)).map(({ block }) => Number(block))
   expect(await purgeBlocks(other, numbers)).toEqual([1])
+  await runSql(url, LATER)
+  await purge(other, nextTime())
+  expect(await numbers()).toEqual([2])
 })
 
 it('PostgreSQL has a row for each customer in each complete block, whichever replica adds it', {

@@ -24,11 +24,14 @@ const DELETE_KEYS = `
   DELETE FROM idempotency
    WHERE number IN (SELECT number FROM idempotency ORDER BY number LIMIT $1) AND kept_at < $2`
 
-/** Deletes blocks of positions that are empty now. The last block stays, because the next one comes after it. */
+/**
+ * Deletes blocks of positions that are empty now, and the lowest one, which may have stayed before. The last block stays, because
+ * the next one comes after it.
+ */
 const DELETE_BLOCKS = `
   DELETE FROM delivery_block
    WHERE block IN (
-     SELECT value FROM json_each($1)
+     SELECT value FROM (SELECT value FROM json_each($1) UNION SELECT min(block) FROM delivery_block)
       WHERE (SELECT min(position) FROM delivery WHERE position >= value * ${BLOCK_SIZE}) >= (value + 1) * ${BLOCK_SIZE})
      AND block < (SELECT max(block) FROM delivery_block)`
 
