@@ -1,7 +1,7 @@
 /** Positions in a block, as migration 0007 has them. */
 export const BLOCK_SIZE = 4096
 
-/** Positions, also of other customers, that a walk looks at after the last block: more than usually come before the next one. */
+/** How many positions after the last block a walk looks at, also of other customers: usually all of them. */
 export const LOOK_AFTER_BLOCKS = 2 * BLOCK_SIZE
 
 /** Blocks that one walk looks into. */
@@ -25,7 +25,7 @@ export interface FoundPositions {
 
 /**
  * Walks back through the blocks of a customer, from the one before `start` to `lowest`, until it has found `wanted` positions.
- * It yields the first and the last block of what it wants to see next, and takes their rows, the newest first.
+ * It yields the newest and the oldest block to read next; the caller passes in their rows, the newest first.
  */
 export function* walkBlocks(
   start: number,

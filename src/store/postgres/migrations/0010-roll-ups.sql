@@ -66,8 +66,8 @@ BEGIN
 END
 $$;
 
--- Returns the next `look` deliveries that are not counted, numbered from 1. It reads them by their index, whatever the planner
--- estimates, and in the state that the statement around it sees.
+-- Returns the next `look` deliveries that are not counted, numbered from 1. Uses the index, whatever the planner estimates, and
+-- sees the same state of the store as the calling statement.
 CREATE FUNCTION uncounted_1(look integer)
 RETURNS TABLE (number bigint, customer bigint, received_at bigint, status smallint, duplicate boolean)
 LANGUAGE plpgsql STABLE
@@ -84,7 +84,8 @@ BEGIN
 END
 $$;
 
--- As in 0005, but removes nothing that is not counted: it counts 10,000 deliveries at a time, and looks at nothing meanwhile.
+-- As in 0005, but removes nothing that is not counted: while there is something to count, a call counts up to 10,000 deliveries and
+-- removes nothing.
 CREATE OR REPLACE FUNCTION purge_1(after bigint, until bigint, before bigint, whole_orders boolean, look integer, really boolean)
 RETURNS TABLE (looked bigint, deliveries bigint, orders bigint, bytes bigint, highest bigint)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -121,7 +122,7 @@ BEGIN
                 FROM delivery WHERE position > after AND position <= until ORDER BY position LIMIT look) d
         LEFT JOIN order_state s ON s.customer = d.customer AND s.order_id = d.order_id
     ) p;
-  -- After what is to go was found, so that all of it is counted if nothing is left to count.
+  -- Checked after the deliveries to remove were found: if nothing is left to count now, all of them are counted.
   IF really AND deliveries > 0
      AND EXISTS (SELECT FROM delivery WHERE position > (SELECT r.position FROM roll_up r) AND position <= until) THEN
     PERFORM FROM roll_up FOR UPDATE;

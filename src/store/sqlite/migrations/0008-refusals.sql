@@ -25,7 +25,7 @@ CREATE INDEX refused_delivery_customer ON refused_delivery (customer_id, refusal
 -- One row.
 CREATE TABLE refused_tally (
   bytes    INTEGER NOT NULL, -- of all rows of refused_delivery, as src/store/refused-store.ts counts them
-  removed  INTEGER NOT NULL, -- bodies that went to make room for younger ones
+  removed  INTEGER NOT NULL, -- bodies that were removed to make room for later ones
   not_kept INTEGER NOT NULL  -- bodies that were never stored, because too many came at once
 ) STRICT;
 INSERT INTO refused_tally (bytes, removed, not_kept) VALUES (0, 0, 0);

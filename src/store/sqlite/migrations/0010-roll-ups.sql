@@ -16,8 +16,8 @@ CREATE TABLE roll_up (
 ) STRICT;
 INSERT INTO roll_up (position) VALUES (0);
 
--- Counts what is not counted yet before it is removed, also by a program that knows nothing of counts. A purge of this version
--- counts in small steps before, so there is nothing left to count here.
+-- Counts deliveries that are not counted yet before they are removed: a program of an earlier version removes them uncounted. A
+-- purge of this version counts them first, in small steps, so that nothing is left to count here.
 CREATE TRIGGER delivery_counted BEFORE DELETE ON delivery WHEN OLD.position > (SELECT position FROM roll_up)
 BEGIN
   INSERT INTO delivery_hour (customer, hour, status, duplicate, count)
