@@ -32,15 +32,14 @@ const MOST_WRITTEN = 500
 /** Queues refused bodies and writes them every second, so that a flood of them costs neither memory nor the disk much. */
 export function createRefusedBodies(dependencies: RefusedBodiesDependencies): RefusedBodies {
   const { refused, mostBytes, metrics, onFailed } = dependencies
-  const outcomes = metrics.counter(
-    'teslim_refused_bodies_total',
-    'Bodies of refused deliveries, by what became of them.',
-  )
+  const outcomes = metrics.counter('teslim_refused_bodies_total', 'Bodies of refused deliveries, by outcome.')
   const [kept, removed] = [outcomes({ outcome: 'kept' }), outcomes({ outcome: 'removed' })]
   const dropped = outcomes({ outcome: 'not_kept' })
   let waiting: NewRefusedBody[] = []
   let waitingBytes = 0
   let notKept = 0
+  /** Whether the last write removed bodies: there may be more to remove. */
+  let removing = false
   let timer: NodeJS.Timeout | undefined
   /** The write before: each waits for it. */
   let before: Promise<unknown> = Promise.resolve()
@@ -53,10 +52,12 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
   const write = async (): Promise<boolean> => {
     const some = firstOf(waiting)
     const counted = notKept
-    if (some.length === 0 && counted === 0) return false
+    if (some.length === 0 && counted === 0 && !removing) return false
     notKept = 0
+    removing = false
     try {
       const gone = await refused.keep(some, { mostBytes, notKept: counted })
+      removing = gone > 0
       forget(some)
       kept.value += some.length
       removed.value += gone
@@ -84,7 +85,7 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
     timer ??= setTimeout(async () => {
       await writeInTurn()
       timer = undefined
-      if (waiting.length > 0 || notKept > 0) arm()
+      if (waiting.length > 0 || notKept > 0 || removing) arm()
     }, WRITE_AFTER_MILLISECONDS).unref()
   }
 

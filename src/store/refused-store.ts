@@ -54,7 +54,7 @@ export interface RefusedTally {
   /** Bodies that are kept, and their bytes, each with `ROW_BYTES` more. */
   readonly bodies: number
   readonly bytes: number
-  /** Bodies that went to make room for younger ones. */
+  /** Bodies that were removed to make room for later ones. */
   readonly removed: number
   /** Bodies that were never stored, because too many came at once. */
   readonly notKept: number
@@ -63,13 +63,16 @@ export interface RefusedTally {
 /** What a body takes besides its bytes. */
 export const ROW_BYTES = 512
 
+/** What one write removes, besides as much as it stores, if the limit was lowered. */
+export const FREED_AT_ONCE = 2 * 1024 * 1024
+
 /** The part of the port for refused deliveries. */
 export interface RefusedStore {
   /** Lists a customer's refusals, in the audit log or with their bodies, the newest first. */
   ofCustomer(customerId: string, range: RefusalRange, limit: number): Promise<Refusal[]>
   /**
-   * Stores bodies, and removes the oldest while all of them have more than `mostBytes`. Adds `notKept` to the tally. Stores none
-   * of a customer that was erased. Resolves to how many it removed.
+   * Stores bodies, and removes those that came first while all of them have more than `mostBytes`, but only `FREED_AT_ONCE` more
+   * bytes than it stores. Adds `notKept` to the tally. Stores none of a customer that was erased. Resolves to how many it removed.
    */
   keep(
     bodies: readonly NewRefusedBody[],

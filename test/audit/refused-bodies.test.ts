@@ -293,6 +293,14 @@ describe('a flood of refused bodies', () => {
     expect(await counts()).toEqual({ kept: 1, removed: 4, not_kept: 1 })
   })
 
+  it('that left too much behind is removed further, until the store has removed nothing', async () => {
+    const gone = [3, 1, 0]
+    const { queue, calls } = setUp(async () => gone.shift() ?? expect.unreachable())
+    queue.keep(10, () => bodyOf(10))
+    for (let write = 0; write < 5; write++) await queue.flush()
+    expect(calls.map(({ bodies }) => bodies.length)).toEqual([1, 0, 0])
+  })
+
   it('that is written twice at once is written once', async () => {
     const { queue, calls } = setUp()
     for (let number = 0; number < 10; number++) queue.keep(10, () => bodyOf(10))

@@ -1,8 +1,8 @@
-import { type RefusedStore, ROW_BYTES } from '../refused-store.ts'
+import { FREED_AT_ONCE, type RefusedStore, ROW_BYTES } from '../refused-store.ts'
 import { refusalBounds, refusalFromRow, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
 import { columnsOf, type Database, type Query, type Row } from './database.ts'
 
-/** Compares rows, not `customer_id = $1`: PostgreSQL could walk the index of all refusals then, past those of other customers. */
+/** Compares rows: with `customer_id = $1` PostgreSQL might walk the index of all refusals, past those of other customers. */
 const OF_CUSTOMER = `
   WITH found AS MATERIALIZED (
     (SELECT refusal FROM audit_event
@@ -30,10 +30,12 @@ const COUNT = `
 
 const INSERT = `
   INSERT INTO refused_delivery (refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload)
-  SELECT body.* FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                            $9::text[], $10::bytea[])
-    AS body (refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload)
+  SELECT refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                $9::text[], $10::bytea[]) WITH ORDINALITY
+      AS body (refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload, place)
     JOIN customer c ON c.id = body.customer_id AND c.erased_at IS NULL
+   ORDER BY place
   ON CONFLICT DO NOTHING
   RETURNING octet_length(payload) AS bytes`
 
@@ -54,14 +56,19 @@ const IDS = 'SELECT refusal FROM refused_delivery WHERE refusal >= $1 AND refusa
 const TALLY = `
   SELECT bytes, removed, not_kept, (SELECT count(*) FROM refused_delivery) AS bodies FROM refused_tally`
 
-/** Removes the oldest, as long as those before them have less than `$2` bytes. */
-const DELETE_OLDEST = `
+/** Removes those that came first (a clock may have been wrong), as long as those before them have less than `$1` bytes. */
+const DELETE_FIRST = `
   DELETE FROM refused_delivery WHERE number IN (
     SELECT number
-      FROM (SELECT number, sum(bytes) OVER (ORDER BY refusal) - bytes AS before
-              FROM (SELECT number, refusal, octet_length(payload) + ${ROW_BYTES} AS bytes FROM refused_delivery
-                     WHERE refusal < $1 ORDER BY refusal LIMIT $3) oldest) summed
-     WHERE before < $2)
+      FROM (SELECT number, sum(bytes) OVER (ORDER BY number) - bytes AS before
+              FROM (SELECT number, octet_length(payload) + ${ROW_BYTES} AS bytes FROM refused_delivery
+                     ORDER BY number LIMIT $2) first) summed
+     WHERE before < $1)
+  RETURNING octet_length(payload) AS bytes`
+
+const DELETE_EXPIRED = `
+  DELETE FROM refused_delivery
+   WHERE number IN (SELECT number FROM refused_delivery WHERE refusal < $1 ORDER BY refusal LIMIT $2)
   RETURNING octet_length(payload) AS bytes`
 
 const DELETE_OF_ONE = `
@@ -105,13 +112,15 @@ export function postgresRefused({ query, transaction }: Database): RefusedStore 
         const more = ['errorCode', 'message', 'requestId', 'address'] as const
         const payloads = bodies.map(({ payload }) => `\\x${Buffer.from(payload).toString('hex')}`)
         const { rows } = await query(INSERT, ...columnsOf(bodies, ...names, ...more), payloads)
-        let bytes = Number((await query(COUNT, sizeOf(rows), 0, 0)).rows[0]?.bytes)
+        const added = sizeOf(rows)
+        const bytes = Number((await query(COUNT, added, 0, 0)).rows[0]?.bytes)
         let removed = 0
-        while (bytes > mostBytes) {
-          const gone = (await query(DELETE_OLDEST, EVERY_ID, bytes - mostBytes, AT_ONCE)).rows
+        for (let toFree = Math.min(bytes - mostBytes, added + FREED_AT_ONCE); toFree > 0; ) {
+          const gone = (await query(DELETE_FIRST, toFree, AT_ONCE)).rows
           if (gone.length === 0) break
           removed += gone.length
-          bytes = Number((await query(COUNT, -sizeOf(gone), gone.length, 0)).rows[0]?.bytes)
+          toFree -= sizeOf(gone)
+          await query(COUNT, -sizeOf(gone), gone.length, 0)
         }
         return removed
       }),
@@ -136,7 +145,7 @@ export function postgresRefused({ query, transaction }: Database): RefusedStore 
     },
     deleteBefore(before, limit) {
       const [, below] = refusalBounds({ to: before })
-      return removing(DELETE_OLDEST, below, Number.MAX_SAFE_INTEGER, limit)
+      return removing(DELETE_EXPIRED, below, limit)
     },
     async erase(customerId, limit) {
       const removed = await removing(DELETE_OF_ONE, customerId, limit)

@@ -1,4 +1,4 @@
-import { type RefusedStore, ROW_BYTES } from '../refused-store.ts'
+import { FREED_AT_ONCE, type RefusedStore, ROW_BYTES } from '../refused-store.ts'
 import { refusalBounds, refusalFromRow, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
 import { SHOWN_ORDER } from './audit.ts'
 import { type Database, type Row, withSecureDelete } from './database.ts'
@@ -46,7 +46,10 @@ const LIST = `
 
 const IDS = 'SELECT refusal FROM refused_delivery WHERE refusal >= $1 AND refusal < $2 ORDER BY refusal LIMIT $3'
 
-const OLDEST = `
+/** In the order in which they came: a clock may have been wrong. */
+const FIRST = 'SELECT number, length(payload) AS bytes FROM refused_delivery ORDER BY number LIMIT $1'
+
+const EXPIRED = `
   SELECT number, length(payload) AS bytes FROM refused_delivery WHERE refusal < $1 ORDER BY refusal LIMIT $2`
 
 const OF_ONE = 'SELECT number, length(payload) AS bytes FROM refused_delivery WHERE customer_id = $1 LIMIT $2'
@@ -81,11 +84,11 @@ function remove(database: Database, rows: readonly Row[]): number {
   return sizeOf(rows)
 }
 
-/** Removes the oldest bodies until so many bytes are free. */
+/** Removes the bodies that came first until so many bytes are free. */
 function makeRoom(database: Database, bytes: number): { readonly freed: number; readonly removed: number } {
   let [freed, removed] = [0, 0]
   while (freed < bytes) {
-    const some = database.all(OLDEST, EVERY_ID, AT_ONCE)
+    const some = database.all(FIRST, AT_ONCE)
     if (some.length === 0) break
     let enough = 0
     for (let sum = freed; enough < some.length && sum < bytes; enough++) sum += sizeOf(some.slice(enough, enough + 1))
@@ -120,26 +123,28 @@ export const refusedWrites = {
       const added = stored.reduce((sum, { payload }) => sum + payload.length + ROW_BYTES, 0)
       const bytes = database.get(COUNT, added, 0, notKept)?.bytes as number
       if (bytes <= mostBytes) return 0
-      const { freed, removed } = makeRoom(database, bytes - mostBytes)
+      const { freed, removed } = makeRoom(database, Math.min(bytes - mostBytes, added + FREED_AT_ONCE))
       database.run(COUNT, -freed, removed, 0)
       return removed
     }),
 
+  /** Deletes fewer than `limit` if they are large, so that deliveries do not wait long. */
   deleteBefore: (database, before, limit) =>
     withSecureDelete(database, () => {
       const [, below] = refusalBounds({ to: before })
-      const rows = database.all(OLDEST, below, limit)
+      const rows = withinBytes(database.all(EXPIRED, below, limit))
       if (rows.length > 0) database.run(COUNT, -remove(database, rows), 0, 0)
       return rows.length
     }),
 
   erase: (database, customerId, limit) =>
     withSecureDelete(database, () => {
-      const rows = database.all(OF_ONE, customerId, limit)
+      const found = database.all(OF_ONE, customerId, limit)
+      const rows = withinBytes(found)
       if (rows.length > 0) database.run(COUNT, -remove(database, rows), 0, 0)
       const events = database.all(NAMED, customerId, limit)
       for (const { number } of events) database.run(FORGET_ORDER, number as number)
-      return rows.length === limit || events.length === limit
+      return rows.length < found.length || found.length === limit || events.length === limit
     }),
 
   wipePages: (database, after) =>
@@ -168,22 +173,33 @@ export const refusedReads = {
   },
 } satisfies Operations<RefusedStore>
 
-export const sqliteRefused = (database: Database, writer: StoreThread, reader: StoreThread): RefusedStore => ({
-  ...sendOperations(refusedWrites, writer, 'refused'),
-  ...sendOperations(refusedReads, reader, 'refused'),
-  async find(refusalId) {
-    const row = database.get(`SELECT ${COLUMNS}, r.payload FROM ${FROM} WHERE r.refusal = $1`, refusalId)
-    return row && refusedBodyFromRow(row)
-  },
-  idsWith: async (prefix, limit) =>
-    database.all(IDS, prefix, `${prefix}${EVERY_ID}`, limit).map(({ refusal }) => refusal as string),
-  async tally() {
-    const row = database.get('SELECT *, (SELECT count(*) FROM refused_delivery) AS bodies FROM refused_tally') as Row
-    return {
-      bodies: row.bodies as number,
-      bytes: row.bytes as number,
-      removed: row.removed as number,
-      notKept: row.not_kept as number,
-    }
-  },
-})
+export function sqliteRefused(database: Database, writer: StoreThread, reader: StoreThread): RefusedStore {
+  const { deleteBefore, ...writes } = sendOperations(refusedWrites, writer, 'refused')
+  return {
+    ...writes,
+    ...sendOperations(refusedReads, reader, 'refused'),
+    async deleteBefore(before, limit) {
+      let deleted = 0
+      for (;;) {
+        const some = await deleteBefore(before, limit - deleted)
+        deleted += some
+        if (some === 0 || deleted === limit) return deleted
+      }
+    },
+    async find(refusalId) {
+      const row = database.get(`SELECT ${COLUMNS}, r.payload FROM ${FROM} WHERE r.refusal = $1`, refusalId)
+      return row && refusedBodyFromRow(row)
+    },
+    idsWith: async (prefix, limit) =>
+      database.all(IDS, prefix, `${prefix}${EVERY_ID}`, limit).map(({ refusal }) => refusal as string),
+    async tally() {
+      const row = database.get('SELECT *, (SELECT count(*) FROM refused_delivery) AS bodies FROM refused_tally') as Row
+      return {
+        bodies: row.bodies as number,
+        bytes: row.bytes as number,
+        removed: row.removed as number,
+        notKept: row.not_kept as number,
+      }
+    },
+  }
+}

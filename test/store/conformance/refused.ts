@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type NewRefusedBody, ROW_BYTES } from '#src/store/refused-store.ts'
+import { FREED_AT_ONCE, type NewRefusedBody, ROW_BYTES } from '#src/store/refused-store.ts'
 import { apiKey, auditEvent, customer, nextNumber } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
@@ -152,6 +152,35 @@ export function describeRefused(name: string, open: Open): void {
       expect(await store.refused.keep([], { mostBytes: 4 * each, notKept: 2 })).toBe(0)
       expect(await store.refused.keep([], { mostBytes: 0, notKept: 0 })).toBe(4)
       expect(await store.refused.tally()).toMatchObject({ bodies: 0, bytes: 0, notKept: before.notKept + 5 })
+    })
+
+    promise('the first that came go first, also after a time whose clock was years ahead', async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      await store.refused.keep([], { mostBytes: 0, notKept: 0 })
+      const each = 5 + ROW_BYTES
+      const ahead = [0, 1].map((number) => body(one.id, { at: timeOf(number) + 300_000_000_000 }))
+      await store.refused.keep(ahead, NEVER)
+      const now = [2, 3, 4].map((number) => body(one.id, { at: timeOf(number) }))
+      const removed = []
+      for (const next of now) removed.push(await store.refused.keep([next], { mostBytes: 2 * each, notKept: 0 }))
+      const left = await store.refused.list({ customerId: one.id, limit: 9 })
+      expect([removed, left.map(({ at }) => at)]).toEqual([
+        [1, 1, 1],
+        [timeOf(3), timeOf(4)],
+      ])
+    })
+
+    promise('if the limit was lowered, each write removes a part of what is too much', async (store) => {
+      const one = customer()
+      await store.customers.insert(one)
+      await store.refused.keep([], { mostBytes: 0, notKept: 0 })
+      const large = () => body(one.id, { payload: Buffer.alloc(FREED_AT_ONCE / 2, 120) })
+      await store.refused.keep([large(), large(), large(), large(), large()], NEVER)
+      const lowered = { mostBytes: FREED_AT_ONCE / 2 + ROW_BYTES, notKept: 0 }
+      const removed = [await store.refused.keep([], lowered), await store.refused.keep([large()], lowered)]
+      for (let write = 0; write < 2; write++) removed.push(await store.refused.keep([], lowered))
+      expect(removed).toEqual([2, 3, 0, 0])
     })
 
     promise('the oldest expire first, so many at a time, and are not counted as removed', async (store) => {

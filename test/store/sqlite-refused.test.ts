@@ -1,0 +1,37 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { openDatabase } from '#src/store/sqlite/database.ts'
+import { refusedWrites } from '#src/store/sqlite/refused.ts'
+import { customer } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+it('large refused bodies expire and are erased 4 MiB at a time, so that deliveries wait little', async () => {
+  const path = join(tempFolder(), 'teslim.db')
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
+  const one = customer()
+  await store.customers.insert(one)
+  const bodies = Array.from({ length: 9 }, (_, number) => ({
+    refusalId: `00000000-0001-7000-8000-00000000000${number}`,
+    at: 1,
+    customerId: one.id,
+    keyId: 'k',
+    orderId: null,
+    errorCode: 'X',
+    message: '',
+    requestId: 'r',
+    address: '::1',
+    payload: Buffer.alloc(2 * 1024 * 1024),
+  }))
+  await store.refused.keep(bodies, { mostBytes: Number.MAX_SAFE_INTEGER, notKept: 0 })
+  const database = openDatabase(path)
+  const left = async () => (await store.refused.tally()).bodies
+  expect([refusedWrites.deleteBefore(database, 2, 500), await left()]).toEqual([2, 7])
+  expect([await store.refused.deleteBefore(2, 3), await left()]).toEqual([3, 4])
+  expect([refusedWrites.erase(database, one.id, 50), await left()]).toEqual([true, 2])
+  expect([refusedWrites.erase(database, one.id, 50), await left()]).toEqual([false, 0])
+  expect((await store.refused.tally()).bytes).toBe(0)
+  database.close()
+  await store.close()
+})
