@@ -9,7 +9,7 @@ import { withAccounts } from '../with-accounts.ts'
 const UNREACHED = [
   'backups and copies of the store',
   'what followers of the feed have taken',
-  'the audit log, which has client addresses, refused product codes, and labels of keys issued by earlier versions under the id',
+  'the audit log, which has client addresses, networks of keys, refused product codes, and labels of keys issued by earlier versions under the id',
   'in a file: copies of order ids and idempotency keys in unused parts of index pages, until "teslim purge --rewrite"',
   'on PostgreSQL: dead rows until VACUUM (FULL), archived log, replicas of the database',
 ]
