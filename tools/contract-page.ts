@@ -27,7 +27,27 @@ export function referencePage(document: OpenApi) {
   )
   const { title, version, description } = document.info
   const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
-  return { title, version, description, errors, operations: byTag.flat() }
+  const codeLists = new Map<string, number>()
+  const withLists = byTag.flat().map((operation) => ({
+    ...operation,
+    refusals: operation.refusals.map(({ codes, ...refusal }) => ({ ...refusal, codes: placeIn(codeLists, codes) })),
+  }))
+  return {
+    title,
+    version,
+    description,
+    errors,
+    codeLists: [...codeLists.keys()].map((list) => list.split(' ')),
+    operations: withLists,
+  }
+}
+
+/** Many operations have the same list. */
+function placeIn(lists: Map<string, number>, codes: readonly string[]): number {
+  const list = codes.join(' ')
+  const place = lists.get(list) ?? lists.size
+  lists.set(list, place)
+  return place
 }
 
 function pageOperation(method: string, path: string, operation: Operation) {
@@ -72,11 +92,10 @@ const pageAnswers = (status: string, { description, content }: Answer) =>
     return { status, type, description, enveloped: data !== undefined, fields: fieldsOf(data ?? schema), example }
   })
 
-function pageRefusal(status: string, { description, content }: Answer) {
+function pageRefusal(status: string, { content }: Answer) {
   const examples = Object.values(content).flatMap((media) => Object.entries(media.examples ?? {}))
   return {
     status,
-    why: description.slice(0, description.indexOf(': `')),
     codes: examples.map(([code]) => code),
     // An example of its own; the others stand in `errors`.
     ...Object.assign({}, ...examples.map(([, given]) => ('value' in given ? { example: given.value } : {}))),

@@ -70,6 +70,8 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
   }
   for (const { path, type, file } of FILES) serve(path, type, () => read(file))
   serve('/docs/reference.json', 'application/json', async () =>
-    servedContract(await read('./page/reference.json'), (await variants()).json, config),
+    withoutSpace(servedContract(await read('./page/reference.json'), (await variants()).json, config)),
   )
 }
+
+const withoutSpace = (json: string): string => JSON.stringify(JSON.parse(json))

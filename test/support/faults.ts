@@ -118,10 +118,13 @@ export async function inject(pid: number | undefined, faults: readonly string[],
   const strace = spawn('strace', ['-f', '-o', '/dev/null', ...options, '-p', `${pid}`])
   onTestFinished(() => void strace.kill('SIGKILL'))
   const ended = once(strace, 'exit')
-  for await (const text of strace.stderr.setEncoding('utf8')) {
-    if (text.includes('attached')) break
-    throw new Error(text)
-  }
+  // Read to the end: strace names each thread that starts later, and would end if nobody read it.
+  await new Promise<void>((resolve, reject) => {
+    strace.stderr.setEncoding('utf8').on('data', (text: string) => {
+      if (text.includes('attached')) resolve()
+      else reject(new Error(text))
+    })
+  })
   return async (): Promise<void> => {
     strace.kill('SIGTERM')
     await ended

@@ -46,10 +46,13 @@ function errorTable(caption, refusals, errors) {
   return h('table', { class: 'errors' }, h('caption', { class: 'hidden' }, caption), h('tbody', {}, ...rows))
 }
 
-function errorsOf({ refusals, summary }, errors) {
+function errorsOf({ refusals, summary }, errors, codeLists) {
   const only = (rare) =>
     refusals
-      .map(({ status, codes }) => ({ status, codes: codes.filter((code) => Boolean(errors[code].rare) === rare) }))
+      .map(({ status, codes }) => ({
+        status,
+        codes: codeLists[codes].filter((code) => Boolean(errors[code].rare) === rare),
+      }))
       .filter(({ codes }) => codes.length > 0)
   const [common, rare] = [only(false), only(true)]
   const count = rare.flatMap(({ codes }) => codes).length
@@ -67,7 +70,7 @@ const answerTable = ({ status, type, description, fields, enveloped }) => [
   fieldTable(enveloped ? 'Fields of data' : 'Fields', fields, ({ required }) => !required && 'may be absent'),
 ]
 
-export function operationSection(operation, errors) {
+export function operationSection(operation, errors, codeLists) {
   const { id, method, path, summary, description, parameters, body, answers } = operation
   return h(
     'section',
@@ -94,6 +97,6 @@ export function operationSection(operation, errors) {
         h('pre', {}, shown(example)),
       ]),
     ),
-    h('div', { class: 'refused' }, ...errorsOf(operation, errors)),
+    h('div', { class: 'refused' }, ...errorsOf(operation, errors, codeLists)),
   )
 }

@@ -38,10 +38,10 @@ function startSection(reference) {
   main.append(h('h2', { id: 'conventions' }, 'Conventions'), h('div', { class: 'columns' }, ...sections(rest)))
 }
 
-function showReference({ operations, errors }) {
+function showReference({ operations, errors, codeLists }) {
   for (const [tag, group] of Map.groupBy(operations, ({ tag }) => tag)) {
     main.append(h('h2', { class: 'group' }, tag))
-    main.append(...group.map((operation) => operationSection(operation, errors)))
+    main.append(...group.map((operation) => operationSection(operation, errors, codeLists)))
   }
 }
 
