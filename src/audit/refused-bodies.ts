@@ -1,6 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
-import { type NewRefusedBody, type RefusedStore, ROW_BYTES } from '#src/store/store.ts'
+import { ROW_BYTES } from '#src/lib/refused-limits.ts'
+import type { NewRefusedBody, RefusedStore } from '#src/store/store.ts'
 
 export interface RefusedBodies {
   /**

@@ -60,12 +60,6 @@ export interface RefusedTally {
   readonly notKept: number
 }
 
-/** What a body takes besides its bytes. */
-export const ROW_BYTES = 512
-
-/** What one write removes, besides as much as it stores, if the limit was lowered. */
-export const FREED_AT_ONCE = 2 * 1024 * 1024
-
 /** The part of the port for refused deliveries. */
 export interface RefusedStore {
   /** Lists a customer's refusals, in the audit log or with their bodies, the newest first. */

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { prettyLines } from '#src/lib/pretty-log.ts'
+import { prettyLines } from '#src/lib/log/pretty-log.ts'
 import { anyText } from '../support/any-text.ts'
 
 const plain = prettyLines(false)

@@ -1,4 +1,5 @@
-import { FREED_AT_ONCE, type RefusedStore, ROW_BYTES } from '../refused-store.ts'
+import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
+import type { RefusedStore } from '../refused-store.ts'
 import { refusalBounds, refusalFromRow, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
 import { SHOWN_ORDER } from './audit.ts'
 import { type Database, type Row, withSecureDelete } from './database.ts'

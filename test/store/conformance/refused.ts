@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
-import { FREED_AT_ONCE, type NewRefusedBody, ROW_BYTES } from '#src/store/refused-store.ts'
+import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
+import type { NewRefusedBody } from '#src/store/refused-store.ts'
 import { apiKey, auditEvent, customer, nextNumber } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 

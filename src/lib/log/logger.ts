@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { destination, type Logger, pino } from 'pino'
-import { isoMilliseconds, systemClock } from './clock.ts'
+import { isoMilliseconds, systemClock } from '../clock.ts'
 
 export interface ServiceLog {
   readonly logger: Logger

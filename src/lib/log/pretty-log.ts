@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { printable } from './printable.ts'
+import { printable } from '../printable.ts'
 
 type Style = 'dim' | 'cyan' | 'green' | 'yellow' | 'red'
 type Fields = Readonly<Record<string, unknown>>

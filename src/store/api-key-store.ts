@@ -1,0 +1,62 @@
+import type { Customer } from './customer-store.ts'
+
+export interface ApiKey {
+  readonly id: string
+  readonly customerId: string
+  /** SHA-256 of the key. The key itself is not stored. */
+  readonly hash: Uint8Array
+  readonly label: string
+  /** This time and those below are milliseconds since 1970. */
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+  /** The key that replaced this one when it was rotated. */
+  readonly successorId: string | null
+  /** Where the key may be used from, each in canonical spelling; null for anywhere. */
+  readonly networks: readonly string[] | null
+  /** Deliveries a minute, 0 for no limit; null for that of the server. */
+  readonly rateLimit: number | null
+}
+
+/** What is not given stays. */
+export interface ApiKeyChange {
+  readonly label?: string | undefined
+  readonly expiresAt?: number | null | undefined
+  readonly networks?: readonly string[] | null | undefined
+  readonly rateLimit?: number | null | undefined
+}
+
+export interface ApiKeyUse {
+  readonly keyId: string
+  readonly usedAt: number
+  readonly address: string
+}
+
+export interface ListedApiKey extends ApiKey {
+  /** Null for a key that was never used. */
+  readonly lastUse: ApiKeyUse | null
+}
+
+export interface ApiKeyStore {
+  insert(key: ApiKey): Promise<void>
+  findByHash(hash: Uint8Array): Promise<{ readonly key: ApiKey; readonly customer: Customer } | undefined>
+  /** Lists the oldest first. */
+  list(customerId?: string): Promise<ListedApiKey[]>
+  /** Lists the keys of a customer by id, beginning after `afterId`: the oldest first. */
+  page(
+    customerId: string,
+    page: { readonly afterId?: string | undefined; readonly limit: number },
+  ): Promise<ListedApiKey[]>
+  /** Resolves to false if there is no such key. A second revocation does not change the time of the first. */
+  revoke(id: string, revokedAt: number): Promise<boolean>
+  /** Changes what is given, all or nothing. Resolves to false if there is no such key, or if it is revoked. */
+  change(id: string, change: ApiKeyChange): Promise<boolean>
+  /**
+   * Inserts `successor`, which belongs to the same customer, and makes the key expire at `endsAt` at the latest. Changes
+   * nothing and resolves to false if there is no such key, if it is not valid at `now`, or has a successor already.
+   */
+  rotate(id: string, successor: ApiKey, times: { readonly now: number; readonly endsAt: number }): Promise<boolean>
+  recordUses(uses: readonly ApiKeyUse[]): Promise<void>
+  /** Counts the keys that expire after `from` and by `to`, are not revoked, and have no successor. */
+  countExpiring(from: number, to: number): Promise<number>
+}

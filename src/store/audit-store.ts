@@ -1,0 +1,41 @@
+import type { NewRefusals } from './roll-up-store.ts'
+
+export interface AuditEvent {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** `cli:` and the name of the user, or `api`. */
+  readonly actor: string
+  /** For example `customer.add` or `login.refused`. */
+  readonly action: string
+  readonly customerId: string | null
+  readonly address: string | null
+  readonly requestId: string | null
+  /** Identifies a refused delivery that is recorded one by one. */
+  readonly refusalId: string | null
+  readonly orderId: string | null
+  readonly keyId: string | null
+  /** Never contains a secret. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export interface AuditFilter {
+  readonly customerId?: string | undefined
+  /** The prefix of the action. */
+  readonly action?: string | undefined
+  readonly orderId?: string | undefined
+  readonly requestId?: string | undefined
+  /** Inclusive, in milliseconds since 1970. */
+  readonly from?: number | undefined
+  /** Exclusive. */
+  readonly to?: number | undefined
+  readonly limit: number
+}
+
+export interface AuditStore {
+  /** Appends all events and adds to the counts of refusals, or does nothing. */
+  append(events: readonly AuditEvent[], refusals?: readonly NewRefusals[]): Promise<void>
+  /** Returns the newest `limit` matches, the newest last. */
+  list(filter: AuditFilter): Promise<AuditEvent[]>
+  /** Deletes the oldest events from before a time, at most `limit`. Resolves to their number. */
+  deleteBefore(before: number, limit: number): Promise<number>
+}

@@ -1,0 +1,57 @@
+export interface Customer {
+  readonly id: string
+  /** Trimmed, with ASCII letters in lower case. Unique. */
+  readonly email: string
+  /** PHC string. */
+  readonly passwordHash: string
+  readonly isApi: boolean
+  readonly operator: boolean
+  /** Whether an operator may only read; false for everybody else. */
+  readonly readOnly: boolean
+  readonly enabled: boolean
+  /** Two capital letters each, sorted. */
+  readonly regions: readonly string[]
+  /** Exact product codes, prefixes (`ABC-*`) or `*`, sorted. */
+  readonly authority: readonly string[]
+  /** Seconds since 1970. Tokens issued earlier are refused. */
+  readonly tokensValidFrom: number
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+}
+
+export interface CustomerStore {
+  insert(customer: Customer): Promise<'inserted' | 'email-taken'>
+  findById(id: string): Promise<Customer | undefined>
+  findByEmail(email: string): Promise<Customer | undefined>
+  /** Lists by id, beginning after `afterId`. */
+  list(page: { readonly afterId?: string; readonly limit: number }): Promise<Customer[]>
+  /** This method and those below resolve to false if there is no such customer. `tokensValidFrom` never decreases. */
+  setPassword(id: string, passwordHash: string, tokensValidFrom: number): Promise<boolean>
+  /** Changes nothing and resolves to false if the hash is no longer `from`. */
+  replacePasswordHash(id: string, from: string, to: string): Promise<boolean>
+  enable(id: string): Promise<boolean>
+  disable(id: string, tokensValidFrom: number): Promise<boolean>
+  revokeTokens(id: string, tokensValidFrom: number): Promise<boolean>
+  addAuthority(id: string, rules: readonly string[]): Promise<boolean>
+  removeAuthority(id: string, rules: readonly string[]): Promise<boolean>
+  /** Changes what is given, all or nothing. */
+  change(id: string, change: CustomerChange): Promise<'changed' | 'missing' | 'email-taken'>
+  /**
+   * Forgets everything about a customer except its id, to which its deliveries belong: the e-mail address becomes
+   * `removed:` and the id, its keys are revoked. With `erase`, its deliveries count as erased from then on.
+   */
+  remove(
+    id: string,
+    how: { readonly tokensValidFrom: number; readonly now: number; readonly erase: boolean },
+  ): Promise<boolean>
+}
+
+export interface CustomerChange {
+  readonly email?: string | undefined
+  readonly isApi?: boolean | undefined
+  readonly operator?: boolean | undefined
+  readonly readOnly?: boolean | undefined
+  /** All regions from then on. */
+  readonly regions?: readonly string[] | undefined
+  readonly tokensValidFrom?: number | undefined
+}
