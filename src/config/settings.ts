@@ -1,14 +1,14 @@
+import { loginSettings } from './login-settings.ts'
 import { readOrigins } from './origins.ts'
+import { retentionSettings } from './retention-settings.ts'
 import {
   allowedPointers,
   choice,
-  file,
   list,
   maskAll,
   maskUrlPassword,
   POINTER,
   type Setting,
-  secret,
   setting,
   text,
   whole,
@@ -79,73 +79,7 @@ export const settings = {
     'TESLIM_FIELD_CASE',
     choice(['any', 'exact'], 'Letter case of contract fields in bodies: any, or exactly as in the contract.'),
   ),
-  loginEmailField: setting(
-    'TESLIM_LOGIN_EMAIL_FIELD',
-    text(
-      'Email',
-      /^(?!(?:password|callbackdata)$)[a-z][a-z0-9_.-]{0,63}$/i,
-      'a field name of letters, digits, "_", "." and "-" other than Password and callbackData',
-      'Name of the login field that carries the e-mail address.',
-    ),
-  ),
-  loginAuthorization: setting(
-    'TESLIM_LOGIN_AUTHORIZATION',
-    choice(['reject', 'ignore'], 'What to do with an `Authorization` header on a login.'),
-  ),
-  loginAnswer: setting(
-    'TESLIM_LOGIN_ANSWER',
-    choice(
-      ['contract', 'camel', 'both'],
-      'Field names of the login answer: `Token` and `Expiration`, `token` and `expiration`, or both.',
-    ),
-  ),
-  loginMemorySeconds: setting(
-    'TESLIM_LOGIN_MEMORY',
-    whole(300, 0, 86_400, 'Seconds that a verified password is recognised without hashing it again; 0 turns this off.'),
-  ),
-  hashConcurrency: setting(
-    'TESLIM_HASH_CONCURRENCY',
-    whole(0, 0, 1024, 'Passwords hashed at once; 0 means one less than the number of cores, but at least one.'),
-  ),
-  hashQueue: setting(
-    'TESLIM_HASH_QUEUE',
-    whole(32, 0, 100_000, 'Logins that may wait for hashing; further ones get 503.'),
-  ),
-  tokenTtlSeconds: setting('TESLIM_TOKEN_TTL', whole(3600, 1, 31_536_000, 'Lifetime of an access token, in seconds.')),
-  tokenAlgorithm: setting(
-    'TESLIM_TOKEN_ALGORITHM',
-    choice(['ES256', 'EdDSA'], 'Signature algorithm of access tokens.'),
-  ),
-  tokenIssuer: setting(
-    'TESLIM_TOKEN_ISSUER',
-    text('teslim', /^[\x21-\x7e]{1,255}$/, '1 to 255 visible ASCII characters', '`iss` of access tokens.'),
-  ),
-  tokenAudience: setting(
-    'TESLIM_TOKEN_AUDIENCE',
-    text('teslim', /^[\x21-\x7e]{1,255}$/, '1 to 255 visible ASCII characters', '`aud` of access tokens.'),
-  ),
-  signingKeyDays: setting(
-    'TESLIM_SIGNING_KEY_DAYS',
-    whole(90, 0, 3650, 'Days after which a new signing key replaces the old one; 0 turns this off.'),
-  ),
-  secret: setting(
-    'TESLIM_SECRET',
-    secret('Encrypts the signing keys in the store; unless set, they are stored unencrypted.'),
-    maskAll,
-  ),
-  secretFile: setting(
-    'TESLIM_SECRET_FILE',
-    file('File that contains the secret, instead of `TESLIM_SECRET`; one newline at the end is ignored.'),
-  ),
-  formerSecret: setting(
-    'TESLIM_SECRET_OLD',
-    secret('Previous secret; needed after a change until `teslim signing-key rewrap` has run.'),
-    maskAll,
-  ),
-  formerSecretFile: setting(
-    'TESLIM_SECRET_OLD_FILE',
-    file('File that contains the previous secret, instead of `TESLIM_SECRET_OLD`; one newline at the end is ignored.'),
-  ),
+  ...loginSettings,
   purchaseBearer: setting(
     'TESLIM_PURCHASE_BEARER',
     choice(
@@ -188,32 +122,7 @@ export const settings = {
     'TESLIM_RATE_LIMIT',
     whole(0, 0, 1_000_000, 'Maximum deliveries a minute, for each API key at each replica; 0 means no limit.'),
   ),
-  auditDays: setting(
-    'TESLIM_AUDIT_DAYS',
-    whole(400, 0, 36_500, 'Days that events stay in the audit log; 0 keeps them forever.'),
-  ),
-  keepRefused: setting(
-    'TESLIM_KEEP_REFUSED',
-    choice(['off', 'known'], 'Whether to keep bodies that are refused although their API key is valid.'),
-  ),
-  refusedBytes: setting(
-    'TESLIM_REFUSED_BYTES',
-    whole(
-      67_108_864,
-      1_048_576,
-      10_737_418_240,
-      'Bytes of all refused bodies that are kept, each counted with 512 more; the oldest go first.',
-    ),
-  ),
-  refusedDays: setting('TESLIM_REFUSED_DAYS', whole(7, 1, 3650, 'Days that refused bodies are kept.')),
-  retentionDays: setting(
-    'TESLIM_RETENTION_DAYS',
-    whole(0, 0, 36_500, 'Days after which the server removes deliveries that no order needs; 0 keeps them forever.'),
-  ),
-  retentionOrders: setting(
-    'TESLIM_RETENTION_ORDERS',
-    choice(['off', 'on'], 'Whether that removes orders whose latest delivery is older, too.'),
-  ),
+  ...retentionSettings,
   rollUps: setting(
     'TESLIM_ROLL_UPS',
     choice(['on', 'off'], 'Whether the server counts deliveries by hour in the background, for `/Purchase/stats`.'),

@@ -1,0 +1,31 @@
+import { choice, setting, whole } from './setting-kinds.ts'
+
+/** What the server keeps, and for how long. */
+export const retentionSettings = {
+  auditDays: setting(
+    'TESLIM_AUDIT_DAYS',
+    whole(400, 0, 36_500, 'Days that events stay in the audit log; 0 keeps them forever.'),
+  ),
+  keepRefused: setting(
+    'TESLIM_KEEP_REFUSED',
+    choice(['off', 'known'], 'Whether to keep bodies that are refused although their API key is valid.'),
+  ),
+  refusedBytes: setting(
+    'TESLIM_REFUSED_BYTES',
+    whole(
+      67_108_864,
+      1_048_576,
+      10_737_418_240,
+      'Bytes of all refused bodies that are kept, each counted with 512 more; the oldest go first.',
+    ),
+  ),
+  refusedDays: setting('TESLIM_REFUSED_DAYS', whole(7, 1, 3650, 'Days that refused bodies are kept.')),
+  retentionDays: setting(
+    'TESLIM_RETENTION_DAYS',
+    whole(0, 0, 36_500, 'Days after which the server removes deliveries that no order needs; 0 keeps them forever.'),
+  ),
+  retentionOrders: setting(
+    'TESLIM_RETENTION_ORDERS',
+    choice(['off', 'on'], 'Whether that removes orders whose latest delivery is older, too.'),
+  ),
+}
