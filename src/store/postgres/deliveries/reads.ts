@@ -1,14 +1,6 @@
 import { afterBlocks, walkBlocks } from '#src/store/blocks.ts'
-import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
-import type {
-  Bounds,
-  DeliveryStore,
-  DeliverySummary,
-  Filter,
-  HistoryPage,
-  Order,
-  OrderPlace,
-} from '#src/store/store.ts'
+import { summaryFromRow } from '#src/store/rows.ts'
+import type { Bounds, DeliveryStore, DeliverySummary, Filter, HistoryPage, OrderPlace } from '#src/store/store.ts'
 import {
   deliveryPage,
   endOfWalk,
@@ -22,13 +14,8 @@ import {
   statesAmong,
 } from '#src/store/walks.ts'
 import type { Query, Row } from '../database.ts'
-
-/** LATERAL with LIMIT forces a look-up by index for each row, whatever the planner estimates. */
-const BY_POSITION = (position: string): string => `
-  LATERAL (
-    SELECT position, previous, customer, order_id, receipt, status, received_at, echo_of, octet_length(payload) AS payload_bytes
-      FROM delivery WHERE position = ${position} LIMIT 1
-  ) d ON true`
+import { BY_POSITION } from './by-position.ts'
+import { lookedAtFromRow, NAMED_ORDERS, ORDERS, orderPage } from './order-walk.ts'
 
 const HISTORY = `
   WITH RECURSIVE chain AS (
@@ -40,37 +27,6 @@ const HISTORY = `
     SELECT place + 1, chain.state_position, d.* FROM chain JOIN ${BY_POSITION('chain.previous')} WHERE place < $4::bigint
   )
   SELECT d.*, c.id AS customer_id, c.erased_at IS NOT NULL AS erased FROM chain d JOIN customer c ON c.number = d.customer ORDER BY d.place`
-
-/**
- * Walks through `$5` orders and returns those that the filter lets through, and always the last two. The inner LIMIT keeps the
- * planner from using another index for values that it believes to be rare.
- */
-const ORDERS_AMONG = (walk: string): string => `
-  SELECT looked.count, c.id AS customer_id, looked.order_id, looked.status, looked.state_position AS position, d.receipt, d.received_at,
-         d.payload_bytes
-    FROM (SELECT *, row_number() OVER (ORDER BY customer, order_id) AS count FROM (${walk} LIMIT $5::bigint) l) looked
-    LEFT JOIN ${BY_POSITION('looked.state_position')}
-    JOIN customer c ON c.number = looked.customer
-   WHERE (looked.status = coalesce($6::smallint, looked.status) OR looked.count >= $5 - 1)
-     AND (d.received_at >= $7::bigint AND d.received_at < $8::bigint OR looked.count >= $5 - 1)
-   ORDER BY looked.count
-   LIMIT $9`
-
-const ORDERS = ORDERS_AMONG(`
-  SELECT customer, order_id, status, state_position
-    FROM order_state
-   WHERE (customer, order_id) > ($1::bigint, $2::text) AND (customer, order_id) <= ($3::bigint, $4::text)
-   ORDER BY customer, order_id`)
-
-/** Finds one order id of many customers by walking through the customers. */
-const NAMED_ORDERS = ORDERS_AMONG(`
-  SELECT c.number AS customer, $4::text AS order_id, o.status, o.state_position
-    FROM customer c
-    LEFT JOIN LATERAL (
-      SELECT status, state_position FROM order_state WHERE customer = c.number AND order_id = $4 LIMIT 1
-    ) o ON true
-   WHERE c.number > $1::bigint AND c.number <= $3::bigint AND $2::text IS NOT NULL
-   ORDER BY c.number`)
 
 const FITS = `
   AND ($3::text IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
@@ -222,35 +178,4 @@ export function deliveryReads(query: Query): DeliveryReads {
       return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
     },
   }
-}
-
-/** A place that a walk through orders came to, and the order if there is one. */
-interface LookedAt {
-  /** Place in the walk, counted from 1. */
-  readonly count: number
-  readonly place: OrderPlace
-  readonly order: Order | undefined
-}
-
-const lookedAtFromRow = (row: Row): LookedAt => ({
-  count: row.count as number,
-  place: { customerId: row.customer_id as string, orderId: row.order_id as string },
-  order: row.receipt === null ? undefined : orderFromRow(row),
-})
-
-/** `walk` includes the last order looked at and the one after it, whether or not the filter lets them through. */
-function orderPage(walk: readonly LookedAt[], { status, from = 0, to = NO_LIMIT }: Filter, { most, look }: Bounds) {
-  const fitting = walk.filter(
-    ({ count, order }) =>
-      count <= look &&
-      order !== undefined &&
-      (status === undefined || order.status === status) &&
-      order.receivedAt >= from &&
-      order.receivedAt < to,
-  )
-  const shown = fitting.slice(0, most)
-  const more = walk.some(({ count }) => count > look)
-  const last = fitting.length > most ? shown.at(-1) : more ? walk.find(({ count }) => count === look) : undefined
-  const orders = shown.map(({ order }) => order).filter((order) => order !== undefined)
-  return { orders, next: last?.place ?? null }
 }
