@@ -11,7 +11,7 @@ export interface Refusal {
   readonly delivery?: () => RefusedDelivery
 }
 
-/** What is known about a refused delivery besides. */
+/** Additional data about the refusal of a delivery. */
 export interface RefusedDelivery {
   /** What the supplier was told. */
   readonly message: string

@@ -209,7 +209,7 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   const watched = watch(page)
   mkdirSync(artefacts, { recursive: true })
 
-  /** Loads the page anew, and returns whatever it does from then on that it must not do. */
+  /** Loads the page again. Returns a list to which errors, warnings and requests to other hosts are added from then on. */
   async function load({ server } = sandbox, viewport = { width: 1280, height: 900 }): Promise<readonly string[]> {
     await page.goto('about:blank')
     await page.emulateMedia({ colorScheme: 'light' })

@@ -31,7 +31,6 @@ import { deliveryCounts, receiptAnswer, validationAnswer } from './receipt-answe
 interface DeliveryRoutes {
   readonly intake: Intake
   readonly countDelivery: (receipt: Receipt) => void
-  /** Undefined if API keys are not limited. */
   readonly takeAllowance: TakeAllowance
   readonly deliveryCredentials: readonly Readonly<Record<string, readonly string[]>>[]
 }
@@ -75,7 +74,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
   const deliveryCredentials = CREDENTIALS[config.purchaseBearer]
   app.decorate('deliveryRoutes', { intake, countDelivery, takeAllowance, deliveryCredentials })
 
-  const identifySupplier: onRequestHookHandler = (request, reply, done) => {
+  const identifyAndLimitSupplier: onRequestHookHandler = (request, reply, done) => {
     // Fastify refuses a malformed Content-Type, and here any will do (docs/decisions/0027-any-content-type.md).
     request.headers['content-type'] = undefined
     app.identifySupplier(request, (refusal) => {
@@ -115,7 +114,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     config: { refusedAs: 'delivery.refused', refusedDelivery: createRefusedDelivery(config) },
     // The schema is the contract; the intake judges by it, without building a value.
     validatorCompiler: () => () => true,
-    onRequest: identifySupplier,
+    onRequest: identifyAndLimitSupplier,
     handler: async ({ body, headers, supplier, url, query }) => {
       const validates = url.includes('?') && validatesOnly(query, invalidRequest)
       const delivery = intake.read(body, headers['idempotency-key'])

@@ -54,7 +54,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     for (const exchange of exchanges) exchange.endFor(new AppError(httpErrors.stopping))
   })
 
-  const identifySupplier = (request: FastifyRequest): Promise<FastifyRequest['supplier']> =>
+  const supplierOf = (request: FastifyRequest): Promise<FastifyRequest['supplier']> =>
     new Promise((resolve, reject) => {
       app.identifySupplier(request, (refusal) => (refusal ? reject(refusal) : resolve(request.supplier)))
     })
@@ -75,7 +75,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     if (closing) exchange.endFor(new AppError(httpErrors.stopping))
     const connection: UploadConnection = {
       ...exchange,
-      identify: () => identifySupplier(request),
+      identify: () => supplierOf(request),
       received(line, receipt, delivery) {
         countDelivery(receipt)
         return jsonLine({ Line: line, ...success(receiptAnswer(receipt, delivery)) })

@@ -52,9 +52,9 @@ export interface UploadConnection {
 /** Deliveries under way, and answers that were not read, of one upload. */
 const MOST_LINES = 256
 const MOST_BYTES = 1024 * 1024
-/** Of all uploads together. */
+/** While all uploads together hold this many bytes, only an upload that holds none may read another line. */
 const MOST_BYTES_OF_ALL = 16 * 1024 * 1024
-/** Of all uploads together, so that one with nothing under way can still go on. */
+/** While all uploads together hold this many bytes, no upload may read another line. */
 const MOST_BYTES_EVER = 32 * 1024 * 1024
 /** After this time a client that reads no answers may be disconnected, if others need the room. */
 const UNREAD_MILLISECONDS = 2000

@@ -97,7 +97,7 @@ export function realPath(path: string): string {
     return realpathSync.native(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    // What is put in its place would replace the link, perhaps because a disk is not mounted.
+    // Perhaps a disk is not mounted. A new store must not replace the link.
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
       throw new AppError(storeErrors.cannotOpen, {
         message: `${path} is a symbolic link whose target is missing: mount or create its folder, or remove the link.`,

@@ -34,9 +34,9 @@ const LONGEST_PAUSE_MILLISECONDS = 30_000
 const PATIENCE_MILLISECONDS = 600_000
 
 const RETRIED_STATUSES = new Set([408, 429, 500, 502, 503, 504])
-/** Of a line: it is sent again, with everything after it. */
+/** Error codes after which a line is sent again, with all lines after it. */
 const RETRIED_CODES = new Set(['STORE_UNAVAILABLE', 'STORE_OVERLOADED'])
-/** Of a line: no later one can do better. */
+/** Error codes that every later line would get, too: the command stops. */
 const KEY_CODES = /^(API_KEY|TOKEN)_/
 
 /** Sends lines until each is answered, over as many connections as that takes. */

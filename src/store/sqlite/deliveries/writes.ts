@@ -40,7 +40,7 @@ const DELETE_EXPIRED_KEY = `
 
 /** Writes batches of deliveries, each in one transaction. Run by the writer thread. */
 export function deliveryWrites(database: Database) {
-  /** Of the customers of the current batch; undefined for one that is erased. */
+  /** Caches the numbers of the customers in the current batch, by customer id; undefined for an erased customer. */
   const numbers = new Map<string, number | undefined>()
   const blocks = createBlocks(database)
   /** Deliveries stored of the current batch. */
