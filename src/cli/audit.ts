@@ -4,7 +4,7 @@ import { printable } from '#src/lib/printable.ts'
 import type { AuditEvent } from '#src/store/store.ts'
 import type { Command } from './command.ts'
 import { limitOption, readLimit } from './input/limit.ts'
-import { momentOptions, readMoment } from './input/time.ts'
+import { periodOptions, readPeriod } from './input/time.ts'
 import { table } from './output/table.ts'
 import { timeText } from './output/time-text.ts'
 import { withAccounts } from './with-accounts.ts'
@@ -27,17 +27,15 @@ export const auditList: Command = {
       value: 'REQUESTID',
       about: 'Only what this request caused: the x-request-id of its answer',
     },
-    ...momentOptions,
+    ...periodOptions,
     limit: limitOption(DEFAULT_LIMIT, 'the newest'),
   },
   async run(input, context) {
-    const now = context.clock.now()
     const filter = {
       action: input.text('action'),
       orderId: input.text('order'),
       requestId: input.text('request'),
-      from: readMoment('--from', input.text('from'), now),
-      to: readMoment('--to', input.text('to'), now),
+      ...readPeriod(input, context.clock.now()),
       limit: readLimit(input, DEFAULT_LIMIT),
     }
     const who = input.text('customer')

@@ -3,7 +3,7 @@ import { createStats } from '#src/purchase/stats/stats.rule.ts'
 import { statsAnswer } from '#src/purchase/stats/stats-answer.ts'
 import type { Command } from './command.ts'
 import { byPrefix } from './input/id-prefix.ts'
-import { momentOptions, readMoment } from './input/time.ts'
+import { periodOptions, readPeriod } from './input/time.ts'
 import { chart } from './output/chart.ts'
 import { withStore } from './with-store.ts'
 
@@ -14,7 +14,7 @@ export const stats: Command = {
     'Shows the last 24 hours, or with --by day the last 30 days; times are in UTC. Deliveries that were purged since are counted, too. Beside a running server, refusals of the last second may be missing.',
   options: {
     customer: { type: 'string', value: 'CUSTOMER', about: 'Only of this customer: e-mail address or id' },
-    ...momentOptions,
+    ...periodOptions,
     by: {
       type: 'string',
       value: 'PERIOD',
@@ -27,8 +27,7 @@ export const stats: Command = {
     const customer = input.text('customer')
     const query = {
       customer,
-      from: readMoment('--from', input.text('from'), now),
-      to: readMoment('--to', input.text('to'), now),
+      ...readPeriod(input, now),
       by: input.text('by') === 'day' ? ('day' as const) : ('hour' as const),
     }
     const found = await withStore(context, 'read', ({ rollUps, customers }) =>

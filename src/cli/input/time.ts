@@ -1,8 +1,8 @@
 import { parseDuration } from '#src/lib/duration.ts'
-import { Misuse, type Option } from '../command.ts'
+import { type Input, Misuse, type Option } from '../command.ts'
 
-/** The options of every list that `readMoment` reads. */
-export const momentOptions = {
+/** Options that `readPeriod` reads. */
+export const periodOptions = {
   from: {
     type: 'string',
     value: 'TIME',
@@ -21,8 +21,14 @@ export function readLifetime(text: string | undefined): number | undefined {
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/i
 
+/** Returns the times of `--from` (inclusive) and `--to` (exclusive), in milliseconds since 1970. */
+export const readPeriod = (input: Input, now: number) => ({
+  from: readMoment('--from', input.text('from'), now),
+  to: readMoment('--to', input.text('to'), now),
+})
+
 /** Milliseconds since 1970 of a date, a date and time (UTC unless an offset is given), or a duration before now. */
-export function readMoment(option: string, text: string | undefined, now: number): number | undefined {
+function readMoment(option: string, text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
   const ago = parseDuration(text)
   if (ago !== undefined) return now - ago

@@ -1,7 +1,7 @@
 import type { DeliveryQuery } from '#src/purchase/orders/delivery-search.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { Input, Option } from '../command.ts'
-import { momentOptions, readMoment } from '../input/time.ts'
+import { periodOptions, readPeriod } from '../input/time.ts'
 
 export const purchaseFilters = {
   customer: { type: 'string', value: 'CUSTOMER', about: 'Only of this customer: e-mail address or id' },
@@ -13,7 +13,7 @@ export const purchaseFilters = {
     choices: Object.fromEntries(STATUS_MEANINGS.map((meaning, status) => [status, meaning])),
     about: 'Only with this Status',
   },
-  ...momentOptions,
+  ...periodOptions,
   receipt: { type: 'string', value: 'RECEIPTID', about: 'Only the delivery with this receipt' },
 } as const satisfies Record<string, Option>
 
@@ -32,8 +32,7 @@ export function readPurchaseFilters(input: Input, now: number): PurchaseFilter {
     orderId: input.text('order'),
     product: input.text('product'),
     status: status === undefined ? undefined : Number(status),
-    from: readMoment('--from', input.text('from'), now),
-    to: readMoment('--to', input.text('to'), now),
+    ...readPeriod(input, now),
     receipt: input.text('receipt'),
   }
 }

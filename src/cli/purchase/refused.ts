@@ -7,7 +7,7 @@ import type { RefusedBodySummary, RefusedTally } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { findRefusal } from '../input/id-prefix.ts'
 import { limitOption, readLimit } from '../input/limit.ts'
-import { momentOptions, readMoment } from '../input/time.ts'
+import { periodOptions, readPeriod } from '../input/time.ts'
 import { counted } from '../output/counted.ts'
 import { table } from '../output/table.ts'
 import { timeText } from '../output/time-text.ts'
@@ -24,16 +24,14 @@ export const refusedList: Command = {
     customer: { type: 'string', value: 'CUSTOMER', about: 'Only those of this customer: e-mail address or id' },
     order: { type: 'string', value: 'ORDERID', about: 'Only those of this order' },
     request: { type: 'string', value: 'REQUESTID', about: 'Only that of this request: the requestId of the answer' },
-    ...momentOptions,
+    ...periodOptions,
     limit: limitOption(DEFAULT_LIMIT, 'the newest'),
   },
   async run(input, context) {
-    const now = context.clock.now()
     const filter = {
       orderId: input.text('order'),
       requestId: input.text('request'),
-      from: readMoment('--from', input.text('from'), now),
-      to: readMoment('--to', input.text('to'), now),
+      ...readPeriod(input, context.clock.now()),
       limit: readLimit(input, DEFAULT_LIMIT),
     }
     const who = input.text('customer')
