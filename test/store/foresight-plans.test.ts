@@ -2,29 +2,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
-import { openStore } from '#src/store/open-store.ts'
 import { foresee as foreseeInPostgres } from '#src/store/postgres/deliveries/foresight.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { foresee as foreseeInSqlite } from '#src/store/sqlite/deliveries/foresight.ts'
+import { createStoreWith } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const one = customer()
+const customers = [one, ...Array.from({ length: 50 }, () => customer())]
 const wanted = delivery(one.id, { orderId: 'order-500', idempotency: { key: 'key-700', notBefore: 0 } })
-const limits = {
-  queueDeliveries: 10,
-  queueBytes: 1e6,
-  databasePool: 2,
-  requestTimeoutSeconds: 15,
-  databaseTimeoutSeconds: 5,
-}
-
-async function prepare(databaseUrl: string): Promise<void> {
-  const { store } = await openStore({ databaseUrl, ...limits }, 0)
-  for (const each of [one, ...Array.from({ length: 50 }, () => customer())]) await store.customers.insert(each)
-  await store.close()
-}
 
 const FILL = (numbers: string, receipt: string, payload: string, digest: string) => `
   INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, payload)
@@ -35,7 +23,7 @@ const FILL = (numbers: string, receipt: string, payload: string, digest: string)
 
 it('SQLite foresees a delivery by indexes, whether or not it has statistics', async () => {
   const path = join(tempFolder(), 'plans.db')
-  await prepare(`sqlite:${path}`)
+  await createStoreWith(`sqlite:${path}`, customers)
   const raw = new DatabaseSync(path)
   raw.exec(
     'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT n FROM r',
@@ -59,7 +47,7 @@ it('SQLite foresees a delivery by indexes, whether or not it has statistics', as
 
 it('PostgreSQL foresees a delivery by indexes, whether or not it has statistics', async () => {
   const databaseUrl = await newDatabase(inject('postgresUrl'))
-  await prepare(databaseUrl)
+  await createStoreWith(databaseUrl, customers)
   const receipt = "lpad(to_hex(n), 32, '0')::uuid"
   const payload = "decode(repeat('00', 300), 'hex')"
   await runSql(databaseUrl, FILL('generate_series(1, 20000) n', receipt, payload, "'\\x00'::bytea"))

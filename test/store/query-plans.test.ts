@@ -3,7 +3,6 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
 import { LOOK_AFTER_BLOCKS } from '#src/store/blocks.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { openDatabase as openPostgres, type Query } from '#src/store/postgres/database.ts'
 import { deliveryReads as postgresReads } from '#src/store/postgres/deliveries/reads.ts'
 import { refusedReads as postgresRefused } from '#src/store/postgres/refused.ts'
@@ -13,6 +12,7 @@ import { refusedReads as sqliteRefused } from '#src/store/sqlite/refused.ts'
 import { rollUpReads } from '#src/store/sqlite/roll-ups.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
 import type { Bounds, Filter, OrderPlace } from '#src/store/store.ts'
+import { createStoreWith } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -65,23 +65,9 @@ const FILL = (numbers: string, receipt: string, payload: string, digest: string)
   INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
   SELECT 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, n, ${digest} FROM ${numbers} WHERE n % 2 = 1`
 
-const limits = {
-  queueDeliveries: 10,
-  queueBytes: 1e6,
-  databasePool: 2,
-  requestTimeoutSeconds: 15,
-  databaseTimeoutSeconds: 5,
-}
-
-async function prepare(databaseUrl: string): Promise<void> {
-  const { store } = await openStore({ databaseUrl, ...limits }, 0)
-  for (const one of customers) await store.customers.insert(one)
-  await store.close()
-}
-
 it('SQLite finds everything by an index, whether or not it has statistics', async () => {
   const path = join(tempFolder(), 'plans.db')
-  await prepare(`sqlite:${path}`)
+  await createStoreWith(`sqlite:${path}`, customers)
   const raw = new DatabaseSync(path)
   raw.exec(
     'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100001) SELECT n FROM r',
@@ -117,7 +103,7 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
 
 it('SQLite reads counts by hour, and what is not counted, by their indexes', async () => {
   const path = join(tempFolder(), 'counts.db')
-  await prepare(`sqlite:${path}`)
+  await createStoreWith(`sqlite:${path}`, customers)
   const database = openDatabase(path, { readOnly: true })
   afterAll(() => database.close())
   const steps: string[] = []
@@ -163,7 +149,7 @@ it('PostgreSQL finds everything by an index, and touches no more rows than it ma
   timeout: 120_000,
 }, async () => {
   const databaseUrl = await newDatabase(inject('postgresUrl'))
-  await prepare(databaseUrl)
+  await createStoreWith(databaseUrl, customers)
   const receipt = "lpad(to_hex(n), 32, '0')::uuid"
   const payload = "decode(repeat('00', 300), 'hex')"
   await runSql(databaseUrl, FILL('generate_series(1, 100001) n', receipt, payload, "'\\x00'::bytea"))
@@ -229,7 +215,7 @@ async function listEveryWay(list: (customerId: string, range: object, limit: num
 
 it('SQLite lists refusals by an index, whether or not it has statistics', async () => {
   const path = join(tempFolder(), 'refusals.db')
-  await prepare(`sqlite:${path}`)
+  await createStoreWith(`sqlite:${path}`, customers)
   const raw = new DatabaseSync(path)
   raw.exec(
     'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100000) SELECT n FROM r',
@@ -266,7 +252,7 @@ it('PostgreSQL lists refusals by an index, and touches no more rows than it retu
   timeout: 120_000,
 }, async () => {
   const databaseUrl = await newDatabase(inject('postgresUrl'))
-  await prepare(databaseUrl)
+  await createStoreWith(databaseUrl, customers)
   const hex = (number: string, digits: number) => `lpad(to_hex(${number}), ${digits}, '0')`
   const id = `${hex('n / 65536', 8)} || '-' || ${hex('n % 65536', 4)} || '-7000-8000-' || ${hex('n', 12)}`
   await runSql(databaseUrl, FILL_REFUSALS('generate_series(1, 100000) n', id, "decode(repeat('00', 300), 'hex')"))
