@@ -4,6 +4,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { ROW_BYTES } from '#src/lib/refused-limits.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
+import { createStore } from '../support/create-store.ts'
 import { apiKey, customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -92,6 +93,23 @@ it('teslim delivery refused list shows what is kept, newest last, and how much w
     '3 bodies are kept, in 1560 bytes. So far 0 bodies went to make room for younger ones, and 4 were not kept because too many came at once.\n',
   )
   expect((await run('list', '--order', 'none')).stdout).toMatch(/^No refused body matches\.\n3 bodies/)
+})
+
+it('teslim delivery refused list says that no bodies are kept because the setting is off, and how to turn it on', async () => {
+  const cwd = tempFolder()
+  await createStore(cwd)
+  const list = (env = {}, ...args: string[]) => runCommand(['delivery', 'refused', 'list', ...args], { cwd, env })
+  expect((await list()).stdout).toMatch(
+    /^No refused bodies are kept: TESLIM_KEEP_REFUSED is off\. .*set TESLIM_KEEP_REFUSED=known .*restart/,
+  )
+  expect((await list({ TESLIM_KEEP_REFUSED: 'known' })).stdout).toMatch(/^No refused body matches\.\n/)
+  expect(JSON.parse((await list({}, '--json')).stdout)).toEqual({
+    Refusals: [],
+    Bodies: 0,
+    Bytes: 0,
+    Removed: 0,
+    NotKept: 0,
+  })
 })
 
 it('teslim delivery refused show prints everything, also by a unique prefix', async () => {

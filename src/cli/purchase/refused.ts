@@ -15,6 +15,9 @@ import { withAccounts } from '../with-accounts.ts'
 
 const DEFAULT_LIMIT = 50
 
+const KEEPING_IS_OFF =
+  'No refused bodies are kept: TESLIM_KEEP_REFUSED is off. To keep them from now on, set TESLIM_KEEP_REFUSED=known for the server and restart it.'
+
 export const refusedList: Command = {
   name: 'delivery refused list',
   about: 'List refused deliveries whose bodies are kept, newest last',
@@ -45,7 +48,9 @@ export const refusedList: Command = {
     else {
       const heading = ['time (UTC)', 'order', 'error code', 'bytes', 'customer', 'refusal']
       const cells = found.map((each) => refusedCells(each, emails.get(each.customerId)))
-      const list = found.length === 0 ? ['No refused body matches.'] : [table(heading, cells, context.columns), '']
+      const isOff = tally.bodies === 0 && context.loadConfig().config.keepRefused === 'off'
+      const none = isOff ? KEEPING_IS_OFF : 'No refused body matches.'
+      const list = found.length === 0 ? [none] : [table(heading, cells, context.columns), '']
       context.out([...list, tallyText(tally)].join('\n'))
     }
   },
