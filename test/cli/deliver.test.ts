@@ -152,6 +152,7 @@ describe('teslim deliver', () => {
     const misuses = [
       [['orders.ndjson'], /an API key is needed: TESLIM_API_KEY or --key-stdin/],
       [['-', '--key-stdin'], /both read stdin/],
+      [['missing.ndjson'], /missing\.ndjson cannot be read/],
       [['missing.ndjson', '--key-stdin'], /missing\.ndjson cannot be read/],
       [['orders.ndjson', '--key-stdin', '--url', 'ftp://a'], /--url takes an address/],
     ] as const

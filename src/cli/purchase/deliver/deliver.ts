@@ -25,12 +25,12 @@ export const deliver: Command = {
   async run(input, context) {
     const [name = ''] = input.positionals
     const server = readServerAddress(input, context.loadConfig)
-    const key = await readKey(input, context)
     const { file, size } = name === '-' ? { file: context.stdin, size: undefined } : await openFile(name)
-    const stop = context.stopSignal()
-    const refusals = createRefusalFile(name, context)
-    const progress = createProgress(context, size)
     try {
+      const key = await readKey(input, context)
+      const stop = context.stopSignal()
+      const refusals = createRefusalFile(name, context)
+      const progress = createProgress(context, size)
       const { reason, ...counts } = await deliverLines({
         lines: fileLines(file),
         server,
