@@ -17,6 +17,9 @@ async function newStore() {
   return { cwd, key, path: join(cwd, 'data/teslim.db') }
 }
 
+const isLinux = process.platform === 'linux'
+if (!isLinux) console.log('locks that a process drops: skipped, they are read from /proc')
+
 /** A second is promised; the rest is for a busy machine. */
 const NOTICED_MILLISECONDS = 3000
 
@@ -100,7 +103,7 @@ describe('a server whose store is taken away confirms nothing any more, says why
     expect(await server.ended).toBe(1)
   })
 
-  it.runIf(process.platform === 'linux')('when something in its own process dropped its locks', async () => {
+  it.runIf(isLinux)('when something in its own process dropped its locks', async () => {
     const { cwd, key, path } = await newStore()
     const closer = join(cwd, 'closer.mjs')
     const code = `import { closeSync, openSync } from 'node:fs'
@@ -241,7 +244,7 @@ describe('while another process holds the lock of the file', () => {
     expect(slowest.waited).toBeLessThan(3500)
     const lost = server.output().match(/^.*"store lost".*$/gm) ?? []
     expect(lost).toEqual([expect.stringContaining(`another process holds its lock`)])
-    if (process.platform === 'linux') expect(lost[0]).toContain(`(process ${holder.pid})`)
+    if (isLinux) expect(lost[0]).toContain(`(process ${holder.pid})`)
     server.child.kill('SIGTERM')
     await server.ended
     expect(missingFrom(path, load.acknowledged)).toEqual([])

@@ -47,7 +47,8 @@ it.each([
     expect([...load.others.keys()]).toEqual([503])
     await server.printed(/the writer died: it ended with 3/)
     const path = join(cwd, 'data/teslim.db')
-    if (process.platform === 'linux') {
+    if (process.platform !== 'linux') console.log('the lock after crashes: not checked, locks are read from /proc')
+    else {
       const ours = ` ${server.child.pid} `
       const locks = readFileSync('/proc/locks', 'utf8').split('\n')
       expect(locks.filter((line) => line.includes(ours) && line.includes(`:${statSync(path).ino} `))).toHaveLength(1)
