@@ -1,6 +1,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import type { Config } from '#src/config/load-config.ts'
+import { consolePlugin } from '#src/console/console.plugin.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { docsPlugin } from '#src/docs/docs.plugin.ts'
@@ -112,6 +113,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(statsPlugin, { config, store, clock })
   app.register(retentionPlugin, { config, store, clock })
+  app.register(consolePlugin, { config })
 
   await app.ready()
   return app

@@ -9,7 +9,7 @@ const files = globSync('src/**/*.ts').sort()
 const others = globSync('{test,bench,tools}/**/*.ts').sort()
 const sources = new Map([...files, ...others].map((file) => [file, readFileSync(file, 'utf8')]))
 
-const MODULES = ['audit', 'customer', 'docs', 'login', 'purchase', 'token']
+const MODULES = ['audit', 'console', 'customer', 'docs', 'login', 'purchase', 'token']
 const SHELVES = ['cli', 'config', 'http', 'lib', 'ops', 'store']
 
 type Kind = 'main' | 'server' | 'app' | 'plugin' | 'rule' | 'cli' | 'config' | 'http' | 'ops' | 'store' | 'lib'
@@ -245,6 +245,7 @@ describe('the house', () => {
       'src/cli/purchase/deliver/deliver.ts',
       'src/config/env-file.ts',
       'src/config/secret-file.ts',
+      'src/console/console.plugin.ts',
       'src/docs/docs.plugin.ts',
       'src/lib/certificate.ts',
       'src/store/backup/backup-files.ts',

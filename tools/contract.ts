@@ -78,9 +78,9 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
       instance.addHook('onRoute', ({ url, schema: given }) => {
         const schema = given as (RouteSchema & { operationId?: string; hide?: boolean }) | undefined
         if (schema?.operationId) routes.set(schema.operationId, schema)
-        else if (!schema?.hide || !url.startsWith('/docs'))
+        else if (!schema?.hide || !/^\/(docs|console)\b/.test(url))
           throw new Error(
-            `give the route ${url} a schema with an operationId: only files of /docs are not in the contract`,
+            `give the route ${url} a schema with an operationId: only files of /docs and /console are not in the contract`,
           )
       })
     }),

@@ -149,6 +149,7 @@ export const settings = {
     'TESLIM_DOCS',
     choice(['on', 'off'], 'Serve the API reference page at `/docs`; `/openapi.yaml` is always served.'),
   ),
+  console: setting('TESLIM_CONSOLE', choice(['on', 'off'], 'Serve the console for operators at `/console`.')),
   corsOrigins: setting('TESLIM_CORS_ORIGINS', {
     default: [] as readonly string[],
     allowed: 'origins such as https://shop.example:8443, separated by commas, or *',

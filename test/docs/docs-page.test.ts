@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
-import { browserPath, startBrowser } from '../support/browser.ts'
+import { browserPath, startBrowser, watchPage } from '../support/browser.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { failure } from '../support/failure.ts'
 import { serveSandbox } from '../support/process.ts'
@@ -136,27 +136,6 @@ describe('the colours of the API reference page', () => {
   })
 })
 
-/** Collects whatever a page must not do, from its last load on. */
-function watch(page: Page) {
-  const watched = { origin: '', complaints: [] as string[] }
-  const complain = (complaint: string): void => void watched.complaints.push(complaint)
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complain(`console: ${message.text()}`)
-  })
-  page.on('pageerror', (error) => complain(`error: ${error.message}`))
-  page.on('requestfailed', (request) => {
-    const reason = `${request.resourceType()} ${request.failure()?.errorText}`
-    // On a busy machine Chromium reports this for one in thirty fetches whose answers the page has read whole. A fetch that is
-    // really aborted shows no answer, and each test checks the answer.
-    if (reason !== 'fetch net::ERR_ABORTED') complain(`failed: ${request.url()} ${reason}`)
-  })
-  page.on('request', (request) => {
-    const { protocol, origin } = new URL(request.url())
-    if (protocol !== 'data:' && origin !== watched.origin) complain(`elsewhere: ${request.url()}`)
-  })
-  return watched
-}
-
 /** Lists elements that end beyond the screen, where the page scrolls sideways. */
 const TOO_WIDE = `[...document.querySelectorAll('body *')]
   .filter((element) => document.documentElement.scrollWidth > innerWidth && element.getBoundingClientRect().right > innerWidth)
@@ -206,7 +185,7 @@ describe.skipIf(browserPath === undefined)('in a browser, the API reference page
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
   const page = await context.newPage()
   page.setDefaultTimeout(PATIENCE)
-  const watched = watch(page)
+  const watched = watchPage(page)
   mkdirSync(artefacts, { recursive: true })
 
   /** Loads the page again. Returns a list to which errors, warnings and requests to other hosts are added from then on. */

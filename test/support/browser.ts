@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll } from 'vitest'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
@@ -27,4 +27,25 @@ export async function startBrowser(executablePath: string): Promise<Browser> {
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS, timeout: 120_000 })
   afterAll(() => browser.close())
   return browser
+}
+
+/** Collects whatever a page must not do, from its last load on. */
+export function watchPage(page: Page) {
+  const watched = { origin: '', complaints: [] as string[] }
+  const complain = (complaint: string): void => void watched.complaints.push(complaint)
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complain(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => complain(`error: ${error.message}`))
+  page.on('requestfailed', (request) => {
+    const reason = `${request.resourceType()} ${request.failure()?.errorText}`
+    // On a busy machine Chromium reports this for one in thirty fetches whose answers the page has read whole. A fetch that is
+    // really aborted shows no answer, and each test checks the answer.
+    if (reason !== 'fetch net::ERR_ABORTED') complain(`failed: ${request.url()} ${reason}`)
+  })
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url())
+    if (protocol !== 'data:' && origin !== watched.origin) complain(`elsewhere: ${request.url()}`)
+  })
+  return watched
 }

@@ -5,7 +5,7 @@ import type { Outcome, RunOptions } from './process.ts'
 
 export interface CommandRequest {
   readonly args: readonly string[]
-  readonly options: Pick<RunOptions, 'cwd' | 'env'>
+  readonly options: Pick<RunOptions, 'cwd' | 'env' | 'stdin'>
 }
 
 export interface CommandAnswer {

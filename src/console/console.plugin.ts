@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { FastifyPluginAsync } from 'fastify'
+import type { Config } from '#src/config/load-config.ts'
+import { keepAnswer } from '#src/http/answers/kept-answers.ts'
+import { tagAnswer } from '#src/http/answers/read-answers.ts'
+import { keptWork } from '#src/lib/shared-work.ts'
+import { LIBRARIES } from './libraries.ts'
+import { importMap, pageHtml } from './page-html.ts'
+
+const PAGE = new URL('./page/', import.meta.url)
+const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', json: 'application/json' }
+
+export interface ConsoleOptions {
+  readonly config: Config
+}
+
+export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { config }) => {
+  if (config.console === 'off') return
+  const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
+  const scripts = files.filter((file) => file.endsWith('.js')).sort()
+  const styles = files.filter((file) => file.endsWith('.css')).sort()
+  const map = importMap()
+  const policy = pagePolicy(map)
+
+  const serve = (path: string, type: string, text: () => Promise<string>): void => {
+    const load = keptWork(async () => keepAnswer(await text()))
+    app.get(path, { schema: { hide: true } as object }, async (_request, reply) => {
+      reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-cache')
+      if (type === 'text/html') reply.header('content-security-policy', policy)
+      tagAnswer(reply)
+      return load()
+    })
+  }
+
+  serve('/console', 'text/html', async () => pageHtml(await read('index.html'), { map, scripts, config }))
+  serve('/console/page.css', 'text/css', async () => (await Promise.all(styles.map(read))).join('\n'))
+  for (const file of files) {
+    const type = TYPES[file.split('.')[1] ?? '']
+    if (type !== undefined) serve(`/console/${file}`, type, () => read(file))
+  }
+  for (const { name, file } of LIBRARIES) {
+    serve(`/console/libraries/${name}.js`, 'text/javascript', async () =>
+      withoutSourceMap(await readFile(file, 'utf8')),
+    )
+  }
+}
+
+const read = (file: string): Promise<string> => readFile(new URL(file, PAGE), 'utf8')
+
+/** The map is not served, and a browser's developer tools would ask for it. */
+const withoutSourceMap = (script: string): string => script.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n')
+
+/** Only files of this service, the one import map, and no HTML made from text. */
+function pagePolicy(map: string): string {
+  const digest = createHash('sha256').update(map).digest('base64')
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${digest}'`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+}

@@ -1,0 +1,27 @@
+import { signal } from '@preact/signals'
+import { language } from './preferences.js'
+
+const texts = signal({})
+const loaded = {}
+
+/** Loads the texts of the chosen language. */
+export async function loadTexts() {
+  const chosen = language.value
+  loaded[chosen] ??= await fetch(`/console/texts/${chosen}.json`).then((answer) => answer.json())
+  texts.value = loaded[chosen]
+}
+
+/**
+ * Returns a text of the chosen language: t(key, { count: 3 }). `{count}` stands for a value, which is inserted as it is. With
+ * a `count`, the forms `key.one` and `key.other` are tried first.
+ */
+export function t(key, values = {}) {
+  const all = texts.value
+  const form =
+    values.count === undefined ? undefined : new Intl.PluralRules(language.value).select(values.number ?? values.count)
+  const text = all[`${key}.${form}`] ?? all[`${key}.other`] ?? all[key] ?? key
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+}
+
+/** Whether there is a text, for codes that a newer server may send. */
+export const hasText = (key) => texts.value[key] !== undefined

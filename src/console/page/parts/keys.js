@@ -1,0 +1,45 @@
+import { useEffect } from 'preact/hooks'
+import { html } from '../lib/html.js'
+import { go } from '../lib/route.js'
+import { t } from '../lib/texts.js'
+import { showDialog } from './dialog.js'
+
+/** `g`, then one of these, opens a view. */
+const VIEW_KEYS = { n: 'now', d: 'deliveries', o: 'orders', c: 'customers', r: 'refusals', a: 'audit', h: 'health' }
+
+const isTyping = ({ target, ctrlKey, metaKey, altKey }) =>
+  ctrlKey || metaKey || altKey || target.matches?.('input, textarea, select, [contenteditable]')
+
+let afterG = false
+
+function onKey(event) {
+  if (isTyping(event) || document.querySelector('dialog[open]')) return
+  const view = afterG ? VIEW_KEYS[event.key] : undefined
+  afterG = event.key === 'g'
+  if (event.key === '/') {
+    event.preventDefault()
+    document.getElementById('search').focus()
+  } else if (event.key === '?') showDialog(KeyList)
+  else if (view !== undefined) go(view)
+}
+
+export function Keys() {
+  useEffect(() => {
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
+  return null
+}
+
+const KeyList = ({ close }) => html`
+  <h2 id="dialog-title">${t('keys.title')}</h2>
+  <dl class="keys">
+    <dt><kbd>/</kbd></dt><dd>${t('keys.search')}</dd>
+    <dt><kbd>?</kbd></dt><dd>${t('keys.help')}</dd>
+    <dt><kbd>Esc</kbd></dt><dd>${t('keys.close')}</dd>
+    ${Object.entries(VIEW_KEYS).map(
+      ([key, view]) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt><dd>${t(`view.${view}`)}</dd>`,
+    )}
+  </dl>
+  <button onClick=${close}>${t('dialog.close')}</button>
+`

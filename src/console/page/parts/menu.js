@@ -1,0 +1,42 @@
+import { html } from '../lib/html.js'
+import { language, theme, zone } from '../lib/preferences.js'
+import { end, mayWrite, me } from '../lib/session.js'
+import { t } from '../lib/texts.js'
+
+/** Who is signed in, the preferences, and the way out. */
+export function Menu() {
+  return html`
+    <details class="menu">
+      <summary>${me.value.Email}</summary>
+      <div class="sheet">
+        <p>${t(mayWrite.value ? 'menu.operator' : 'menu.readOnly')}</p>
+        <${Preferences} />
+        <button onClick=${() => end('left')}>${t('menu.signOut')}</button>
+      </div>
+    </details>
+  `
+}
+
+/** The names of languages stand in their own language. */
+const CHOICES = [
+  { name: 'language', chosen: language, values: ['en', 'tr'] },
+  { name: 'theme', chosen: theme, values: ['system', 'light', 'dark'] },
+  { name: 'zone', chosen: zone, values: ['local', 'utc'] },
+]
+
+export const Preferences = () => html`
+  <div class="preferences">
+    ${CHOICES.map(
+      ({ name, chosen, values }) => html`
+        <label>
+          ${t(`menu.${name}`)}
+          <select value=${chosen.value} onChange=${(event) => {
+            chosen.value = event.currentTarget.value
+          }}>
+            ${values.map((value) => html`<option value=${value}>${t(`menu.${name}.${value}`)}</option>`)}
+          </select>
+        </label>
+      `,
+    )}
+  </div>
+`

@@ -1,0 +1,61 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { html } from '../lib/html.js'
+import { href, route } from '../lib/route.js'
+import { me } from '../lib/session.js'
+import { t } from '../lib/texts.js'
+import { VIEWS } from '../views/views.js'
+import { Dialogs } from './dialog.js'
+import { Keys } from './keys.js'
+import { LiveSwitch } from './live-switch.js'
+import { Menu } from './menu.js'
+import { SearchBox } from './search.js'
+import { SignIn } from './sign-in.js'
+
+/** The frame around every view. */
+export function Shell() {
+  if (me.value === undefined) return html`<${SignIn} />`
+  const { name, parts, parameters } = route.value
+  const view = VIEWS[name]
+  return html`
+    <a class="skip" href="#content" onClick=${focusContent}>${t('shell.skip')}</a>
+    <header class="top">
+      <a class="brand" href=${href('now')}>${t('product')}</a>
+      <${SearchBox} />
+      <${LiveSwitch} />
+      <${Menu} />
+    </header>
+    <nav class="views" aria-label=${t('shell.views')}>
+      ${Object.entries(VIEWS)
+        .filter(([, { inMenu }]) => inMenu)
+        .map(([key]) => {
+          const current = key === (view?.under ?? name)
+          return html`<a href=${href(key)} aria-current=${current ? 'page' : undefined}>${t(`view.${key}`)}</a>`
+        })}
+    </nav>
+    <${Content} key=${`${name}/${parts.join('/')}`} name=${name} view=${view} parts=${parts} parameters=${parameters} />
+    <${Dialogs} />
+    <${Keys} />
+  `
+}
+
+function focusContent(event) {
+  event.preventDefault()
+  document.getElementById('content').focus()
+}
+
+let shown
+
+function Content({ name, view, parts, parameters }) {
+  const main = useRef()
+  useEffect(() => {
+    document.title = `${t(`view.${view ? name : 'missing'}`)} · ${t('product')}`
+    // Moves to the new view as a browser does after following a link, but not on the first one.
+    if (shown !== undefined && shown !== name) main.current.focus()
+    shown = name
+  }, [])
+  return html`
+    <main id="content" tabindex="-1" ref=${main}>
+      ${view ? html`<${view.component} parts=${parts} parameters=${parameters} />` : html`<h1>${t('view.missing')}</h1>`}
+    </main>
+  `
+}

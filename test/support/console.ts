@@ -1,0 +1,94 @@
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll } from 'vitest'
+import { watchPage } from './browser.ts'
+import { fetch } from './checked-fetch.ts'
+import { runPrepared } from './prepared-commands.ts'
+import { type ServerProcess, startServer } from './process.ts'
+import { tempFolder } from './temp-folder.ts'
+
+export const PASSWORD = 'a password of the console tests'
+const PATIENCE = 120_000
+
+export interface ConsoleServer {
+  readonly server: ServerProcess
+  readonly operator: string
+  readonly readOnly: string
+  /** A customer that may deliver everything, and its key. */
+  readonly customer: { readonly id: string; readonly email: string; readonly apiKey: string }
+  /** Delivers a body; returns the receipt. */
+  deliver(body: unknown, headers?: Record<string, string>): Promise<string>
+  /** Runs a command beside the server. Returns what it printed as JSON. */
+  command(args: readonly string[]): Promise<unknown>
+}
+
+/** Serves a store with an operator, a read-only operator and a customer, for all tests of a file. */
+export async function startConsoleServer(env: Record<string, string> = {}): Promise<ConsoleServer> {
+  const options = { cwd: tempFolder(), env: { NODE_ENV: 'production', ...env } }
+  const run = async (args: readonly string[], stdin = ''): Promise<unknown> => {
+    const { status, stdout, stderr } = await runPrepared([...args, '--json'], { ...options, stdin })
+    if (status !== 0) throw new Error(`teslim ${args.join(' ')}: ${stderr}`)
+    return JSON.parse(stdout)
+  }
+  const add = async (email: string, ...more: string[]): Promise<string> => {
+    const args = ['customer', 'add', '--email', email, '--api', '--region', 'TR', '--password-stdin', ...more]
+    return ((await run(args, PASSWORD)) as { id: string }).id
+  }
+  const operator = 'operator@example.com'
+  const readOnly = 'reader@example.com'
+  const email = 'shop@example.com'
+  await add(operator, '--operator')
+  await add(readOnly, '--operator', '--read-only')
+  const id = await add(email, '--allow', '*')
+  const { key } = (await run(['key', 'issue', '--customer', email, '--label', 'erp'])) as { key: string }
+  const server = await startServer(options, afterAll)
+  return {
+    server,
+    operator,
+    readOnly,
+    customer: { id, email, apiKey: key },
+    async deliver(body, headers) {
+      const answer = await fetch(`${server.url}/Purchase/update`, {
+        method: 'POST',
+        headers: { apikey: key, ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      })
+      const { data } = (await answer.json()) as { data: { ReceiptID: string } | null }
+      if (data === null) throw new Error(`the delivery was answered with ${answer.status}`)
+      return data.ReceiptID
+    },
+    command: (args) => run(args),
+  }
+}
+
+export interface ConsolePage {
+  readonly page: Page
+  /** Errors, warnings and requests to other hosts. */
+  readonly complaints: readonly string[]
+}
+
+/** Opens the console at a view, for example `#/orders?status=2`, in a browser context of its own. */
+export async function openConsole(
+  browser: Browser,
+  { url }: { readonly url: string },
+  view = '',
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> {
+  const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE)
+  const watched = watchPage(page)
+  watched.origin = url
+  await page.goto(`${url}/console${view}`)
+  return { page, complaints: watched.complaints }
+}
+
+/** Fills in the form and waits for what comes after it. */
+export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+  await page.locator('input[name=email]').fill(email)
+  await page.locator('input[name=password]').fill(password)
+  await page.locator('form button').click()
+  await page.locator('header.top').waitFor()
+}
+
+export const artefacts = fileURLToPath(new URL('../../coverage/', import.meta.url))
