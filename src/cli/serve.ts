@@ -50,8 +50,12 @@ function unlessMadeMeanwhile(error: unknown): undefined {
 
 const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'
 
-const greeting = ({ url }: RunningServer, { docs }: Config): string =>
-  `teslim listens on ${url}. Ctrl+C stops it.${docs === 'on' ? `\nAPI reference: ${url}/docs` : ''}`
+const greeting = ({ url }: RunningServer, { docs, console }: Config): string =>
+  [
+    `teslim listens on ${url}. Ctrl+C stops it.`,
+    ...(docs === 'on' ? [`API reference: ${url}/docs`] : []),
+    ...(console === 'on' ? [`Console: ${url}/console`] : []),
+  ].join('\n')
 
 /** Says how to get new credentials: the first start may have been killed before it showed them. */
 const welcomeBack = (server: RunningServer, config: Config): string => `
@@ -80,6 +84,12 @@ Deliver a purchase order:
   curl -s${curlOptions} ${url}/Purchase/update -H 'ApiKey: ${apiKey}' -d '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
 See what came in:
   npx teslim order list
-  npx teslim delivery list
+  npx teslim delivery list${
+    config.console === 'on'
+      ? `
+Add an operator, who may sign in to the console:
+  npx teslim customer add --email operator@example.com --api --operator --generate`
+      : ''
+  }
 `
 }

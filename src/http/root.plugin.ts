@@ -12,11 +12,12 @@ const RootSchema = Type.Object({
   Links: Type.Object(
     {
       Docs: Type.Optional(path('/docs')),
+      Console: Type.Optional(path('/console')),
       OpenApi: path('/openapi.yaml'),
       Ready: path('/readyz'),
       PublicKeys: path('/.well-known/jwks.json'),
     },
-    { description: 'Docs is absent where the API reference page is turned off' },
+    { description: 'Docs and Console are absent where that page is turned off' },
   ),
 })
 
@@ -30,6 +31,7 @@ export const rootPlugin: FastifyPluginAsyncTypebox<{ readonly config: Config }> 
     response: { 200: successSchema(RootSchema, 'The service'), ...failures(500) },
   }
   const Docs = config.docs === 'on' ? { Docs: '/docs' } : {}
-  const Links = { ...Docs, OpenApi: '/openapi.yaml', Ready: '/readyz', PublicKeys: '/.well-known/jwks.json' }
+  const Console = config.console === 'on' ? { Console: '/console' } : {}
+  const Links = { ...Docs, ...Console, OpenApi: '/openapi.yaml', Ready: '/readyz', PublicKeys: '/.well-known/jwks.json' }
   app.get('/', { schema }, async () => success({ Name: 'teslim' as const, Version: VERSION, Links }))
 }

@@ -31,7 +31,8 @@ describe.skipIf(!hasScript)('on a terminal', () => {
     const [first] = text().split('\n')
     expect(first).toMatch(/^ESC\[2m\d\d:\d\d:\d\dESC\[\d+m ESC\[36minfo ESC\[39m teslim starts /)
     expect(text()).not.toMatch(/warn|"level"/)
-    const [, url = ''] = /teslim listens on (\S+)\. Ctrl\+C stops it\.\nAPI reference: \1\/docs\n/.exec(text()) ?? []
+    const [, url = ''] =
+      /teslim listens on (\S+)\. Ctrl\+C stops it\.\nAPI reference: \1\/docs\nConsole: \1\/console\n/.exec(text()) ?? []
     expect(text()).toContain('  npx teslim order list\n')
     expect((await fetch(`${url}/Purchase/list`)).status).toBe(401)
     await shows(/GET \/Purchase\/list ESC\[33m401ESC\[39m TOKEN_MISSING .* ms [0-9a-f]{8}/)
@@ -42,7 +43,9 @@ describe.skipIf(!hasScript)('on a terminal', () => {
 
     const second = serveOnTerminal({ NO_COLOR: '1' }, cwd)
     await second.shows(/key issue/)
-    expect(second.text()).toMatch(/teslim listens on \S+\. Ctrl\+C stops it\.\nAPI reference: \S+\/docs\n/)
+    expect(second.text()).toMatch(
+      /teslim listens on \S+\. Ctrl\+C stops it\.\nAPI reference: \S+\/docs\nConsole: \S+\/console\n/,
+    )
     expect(second.text()).toContain('sandbox customer sandbox@example.com')
     expect(second.text()).toContain('npx teslim customer set-password sandbox@example.com --generate')
     expect(second.text()).not.toContain('ESC')

@@ -39,7 +39,13 @@ describe('every answer', () => {
 describe('GET /', () => {
   it('says what answers here, in which version, and where to go on; each link is answered', async () => {
     const { statusCode, payload, headers } = await app.inject('/')
-    const Links = { Docs: '/docs', OpenApi: '/openapi.yaml', Ready: '/readyz', PublicKeys: '/.well-known/jwks.json' }
+    const Links = {
+      Docs: '/docs',
+      Console: '/console',
+      OpenApi: '/openapi.yaml',
+      Ready: '/readyz',
+      PublicKeys: '/.well-known/jwks.json',
+    }
     const data = { Name: 'teslim', Version: VERSION, Links }
     expect([statusCode, JSON.parse(payload)]).toEqual([200, { data, success: true, message: 'OK' }])
     for (const link of Object.values(Links)) expect((await app.inject(link)).statusCode).toBe(200)
@@ -52,8 +58,9 @@ describe('GET /', () => {
   })
 
   it('names no page that is turned off', async () => {
-    const { app } = await testApp({ TESLIM_DOCS: 'off' })
-    expect((await app.inject('/')).json().data.Links).not.toHaveProperty('Docs')
+    const { app } = await testApp({ TESLIM_DOCS: 'off', TESLIM_CONSOLE: 'off' })
+    const { Links } = (await app.inject('/')).json().data
+    expect(Object.keys(Links)).toEqual(['OpenApi', 'Ready', 'PublicKeys'])
   })
 })
 
