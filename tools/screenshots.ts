@@ -1,0 +1,164 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+
+// npm run screenshots: every view of the console, in both languages and themes and on a phone, into coverage/screenshots, and
+// those that the documents show into docs/images.
+
+const root = join(import.meta.dirname, '..')
+const everything = join(root, 'coverage/screenshots')
+const shown = join(root, 'docs/images')
+const main = join(root, 'bin/teslim.js')
+const PASSWORD = 'a password for screenshots'
+const OPERATOR = 'operator@example.com'
+
+/** The views by the name of their picture. `IN_DOCS` are those of the documents. */
+const VIEWS: Readonly<Record<string, (made: Made) => string>> = {
+  now: () => '#/now',
+  deliveries: () => '#/deliveries',
+  delivery: ({ receipt }) => `#/delivery/${receipt}`,
+  orders: () => '#/orders',
+  order: ({ customer, order }) => `#/order/${customer}/${order}`,
+  customers: () => '#/customers',
+  customer: ({ customer }) => `#/customer/${customer}`,
+  refusals: () => '#/refusals',
+  audit: () => '#/audit',
+  health: () => '#/health',
+}
+const IN_DOCS = ['now', 'deliveries', 'order', 'customer']
+
+interface Made {
+  readonly customer: string
+  readonly order: string
+  readonly receipt: string
+}
+
+interface Look {
+  readonly name: string
+  readonly locale: string
+  readonly colorScheme: 'light' | 'dark'
+  readonly viewport: { readonly width: number; readonly height: number }
+}
+
+const DESK = { width: 1280, height: 800 }
+const LOOKS: readonly Look[] = [
+  { name: 'en-light', locale: 'en-GB', colorScheme: 'light', viewport: DESK },
+  { name: 'tr-dark', locale: 'tr-TR', colorScheme: 'dark', viewport: DESK },
+  { name: 'en-phone', locale: 'en-GB', colorScheme: 'light', viewport: { width: 390, height: 844 } },
+]
+
+const folder = mkdtempSync(join(tmpdir(), 'teslim-screenshots-'))
+const env = {
+  PATH: process.env.PATH,
+  NODE_ENV: 'production',
+  TESLIM_KEEP_REFUSED: 'known',
+  TESLIM_OPS_PORT: '0',
+  PORT: '0',
+}
+
+/** Runs a command on the store of the screenshots. */
+function teslim(args: readonly string[], input = ''): { readonly id: string; readonly key: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args, '--json'], { cwd: folder, env, input })
+  if (status !== 0) throw new Error(`teslim ${args.join(' ')}: ${stderr}`)
+  return JSON.parse(String(stdout))
+}
+
+const add = (email: string, ...more: string[]): string =>
+  teslim(['customer', 'add', '--email', email, '--api', '--region', 'TR', '--password-stdin', ...more], PASSWORD).id
+
+/** Delivers orders that go through their Status values, some echoes, and some that are refused. */
+async function deliverOrders(url: string, keys: readonly string[]): Promise<string> {
+  let receipt = ''
+  const deliver = async (key: string, order: number, status: number, quantity: number): Promise<void> => {
+    const products = [
+      { Sku: `SKU-${order % 7}`, Qty: quantity },
+      { Sku: 'SKU-1', Qty: 1 },
+    ]
+    const body = JSON.stringify({
+      OrderID: `PO-${4700 + order}`,
+      Status: status,
+      Products: products,
+      Note: 'Kapıda teslim',
+    })
+    const answer = await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
+    const { data } = (await answer.json()) as { data: { ReceiptID: string } | null }
+    receipt = data?.ReceiptID ?? receipt
+  }
+  for (let order = 0; order < 60; order++) {
+    const key = keys[order % keys.length] ?? ''
+    for (const status of [1, 2, 2, 3, 0].slice(0, 1 + (order % 5))) await deliver(key, order, status, status + 1)
+    if (order % 9 === 0) await deliver(key, order, 7, 1)
+  }
+  return receipt
+}
+
+/** Goes to a view and waits until it has loaded. */
+async function openView(page: Page, address: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
+  await page.locator('main h1').waitFor()
+  await page.waitForFunction(`document.querySelector('[aria-busy=true], .skeleton') === null`)
+}
+
+async function photograph(browser: Browser, url: string, made: Made, { name, ...look }: Look): Promise<void> {
+  const page = await browser.newPage(look)
+  await page.goto(`${url}/console`)
+  await page.locator('input[name=email]').fill(OPERATOR)
+  await page.screenshot({ path: join(everything, `sign-in-${name}.png`) })
+  await page.locator('input[name=password]').fill(PASSWORD)
+  await page.locator('form button').click()
+  await page.locator('header.top').waitFor()
+  for (const [view, addressOf] of Object.entries(VIEWS)) {
+    await openView(page, addressOf(made))
+    await page.screenshot({ path: join(everything, `${view}-${name}.png`) })
+    if (name === LOOKS[0]?.name && IN_DOCS.includes(view))
+      await page.screenshot({ path: join(shown, `console-${view}.png`) })
+  }
+  await page.close()
+}
+
+async function run(executablePath: string): Promise<void> {
+  mkdirSync(everything, { recursive: true })
+  add(OPERATOR, '--operator')
+  const customers = ['shop@example.com', 'kitap@example.com'].map((email) => add(email, '--allow', 'SKU-*'))
+  const keys = customers.map((customer) => teslim(['key', 'issue', '--customer', customer, '--label', 'erp']).key)
+  const server = spawn(process.execPath, [main, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(server, 'exit')
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  try {
+    const url = await addressOf(server.stdout)
+    const receipt = await deliverOrders(url, keys)
+    const made = { customer: customers[1] ?? '', order: 'PO-4759', receipt }
+    for (const look of LOOKS) await photograph(browser, url, made, look)
+    console.log(`${Object.keys(VIEWS).length * LOOKS.length} screenshots are in ${everything}`)
+  } finally {
+    await browser.close()
+    server.kill('SIGTERM')
+    await ended
+  }
+}
+
+async function addressOf(output: AsyncIterable<Buffer>): Promise<string> {
+  let printed = ''
+  for await (const chunk of output) {
+    printed += String(chunk)
+    const [, url] = /listening on (http:[^"]+)"/.exec(printed) ?? []
+    if (url !== undefined) return url
+  }
+  throw new Error(`the server ended: ${printed}`)
+}
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const found = (process.env.PATH ?? '').split(delimiter).flatMap((each) => names.map((name) => join(each, name)))
+const executablePath = found.find((path) => existsSync(path))
+try {
+  if (executablePath === undefined) throw new Error(`none of ${names.join(', ')} is on the PATH`)
+  await run(executablePath)
+} catch (error) {
+  console.error(`no screenshots: ${error instanceof Error ? error.message : error}`)
+  process.exitCode = 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
