@@ -53,6 +53,11 @@ export interface Store {
    */
   readonly gone: Promise<string>
   room(): Promise<StoreRoom>
+  /**
+   * Counts the servers that work on the same PostgreSQL database and reach it without a pooler. One that ended without closing its
+   * connection counts until the database notices. Undefined for a file, and for a store that is reached through a pooler.
+   */
+  replicas(): Promise<number | undefined>
   /** Stores what was submitted, then closes. */
   close(): Promise<void>
 }

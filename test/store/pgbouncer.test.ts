@@ -19,6 +19,12 @@ else {
 
     describeStore('postgres', () => open(pooler.url))
 
+    it('replicas are hidden', async () => {
+      const store = await open(pooler.url)
+      expect(await store.replicas()).toBeUndefined()
+      await store.close()
+    })
+
     it('a query that is given up ends at the server too', async () => {
       const where = await newDatabase(inject('postgresUrl'))
       const through = new URL(pooler.url)

@@ -15,6 +15,7 @@ import {
   unavailable,
 } from './protocol/failures.ts'
 import type { Parameters, Statement } from './protocol/message.ts'
+import { createPresence } from './protocol/presence.ts'
 import { atAnyOf, serversOf } from './protocol/server-list.ts'
 
 export type Row = Record<string, unknown>
@@ -80,6 +81,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     (server, pipelined: boolean) => openConnection(server, sessions, { timeoutSeconds, pipelined }),
     (error) => error instanceof UnsafeServer || isFull(error),
   )
+  const showPresence = createPresence()
   const hasRoom = () => sessions.all.size < most
   const queued = {
     open: () => openAnywhere(false),
@@ -97,7 +99,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const deliveries = createDeliveryConnection({
     async open() {
       if (!hasRoom()) throw new Full('all connections are in use')
-      return openAnywhere(true)
+      const connection = await openAnywhere(true)
+      if (toServe) await showPresence(connection)
+      return connection
     },
     onOpened() {
       readers.wake()

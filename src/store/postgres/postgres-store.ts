@@ -17,6 +17,7 @@ import { readFacts } from './facts.ts'
 import { postgresLoginFailures } from './login-failures.ts'
 import { postgresPurges } from './purges.ts'
 import { postgresRefused } from './refused.ts'
+import { countReplicas } from './replicas.ts'
 import { postgresRollUps } from './roll-ups.ts'
 import { postgresSecrets } from './secrets.ts'
 import { postgresSigningKeys } from './signing-keys.ts'
@@ -77,6 +78,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
       const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
       return { file: Number(rows[0]?.size), wal: undefined, free: undefined }
     },
+    replicas: () => countReplicas(database),
     lastBackupAt: async () => undefined,
     // Never settles: a lost database server may come back or be replaced.
     gone: new Promise(() => undefined),

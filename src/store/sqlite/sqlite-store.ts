@@ -157,6 +157,7 @@ function storeOn(
     lastBackupAt: () => lastBackupAt(database.path),
     gone: watch.gone,
     room: () => roomOf(database.path),
+    replicas: async () => undefined,
     close: async () => {
       watch.close()
       await deliveries.drained()
