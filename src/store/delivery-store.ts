@@ -82,6 +82,42 @@ export interface NewArrivals {
   readonly more: boolean
 }
 
+export interface PulseBounds {
+  /** The first time of receipt that is counted, in milliseconds since 1970. */
+  readonly from: number
+  /** Deliveries to look at, at most. */
+  readonly look: number
+  /** Summaries to return, at most. */
+  readonly newest: number
+}
+
+/** What was committed after a position. */
+export interface Pulse {
+  /** Where the next pulse continues. */
+  readonly position: number
+  /**
+   * Undefined if this is all that was committed after the position given: the counts add to those before. Otherwise the pulse
+   * begins again, and its counts replace those before. They are complete for deliveries received from this time on, a whole second
+   * in milliseconds since 1970.
+   */
+  readonly since: number | undefined
+  /** The deliveries that were looked at: those counted in `seconds`, and those received before `from`. */
+  readonly deliveries: number
+  /** Without seconds that have none, the oldest first. */
+  readonly seconds: readonly PulseSecond[]
+  /** The newest first. */
+  readonly newest: readonly DeliverySummary[]
+}
+
+export interface PulseSecond {
+  /** The second of receipt, in seconds since 1970. */
+  readonly second: number
+  /** The number of deliveries by Status, echoes included. */
+  readonly byStatus: readonly number[]
+  /** The number of echoes among them. */
+  readonly duplicates: number
+}
+
 /** Bounds the cost of a query: it returns at most `most` rows and looks at no more than `look`. */
 export interface Bounds {
   readonly most: number
@@ -138,6 +174,11 @@ export interface DeliveryStore {
   /** Calls back soon after any process committed deliveries, and sometimes without new ones. Returns a function that stops it. */
   watch(onCommit: () => void): () => void
   arrivals(afterPosition: number): Promise<NewArrivals>
+  /**
+   * Counts what was committed after a position, for a live view. Begins again with the newest deliveries without a position, with one
+   * that the store does not have, and with one that lies too far back. Reads no payload.
+   */
+  pulse(after: number | undefined, bounds: PulseBounds): Promise<Pulse>
   /** How many deliveries this process has to store, and how its commits went. */
   readonly load: BatcherLoad
 }

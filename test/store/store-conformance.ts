@@ -14,6 +14,7 @@ import { describeLoginFailures } from './conformance/login-failures.ts'
 import { describeOrders } from './conformance/orders.ts'
 import { describePayloads } from './conformance/payloads.ts'
 import type { Open } from './conformance/promises.ts'
+import { describePulses } from './conformance/pulses.ts'
 import { describePurgeCuts } from './conformance/purge-cuts.ts'
 import { describePurgeModel } from './conformance/purge-model.ts'
 import { describePurges } from './conformance/purges.ts'
@@ -34,6 +35,7 @@ const capabilities = [
   describeFeed,
   describeBackwards,
   describePayloads,
+  describePulses,
   describePurges,
   describePurgeCuts,
   describePurgeModel,

@@ -10,6 +10,7 @@ import { addBatch, DELIVER, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { foresee } from './foresight.ts'
+import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
 
 const COLUMNS = `
@@ -122,6 +123,7 @@ export function postgresDeliveries(
       return row && orderStateFromRow(row)
     },
     ...deliveryReads(query),
+    ...pulseReads(query),
     positionAt: async (time) => Number((await query(POSITION_AT, firstReceiptOf(time))).rows[0]?.position ?? 0),
     watch,
     async arrivals(afterPosition) {

@@ -47,7 +47,7 @@ const AFTER_END = `
     (SELECT max(position) FROM delivery)) AS position`
 
 /** The inner query keeps the planner from joining before it has the newest rows. */
-const BEFORE = `
+export const BEFORE = `
   SELECT d.*, c.id AS customer_id, c.erased_at IS NOT NULL AS erased
     FROM (SELECT position, receipt, customer, order_id, status, received_at, echo_of, octet_length(payload) AS payload_bytes
             FROM delivery d

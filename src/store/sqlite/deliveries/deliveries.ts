@@ -9,6 +9,7 @@ import type { Database } from '../database.ts'
 import { type StoreThread, sendOperations } from '../thread/operations.ts'
 import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
 import { foresee } from './foresight.ts'
+import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
 import { createRecentCommits } from './recent-commits.ts'
 
@@ -84,7 +85,7 @@ export function sqliteDeliveries(
       const row = database.get(STATE, customerId, orderId)
       return row && orderStateFromRow(row)
     },
-    ...sendOperations(deliveryReads, reader, 'deliveries'),
+    ...sendOperations({ ...deliveryReads, ...pulseReads }, reader, 'deliveries'),
     positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),
     watch(onCommit) {
       watchers.add(onCommit)

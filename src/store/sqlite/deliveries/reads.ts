@@ -94,7 +94,7 @@ const AFTER_END = `
     (SELECT position FROM delivery WHERE position > $1 ORDER BY position LIMIT 1 OFFSET $2),
     (SELECT max(position) FROM delivery)) AS position`
 
-const BEFORE = `
+export const BEFORE = `
   SELECT ${SUMMARY_COLUMNS}
     FROM delivery d CROSS JOIN customer c ON c.number = d.customer
    WHERE d.position < $1 AND d.position >= $2 ${FITS}

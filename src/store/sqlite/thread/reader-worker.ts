@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { apiKeyReads } from '../api-keys.ts'
 import { openDatabase } from '../database.ts'
+import { pulseReads } from '../deliveries/pulse.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
 import { purgeReads } from '../purges/reads.ts'
 import { refusedReads } from '../refused.ts'
@@ -11,7 +12,7 @@ if (parentPort) {
   const database = openDatabase(workerData.path, { readOnly: true })
   answerOperations(parentPort, database, {
     apiKeys: bindOperations(apiKeyReads, database),
-    deliveries: bindOperations(deliveryReads, database),
+    deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
     purges: bindOperations(purgeReads, database),
     refused: bindOperations(refusedReads, database),
     rollUps: bindOperations(rollUpReads, database),
