@@ -1,20 +1,12 @@
 import { describe, expect } from 'vitest'
-import type { NewDelivery, Pulse, PulseBounds, Store } from '#src/store/store.ts'
-import { delivery, nextNumber } from '../../support/store-rows.ts'
+import type { Pulse, PulseBounds, Store } from '#src/store/store.ts'
+import { delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
 const wide: PulseBounds = { from: 0, look: 1e6, newest: 5 }
 
-/** Later than all deliveries of other tests, whose receipts do not tell when they came. */
-const START = 1_900_000_000_000
+const START = 1_763_726_400_000
 const SECOND = START / 1000
-
-/** As the service makes them: the receipt begins with the time. */
-function received(customerId: string, receivedAt: number, more: Partial<NewDelivery> = {}): NewDelivery {
-  const [time, number] = [receivedAt.toString(16).padStart(12, '0'), nextNumber().toString(16).padStart(12, '0')]
-  const receiptId = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number}`
-  return delivery(customerId, { receiptId, receivedAt, ...more })
-}
 
 const positionNow = async ({ deliveries }: Store): Promise<number> => (await deliveries.pulse(undefined, wide)).position
 
@@ -33,12 +25,12 @@ export function describePulses(name: string, open: Open): void {
         expect(await store.deliveries.pulse(start, wide)).toEqual(idle)
         const echo = { orderId: 'p', status: 3, payload: Buffer.from('{"Status":3}') }
         const sent = [
-          received(one.id, START + 999, { status: 0 }),
-          received(two.id, START + 1000, { status: 2, orderId: null }),
-          received(one.id, START + 1999, echo),
-          received(one.id, START + 1999, echo),
-          received(one.id, START + 5, { status: 0 }),
-          received(one.id, START - 1, { status: 1 }),
+          delivery(one.id, { receivedAt: START + 999, status: 0 }),
+          delivery(two.id, { receivedAt: START + 1000, status: 2, orderId: null }),
+          delivery(one.id, { receivedAt: START + 1999, ...echo }),
+          delivery(one.id, { receivedAt: START + 1999, ...echo }),
+          delivery(one.id, { receivedAt: START + 5, status: 0 }),
+          delivery(one.id, { receivedAt: START - 1, status: 1 }),
         ]
         await deliverAll(store, sent)
         const pulse = await store.deliveries.pulse(start, wide)
@@ -55,49 +47,6 @@ export function describePulses(name: string, open: Open): void {
       },
     )
 
-    withCustomers(
-      'without a position, with an unknown one and with one too far back it begins again',
-      async (store, one) => {
-        const at = START + 60_000
-        const before = await positionNow(store)
-        await deliverAll(store, [
-          received(one.id, at - 1),
-          // Out of order, as replicas commit them.
-          received(one.id, at + 2001, { status: 2 }),
-          received(one.id, at + 1, { status: 3 }),
-          received(one.id, at + 1001, { status: 0 }),
-          received(one.id, at + 1002, { status: 0 }),
-        ])
-        const position = before + 5
-        // A second that is not whole was not counted from its beginning.
-        for (const from of [at - 999, at]) {
-          for (const after of [undefined, position + 1, 1e15, ...(name === 'sqlite' ? [-1e15] : [before - 1e6])]) {
-            const pulse = await store.deliveries.pulse(after, { from, look: 1e6, newest: 2 })
-            expect(pulse).toMatchObject({ position, since: at, deliveries: 4 })
-            expect(counted(pulse)).toEqual([
-              [at / 1000, '0 0 0 1', 0],
-              [at / 1000 + 1, '2 0 0 0', 0],
-              [at / 1000 + 2, '0 0 1 0', 0],
-            ])
-            expect(pulse.newest.map((each) => [each.position, each.receivedAt])).toEqual([
-              [position, at + 1002],
-              [position - 1, at + 1001],
-            ])
-          }
-        }
-        // Of five after the position it may look at three: one in the second that they begin with is missing.
-        const cut = await store.deliveries.pulse(before, { from: at, look: 3, newest: 10 })
-        expect(cut).toMatchObject({ position, since: at + 2000, deliveries: 3 })
-        expect(cut.newest.map(({ receivedAt }) => receivedAt)).toEqual([at + 1002, at + 1001, at + 2001])
-        const all = await store.deliveries.pulse(before, { from: at, look: 5, newest: 10 })
-        expect(all).toMatchObject({ since: undefined, deliveries: 5 })
-        expect(counted(all)).toHaveLength(3)
-        expect(all.newest).toHaveLength(5)
-        const none = { position, since: at + 10_000, deliveries: 0, seconds: [], newest: [] }
-        expect(await store.deliveries.pulse(undefined, { ...wide, from: at + 9001 })).toEqual(none)
-      },
-    )
-
     withCustomers('the sum of all pulses is what many writers stored', async (store, one, two) => {
       const others = await Promise.all([open(), open()])
       const stores = [store, ...others]
@@ -111,7 +60,9 @@ export function describePulses(name: string, open: Open): void {
           const status = Math.floor(n / 2) % 4
           const payload = Buffer.from(`{"Status":${status},"n":${Math.floor(n / 2)}}`)
           const { id } = writer % 2 ? one : two
-          await deliveries.deliver(received(id, START + n * 250, { status, orderId: `w-${writer}`, payload }))
+          await deliveries.deliver(
+            delivery(id, { receivedAt: START + n * 250, status, orderId: `w-${writer}`, payload }),
+          )
         }
         writing--
       }
