@@ -42,6 +42,7 @@ import { supplierReadsPlugin } from '#src/purchase/supplier/supplier.plugin.ts'
 import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
+import { operatorErrors } from '#src/token/operator.errors.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
@@ -53,6 +54,7 @@ const ERRORS = [
   httpErrors,
   { notFound: customerErrors.notFound },
   loginErrors,
+  operatorErrors,
   purchaseErrors,
   signingKeyErrors,
   storeErrors,

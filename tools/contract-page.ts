@@ -13,13 +13,19 @@ interface Field {
   readonly description: string
 }
 
+/** The tag of operators' routes, which the page leaves out: it is for suppliers and API customers. */
+export const OPERATOR_TAG = 'Operator'
+
 /** The contract as the reference page shows it: `npm run openapi` writes it, the page only lays it out. */
 export function referencePage(document: OpenApi) {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => pageOperation(method.toUpperCase(), path, operation)),
+    Object.entries(methods)
+      .filter(([, { tags }]) => !tags.includes(OPERATOR_TAG))
+      .map(([method, operation]) => pageOperation(method.toUpperCase(), path, operation)),
   )
   const { code: invalidCode, message: invalid } = httpErrors.invalidRequest
-  const named = Object.entries(document.components.examples ?? {})
+  const shown = new Set(operations.flatMap(({ refusals }) => refusals.flatMap(({ codes }) => codes)))
+  const named = Object.entries(document.components.examples ?? {}).filter(([code]) => shown.has(code))
   // The examples of an invalid request stand with each operation.
   const messages = [[invalidCode, invalid] as const, ...named.map(([code, { summary }]) => [code, summary] as const)]
   const errors = Object.fromEntries(

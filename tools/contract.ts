@@ -14,6 +14,7 @@ import { VERSION } from '#src/lib/version.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { finishContract, type OpenApi } from './contract-answers.ts'
 import type { RouteSchema } from './contract-errors.ts'
+import { OPERATOR_TAG } from './contract-page.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
 
 const options: FastifyDynamicSwaggerOptions = {
@@ -42,6 +43,7 @@ const options: FastifyDynamicSwaggerOptions = {
         description: 'Shows suppliers, by their API key, what they may deliver, have delivered, and what was refused',
       },
       { name: 'Customer', description: 'The customer a token belongs to' },
+      { name: OPERATOR_TAG, description: 'Shows and changes customers and API keys; for operators, by their token' },
       { name: 'Token', description: 'Public keys that verify tokens' },
       { name: 'Operation', description: 'Health checks and this contract' },
     ],

@@ -35,9 +35,9 @@ export const installSchemas = (app: FastifyInstance): void => void app.addSchema
 const REASONS = {
   400: 'The request is not valid',
   401: 'The API key or the token is missing or not valid',
-  403: 'The API key may not deliver a product',
+  403: 'The API key or the token is valid, but does not allow this',
   404: 'Not found, or it belongs to another customer',
-  409: 'Several match: name one',
+  409: 'It conflicts with what is stored, or several match',
   410: 'It was there, and was removed',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type',

@@ -5,6 +5,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { failures } from '#src/http/envelope.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
@@ -12,17 +13,24 @@ import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Access, type AccessTokens, createAccessTokens } from './access-token.ts'
 import { createKeySealing } from './key-sealing.ts'
+import { operatorErrors } from './operator.errors.ts'
 import { createSigner } from './signer.ts'
 import { createSigningKeys } from './signing-keys.ts'
+
+type Scope = (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
 
 declare module 'fastify' {
   interface FastifyInstance {
     accessTokens: AccessTokens
     /** Returns a plugin whose routes need a bearer token. */
-    authenticated: (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
+    authenticated: Scope
+    /** The same for routes that need the token of an operator, who may be read-only. They declare status 403. */
+    operators: Scope
+    /** The same for routes that need the token of an operator with all rights. */
+    fullOperators: Scope
   }
   interface FastifyRequest {
-    /** The customer, region and scope of the bearer token; set for `authenticated` routes only. */
+    /** The customer, region and scope of the bearer token; set for `authenticated` and operators' routes only. */
     access: Access
   }
 }
@@ -93,7 +101,9 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     ttlSeconds: config.tokenTtlSeconds,
   })
   app.decorate('accessTokens', accessTokens)
-  app.decorate('authenticated', authenticated)
+  app.decorate('authenticated', scopeOf())
+  app.decorate('operators', scopeOf(NOT_OPERATOR))
+  app.decorate('fullOperators', scopeOf(NOT_OPERATOR, READ_ONLY))
   app.decorateRequest('access')
 
   const schema = {
@@ -110,17 +120,34 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   })
 }
 
-const authenticated = (routes: FastifyPluginAsyncTypebox): FastifyPluginAsyncTypebox =>
-  async function authenticatedScope(scope) {
-    scope.addHook('onRequest', async (request) => {
-      const access = await scope.accessTokens.verify(bearerToken(request.headers.authorization))
-      request.access = access
-      request.customerId = access.customer.id
-    })
-    scope.addHook('onRoute', (route) => {
-      route.schema = { ...route.schema, security: [{ bearer: [] }] }
-    })
-    await scope.register(routes)
-  }
+/** An access that a scope refuses, and how. */
+interface Refusal {
+  readonly error: ErrorDefinition
+  readonly concerns: (access: Access) => boolean
+}
+
+const NOT_OPERATOR: Refusal = { error: operatorErrors.required, concerns: ({ seesAll }) => !seesAll }
+const READ_ONLY: Refusal = { error: operatorErrors.readOnly, concerns: ({ scope }) => scope === 'operator:read' }
+
+/** Makes a scope whose routes need a bearer token, and refuse some of them. */
+const scopeOf =
+  (...refusals: readonly Refusal[]): Scope =>
+  (routes) =>
+    async function authenticatedScope(scope) {
+      scope.addHook('onRequest', async (request) => {
+        const access = await scope.accessTokens.verify(bearerToken(request.headers.authorization))
+        request.access = access
+        request.customerId = access.customer.id
+        const refusal = refusals.find(({ concerns }) => concerns(access))
+        if (refusal !== undefined) throw new AppError(refusal.error)
+      })
+      scope.addHook('onRoute', ({ schema = {} }) => {
+        const { errors = [] } = schema as { errors?: readonly unknown[] }
+        const codes = refusals.map(({ error }) => error.code)
+        // In place: whoever writes the contract has seen this schema already.
+        Object.assign(schema, { security: [{ bearer: [] }] }, codes.length > 0 && { errors: [...errors, ...codes] })
+      })
+      await scope.register(routes)
+    }
 
 export const tokenPlugin = fastifyPlugin(plugin, { name: 'token' })

@@ -1,0 +1,97 @@
+import Fastify from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { expect, it } from 'vitest'
+import { installSchemas } from '#src/http/envelope.ts'
+import { installErrorHandler } from '#src/http/error-handler.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { createVersionWatch } from '#src/lib/version-watch.ts'
+import { tokenPlugin } from '#src/token/token.plugin.ts'
+import { atTheEnd } from '../support/at-the-end.ts'
+import { failure } from '../support/failure.ts'
+import { addCustomer, PASSWORD, testApp } from '../support/test-app.ts'
+
+const service = await testApp()
+const { config, store, clock, customers } = service
+
+const schemas: Record<string, object> = {}
+const app = Fastify()
+for (const name of ['customerId', 'errorCode', 'refusal']) app.decorateRequest(name, null)
+installErrorHandler(app)
+installSchemas(app)
+app.addHook('onRoute', ({ url, schema = {} }) => {
+  schemas[url] = schema
+})
+const versions = createVersionWatch(store.accountVersion, clock)
+app.register(tokenPlugin, { config, store, versions, clock, random: systemRandom })
+app.register(
+  fastifyPlugin(
+    async (parent) => {
+      const answer = async () => ({ done: true })
+      parent.register(parent.authenticated(async (scope) => void scope.get('/any', { schema: {} }, answer)))
+      parent.register(
+        parent.operators(async (scope) => void scope.get('/read', { schema: { errors: ['A'] } as object }, answer)),
+      )
+      parent.register(parent.fullOperators(async (scope) => void scope.post('/change', { schema: {} }, answer)))
+    },
+    { dependencies: ['token'] },
+  ),
+)
+atTheEnd(() => app.close())
+await app.ready()
+
+const tokenOf = async (more: Parameters<typeof addCustomer>[1]): Promise<{ id: string; token: string }> => {
+  const { id, email } = await addCustomer(service, more)
+  return { id, token: (await service.login({ Email: email, Password: PASSWORD })).json().data.Token }
+}
+
+/** Asks for a token, for an operator's token, and for that of an operator with all rights. */
+const codesFor = async (token?: string): Promise<string[]> => {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const answers = await Promise.all([
+    app.inject({ url: '/any', headers }),
+    app.inject({ url: '/read', headers }),
+    app.inject({ method: 'POST', url: '/change', headers }),
+  ])
+  return answers.map((answer) => answer.json().errorCode ?? `${answer.statusCode}`)
+}
+
+const customer = await tokenOf({})
+const reader = await tokenOf({ operator: true, readOnly: true })
+const operator = await tokenOf({ operator: true })
+
+it.each([
+  ['nobody', undefined, ['TOKEN_MISSING', 'TOKEN_MISSING', 'TOKEN_MISSING']],
+  ['a customer', customer.token, ['200', 'OPERATOR_REQUIRED', 'OPERATOR_REQUIRED']],
+  ['a read-only operator', reader.token, ['200', '200', 'OPERATOR_READ_ONLY']],
+  ['an operator', operator.token, ['200', '200', '200']],
+])('%s gets what its token allows', async (_who, token, codes) => {
+  expect(await codesFor(token)).toEqual(codes)
+})
+
+it('a refusal is a 403 in the envelope', async () => {
+  const headers = { authorization: `Bearer ${customer.token}` }
+  const answer = await app.inject({ method: 'POST', url: '/change', headers })
+  expect(answer.statusCode).toBe(403)
+  expect(answer.json()).toEqual(failure('OPERATOR_REQUIRED'))
+})
+
+it('a token gives no more rights than its owner has by now', async () => {
+  const former = await tokenOf({ operator: true })
+  await store.customers.change(former.id, { readOnly: true })
+  expect(await codesFor(former.token)).toEqual(['200', '200', 'OPERATOR_READ_ONLY'])
+  await store.customers.change(former.id, { operator: false })
+  expect(await codesFor(former.token)).toEqual(['200', 'OPERATOR_REQUIRED', 'OPERATOR_REQUIRED'])
+  await store.customers.change(reader.id, { readOnly: false })
+  expect(await codesFor(reader.token)).toEqual(['200', '200', 'OPERATOR_READ_ONLY'])
+  await customers.disable(operator.id)
+  expect(await codesFor(operator.token)).toEqual(['TOKEN_REVOKED', 'TOKEN_REVOKED', 'TOKEN_REVOKED'])
+})
+
+it('the schema of a route names its credentials, and the refusals of its scope', () => {
+  const security = [{ bearer: [] }]
+  expect(schemas).toMatchObject({
+    '/read': { security, errors: ['A', 'OPERATOR_REQUIRED'] },
+    '/change': { security, errors: ['OPERATOR_REQUIRED', 'OPERATOR_READ_ONLY'] },
+  })
+  expect(schemas['/any']).toEqual({ security })
+})
