@@ -144,8 +144,9 @@ const scopeOf =
       scope.addHook('onRoute', ({ schema = {} }) => {
         const { errors = [] } = schema as { errors?: readonly unknown[] }
         const codes = refusals.map(({ error }) => error.code)
-        // In place: whoever writes the contract has seen this schema already.
-        Object.assign(schema, { security: [{ bearer: [] }] }, codes.length > 0 && { errors: [...errors, ...codes] })
+        const all = new Set([...errors, ...codes])
+        // In place: whoever writes the contract has seen this schema already, and HEAD has the one of GET.
+        Object.assign(schema, { security: [{ bearer: [] }] }, codes.length > 0 && { errors: [...all] })
       })
       await scope.register(routes)
     }
