@@ -37,9 +37,23 @@ export interface ListedApiKey extends ApiKey {
   readonly lastUse: ApiKeyUse | null
 }
 
+/** What is known of the keys of a customer that has some. */
+export interface KeySummary {
+  readonly customerId: string
+  readonly live: number
+  /** Live, but expire by a given time, and no key took their place. */
+  readonly expiring: number
+  /** Expired, not revoked, and no live key took their place. */
+  readonly expired: number
+  /** When one of them was used last; null for never. */
+  readonly lastUsedAt: number | null
+}
+
+/** The part of the port for API keys. */
 export interface ApiKeyStore {
   insert(key: ApiKey): Promise<void>
   findByHash(hash: Uint8Array): Promise<{ readonly key: ApiKey; readonly customer: Customer } | undefined>
+  findById(id: string): Promise<ListedApiKey | undefined>
   /** Lists the oldest first. */
   list(customerId?: string): Promise<ListedApiKey[]>
   /** Lists the keys of a customer by id, beginning after `afterId`: the oldest first. */
@@ -59,4 +73,12 @@ export interface ApiKeyStore {
   recordUses(uses: readonly ApiKeyUse[]): Promise<void>
   /** Counts the keys that expire after `from` and by `to`, are not revoked, and have no successor. */
   countExpiring(from: number, to: number): Promise<number>
+  /**
+   * Summarizes the keys of these customers at `now`, with those that expire by `soon`. A key takes the place of another if it
+   * expires later, and was made by a rotation of it, or was issued later under the same label.
+   */
+  summaries(
+    customerIds: readonly string[],
+    times: { readonly now: number; readonly soon: number },
+  ): Promise<KeySummary[]>
 }

@@ -1,3 +1,5 @@
+import type { Bounds } from './delivery-store.ts'
+
 export interface Customer {
   readonly id: string
   /** Trimmed, with ASCII letters in lower case. Unique. */
@@ -19,12 +21,32 @@ export interface Customer {
   readonly createdAt: number
 }
 
+/** Which customers are wanted. What is not given is not asked. */
+export interface CustomerFilter {
+  /** Part of the e-mail address, or the prefix of the id; with ASCII letters in lower case, as both are stored. */
+  readonly text?: string | undefined
+  readonly isApi?: boolean | undefined
+  readonly operator?: boolean | undefined
+  readonly readOnly?: boolean | undefined
+  readonly enabled?: boolean | undefined
+  readonly removed?: boolean | undefined
+}
+
+/** The part of the port for customers. */
 export interface CustomerStore {
   insert(customer: Customer): Promise<'inserted' | 'email-taken'>
   findById(id: string): Promise<Customer | undefined>
   findByEmail(email: string): Promise<Customer | undefined>
   /** Lists by id, beginning after `afterId`. */
   list(page: { readonly afterId?: string; readonly limit: number }): Promise<Customer[]>
+  /** Finds those of these customers that there are, by id. */
+  findMany(ids: readonly string[]): Promise<Customer[]>
+  /** Returns customers after an id, by id. `next` is the id to continue after; null at the end. */
+  search(
+    filter: CustomerFilter,
+    afterId: string,
+    bounds: Bounds,
+  ): Promise<{ readonly customers: Customer[]; readonly next: string | null }>
   /** This method and those below resolve to false if there is no such customer. `tokensValidFrom` never decreases. */
   setPassword(id: string, passwordHash: string, tokensValidFrom: number): Promise<boolean>
   /** Changes nothing and resolves to false if the hash is no longer `from`. */

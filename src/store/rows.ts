@@ -4,6 +4,7 @@ import type {
   Counts,
   Delivery,
   DeliverySummary,
+  KeySummary,
   ListedApiKey,
   Order,
   OrderState,
@@ -45,6 +46,14 @@ export function listedKeyFromRow(row: Row): ListedApiKey {
     lastUse: used ? { keyId: key.id, usedAt: row.used_at as number, address: row.address as string } : null,
   }
 }
+
+export const keySummaryFromRow = (row: Row): KeySummary => ({
+  customerId: row.customer_id as string,
+  live: row.live as number,
+  expiring: row.expiring as number,
+  expired: row.expired as number,
+  lastUsedAt: row.last_used_at as number | null,
+})
 
 export const signingKeyFromRow = (row: Row): SigningKey => ({
   kid: row.kid as string,

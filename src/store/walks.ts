@@ -1,4 +1,4 @@
-import type { Bounds, DeliverySummary, Filter, OrderPlace } from './store.ts'
+import type { Bounds, Customer, CustomerFilter, DeliverySummary, Filter, OrderPlace } from './store.ts'
 
 /** Larger than any customer number, count or time in a store. */
 export const NO_LIMIT = Number.MAX_SAFE_INTEGER
@@ -32,6 +32,19 @@ export const endOfWalk = (after: number, found: Readonly<Record<string, unknown>
 export function filterValues({ customerId, orderId, status, from, to }: Filter) {
   return [customerId ?? null, orderId ?? null, status ?? null, from ?? null, to ?? null] as const
 }
+
+/** Sorts after every id. */
+export const LAST_ID = '\u{10ffff}'
+
+/** The values that SQL takes for a filter of customers: NULL lets everything through. */
+export const customerFilterValues = ({ text, isApi, operator, readOnly, enabled, removed }: CustomerFilter) =>
+  [text, isApi, operator, readOnly, enabled, removed].map((value) => value ?? null)
+
+/** Continues after the last customer of a full page, and after all that the walk looked at otherwise: up to `end`, if not to the last. */
+export const customerPage = (customers: Customer[], end: string | undefined, { most }: Bounds) => ({
+  customers,
+  next: (customers.length === most ? customers.at(-1)?.id : end) ?? null,
+})
 
 /** Continues after the last delivery of a full page, and after all that the walk looked at otherwise. */
 export const deliveryPage = (deliveries: DeliverySummary[], end: number, { most }: Bounds) => ({

@@ -1,3 +1,4 @@
+import { describeAccountLists } from './conformance/account-lists.ts'
 import { describeApiKeys } from './conformance/api-keys.ts'
 import { describeArrivals } from './conformance/arrivals.ts'
 import { describeAudit } from './conformance/audit.ts'
@@ -26,6 +27,7 @@ import { describeSigningKeys } from './conformance/signing-keys.ts'
 const capabilities = [
   describeCustomers,
   describeApiKeys,
+  describeAccountLists,
   describeDeliveries,
   describeIdempotency,
   describeForesight,

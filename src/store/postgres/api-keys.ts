@@ -1,4 +1,4 @@
-import { apiKeyFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
+import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
 import type { ApiKeyStore } from '../store.ts'
 import { CUSTOMER_COLUMNS, type CustomerNumbers, countVersion, customerFromRow } from './customers.ts'
 import { columnsOf, type Database } from './database.ts'
@@ -15,6 +15,11 @@ const LIST = `
     FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
    WHERE $1::text IS NULL OR c.id = $1
    ORDER BY k.id`
+
+const BY_ID = `
+  SELECT ${KEY_COLUMNS}, u.used_at, u.address
+    FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
+   WHERE k.id = $1`
 
 const PAGE = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
@@ -69,6 +74,23 @@ const COUNT_EXPIRING = `
         WHERE o.customer = k.customer AND o.revoked_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > k.expires_at)
           AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at))`
 
+const SUMMARIES = `
+  WITH key AS (
+    SELECT c.id AS customer_id, k.*, u.used_at,
+           k.revoked_at IS NULL AND k.expires_at <= $3 AND NOT EXISTS (
+             SELECT 1 FROM api_key o
+              WHERE o.customer = k.customer AND o.revoked_at IS NULL
+                AND (o.expires_at IS NULL OR o.expires_at > greatest(k.expires_at, $2))
+                AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at)) AS open
+      FROM customer c JOIN api_key k ON k.customer = c.number LEFT JOIN api_key_use u ON u.key_id = k.id
+     WHERE c.id = ANY ($1::text[])
+  )
+  SELECT customer_id, max(used_at) AS last_used_at,
+         count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)) AS live,
+         count(*) FILTER (WHERE open AND expires_at > $2) AS expiring,
+         count(*) FILTER (WHERE open AND expires_at <= $2) AS expired
+    FROM key GROUP BY customer_id`
+
 /** ORDER BY key_id, so that two replicas that record uses of the same keys cannot deadlock. */
 const RECORD_USES = `
   INSERT INTO api_key_use AS kept (key_id, used_at, address)
@@ -91,6 +113,10 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
       numbers.learn(row)
       return { key: apiKeyFromRow(row), customer: customerFromRow(row) }
     },
+    async findById(id) {
+      const [row] = (await query(BY_ID, id)).rows
+      return row && listedKeyFromRow(row)
+    },
     list: async (customerId) => (await query(LIST, customerId ?? null)).rows.map(listedKeyFromRow),
     page: async (customerId, { afterId = '', limit }) =>
       (await query(PAGE, customerId, afterId, limit)).rows.map(listedKeyFromRow),
@@ -108,6 +134,8 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
       return (await query(ROTATE, endsAt, successor.id, id, now, ...key)).count > 0
     },
     countExpiring: async (from, to) => Number((await query(COUNT_EXPIRING, from, to)).rows[0]?.count),
+    summaries: async (customerIds, { now, soon }) =>
+      (await query(SUMMARIES, customerIds, now, soon)).rows.map(keySummaryFromRow),
     async recordUses(uses) {
       await query(RECORD_USES, ...columnsOf(uses, 'keyId', 'usedAt', 'address'))
     },

@@ -1,6 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Customer, CustomerStore } from '../store.ts'
+import { customerFilterValues, customerPage, LAST_ID } from '../walks.ts'
 import type { Database, Query, Row } from './database.ts'
 
 /** Columns of a customer under the alias `c`. */
@@ -10,6 +11,18 @@ export const CUSTOMER_COLUMNS = `
   ARRAY(SELECT rule FROM authority_rule WHERE customer = c.number ORDER BY rule) AS authority`
 
 const SELECT = `SELECT ${CUSTOMER_COLUMNS} FROM customer c`
+
+/** The last customer that a walk looks at. */
+const END = 'SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2'
+
+const SEARCH = `${SELECT}
+   WHERE c.id > $1 AND c.id <= $2
+     AND ($3::text IS NULL OR strpos(c.email, $3) > 0 OR starts_with(c.id, $3))
+     AND ($4::boolean IS NULL OR c.is_api = $4) AND ($5::boolean IS NULL OR c.operator = $5)
+     AND ($6::boolean IS NULL OR (c.operator AND c.read_only) = $6) AND ($7::boolean IS NULL OR c.enabled = $7)
+     AND ($8::boolean IS NULL OR (c.email = 'removed:' || c.id) = $8)
+   ORDER BY c.id
+   LIMIT $9`
 
 /** Part of every statement that changes an account: increments the version, so that all caches read the account again. */
 export const countVersion = 'version AS (UPDATE account_version SET number = number + 1)'
@@ -122,6 +135,13 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
     async list({ afterId = '', limit }) {
       const { rows } = await query(`${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`, afterId, limit)
       return rows.map(customerFromRow)
+    },
+    findMany: async (ids) =>
+      (await query(`${SELECT} WHERE c.id = ANY ($1::text[]) ORDER BY c.id`, ids)).rows.map(customerFromRow),
+    async search(filter, afterId, bounds) {
+      const end = (await query(END, afterId, bounds.look - 1)).rows[0]?.id as string | undefined
+      const { rows } = await query(SEARCH, afterId, end ?? LAST_ID, ...customerFilterValues(filter), bounds.most)
+      return customerPage(rows.map(customerFromRow), end, bounds)
     },
     setPassword: (id, hash, tokensValidFrom) => change(SET_PASSWORD, hash, tokensValidFrom, id),
     replacePasswordHash: (id, from, to) => change(REPLACE_HASH, to, id, from),

@@ -1,4 +1,4 @@
-import { apiKeyFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
+import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
 import type { ApiKey, ApiKeyStore } from '../store.ts'
 import { accountChange, CUSTOMER_COLUMNS, changeAccount, customerFromRow } from './customers.ts'
 import type { Database } from './database.ts'
@@ -16,6 +16,11 @@ const LIST = `
     FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
    WHERE $1 IS NULL OR c.id = $1
    ORDER BY k.id`
+
+const BY_ID = `
+  SELECT ${KEY_COLUMNS}, u.used_at, u.address
+    FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
+   WHERE k.id = $1`
 
 const PAGE = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
@@ -57,6 +62,23 @@ const COUNT_EXPIRING = `
         WHERE o.customer = k.customer AND o.revoked_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > k.expires_at)
           AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at))`
 
+const SUMMARIES = `
+  WITH key AS (
+    SELECT c.id AS customer_id, k.*, u.used_at,
+           k.revoked_at IS NULL AND k.expires_at <= $3 AND NOT EXISTS (
+             SELECT 1 FROM api_key o
+              WHERE o.customer = k.customer AND o.revoked_at IS NULL
+                AND (o.expires_at IS NULL OR o.expires_at > max(k.expires_at, $2))
+                AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at)) AS open
+      FROM json_each($1) CROSS JOIN customer c ON c.id = json_each.value JOIN api_key k ON k.customer = c.number
+      LEFT JOIN api_key_use u ON u.key_id = k.id
+  )
+  SELECT customer_id, max(used_at) AS last_used_at,
+         count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)) AS live,
+         count(*) FILTER (WHERE open AND expires_at > $2) AS expiring,
+         count(*) FILTER (WHERE open AND expires_at <= $2) AS expired
+    FROM key GROUP BY customer_id`
+
 const insert = (database: Database, key: ApiKey): void => {
   const { id, customerId, hash, label, createdAt, expiresAt, revokedAt, networks, rateLimit } = key
   const limits = [networksColumn(networks), rateLimit] as const
@@ -93,6 +115,8 @@ export const apiKeyReads = {
   page: (database, customerId, { afterId = '', limit }) =>
     database.all(PAGE, customerId, afterId, limit).map(listedKeyFromRow),
   countExpiring: (database, from, to) => Number(database.get(COUNT_EXPIRING, from, to)?.count),
+  summaries: (database, customerIds, { now, soon }) =>
+    database.all(SUMMARIES, JSON.stringify(customerIds), now, soon).map(keySummaryFromRow),
 } satisfies Operations<ApiKeyStore>
 
 export const sqliteApiKeys = (database: Database, writer: StoreThread, reader: StoreThread): ApiKeyStore => ({
@@ -101,6 +125,10 @@ export const sqliteApiKeys = (database: Database, writer: StoreThread, reader: S
   findByHash: async (hash) => {
     const row = database.get(BY_HASH, hash)
     return row && { key: apiKeyFromRow(row), customer: customerFromRow(row) }
+  },
+  findById: async (id) => {
+    const row = database.get(BY_ID, id)
+    return row && listedKeyFromRow(row)
   },
   list: async (customerId) => database.all(LIST, customerId ?? null).map(listedKeyFromRow),
 })

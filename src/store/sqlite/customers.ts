@@ -1,4 +1,5 @@
 import type { Customer, CustomerStore } from '../store.ts'
+import { customerFilterValues, customerPage, LAST_ID } from '../walks.ts'
 import { type Database, type Row, withSecureDelete } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
@@ -9,6 +10,20 @@ export const CUSTOMER_COLUMNS = `
   (SELECT json_group_array(rule ORDER BY rule) FROM authority_rule WHERE customer = c.number) AS authority`
 
 const SELECT = `SELECT ${CUSTOMER_COLUMNS} FROM customer c`
+
+const FIND_MANY = `${SELECT} WHERE c.id IN (SELECT value FROM json_each($1)) ORDER BY c.id`
+
+/** The last customer that a walk looks at. */
+const END = 'SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2'
+
+const SEARCH = `${SELECT}
+   WHERE c.id > $1 AND c.id <= $2
+     AND ($3 IS NULL OR instr(c.email, $3) > 0 OR substr(c.id, 1, length($3)) = $3)
+     AND ($4 IS NULL OR c.is_api = $4) AND ($5 IS NULL OR c.operator = $5)
+     AND ($6 IS NULL OR (c.operator AND c.read_only) = $6) AND ($7 IS NULL OR c.enabled = $7)
+     AND ($8 IS NULL OR (c.email = 'removed:' || c.id) = $8)
+   ORDER BY c.id
+   LIMIT $9`
 
 const INSERT = `
   INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, tokens_valid_from, created_at)
@@ -124,7 +139,18 @@ export const customerWrites = {
     }),
 } satisfies Operations<CustomerStore>
 
-export function sqliteCustomers(database: Database, writer: StoreThread): CustomerStore {
+/** Run by the reader thread. */
+export const customerReads = {
+  findMany: (database, ids) => database.all(FIND_MANY, JSON.stringify(ids)).map(customerFromRow),
+  search: (database, filter, afterId, bounds) => {
+    const end = database.get(END, afterId, bounds.look - 1)?.id as string | undefined
+    const values = customerFilterValues(filter).map((value) => (typeof value === 'boolean' ? Number(value) : value))
+    const rows = database.all(SEARCH, afterId, end ?? LAST_ID, ...values, bounds.most)
+    return customerPage(rows.map(customerFromRow), end, bounds)
+  },
+} satisfies Operations<CustomerStore>
+
+export function sqliteCustomers(database: Database, writer: StoreThread, reader: StoreThread): CustomerStore {
   const find = (where: string, value: string) => {
     const row = database.get(`${SELECT} WHERE ${where}`, value)
     return row && customerFromRow(row)
@@ -132,6 +158,7 @@ export function sqliteCustomers(database: Database, writer: StoreThread): Custom
 
   return {
     ...sendOperations(customerWrites, writer, 'customers'),
+    ...sendOperations(customerReads, reader, 'customers'),
     findById: async (id) => find('c.id = $1', id),
     findByEmail: async (email) => find('c.email = $1', email),
     list: async ({ afterId = '', limit }) =>

@@ -133,7 +133,7 @@ function storeOn(
 ): Store {
   const deliveries = sqliteDeliveries(database, writer, reader, limits)
   return {
-    customers: sqliteCustomers(database, writer),
+    customers: sqliteCustomers(database, writer, reader),
     apiKeys: sqliteApiKeys(database, writer, reader),
     deliveries,
     purges: sqlitePurges(database, writer, reader),

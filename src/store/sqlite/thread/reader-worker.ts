@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { apiKeyReads } from '../api-keys.ts'
+import { customerReads } from '../customers.ts'
 import { openDatabase } from '../database.ts'
 import { pulseReads } from '../deliveries/pulse.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
@@ -11,6 +12,7 @@ import { answerOperations, bindOperations } from './operations.ts'
 if (parentPort) {
   const database = openDatabase(workerData.path, { readOnly: true })
   answerOperations(parentPort, database, {
+    customers: bindOperations(customerReads, database),
     apiKeys: bindOperations(apiKeyReads, database),
     deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
     purges: bindOperations(purgeReads, database),
