@@ -10,9 +10,21 @@ const others = globSync('{test,bench,tools}/**/*.ts').sort()
 const sources = new Map([...files, ...others].map((file) => [file, readFileSync(file, 'utf8')]))
 
 const MODULES = ['audit', 'console', 'customer', 'docs', 'login', 'purchase', 'token']
-const SHELVES = ['cli', 'config', 'http', 'lib', 'ops', 'store']
+const SHELVES = ['cli', 'config', 'doctor', 'http', 'lib', 'ops', 'store']
 
-type Kind = 'main' | 'server' | 'app' | 'plugin' | 'rule' | 'cli' | 'config' | 'http' | 'ops' | 'store' | 'lib'
+type Kind =
+  | 'main'
+  | 'server'
+  | 'app'
+  | 'plugin'
+  | 'rule'
+  | 'cli'
+  | 'config'
+  | 'doctor'
+  | 'http'
+  | 'ops'
+  | 'store'
+  | 'lib'
 
 interface Place {
   readonly kind: Kind
@@ -41,7 +53,7 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
 const SIBLINGS: Record<string, readonly string[]> = {
   'src/purchase': ['intake', 'orders', 'feed', 'purge', 'stats', 'supplier'],
   'src/store': ['sqlite', 'postgres'],
-  'src/cli': ['backup', 'customer', 'key', 'purchase', 'doctor'],
+  'src/cli': ['backup', 'customer', 'key', 'purchase'],
 }
 
 const FRAMEWORK = /^(@?fastify|@fastify\/.*|fastify-plugin)$/
@@ -85,7 +97,9 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
     case 'ops':
       return ['ops', 'http', 'config'].includes(to.kind) || (typeOnly && port)
     case 'cli':
-      return ['cli', 'rule', 'config'].includes(to.kind) || port || STORE_DOORS.includes(target)
+      return ['cli', 'doctor', 'rule', 'config'].includes(to.kind) || port || STORE_DOORS.includes(target)
+    case 'doctor':
+      return ['doctor', 'rule', 'config'].includes(to.kind) || port || target === 'src/store/open-store.ts'
     case 'store':
       return to.kind === 'store'
     case 'config':

@@ -6,7 +6,7 @@ const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 const first = (text: string, pattern: RegExp): string => pattern.exec(text)?.[1] ?? `nothing matches ${pattern}`
 
 /** What doctor asks for in production. */
-const safe = first(read('src/cli/doctor/checks.ts'), /SAFE_NODE = \[(\d+, \d+)\]/).replace(', ', '.')
+const safe = first(read('src/doctor/checks.ts'), /SAFE_NODE = \[(\d+, \d+)\]/).replace(', ', '.')
 const [major, minor] = safe.split('.').map(Number)
 
 it('teslim runs on one major version of Node: engines, the bundled Node, the launcher and the container agree', () => {

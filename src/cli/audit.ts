@@ -1,4 +1,5 @@
 import { ACTIONS } from '#src/audit/actions.ts'
+import { timeText } from '#src/lib/clock.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { printable } from '#src/lib/printable.ts'
 import type { AuditEvent } from '#src/store/store.ts'
@@ -6,7 +7,6 @@ import type { Command } from './command.ts'
 import { limitOption, readLimit } from './input/limit.ts'
 import { periodOptions, readPeriod } from './input/time.ts'
 import { table } from './output/table.ts'
-import { timeText } from './output/time-text.ts'
 import { withAccounts } from './with-accounts.ts'
 
 const DEFAULT_LIMIT = 100

@@ -18,7 +18,7 @@ import {
 } from './customer/change.ts'
 import { customerRemove } from './customer/remove.ts'
 import { customerList } from './customer/show.ts'
-import { doctor } from './doctor/doctor.ts'
+import { doctor } from './doctor.ts'
 import { health } from './health.ts'
 import { createHelp } from './help.ts'
 import { keyIssue, keyRevoke, keyRotate } from './key/issue.ts'

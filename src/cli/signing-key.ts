@@ -1,10 +1,11 @@
 import type { Config } from '#src/config/load-config.ts'
+import { timeText } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
-import type { SigningKeyRules, SigningKeyView } from '#src/token/signing-key.rule.ts'
-import { type CliContext, type Command, Misuse } from './command.ts'
+import { signingKeyRules } from '#src/token/open-signing-keys.ts'
+import type { SigningKeyView } from '#src/token/signing-key.rule.ts'
+import { type Command, Misuse } from './command.ts'
 import { readSecretText } from './input/password.ts'
 import { table } from './output/table.ts'
-import { timeText } from './output/time-text.ts'
 import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'
 
@@ -85,23 +86,6 @@ export const signingKeyRewrap: Command = {
     if (input.json) context.out(JSON.stringify({ rewrapped, kept }))
     else context.out(`Encrypted under TESLIM_SECRET: ${rewrapped} now, ${kept} before.`)
   },
-}
-
-export async function signingKeyRules(
-  store: Store,
-  { secret, formerSecret, tokenAlgorithm, tokenTtlSeconds }: Config,
-  { clock, random }: Pick<CliContext, 'clock' | 'random'>,
-): Promise<SigningKeyRules> {
-  // Loaded here because the other commands start sooner without them.
-  const { createKeySealing } = await import('#src/token/key-sealing.ts')
-  const { createSigningKeyRules } = await import('#src/token/signing-key.rule.ts')
-  return createSigningKeyRules({
-    store: store.signingKeys,
-    sealing: createKeySealing({ secret, formerSecret, random }),
-    clock,
-    algorithm: tokenAlgorithm,
-    ttlSeconds: tokenTtlSeconds,
-  })
 }
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()

@@ -1,8 +1,8 @@
 import type { Config } from '#src/config/load-config.ts'
 import { lastPositionOf } from '#src/purchase/cursors.ts'
 import type { Store } from '#src/store/store.ts'
+import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import type { CliContext } from '../command.ts'
-import { signingKeyRules } from '../signing-key.ts'
 
 /** What a store holds, and which secret it needs. */
 export interface Contents {

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { counted } from '#src/lib/printable.ts'
 import { eraseDeliveries, wipeLog } from '#src/purchase/purge/erase.rule.ts'
 import { createPace } from '#src/purchase/purge/pace.ts'
 import type { Command } from '../command.ts'
-import { counted } from '../output/counted.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 /** Copies of the data that no command can reach. */

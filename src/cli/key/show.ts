@@ -1,7 +1,7 @@
 import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
+import { timeText } from '#src/lib/clock.ts'
 import type { Command } from '../command.ts'
 import { table } from '../output/table.ts'
-import { timeText } from '../output/time-text.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 export const keyList: Command = {

@@ -1,8 +1,7 @@
-import { printable } from '#src/lib/printable.ts'
+import { timeText } from '#src/lib/clock.ts'
+import { counted, printable } from '#src/lib/printable.ts'
 import type { PeriodSums, Stats, Sums } from '#src/purchase/stats/stats.rule.ts'
 import { sum } from '#src/purchase/stats/stats-answer.ts'
-import { counted } from './counted.ts'
-import { timeText } from './time-text.ts'
 import { wrapWords } from './wrap-words.ts'
 
 const GAP = '  '

@@ -1,16 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '#src/lib/app-error.ts'
-import { isoMilliseconds } from '#src/lib/clock.ts'
-import { printable } from '#src/lib/printable.ts'
+import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
+import { counted, printable } from '#src/lib/printable.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { RefusedBodySummary, RefusedTally } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { findRefusal } from '../input/id-prefix.ts'
 import { limitOption, readLimit } from '../input/limit.ts'
 import { periodOptions, readPeriod } from '../input/time.ts'
-import { counted } from '../output/counted.ts'
 import { table } from '../output/table.ts'
-import { timeText } from '../output/time-text.ts'
 import { withAccounts } from '../with-accounts.ts'
 
 const DEFAULT_LIMIT = 50

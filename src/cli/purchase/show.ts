@@ -1,9 +1,8 @@
-import { isoMilliseconds } from '#src/lib/clock.ts'
+import { isoMilliseconds, timeText } from '#src/lib/clock.ts'
 import { printable } from '#src/lib/printable.ts'
 import { itemAnswer, payloadAnswer } from '#src/purchase/delivery-answer.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 import type { DeliverySummary, OrderState } from '#src/store/store.ts'
-import { timeText } from '../output/time-text.ts'
 
 /** A delivery as JSON shows it, with the field names of the API. */
 export const deliveryJson = (delivery: Omit<DeliverySummary, 'payloadBytes'>, payload?: Uint8Array) => ({

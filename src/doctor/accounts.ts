@@ -1,12 +1,17 @@
 import type { Config } from '#src/config/load-config.ts'
-import type { ApiKeyView } from '#src/customer/api-key.rule.ts'
+import type { ApiKeys, ApiKeyView } from '#src/customer/api-key.rule.ts'
+import type { Customers } from '#src/customer/customer.rule.ts'
 import { SANDBOX_EMAIL } from '#src/customer/sandbox.ts'
-import type { AccountRules } from '../with-accounts.ts'
 import type { Check } from './checks.ts'
 
 const MOST_NAMED = 5
 
-export async function checkAccounts({ customers, apiKeys }: AccountRules, { environment }: Config): Promise<Check[]> {
+export interface Accounts {
+  readonly customers: Pick<Customers, 'list'>
+  readonly apiKeys: Pick<ApiKeys, 'list'>
+}
+
+export async function checkAccounts({ customers, apiKeys }: Accounts, { environment }: Config): Promise<Check[]> {
   const enabled = new Map((await customers.list()).filter((one) => one.enabled).map(({ id, email }) => [id, email]))
   if (enabled.size === 0) {
     const message = 'none is enabled, so nobody can log in or deliver: see teslim customer add --help'

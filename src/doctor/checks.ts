@@ -1,4 +1,6 @@
 import type { Config } from '#src/config/load-config.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Random } from '#src/lib/random.ts'
 
 export interface Check {
   readonly name: string
@@ -7,6 +9,19 @@ export interface Check {
   /** What was found and, unless it is ok, what to do. */
   readonly message: string
 }
+
+export interface ExaminationOptions {
+  /** How much of an embedded store's file is checked for damage: a small one, one of usual size, or any. */
+  readonly depth: 'quick' | 'usual' | 'full'
+  readonly clock: Clock
+  readonly random: Random
+  /** Called with the name of each check that takes time, before it begins. */
+  readonly onBegin?: (name: string) => void
+}
+
+/** The worst thing found, for all checks together. */
+export const worstOf = (checks: readonly Check[]): 'ok' | 'warning' | 'failed' =>
+  (['failed', 'warning'] as const).find((status) => checks.some((check) => check.status === status)) ?? 'ok'
 
 /** Older versions lack security fixes of Node itself. */
 const SAFE_NODE = [26, 13] as const

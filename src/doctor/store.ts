@@ -2,24 +2,26 @@ import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { createCustomers } from '#src/customer/customer.rule.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
 import { findServer, type InspectedStore, inspectStore, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import type { CliContext } from '../command.ts'
-import { signingKeyRules } from '../signing-key.ts'
-import { accountRules } from '../with-accounts.ts'
-import { checkAccounts } from './accounts.ts'
-import type { Check } from './checks.ts'
+import { signingKeyRules } from '#src/token/open-signing-keys.ts'
+import { type Accounts, checkAccounts } from './accounts.ts'
+import type { Check, ExaminationOptions } from './checks.ts'
 import { checkFacts, checkFuture } from './database.ts'
 import { freeBytes } from './files.ts'
 import { checkBackup, checkGrowth } from './growth.ts'
 
-/** A file of this size takes some seconds to read. */
-const READ_AT_ONCE_BYTES = 512 * 1024 * 1024
+const MIB = 1024 * 1024
+/** Larger files are not checked for damage. One of 512 MiB takes some seconds to read, one of 32 MiB a moment. */
+const MOST_BYTES = { quick: 32 * MIB, usual: 512 * MIB, full: Number.POSITIVE_INFINITY }
 
 /** Checks the store itself. It is opened as it is, and nothing in it is changed. */
-export async function checkStore(config: Config, full: boolean, context: CliContext): Promise<Check[]> {
+export async function checkStore(config: Config, options: ExaminationOptions): Promise<Check[]> {
+  const { onBegin } = options
+  onBegin?.('store')
   const url = maskUrlPassword(config.databaseUrl)
   const secret = checkSecretSet(config)
   let size: number | undefined
@@ -37,18 +39,21 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
   const { store, pending } = inspected
   const found: Check[] = []
   try {
-    found.push(...(await checkDamage(inspected, size, full)))
+    found.push(...(await checkDamage(inspected, size, options)))
     if (pending.length > 0) {
       const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
       return [{ name: 'store', status: 'warning', message }, ...found, ...secret]
     }
-    found.push(...checkServer(config), ...(await checkDatabase(inspected, config, context.clock)))
+    found.push(...checkServer(config), ...(await checkDatabase(inspected, config, options)))
+    onBegin?.('signing keys')
+    const signingKeys = await checkSigningKeys(store, config, options)
+    onBegin?.('customers')
     return [
       { name: 'store', status: 'ok', message: `${url} answers and is at the schema of this version` },
       ...found,
       ...secret,
-      await checkSigningKeys(store, config, context),
-      ...(await checkAccounts(accountRules(store, context), config)),
+      signingKeys,
+      ...(await checkAccounts(accountsOf(store, options), config)),
     ]
   } catch (error) {
     return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...found, ...secret]
@@ -58,13 +63,19 @@ export async function checkStore(config: Config, full: boolean, context: CliCont
 }
 
 /** Checks what can run out, drift or grow old: clock, room, connections, partitions, locks, backup. */
-async function checkDatabase({ store, facts }: InspectedStore, config: Config, clock: Clock): Promise<Check[]> {
+async function checkDatabase(
+  { store, facts }: InspectedStore,
+  config: Config,
+  { clock, onBegin }: ExaminationOptions,
+): Promise<Check[]> {
+  onBegin?.('database')
   const asked = clock.now()
   const found = await facts()
   // The answer was on its way for about half of the time.
   const checks = checkFacts(found, config, (asked + clock.now()) / 2)
   if (!config.databaseUrl.startsWith('sqlite:')) return [...checks, ...NOT_FROM_HERE]
   const free = await freeBytes(dirname(sqlitePath(config.databaseUrl)))
+  onBegin?.('growth')
   const growth = free === undefined ? [] : await checkGrowth(store, free, asked)
   return [...checks, ...(await checkFuture(store, asked)), ...growth, await checkBackup(store, config, asked)]
 }
@@ -85,19 +96,20 @@ function messageOf(error: unknown): string {
   return error.details.reason ?? error.message
 }
 
-async function checkDamage({ findDamage }: InspectedStore, size: number, full: boolean): Promise<Check[]> {
+async function checkDamage(
+  { findDamage }: InspectedStore,
+  size: number,
+  { depth, onBegin }: ExaminationOptions,
+): Promise<Check[]> {
   if (size === 0) return []
   const name = 'integrity'
-  if (size > READ_AT_ONCE_BYTES && !full) {
-    const gibibytes = (size / 1024 ** 3).toFixed(1)
-    return [
-      {
-        name,
-        status: 'skipped',
-        message: `not checked, since the file has ${gibibytes} GiB: run teslim doctor --full`,
-      },
-    ]
+  if (size > MOST_BYTES[depth]) {
+    const large = size < 1024 * MIB ? `${Math.ceil(size / MIB)} MiB` : `${(size / 1024 / MIB).toFixed(1)} GiB`
+    const command = size > MOST_BYTES.usual ? 'teslim doctor --full' : 'teslim doctor'
+    const message = `not checked, since the file has ${large}: run ${command}`
+    return [{ name, status: 'skipped', message }]
   }
+  onBegin?.(name)
   const damage = await findDamage()
   if (damage === undefined) return [{ name, status: 'ok', message: 'the file is undamaged' }]
   // SQLite describes it in several lines.
@@ -124,10 +136,17 @@ function checkSecretSet({ secret }: Config): Check[] {
   return [{ name: 'secret', status: 'warning', message }]
 }
 
-async function checkSigningKeys(store: Store, config: Config, context: CliContext): Promise<Check> {
+/** What the checks read. They never add a customer. */
+function accountsOf(store: Store, { clock, random }: ExaminationOptions): Accounts {
+  const hashPassword = (): Promise<string> => Promise.reject(new Error('a check changes nothing'))
+  const customers = createCustomers({ store, clock, random, hashPassword })
+  return { customers, apiKeys: createApiKeys({ store, customers, clock, random }) }
+}
+
+async function checkSigningKeys(store: Store, config: Config, options: ExaminationOptions): Promise<Check> {
   const name = 'signing keys'
   try {
-    const wrappings = await (await signingKeyRules(store, config, context)).wrappings()
+    const wrappings = await (await signingKeyRules(store, config, options)).wrappings()
     if (wrappings.length === 0) return { name, status: 'ok', message: 'none yet: the first login makes one' }
     const other = wrappings.filter((wrapping) => wrapping !== 'secret').length
     if (config.secret === '' || other === 0) {

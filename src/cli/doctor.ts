@@ -1,10 +1,8 @@
 import { ConfigError } from '#src/config/load-config.ts'
-import type { CliContext, Command } from '../command.ts'
-import { table } from '../output/table.ts'
-import { checkCertificate } from './certificate.ts'
-import { type Check, checkListening, checkNode } from './checks.ts'
-import { checkFiles } from './files.ts'
-import { checkStore } from './store.ts'
+import { type Check, checkNode, worstOf } from '#src/doctor/checks.ts'
+import { examine } from '#src/doctor/examine.ts'
+import type { CliContext, Command } from './command.ts'
+import { table } from './output/table.ts'
 
 export const doctor: Command = {
   name: 'doctor',
@@ -14,9 +12,9 @@ export const doctor: Command = {
     full: { type: 'boolean', about: 'Check the whole file of an embedded store for damage, however large it is' },
   },
   async run(input, context) {
-    const checks = await examine(input.flag('full'), context)
-    const worst = (['failed', 'warning'] as const).find((status) => checks.some((check) => check.status === status))
-    if (input.json) context.out(JSON.stringify({ status: worst ?? 'ok', checks }))
+    const checks = await collect(input.flag('full'), context)
+    const worst = worstOf(checks)
+    if (input.json) context.out(JSON.stringify({ status: worst, checks }))
     else
       context.out(
         table(
@@ -29,19 +27,12 @@ export const doctor: Command = {
   },
 }
 
-async function examine(full: boolean, context: CliContext): Promise<Check[]> {
+async function collect(full: boolean, context: CliContext): Promise<Check[]> {
   const loaded = loadSettings(context)
   if (Array.isArray(loaded)) return [checkNode(process.versions.node), ...loaded]
-  const { config, sources } = loaded
-  const count = Object.keys(sources).length
-  return [
-    checkNode(process.versions.node, config.environment),
-    { name: 'settings', status: 'ok', message: `all ${count} are valid: see teslim config` },
-    ...checkListening(config),
-    ...checkCertificate(config, context.clock.now()),
-    ...(await checkFiles(loaded)),
-    ...(await checkStore(config, full, context)),
-  ]
+  const { clock, random } = context
+  const depth = full ? 'full' : 'usual'
+  return (await Array.fromAsync(examine(loaded, { depth, clock, random }))).flat()
 }
 
 function loadSettings({ loadConfig }: CliContext): ReturnType<CliContext['loadConfig']> | Check[] {

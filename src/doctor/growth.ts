@@ -1,8 +1,8 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { timeText } from '#src/lib/clock.ts'
+import { counted } from '#src/lib/printable.ts'
 import type { Store } from '#src/store/store.ts'
-import { counted } from '../output/counted.ts'
-import { timeText } from '../output/time-text.ts'
 import type { Check } from './checks.ts'
 
 const DAY_MILLISECONDS = 86_400_000

@@ -1,7 +1,7 @@
 import type { Config } from '#src/config/load-config.ts'
+import { counted } from '#src/lib/printable.ts'
 import type { StoreFacts } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
-import { counted } from '../output/counted.ts'
 import type { Check } from './checks.ts'
 
 const DAY_MILLISECONDS = 86_400_000

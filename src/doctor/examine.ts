@@ -1,0 +1,20 @@
+import type { LoadedConfig } from '#src/config/load-config.ts'
+import { checkCertificate } from './certificate.ts'
+import { type Check, checkListening, checkNode, type ExaminationOptions } from './checks.ts'
+import { checkFiles } from './files.ts'
+import { checkStore } from './store.ts'
+
+/** Looks at what fails in production, and changes nothing. Yields what it found as it goes. */
+export async function* examine(loaded: LoadedConfig, options: ExaminationOptions): AsyncGenerator<Check[]> {
+  const { config, sources } = loaded
+  const { clock, onBegin } = options
+  yield [
+    checkNode(process.versions.node, config.environment),
+    { name: 'settings', status: 'ok', message: `all ${Object.keys(sources).length} are valid: see teslim config` },
+    ...checkListening(config),
+    ...checkCertificate(config, clock.now()),
+  ]
+  onBegin?.('files')
+  yield await checkFiles(loaded)
+  yield await checkStore(config, options)
+}
