@@ -10,6 +10,10 @@ type Row = Readonly<Record<string, unknown>>
 export const pulseKind = (from: string): string =>
   `CASE WHEN received_at >= ${from} THEN received_at / 1000 * 8 + status * 2 + CASE WHEN echo_of IS NULL THEN 0 ELSE 1 END END`
 
+/** The last position that a pulse counts, read from a row with the last one there is. */
+export const lastOf = (row: Row | undefined, { until = Number.POSITIVE_INFINITY }: PulseBounds): number =>
+  Math.min(Number(row?.position ?? 0), until)
+
 /** Whether a pulse can go on from `after`. If not, it begins again with the newest deliveries. */
 export const continues = (after: number | undefined, last: number, { look }: PulseBounds): after is number =>
   after !== undefined && after <= last && last - after <= look

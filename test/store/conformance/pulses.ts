@@ -47,6 +47,20 @@ export function describePulses(name: string, open: Open): void {
       },
     )
 
+    withCustomers('a pulse that ends at a position counts nothing after it', async (store, one) => {
+      const start = await positionNow(store)
+      await deliverAll(store, [received(one.id, START), received(one.id, START + 1000), received(one.id, START + 2000)])
+      const first = await store.deliveries.pulse(start, { ...wide, until: start + 2 })
+      expect(counted(first)).toEqual([
+        [SECOND, '0 1 0 0', 0],
+        [SECOND + 1, '0 1 0 0', 0],
+      ])
+      expect(first).toMatchObject({ position: start + 2, since: undefined, deliveries: 2 })
+      expect(first.newest.map(({ position }) => position)).toEqual([start + 2, start + 1])
+      const rest = await store.deliveries.pulse(start + 2, { ...wide, until: start + 9 })
+      expect(rest).toMatchObject({ position: start + 3, deliveries: 1 })
+    })
+
     withCustomers('the sum of all pulses is what many writers stored', async (store, one, two) => {
       const others = await Promise.all([open(), open()])
       const stores = [store, ...others]

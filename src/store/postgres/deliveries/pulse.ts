@@ -1,4 +1,12 @@
-import { beginningFromRows, beginningOf, continues, noPulse, pulseFromRows, pulseKind } from '#src/store/pulse.ts'
+import {
+  beginningFromRows,
+  beginningOf,
+  continues,
+  lastOf,
+  noPulse,
+  pulseFromRows,
+  pulseKind,
+} from '#src/store/pulse.ts'
 import { summaryFromRow } from '#src/store/rows.ts'
 import type { DeliveryStore, Pulse, PulseBounds } from '#src/store/store.ts'
 import { filterValues } from '#src/store/walks.ts'
@@ -36,7 +44,7 @@ export function pulseReads(query: Query): Pick<DeliveryStore, 'pulse'> {
 
   return {
     async pulse(after, bounds) {
-      const last = Number((await query(LAST)).rows[0]?.position ?? 0)
+      const last = lastOf((await query(LAST)).rows[0], bounds)
       if (!continues(after, last, bounds)) return begin(last, bounds)
       if (after === last) return noPulse(last)
       const { rows } = await query(SINCE, bounds.from, after, last, bounds.look)

@@ -1,4 +1,12 @@
-import { beginningFromRows, beginningOf, continues, noPulse, pulseFromRows, pulseKind } from '#src/store/pulse.ts'
+import {
+  beginningFromRows,
+  beginningOf,
+  continues,
+  lastOf,
+  noPulse,
+  pulseFromRows,
+  pulseKind,
+} from '#src/store/pulse.ts'
 import { summaryFromRow } from '#src/store/rows.ts'
 import type { DeliveryStore, Pulse, PulseBounds } from '#src/store/store.ts'
 import { filterValues } from '#src/store/walks.ts'
@@ -22,7 +30,7 @@ const BEGINNING = `
 /** Run by the reader thread. */
 export const pulseReads = {
   pulse(database, after, bounds) {
-    const last = Number(database.get(LAST)?.position ?? 0)
+    const last = lastOf(database.get(LAST), bounds)
     if (!continues(after, last, bounds)) return begin(database, last, bounds)
     if (after === last) return noPulse(last)
     const counts = pulseFromRows(database.all(SINCE, bounds.from, after, last))
