@@ -32,6 +32,12 @@ export const rootPlugin: FastifyPluginAsyncTypebox<{ readonly config: Config }> 
   }
   const Docs = config.docs === 'on' ? { Docs: '/docs' } : {}
   const Console = config.console === 'on' ? { Console: '/console' } : {}
-  const Links = { ...Docs, ...Console, OpenApi: '/openapi.yaml', Ready: '/readyz', PublicKeys: '/.well-known/jwks.json' }
+  const Links = {
+    ...Docs,
+    ...Console,
+    OpenApi: '/openapi.yaml',
+    Ready: '/readyz',
+    PublicKeys: '/.well-known/jwks.json',
+  }
   app.get('/', { schema }, async () => success({ Name: 'teslim' as const, Version: VERSION, Links }))
 }

@@ -49,7 +49,8 @@ export function describePulses(name: string, open: Open): void {
 
     withCustomers('a pulse that ends at a position counts nothing after it', async (store, one) => {
       const start = await positionNow(store)
-      await deliverAll(store, [received(one.id, START), received(one.id, START + 1000), received(one.id, START + 2000)])
+      const sent = [0, 1000, 2000].map((late) => delivery(one.id, { receivedAt: START + late, status: 1 }))
+      await deliverAll(store, sent)
       const first = await store.deliveries.pulse(start, { ...wide, until: start + 2 })
       expect(counted(first)).toEqual([
         [SECOND, '0 1 0 0', 0],
