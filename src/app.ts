@@ -4,6 +4,9 @@ import type { Config } from '#src/config/load-config.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
+import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
+import { operatorsErrors } from '#src/customer/operators/operators.errors.ts'
+import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
 import { docsPlugin } from '#src/docs/docs.plugin.ts'
 import { installCrossOrigin } from '#src/http/answers/cross-origin.ts'
 import { installReadAnswers } from '#src/http/answers/read-answers.ts'
@@ -28,6 +31,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
+import { hashingPlugin } from '#src/login/hashing.plugin.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
@@ -52,9 +56,10 @@ export type App = FastifyInstance
 /** Every error that callers can get. */
 const ERRORS = [
   httpErrors,
-  { notFound: customerErrors.notFound },
+  customerErrors,
   loginErrors,
   operatorErrors,
+  operatorsErrors,
   purchaseErrors,
   signingKeyErrors,
   storeErrors,
@@ -104,8 +109,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(rootPlugin, { config })
   app.register(docsPlugin, { config })
   app.register(tokenPlugin, { config, store, versions, clock, random })
+  app.register(hashingPlugin, { config })
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
+  app.register(operatorReadsPlugin, { config, store, clock })
+  app.register(operatorActionsPlugin, { config, store, clock, random })
   app.register(suppliersPlugin, { config })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
   app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })

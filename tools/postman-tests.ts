@@ -3,6 +3,11 @@ import type { Schema } from './contract-examples.ts'
 
 /** Fields of answers that are kept as variables for later requests. */
 const KEPT: Readonly<Record<string, string>> = { Token: 'token', OrderID: 'orderId', ReceiptID: 'receiptId' }
+/** The same for fields that stand one level deeper. */
+const KEPT_WITHIN: Readonly<Record<string, readonly [string, string]>> = {
+  Customer: ['CustomerID', 'customerId'],
+  Key: ['KeyID', 'keyId'],
+}
 
 /** Writes the test script of a request: it checks status, envelope, fields, and the whole answer against its schema. */
 export function testsOf(document: OpenApi, { responses }: Operation): string[] {
@@ -47,11 +52,18 @@ function fieldTests(answered: Schema | undefined): string[] {
   const required = data?.required ?? []
   if (required.length === 0) return []
   const kept = Object.entries(KEPT).filter(([field]) => data?.properties?.[field])
+  const within = Object.entries(KEPT_WITHIN).filter(
+    ([outer, [inner]]) => data?.properties?.[outer]?.properties?.[inner],
+  )
   return [
     `pm.test('data has ${required.join(', ')}', () => pm.expect(answer.data).to.include.all.keys(${required.map((field) => `'${field}'`).join(', ')}))`,
     ...kept.map(
       ([field, variable]) =>
         `if (answer.data?.${field} !== undefined) pm.environment.set('${variable}', answer.data.${field})`,
+    ),
+    ...within.map(
+      ([outer, [inner, variable]]) =>
+        `if (answer.data?.${outer}) pm.environment.set('${variable}', answer.data.${outer}.${inner})`,
     ),
   ]
 }

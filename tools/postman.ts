@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Example, Media, OpenApi, Operation, Parameter } from './contract-answers.ts'
 import { exampleOf } from './contract-examples.ts'
+import { OPERATOR_TAG } from './contract-page.ts'
 import { testsOf } from './postman-tests.ts'
 
 export const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
@@ -16,8 +17,12 @@ const VARIABLES = [
   { key: 'password', value: '', type: 'secret' },
   { key: 'apiKey', value: '', type: 'secret' },
   { key: 'token', value: '', type: 'secret' },
+  // The token of an operator with all rights, from a login as one.
+  { key: 'operatorToken', value: '', type: 'secret' },
   { key: 'orderId', value: '', type: 'default' },
   { key: 'receiptId', value: '', type: 'default' },
+  { key: 'customerId', value: '', type: 'default' },
+  { key: 'keyId', value: '', type: 'default' },
 ]
 
 export const postmanEnvironment = {
@@ -33,7 +38,12 @@ const FROM_ENVIRONMENT: Readonly<Record<string, string>> = {
   Password: '{{password}}',
   orderId: '{{orderId}}',
   receiptId: '{{receiptId}}',
+  customerId: '{{customerId}}',
+  keyId: '{{keyId}}',
 }
+
+/** Body fields of operators' requests that take a variable instead: each customer has an address of its own. */
+const FOR_OPERATORS: Readonly<Record<string, string>> = { Email: '{{$guid}}@example.com' }
 
 interface Place {
   readonly path: string
@@ -118,7 +128,7 @@ function requestOf(document: OpenApi, { path, method, operation }: Place) {
     header: [...(media ? [{ key: 'Content-Type', value: type }] : []), ...header],
     auth: credentials(operation),
     ...(media && {
-      body: { mode: 'raw', raw: bodyOf(document, media), options: { raw: { language: languageOf(type) } } },
+      body: { mode: 'raw', raw: bodyOf(document, operation, media), options: { raw: { language: languageOf(type) } } },
     }),
   }
 }
@@ -129,26 +139,29 @@ function entry({ name, required = false, schema }: Parameter) {
   return { key: name, value, ...(!required && { disabled: true }) }
 }
 
-function credentials({ security = [] }: Operation) {
+function credentials({ security = [], tags }: Operation) {
   const [first] = security
   if (first && 'ApiKey' in first) {
     const values = { key: 'ApiKey', value: '{{apiKey}}', in: 'header' }
     return { type: 'apikey', apikey: Object.entries(values).map(([key, value]) => ({ key, value, type: 'string' })) }
   }
-  if (first) return { type: 'bearer', bearer: [{ key: 'token', value: '{{token}}', type: 'string' }] }
+  const token = tags.includes(OPERATOR_TAG) ? '{{operatorToken}}' : '{{token}}'
+  if (first) return { type: 'bearer', bearer: [{ key: 'token', value: token, type: 'string' }] }
   return { type: 'noauth' }
 }
 
 const languageOf = (type: string): string => (type === 'application/json' ? 'json' : 'text')
 
-function bodyOf(document: OpenApi, { schema, example, examples = {} }: Media): string {
+function bodyOf(document: OpenApi, { tags }: Operation, { schema, example, examples = {} }: Media): string {
   const [named] = Object.values(examples)
   const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const value = example ?? (named && 'value' in named ? named.value : exampleOf(schema, resolve))
   if (typeof value === 'string') return value
+  const isForOperators = tags.includes(OPERATOR_TAG)
+  const variables = isForOperators ? FOR_OPERATORS : FROM_ENVIRONMENT
   const filled = Object.entries(value as object).map(([key, inner]) => [
-    key === 'Email' ? '{{emailField}}' : key,
-    FROM_ENVIRONMENT[key] ?? inner,
+    key === 'Email' && !isForOperators ? '{{emailField}}' : key,
+    variables[key] ?? inner,
   ])
   return JSON.stringify(Object.fromEntries(filled), null, 2)
 }

@@ -40,15 +40,17 @@ export type RecordAction = (
 export interface ActionDependencies {
   readonly audit: AuditStore
   readonly clock: Clock
-  /** The person at the command line: `cli:` and a name. */
+  /** The person at the command line, `cli:` and a name, or an operator, `console:` and the e-mail address. */
   readonly actor: string
+  /** The request that asked for the action. */
+  readonly request?: { readonly address: string; readonly requestId: string }
   /** Called instead of throwing: the action itself is done, and a password or key shown once must still be shown. */
   readonly onFailed: (action: string, error: unknown) => void
 }
 
 export const createRecordAction =
-  ({ audit, clock, actor, onFailed }: ActionDependencies): RecordAction =>
+  ({ audit, clock, actor, request, onFailed }: ActionDependencies): RecordAction =>
   async (action, customerId, details = {}) => {
-    const event = { at: clock.now(), actor, action, customerId, ...NO_REQUEST, details }
+    const event = { at: clock.now(), actor, action, customerId, ...NO_REQUEST, ...request, details }
     await audit.append([event]).catch((error: unknown) => onFailed(action, error))
   }

@@ -33,6 +33,12 @@ export interface KeyLimits {
   readonly rateLimit?: number | null | undefined
 }
 
+/** A new key. */
+export interface NewKey extends KeyLimits {
+  /** Milliseconds since 1970, instead of a lifetime. */
+  readonly expiresAt?: number | undefined
+}
+
 /** Changes to a key. What is not given stays. */
 export interface KeySettings extends KeyLimits {
   readonly label?: string | undefined
@@ -51,6 +57,8 @@ export interface Rotation {
   readonly overlapMilliseconds: number
   /** Lifetime of the new key; defaults to that of the old one. */
   readonly lifetimeMilliseconds?: number | undefined
+  /** When the new key expires, in milliseconds since 1970, instead of a lifetime. */
+  readonly expiresAt?: number | undefined
 }
 
 export interface RotatedKey extends IssuedKey {
@@ -61,29 +69,32 @@ export interface RotatedKey extends IssuedKey {
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 const LONGEST_LABEL = 100
-const SOON_MILLISECONDS = 14 * 86_400_000
+export const SOON_MILLISECONDS = 14 * 86_400_000
 
 /** The operators' actions on API keys. */
 export function createApiKeys({ store, customers, clock, random }: ApiKeyDependencies) {
   const find = async (id: string): Promise<ListedApiKey> => {
-    const key = (await store.apiKeys.list()).find((one) => one.id === id)
-    if (!key) throw new AppError(customerErrors.keyNotFound, { message: `There is no API key ${JSON.stringify(id)}.` })
+    const key = await store.apiKeys.findById(id)
+    if (key === undefined)
+      throw new AppError(customerErrors.keyNotFound, { message: `There is no API key ${JSON.stringify(id)}.` })
     return key
   }
 
   const make = (
     { customerId, label, networks, rateLimit }: Pick<ApiKey, 'customerId' | 'label' | 'networks' | 'rateLimit'>,
     lifetimeMilliseconds: number | undefined,
+    expiresAt: number | undefined,
   ) => {
     const key = makeApiKey(random)
     const now = clock.now()
+    const end = lifetimeMilliseconds === undefined ? null : now + lifetimeMilliseconds
     const made: ApiKey = {
       id: newId(now, random),
       customerId,
       hash: hashApiKey(key),
       label,
       createdAt: now,
-      expiresAt: lifetimeMilliseconds === undefined ? null : now + lifetimeMilliseconds,
+      expiresAt: expiresAt ?? end,
       revokedAt: null,
       successorId: null,
       networks,
@@ -93,20 +104,20 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
   }
 
   return {
-    async issue(who: string, label: string, lifetimeMilliseconds?: number, wanted: KeyLimits = {}): Promise<IssuedKey> {
+    async issue(who: string, label: string, lifetimeMilliseconds?: number, wanted: NewKey = {}): Promise<IssuedKey> {
       const { networks = null, rateLimit = null } = checkKeySettings({ ...wanted, label })
       const { id: customerId } = await customers.showToChange(who)
-      const { made, issued } = make({ customerId, label, networks, rateLimit }, lifetimeMilliseconds)
+      const { made, issued } = make({ customerId, label, networks, rateLimit }, lifetimeMilliseconds, wanted.expiresAt)
       await store.apiKeys.insert(made)
       return issued
     },
 
     /** Issues a key with the same customer, label, limits and lifetime; the old one ends after the overlap, or earlier if it expires. */
-    async rotate(id: string, { overlapMilliseconds, lifetimeMilliseconds }: Rotation): Promise<RotatedKey> {
+    async rotate(id: string, { overlapMilliseconds, lifetimeMilliseconds, expiresAt }: Rotation): Promise<RotatedKey> {
       const old = await find(id)
       refuseRotation(old, clock.now())
       const lifetime = lifetimeMilliseconds ?? (old.expiresAt === null ? undefined : old.expiresAt - old.createdAt)
-      const { made, issued } = make(old, lifetime)
+      const { made, issued } = make(old, lifetime, expiresAt)
       const now = made.createdAt
       if (!(await store.apiKeys.rotate(id, made, { now, endsAt: now + overlapMilliseconds }))) {
         // Somebody else revoked or rotated it meanwhile.

@@ -4,13 +4,13 @@ import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading } from '#src/http/query-reading.ts'
-import { type Clock, isoMilliseconds } from '#src/lib/clock.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
-import type { ApiKeyView } from './api-key.rule.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
 import { createCustomerKeys } from './customer-keys.rule.ts'
+import { keyAnswer } from './key-answer.ts'
 import { createKeyUses, type KeyUses } from './key-uses.ts'
 
 declare module 'fastify' {
@@ -86,17 +86,5 @@ const routesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyn
       },
     })
   }
-
-/** `usualRate` holds for keys without a limit of their own; 0 is no limit. */
-const keyAnswer = ({ lastUse, expiresAt, ...key }: ApiKeyView, usualRate: number) => ({
-  KeyID: key.id,
-  Label: key.label,
-  State: key.state,
-  CreatedAt: isoMilliseconds(key.createdAt),
-  ExpiresAt: expiresAt === null ? null : isoMilliseconds(expiresAt),
-  LastUse: lastUse && { UsedAt: isoMilliseconds(lastUse.usedAt), Address: lastUse.address },
-  Networks: key.networks && [...key.networks],
-  RateLimit: (key.rateLimit ?? usualRate) || null,
-})
 
 export const customerPlugin = fastifyPlugin(plugin, { name: 'customer', dependencies: ['token'] })

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
 
+export const CUSTOMER_ID = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
+
 export const CustomerSchema = Type.Object({
-  CustomerID: Type.String({ examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'] }),
+  CustomerID: Type.String({ examples: [CUSTOMER_ID] }),
   Email: Type.String({ examples: ['shop@example.com'] }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in here' }),
   IsOperator: Type.Boolean({ description: 'Whether this token reads the orders of all customers' }),
@@ -13,7 +15,7 @@ export const CustomerSchema = Type.Object({
   }),
 })
 
-const KEY_ID = '01a1fd41-5b0e-7c1d-8f60-2f1f0a6f9b11'
+export const KEY_ID = '01a1fd41-5b0e-7c1d-8f60-2f1f0a6f9b11'
 
 export const DEFAULT_KEYS_LIMIT = 100
 
@@ -45,10 +47,10 @@ export const KeysQuerySchema = Type.Object(
   { additionalProperties: false },
 )
 
-const time = (description: string) =>
+export const time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T08:37:25.959Z'] })
 
-const KeySchema = Type.Object({
+export const KeySchema = Type.Object({
   KeyID: Type.String({ description: 'Names the key; is not the key itself', examples: [KEY_ID] }),
   Label: Type.String({ description: 'What the key is for', examples: ['erp'] }),
   State: Type.Union([Type.Literal('live'), Type.Literal('expired'), Type.Literal('revoked')], {

@@ -1,9 +1,12 @@
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { type Random, randomText } from '#src/lib/random.ts'
 import { customerErrors } from './customer.errors.ts'
 
 const SHORTEST = 8
 const ADVISED = 15
 export const LONGEST_PASSWORD_BYTES = 1024
+
+const GENERATED_LENGTH = 24
 
 /** The most used passwords of at least 8 characters. */
 const COMMONEST = new Set(
@@ -32,3 +35,5 @@ export function judgePassword(password: string): PasswordVerdict {
 /** Whether a password can be hashed exactly as sent: a lone surrogate has no UTF-8 form. */
 export const isUsablePassword = (password: string): boolean =>
   Buffer.byteLength(password) <= LONGEST_PASSWORD_BYTES && password.isWellFormed()
+
+export const generatePassword = (random: Random): string => randomText(GENERATED_LENGTH, random)

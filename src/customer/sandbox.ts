@@ -1,6 +1,7 @@
-import { type Random, randomText } from '#src/lib/random.ts'
+import type { Random } from '#src/lib/random.ts'
 import type { ApiKeys } from './api-key.rule.ts'
 import type { Customers } from './customer.rule.ts'
+import { generatePassword } from './password-policy.ts'
 import { DEFAULT_REGION } from './region.ts'
 
 export interface Sandbox {
@@ -13,7 +14,7 @@ export const SANDBOX_EMAIL = 'sandbox@example.com'
 
 /** Adds a customer for trying the service. The caller must not do this in production. */
 export async function addSandbox(customers: Customers, apiKeys: ApiKeys, random: Random): Promise<Sandbox> {
-  const [email, password] = [SANDBOX_EMAIL, randomText(24, random)]
+  const [email, password] = [SANDBOX_EMAIL, generatePassword(random)]
   await customers.add({ email, password, isApi: true, operator: false, regions: [DEFAULT_REGION], authority: ['*'] })
   const { key } = await apiKeys.issue(email, 'sandbox')
   return { email, password, apiKey: key }

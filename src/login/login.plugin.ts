@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
@@ -11,7 +10,6 @@ import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { clientGone, createHashGate } from './hash-gate.ts'
-import { createHashWorkers } from './hash-workers.ts'
 import { loginErrors } from './login.errors.ts'
 import { createLogIn } from './login.rule.ts'
 import {
@@ -42,11 +40,9 @@ const COUNTING_MEANWHILE = 2
 
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
   const { config, store, clock, random, metrics } = options
-  const concurrency = config.hashConcurrency || Math.max(1, availableParallelism() - 1)
-  const workers = createHashWorkers(concurrency)
+  const { concurrency, hash, verify } = app.hashing
   const pace = createRefusalPace(clock)
   app.addHook('preClose', async () => pace.close())
-  app.addHook('onClose', () => workers.close())
   const gate = createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue })
   const counted = createLoginMetrics(metrics, gate)
   app.onRefusal(({ raw, routeOptions }, error) => {
@@ -56,7 +52,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
   const logIn = createLogIn({
     customers: store.customers,
     findCustomer: createFindCustomer(store),
-    passwords: { ...passwords, hash: workers.hash, verify: workers.verify },
+    passwords: { ...passwords, hash, verify },
     accessTokens: app.accessTokens,
     throttle: createThrottle(store.loginFailures, clock),
     memory: createPasswordMemory({ seconds: config.loginMemorySeconds, random, clock }),
@@ -115,4 +111,8 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
   })
 }
 
-export const loginPlugin = fastifyPlugin(plugin, { name: 'login', dependencies: ['token'], encapsulate: true })
+export const loginPlugin = fastifyPlugin(plugin, {
+  name: 'login',
+  dependencies: ['token', 'hashing'],
+  encapsulate: true,
+})

@@ -9,6 +9,7 @@ import type { Operation } from '../../tools/contract-answers.ts'
 import { type Schema, withoutExamples } from '../../tools/contract-examples.ts'
 import { anyText } from '../support/any-text.ts'
 import { contractViolation, published, written } from '../support/contract.ts'
+import { operating } from '../support/operating.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { PASSWORD, testApp } from '../support/test-app.ts'
 
@@ -110,9 +111,14 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
     payload: '{"OrderID":"a/ı","Status":1,"Sku":"A"}',
   })
   const { ReceiptID } = delivered.json().data
+  const operator = await operating(service)
+  // Operators' requests change it.
+  const target = await addSupplier(service)
 
   const fitting = (schema: Schema): fc.Arbitrary<unknown> => {
     if (schema.enum) return fc.constantFrom(...schema.enum)
+    if (schema.anyOf) return fc.oneof(...schema.anyOf.map(fitting))
+    if (schema.const !== undefined) return fc.constant(schema.const)
     switch ([schema.type].flat()[0]) {
       case 'object':
         return fc.record(
@@ -123,9 +129,14 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
         return fc.array(fitting(schema.items ?? {}), { maxLength: 5 })
       case 'integer':
         return fc.integer({ min: schema.minimum ?? -5, max: schema.maximum ?? 5 })
+      case 'number':
+        return fc.double({ min: schema.minimum ?? -5, max: schema.maximum ?? 5, noNaN: true })
       case 'boolean':
         return fc.boolean()
+      case 'null':
+        return fc.constant(null)
       default:
+        if (schema.format === 'date-time') return fc.constantFrom('2027-11-21T00:00:00Z', '2000-01-01T00:00:00+01:00')
         return schema.pattern ? fc.stringMatching(new RegExp(schema.pattern)) : anyText()
     }
   }
@@ -151,7 +162,12 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
       .map(({ name, schema }) => [name, fc.oneof(fitting(schema) as fc.Arbitrary<string>, visible)] as const)
     const type = fc.constantFrom('application/json', 'application/json', 'application/json', 'text/plain', 'x')
     const ApiKey = fc.constantFrom(key, key, key, 'tsl_unknown')
-    const authorization = fc.constantFrom(bearer, bearer, bearer, 'Bearer a.b.c', 'Basic x')
+    const isForOperators = operation.tags.includes('Operator')
+    const token = isForOperators ? fc.constant(`Bearer ${operator.token}`) : fc.constant(bearer)
+    const authorization = fc.oneof(
+      { weight: 3, arbitrary: token },
+      { weight: 2, arbitrary: fc.constantFrom('Bearer a.b.c', 'Basic x', bearer) },
+    )
     const takesToken = operation.security?.some((scheme) => 'bearer' in scheme)
     const all = { 'content-type': type, ...Object.fromEntries(own), ApiKey, ...(takesToken && { authorization }) }
     return fc.record(all, { requiredKeys: ['content-type'] })
@@ -159,7 +175,7 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
 
   /** Fills in the path and query parameters of a path. */
   const addresses = (path: string, { parameters = [] }: Operation): fc.Arbitrary<string> => {
-    const known = fc.constantFrom('a/ı', ReceiptID)
+    const known = fc.constantFrom('a/ı', ReceiptID, target.customer.id, target.keyId)
     // A long poll would hold up the test.
     const own = parameters.filter((parameter) => parameter.in !== 'header' && parameter.name !== 'wait')
     const values = Object.fromEntries(

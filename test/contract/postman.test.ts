@@ -5,9 +5,11 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { OpenApi } from '../../tools/contract-answers.ts'
 import { postmanCollection, postmanEnvironment, toJson } from '../../tools/postman.ts'
+import { runCommand } from '../support/command.ts'
 import { written } from '../support/contract.ts'
 import { serveSandbox } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { LOGIN, PASSWORD } from '../support/test-app.ts'
 
 interface Summary {
   readonly run: {
@@ -45,9 +47,19 @@ it.each([
     { TESLIM_LOGIN_ANSWER: 'camel', TESLIM_LOGIN_EMAIL_FIELD: 'UserMail', TESLIM_PURCHASE_BEARER: 'ignored' },
   ],
 ] as const)('newman runs the whole collection against a fresh server%s without a failure', async (_name, env) => {
-  const { server, email, password, apiKey } = await serveSandbox({ cwd: tempFolder(), env })
+  const cwd = tempFolder()
+  const { server, email, password, apiKey } = await serveSandbox({ cwd, env })
   const emailField = 'TESLIM_LOGIN_EMAIL_FIELD' in env ? env.TESLIM_LOGIN_EMAIL_FIELD : 'Email'
-  const given = { baseUrl: server.url, emailField, email, password, apiKey }
+  const operator = ['customer', 'add', '--email', 'operator@example.com', '--api', '--operator', '--password-stdin']
+  expect(await runCommand(operator, { cwd, env, stdin: PASSWORD })).toMatchObject({ status: 0 })
+  const login = await fetch(server.url + LOGIN, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ [emailField]: 'operator@example.com', Password: PASSWORD }),
+  })
+  const { data } = (await login.json()) as { data: { Token?: string; token?: string } }
+  const operatorToken = data.Token ?? data.token
+  const given = { baseUrl: server.url, emailField, email, password, apiKey, operatorToken }
   const options = {
     collection: JSON.parse(read('teslim.postman_collection.json')),
     environment: JSON.parse(read('teslim.postman_environment.json')),

@@ -1,14 +1,12 @@
 import { createInterface } from 'node:readline/promises'
 import { type Readable, Writable } from 'node:stream'
-import { randomText } from '#src/lib/random.ts'
+import { generatePassword } from '#src/customer/password-policy.ts'
 import { type CliContext, type Input, Misuse, type Option } from '../command.ts'
 
 export const passwordOptions: Record<string, Option> = {
   'password-stdin': { type: 'boolean', about: 'Read the password from stdin; one newline at the end is dropped' },
   generate: { type: 'boolean', about: 'Generate a random password and print it once' },
 }
-
-const GENERATED_LENGTH = 24
 
 export interface PasswordInput {
   readonly password: string
@@ -20,7 +18,7 @@ export async function readPassword(input: Input, context: CliContext): Promise<P
   const fromStdin = input.flag('password-stdin')
   if (input.flag('generate')) {
     if (fromStdin) throw new Misuse('--password-stdin and --generate cannot be combined')
-    return { password: randomText(GENERATED_LENGTH, context.random), generated: true }
+    return { password: generatePassword(context.random), generated: true }
   }
   if (fromStdin) return { password: await readSecretText('password', context), generated: false }
   if (!context.stdin.isTTY)

@@ -1,0 +1,84 @@
+import { createRecordAction } from '#src/audit/actions.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Customer, Store } from '#src/store/store.ts'
+import { createApiKeys, type NewKey, type Rotation } from '../api-key.rule.ts'
+import { auditedApiKeys, auditedCustomers } from '../audited.ts'
+import { customerErrors } from '../customer.errors.ts'
+import { type CustomerDependencies, createCustomers, type NewCustomer } from '../customer.rule.ts'
+import { generatePassword } from '../password-policy.ts'
+import { readId } from './directory.rule.ts'
+import { operatorsErrors } from './operators.errors.ts'
+
+export interface ActionsDependencies extends CustomerDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  /** Called if an action is done, but could not be written to the audit log. */
+  readonly onUnrecorded: (action: string, requestId: string, error: unknown) => void
+}
+
+/** The operator that acts, and the request by which. */
+export interface Acting {
+  readonly operator: Pick<Customer, 'id' | 'email'>
+  readonly address: string
+  readonly requestId: string
+}
+
+export type Actions = ReturnType<typeof createActions>
+
+/** What operators change over HTTP. The audit log says who did it, from where, and with which request. */
+export function createActions(dependencies: ActionsDependencies) {
+  const { store, clock, random, onUnrecorded } = dependencies
+  const plainCustomers = createCustomers(dependencies)
+  const plainKeys = createApiKeys({ store, customers: plainCustomers, clock, random })
+
+  return ({ operator, address, requestId }: Acting) => {
+    const record = createRecordAction({
+      audit: store.audit,
+      clock,
+      actor: `console:${operator.email}`,
+      request: { address, requestId },
+      onFailed: (action, error) => onUnrecorded(action, requestId, error),
+    })
+    const customers = auditedCustomers(plainCustomers, record)
+    const apiKeys = auditedApiKeys(plainKeys, record)
+
+    const refuseSelf = (id: string): string => {
+      if (id === operator.id) throw new AppError(operatorsErrors.self)
+      return id
+    }
+
+    return {
+      /** Without a password, one is generated, and returned once. */
+      async add(wanted: Omit<NewCustomer, 'password'>, password: string | undefined) {
+        const generated = password === undefined ? generatePassword(random) : null
+        const { customer } = await customers.add({ ...wanted, password: password ?? generated ?? '' })
+        return { id: customer.id, generated }
+      },
+      enable: async (id: string) => customers.enable(customerId(id)),
+      disable: async (id: string) => customers.disable(refuseSelf(customerId(id))),
+      revokeTokens: async (id: string) => customers.revokeTokens(refuseSelf(customerId(id))),
+      allow: async (id: string, rules: readonly string[]) => customers.allow(customerId(id), rules),
+      disallow: async (id: string, rules: readonly string[]) => customers.disallow(customerId(id), rules),
+      issueKey: async (id: string, label: string, wanted: NewKey) =>
+        apiKeys.issue(customerId(id), label, undefined, wanted),
+      rotateKey: async (id: string, wanted: Rotation) => apiKeys.rotate(keyId(id), wanted),
+      revokeKey: async (id: string) => apiKeys.revoke(keyId(id)),
+    }
+  }
+}
+
+/** An e-mail address would find a customer, too, but is not what the route takes. */
+function customerId(text: string): string {
+  const id = readId(text)
+  if (id === undefined) throw new AppError(customerErrors.notFound)
+  return id
+}
+
+function keyId(text: string): string {
+  const id = readId(text)
+  if (id === undefined) throw new AppError(customerErrors.keyNotFound)
+  return id
+}

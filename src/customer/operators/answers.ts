@@ -1,0 +1,30 @@
+import { isoMilliseconds } from '#src/lib/clock.ts'
+import type { ApiKeyView } from '../api-key.rule.ts'
+import { isRemoved } from '../customer.rule.ts'
+import { keyAnswer } from '../key-answer.ts'
+import type { Described } from './directory.rule.ts'
+
+/** A customer as operators see it. */
+export const customerAnswer = ({ customer, keys, lastUsedAt, warnings }: Described) => ({
+  CustomerID: customer.id,
+  Email: customer.email,
+  IsAPI: customer.isApi,
+  IsOperator: customer.operator,
+  IsReadOnly: customer.readOnly,
+  IsEnabled: customer.enabled,
+  IsRemoved: isRemoved(customer),
+  Regions: [...customer.regions],
+  AuthorityRules: [...customer.authority],
+  CreatedAt: isoMilliseconds(customer.createdAt),
+  Keys: { Live: keys.live, ExpiringSoon: keys.expiring },
+  LastUsedAt: lastUsedAt === null ? null : isoMilliseconds(lastUsedAt),
+  Warnings: [...warnings],
+})
+
+/** A key as operators see it. */
+export const operatorKeyAnswer = (key: ApiKeyView, usualRate: number) => ({
+  ...keyAnswer(key, usualRate),
+  CustomerID: key.customerId,
+  SuccessorID: key.successorId,
+  ExpiresSoon: key.expiresSoon,
+})

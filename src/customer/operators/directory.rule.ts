@@ -1,0 +1,143 @@
+import { AppError } from '#src/lib/app-error.ts'
+import { asciiLowerCase } from '#src/lib/ascii.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Customer, CustomerFilter, KeySummary, Store } from '#src/store/store.ts'
+import { type ApiKeyView, SOON_MILLISECONDS, toView } from '../api-key.rule.ts'
+import { customerErrors } from '../customer.errors.ts'
+import { isRemoved } from '../customer.rule.ts'
+import { SANDBOX_EMAIL } from '../sandbox.ts'
+
+export interface DirectoryDependencies {
+  readonly store: Pick<Store, 'customers' | 'apiKeys'>
+  readonly clock: Clock
+  /** Whether the sandbox customer should not be there. */
+  readonly inProduction: boolean
+}
+
+export const ROLES = ['api', 'operator', 'readOnly', 'supplier', 'removed'] as const
+export type Role = (typeof ROLES)[number]
+
+export const WARNINGS = [
+  'NO_RULES',
+  'NO_KEY',
+  'KEY_EXPIRES_SOON',
+  'KEY_EXPIRED_NOT_REPLACED',
+  'SANDBOX',
+  'NO_REGION',
+] as const
+export type Warning = (typeof WARNINGS)[number]
+
+export interface DirectoryQuery {
+  /** Part of the e-mail address, or the prefix of the id; ASCII case-insensitive. */
+  readonly search?: string | undefined
+  readonly role?: Role | undefined
+  readonly enabled?: boolean | undefined
+  readonly limit: number
+  /** The id of the customer after which to continue. */
+  readonly cursor?: string | undefined
+}
+
+/** A customer with what is known of its keys, and what somebody should look after. */
+export interface Described {
+  readonly customer: Customer
+  readonly keys: Pick<KeySummary, 'live' | 'expiring' | 'expired'>
+  readonly lastUsedAt: number | null
+  readonly warnings: readonly Warning[]
+}
+
+export type Directory = ReturnType<typeof createDirectory>
+
+/** Customers that one request with a filter looks at. */
+const MOST_LOOKED_AT = 50_000
+const KEYS_AT_ONCE = 500
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
+  api: { isApi: true },
+  operator: { operator: true },
+  readOnly: { readOnly: true },
+  supplier: { isApi: false, operator: false, removed: false },
+  removed: { removed: true },
+}
+
+/** Returns the id in the spelling of the store; undefined for a text that no id can be. */
+export const readId = (text: string): string | undefined => (UUID.test(text) ? text.toLowerCase() : undefined)
+
+/** Shows operators the customers and their keys. */
+export function createDirectory({ store, clock, inProduction }: DirectoryDependencies) {
+  const describe = async (customers: readonly Customer[]): Promise<Described[]> => {
+    const now = clock.now()
+    const ids = customers.map(({ id }) => id)
+    const times = { now, soon: now + SOON_MILLISECONDS }
+    const found = ids.length === 0 ? [] : await store.apiKeys.summaries(ids, times)
+    const summaries = new Map(found.map((summary) => [summary.customerId, summary]))
+    return customers.map((customer) => {
+      const { live = 0, expiring = 0, expired = 0, lastUsedAt = null } = summaries.get(customer.id) ?? {}
+      const keys = { live, expiring, expired }
+      return { customer, keys, lastUsedAt, warnings: warningsOf(customer, keys, inProduction) }
+    })
+  }
+
+  const keysOf = async (customerId: string): Promise<ApiKeyView[]> => {
+    const all: ApiKeyView[] = []
+    for (let afterId: string | undefined; ; ) {
+      const page = await store.apiKeys.page(customerId, { afterId, limit: KEYS_AT_ONCE })
+      all.push(...page.map((key) => toView(key, clock.now())))
+      if (page.length < KEYS_AT_ONCE) return all
+      afterId = page.at(-1)?.id
+    }
+  }
+
+  const show = async (id: string): Promise<Described> => {
+    const known = readId(id)
+    const customer = known === undefined ? undefined : await store.customers.findById(known)
+    const [described] = customer === undefined ? [] : await describe([customer])
+    if (described === undefined) throw new AppError(customerErrors.notFound)
+    return described
+  }
+
+  return {
+    /** Lists the oldest first. A page may be short, or empty, before the end. */
+    async list({ search, role, enabled, limit, cursor }: DirectoryQuery) {
+      const text = search === undefined ? undefined : asciiLowerCase(search)
+      // A database cannot search for NUL, and no address has one.
+      if (text?.includes('\0')) return { customers: [], nextCursor: null }
+      const filter = { text, enabled, ...(role && FILTERS[role]) }
+      const look = Object.values(filter).some((value) => value !== undefined) ? MOST_LOOKED_AT : limit + 1
+      // One more than asked for tells whether there are more.
+      const found = await store.customers.search(filter, cursor ?? '', { most: limit + 1, look })
+      const shown = found.customers.slice(0, limit)
+      const nextCursor = found.customers.length > limit ? (shown.at(-1)?.id ?? null) : found.next
+      return { customers: await describe(shown), nextCursor }
+    },
+
+    /** Finds those of these customers that there are. */
+    async listOf(ids: readonly string[]): Promise<Described[]> {
+      const known = ids.map(readId).filter((id) => id !== undefined)
+      return describe(await store.customers.findMany(known))
+    },
+
+    show,
+
+    async showWithKeys(id: string): Promise<{ described: Described; keys: readonly ApiKeyView[] }> {
+      const described = await show(id)
+      return { described, keys: await keysOf(described.customer.id) }
+    },
+  }
+}
+
+/** Nobody needs to look after a customer that is disabled. */
+function warningsOf(customer: Customer, keys: Described['keys'], inProduction: boolean): Warning[] {
+  const { email, isApi, operator, enabled, regions, authority } = customer
+  if (!enabled || isRemoved(customer)) return []
+  const applies: Record<Warning, boolean> = {
+    // An operator need not deliver.
+    NO_RULES: authority.length === 0 && (!operator || keys.live > 0),
+    NO_KEY: keys.live === 0 && (!operator || authority.length > 0),
+    KEY_EXPIRES_SOON: keys.expiring > 0,
+    KEY_EXPIRED_NOT_REPLACED: keys.expired > 0,
+    SANDBOX: inProduction && email === SANDBOX_EMAIL,
+    NO_REGION: isApi && regions.length === 0,
+  }
+  return WARNINGS.filter((warning) => applies[warning])
+}

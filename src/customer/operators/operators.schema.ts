@@ -1,0 +1,235 @@
+import { Type } from '@sinclair/typebox'
+import { CUSTOMER_ID, CustomerSchema, KEY_ID, KeySchema, time } from '../customer.schema.ts'
+import { ROLES, WARNINGS } from './directory.rule.ts'
+
+export const DEFAULT_LIMIT = 100
+export const MOST_IDS = 100
+const MOST_RULES = 1000
+/** As TESLIM_RATE_LIMIT. */
+const HIGHEST_RATE = 1_000_000
+/** A year. */
+const LONGEST_OVERLAP_HOURS = 8784
+
+export const CustomersQuerySchema = Type.Object(
+  {
+    search: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 254,
+        title: 'a text of at most 254 characters',
+        description: 'Part of the e-mail address, or the beginning of the id; letter case does not count',
+        examples: ['shop'],
+      }),
+    ),
+    role: Type.Optional(
+      Type.Union(
+        ROLES.map((role) => Type.Literal(role)),
+        {
+          description:
+            'api: may log in; operator: every operator; readOnly: read-only operators; supplier: neither logs in nor operates; removed: removed customers',
+        },
+      ),
+    ),
+    enabled: Type.Optional(
+      Type.Union([Type.Literal('true'), Type.Literal('false')], { description: 'Whether the customer is enabled' }),
+    ),
+    ids: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: `Only these customers, and no other parameter: up to ${MOST_IDS} ids, separated by commas. Unknown ones are left out.`,
+        examples: [CUSTOMER_ID],
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        default: DEFAULT_LIMIT,
+        description: 'Maximum number of customers in one answer',
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f-]{36}$',
+        title: 'the NextCursor of an answer',
+        description: 'NextCursor of an answer to the same address with the same parameters',
+        examples: [CUSTOMER_ID],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+const { CustomerID, Regions, AuthorityRules } = CustomerSchema.properties
+
+const nullable = <Schema extends ReturnType<typeof time>>(schema: Schema, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
+
+const OperatedCustomerSchema = Type.Object({
+  CustomerID,
+  Email: Type.String({
+    description: 'For a removed customer `removed:` and its id',
+    examples: ['shop@example.com'],
+  }),
+  IsAPI: Type.Boolean({ description: 'Whether it may log in' }),
+  IsOperator: Type.Boolean({ description: 'Whether it sees the data of all customers' }),
+  IsReadOnly: Type.Boolean({ description: 'Whether it is an operator that may only read' }),
+  IsEnabled: Type.Boolean({ description: 'Whether its tokens and keys work' }),
+  IsRemoved: Type.Boolean({ description: 'Whether nothing but the id is left' }),
+  Regions,
+  AuthorityRules,
+  CreatedAt: time('When it was added'),
+  Keys: Type.Object({
+    Live: Type.Integer({ description: 'API keys that work', examples: [2] }),
+    ExpiringSoon: Type.Integer({
+      description: 'Those that expire within 14 days, and no other key took their place',
+      examples: [0],
+    }),
+  }),
+  LastUsedAt: nullable(time('When one of its keys was used last'), 'Null for never; known a few seconds later'),
+  Warnings: Type.Array(
+    Type.Union(
+      WARNINGS.map((warning) => Type.Literal(warning)),
+      { examples: ['KEY_EXPIRES_SOON'] },
+    ),
+    { description: 'What somebody should look after; none for a customer that is disabled' },
+  ),
+})
+
+const OperatedKeySchema = Type.Object({
+  ...KeySchema.properties,
+  CustomerID: Type.String({ description: 'The customer of the key', examples: [CUSTOMER_ID] }),
+  SuccessorID: Type.Union([Type.String({ examples: [KEY_ID] }), Type.Null()], {
+    description: 'The key that replaced this one when it was rotated',
+  }),
+  ExpiresSoon: Type.Boolean({ description: 'Whether the key works, but expires within 14 days' }),
+})
+
+export const CustomersSchema = Type.Object({
+  Customers: Type.Array(OperatedCustomerSchema, { description: 'The oldest first' }),
+  NextCursor: Type.Union([Type.String({ examples: [CUSTOMER_ID] }), Type.Null()], {
+    description:
+      'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
+  }),
+})
+
+export const CustomerWithKeysSchema = Type.Object({
+  Customer: OperatedCustomerSchema,
+  Keys: Type.Array(OperatedKeySchema, { description: 'The oldest first' }),
+})
+
+export const ChangedCustomerSchema = Type.Object({ Customer: OperatedCustomerSchema })
+
+export const AddedCustomerSchema = Type.Object({
+  Customer: OperatedCustomerSchema,
+  Password: Type.Union([Type.String({ examples: ['9aXbQ2mLr7TtVwYc3ZdEfGhK'] }), Type.Null()], {
+    description: 'The generated password, shown only now; null if the request had one',
+  }),
+})
+
+const ApiKey = Type.String({
+  description: 'The key itself, shown only now',
+  examples: ['tsl_0123456789ABCDEFGHIJKLMNOPQRSTUV2Gfmpl'],
+})
+
+export const IssuedKeySchema = Type.Object({ Key: OperatedKeySchema, ApiKey })
+export const RotatedKeySchema = Type.Object({ Key: OperatedKeySchema, ApiKey, Replaced: OperatedKeySchema })
+export const RevokedKeySchema = Type.Object({ Key: OperatedKeySchema })
+
+export const CustomerParamsSchema = Type.Object({ customerId: CustomerID })
+export const KeyParamsSchema = Type.Object({
+  keyId: Type.String({ description: 'The KeyID of an API key', examples: [KEY_ID] }),
+})
+
+const rules = (description: string) =>
+  Type.Array(Type.String({ examples: ['SKU-*'] }), {
+    maxItems: MOST_RULES,
+    title: `a list of at most ${MOST_RULES} rules`,
+    description,
+  })
+
+export const NewCustomerSchema = Type.Object(
+  {
+    Email: Type.String({ description: 'With it the customer logs in', examples: ['shop@example.com'] }),
+    Password: Type.Optional(
+      Type.String({ description: 'One is generated if it is missing', examples: ['correct horse battery staple'] }),
+    ),
+    IsAPI: Type.Optional(Type.Boolean({ default: false, description: 'Whether it may log in' })),
+    IsOperator: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether it sees the data of all customers' }),
+    ),
+    IsReadOnly: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether it is an operator that may only read' }),
+    ),
+    Regions: Type.Optional(
+      Type.Array(Type.String({ examples: ['TR'] }), {
+        maxItems: 676,
+        title: 'a list of at most 676 regions',
+        default: ['TR'],
+        description: 'The regions it may log in to: two letters each',
+      }),
+    ),
+    AuthorityRules: Type.Optional(
+      rules('What its keys may deliver: product codes, prefixes such as ABC-*, or * for all. None if it is missing.'),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const RulesSchema = Type.Object(
+  { Rules: rules('Authority rules: product codes, prefixes such as ABC-*, or * for all') },
+  { additionalProperties: false },
+)
+
+const MOMENT = {
+  format: 'date-time',
+  examples: ['2027-11-21T00:00:00Z'],
+}
+
+export const NewKeySchema = Type.Object(
+  {
+    Label: Type.String({ description: 'What the key is for', examples: ['erp'] }),
+    ExpiresAt: Type.Optional(
+      Type.Union([Type.String(MOMENT), Type.Null()], {
+        title: 'a time such as 2027-11-21T00:00:00Z, or null',
+        description: 'When the key stops working; never if it is null or missing',
+      }),
+    ),
+    Networks: Type.Optional(
+      Type.Union(
+        [Type.Array(Type.String({ examples: ['203.0.113.0/24'] }), { minItems: 1, maxItems: 1000 }), Type.Null()],
+        {
+          title: 'a list of one network or more, or null',
+          description: 'The only addresses and networks from which the key works; any if it is null or missing',
+        },
+      ),
+    ),
+    RateLimit: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: HIGHEST_RATE, examples: [600] }), Type.Null()], {
+        title: `a whole number from 0 to ${HIGHEST_RATE}, or null`,
+        description: 'Deliveries a minute, 0 for no limit; that of the server if it is null or missing',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const RotationSchema = Type.Object(
+  {
+    OverlapHours: Type.Number({
+      minimum: 0,
+      maximum: LONGEST_OVERLAP_HOURS,
+      title: `a number from 0 to ${LONGEST_OVERLAP_HOURS}`,
+      description: 'How long the old key still works; 0 ends it immediately',
+      examples: [24],
+    }),
+    ExpiresAt: Type.Optional(
+      Type.String({
+        ...MOMENT,
+        title: 'a time such as 2027-11-21T00:00:00Z',
+        description: 'When the new key stops working; it has the lifetime of the old one if this is missing',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)

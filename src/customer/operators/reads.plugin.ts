@@ -1,0 +1,96 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { keepUncompressed } from '#src/http/answers/read-answers.ts'
+import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { invalidRequest } from '#src/http/error-handler.ts'
+import { queryReading } from '#src/http/query-reading.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Store } from '#src/store/store.ts'
+import { customerAnswer, operatorKeyAnswer } from './answers.ts'
+import { createDirectory, type Directory } from './directory.rule.ts'
+import {
+  CustomerParamsSchema,
+  CustomersQuerySchema,
+  CustomersSchema,
+  CustomerWithKeysSchema,
+  DEFAULT_LIMIT,
+  MOST_IDS,
+} from './operators.schema.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Shows operators the customers. */
+    directory: Directory
+  }
+}
+
+export interface OperatorReadsOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly clock: Clock
+}
+
+const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { config, store, clock }) => {
+  const directory = createDirectory({ store, clock, inProduction: config.environment === 'production' })
+  app.decorate('directory', directory)
+
+  const routes: FastifyPluginAsyncTypebox = async (scope) => {
+    scope.addHook('preHandler', async (_request, reply) => keepUncompressed(reply))
+
+    const list = {
+      summary: 'List customers',
+      operationId: 'operatorCustomers',
+      description: 'All customers, or those that are searched for. Unknown parameters are refused.',
+      tags: ['Operator'],
+      errors: [],
+      querystring: CustomersQuerySchema,
+      response: { 200: successSchema(CustomersSchema, 'The customers'), ...failures(400, 401, 403, 500, 503) },
+    }
+    scope.get('/Operator/customers', {
+      schema: list,
+      preValidation: queryReading(CustomersQuerySchema),
+      handler: async ({ query: { ids, enabled, limit = DEFAULT_LIMIT, ...query } }) => {
+        if (ids !== undefined) {
+          const customers = await directory.listOf(readIds(ids, { ...query, enabled }))
+          return success({ Customers: customers.map(customerAnswer), NextCursor: null })
+        }
+        const wanted = { ...query, enabled: enabled === undefined ? undefined : enabled === 'true', limit }
+        const { customers, nextCursor } = await directory.list(wanted)
+        return success({ Customers: customers.map(customerAnswer), NextCursor: nextCursor })
+      },
+    })
+
+    const one = {
+      summary: 'One customer and its API keys',
+      operationId: 'operatorCustomer',
+      description: 'Never the keys themselves.',
+      tags: ['Operator'],
+      errors: ['CUSTOMER_NOT_FOUND'],
+      params: CustomerParamsSchema,
+      response: {
+        200: successSchema(CustomerWithKeysSchema, 'The customer'),
+        ...failures(401, 403, 404, 500, 503),
+      },
+    }
+    scope.get('/Operator/customer/:customerId', { schema: one }, async ({ params }) => {
+      const { described, keys } = await directory.showWithKeys(params.customerId)
+      return success({
+        Customer: customerAnswer(described),
+        Keys: keys.map((key) => operatorKeyAnswer(key, config.rateLimit)),
+      })
+    })
+  }
+
+  app.register(app.operators(routes))
+}
+
+function readIds(text: string, others: Readonly<Record<string, unknown>>): string[] {
+  const [other] = Object.keys(others).filter((name) => others[name] !== undefined)
+  if (other !== undefined) throw invalidRequest([{ path: `query/${other}`, message: 'cannot be combined with ids' }])
+  const ids = text.split(',', MOST_IDS + 1).map((id) => id.trim())
+  if (ids.length > MOST_IDS) throw invalidRequest([{ path: 'query/ids', message: `must be at most ${MOST_IDS} ids` }])
+  return ids
+}
+
+export const operatorReadsPlugin = fastifyPlugin(plugin, { name: 'operator-reads', dependencies: ['token'] })

@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { describe, expect, inject, it } from 'vitest'
+import { published } from '../support/contract.ts'
+import { failure } from '../support/failure.ts'
+import { operating } from '../support/operating.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { addSupplier } from '../support/supplier.ts'
+import { addCustomer, testApp } from '../support/test-app.ts'
+
+const stores = [
+  ['sqlite', {}],
+  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
+] as const
+
+const routes = Object.entries(published.paths)
+  .filter(([path]) => path.startsWith('/Operator/'))
+  .flatMap(([path, methods]) => Object.keys(methods).map((method) => ({ path, method: method.toUpperCase() })))
+
+/** Bodies that would be right for one route or another. */
+const BODIES = [
+  { Email: 'intruder@example.com', IsAPI: true, IsOperator: true },
+  { Rules: ['*'] },
+  { Label: 'intruder' },
+  { OverlapHours: 0 },
+  {},
+]
+
+it('every route of operators is in the contract, with its tag, a token, and the refusals of its scope', () => {
+  expect(routes.length).toBeGreaterThanOrEqual(11)
+  for (const { path, method } of routes) {
+    const operation = published.paths[path]?.[method.toLowerCase()]
+    const refused = Object.keys(operation?.responses[403]?.content['application/json']?.examples ?? {})
+    expect([path, operation?.tags, operation?.security]).toEqual([path, ['Operator'], [{ bearer: [] }]])
+    expect(refused).toEqual(method === 'GET' ? ['OPERATOR_REQUIRED'] : ['OPERATOR_REQUIRED', 'OPERATOR_READ_ONLY'])
+  }
+})
+
+describe.each(stores)('on %s nobody else', async (_name, settings) => {
+  const service = await testApp({ TESLIM_ROLL_UPS: 'off', ...settings })
+  const { app, clock, customers, store } = service
+  const target = await addSupplier(service)
+  const full = await operating(service)
+  const reader = await operating(service, { readOnly: true })
+  const customer = await operating(service, { operator: false })
+  const former = await operating(service)
+  await customers.set(former.operator.id, { operator: false })
+  const demoted = await operating(service)
+  await store.customers.change(demoted.operator.id, { readOnly: true })
+  const promoted = await operating(service, { operator: false })
+  await store.customers.change(promoted.operator.id, { operator: true })
+  const disabled = await operating(service)
+  await customers.disable(disabled.operator.id)
+  const revoked = await operating(service)
+  await customers.revokeTokens(revoked.operator.id)
+  const foreign = await operating(await testApp())
+  clock.time += 1000
+  const late = full.token
+  const forged = `${late.slice(0, late.lastIndexOf('.') + 1)}${'A'.repeat(86)}`
+
+  const kept = async () =>
+    JSON.stringify([
+      await store.customers.list({ limit: 1000 }),
+      await store.apiKeys.list(),
+      await store.audit.list({ limit: 1000 }),
+    ])
+
+  const callers = [
+    ['no token', {}, 401],
+    ['an API key', { ApiKey: target.key }, 401],
+    ['an API key as token', { authorization: `Bearer ${target.key}` }, 401],
+    ['the token in another scheme', { authorization: `Basic ${late}` }, 401],
+    ['the token of another service', { authorization: `Bearer ${foreign.token}` }, 401],
+    ['a forged token', { authorization: `Bearer ${forged}` }, 401],
+    ['the token of a disabled operator', { authorization: `Bearer ${disabled.token}` }, 401],
+    ['a revoked token', { authorization: `Bearer ${revoked.token}` }, 401],
+    ['the token of a former operator', { authorization: `Bearer ${former.token}` }, 401],
+    ['the token of a customer', { authorization: `Bearer ${customer.token}` }, 403],
+    ['the token of a customer that was no operator then', { authorization: `Bearer ${promoted.token}` }, 403],
+  ] as const
+
+  const addresses = fc
+    .tuple(
+      fc.constantFrom(...routes),
+      fc.constantFrom(target.customer.id, target.customer.email, full.operator.id, 'x'),
+      fc.constantFrom(target.keyId, 'x'),
+      fc.constantFrom('', '?limit=1', '?search=@', `?ids=${target.customer.id}`),
+      fc.boolean(),
+    )
+    .map(([route, customerId, keyId, query, lower]) => {
+      const path = route.path.replace('{customerId}', customerId).replace('{keyId}', keyId)
+      return { method: route.method, url: (lower ? path.toLowerCase() : path) + query }
+    })
+  const request = fc.tuple(addresses, fc.constantFrom(...BODIES))
+
+  it('sees or changes anything, whatever it sends', async () => {
+    const before = await kept()
+    await fc.assert(
+      fc.asyncProperty(request, fc.constantFrom(...callers), async ([{ method, url }, body], [, headers, status]) => {
+        const answer = await app.inject({
+          method: method as 'GET',
+          url,
+          headers: { 'content-type': 'application/json', ...headers },
+          ...(method !== 'GET' && { payload: body }),
+        })
+        expect(answer.statusCode).toBe(status)
+        expect(answer.json()).toEqual(
+          failure(status === 403 ? 'OPERATOR_REQUIRED' : expect.stringMatching(/^TOKEN_|^API_KEY_/)),
+        )
+      }),
+      { numRuns: 300 },
+    )
+    expect(await kept()).toBe(before)
+  })
+
+  it('than an operator with all rights changes anything', async () => {
+    const before = await kept()
+    await fc.assert(
+      fc.asyncProperty(
+        request.filter(([{ method }]) => method !== 'GET'),
+        fc.constantFrom(reader.token, demoted.token),
+        async ([{ method, url }, body], token) => {
+          const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+          const answer = await app.inject({ method: method as 'POST', url, headers, payload: body })
+          expect([answer.statusCode, answer.json()]).toEqual([403, failure('OPERATOR_READ_ONLY')])
+        },
+      ),
+      { numRuns: 200 },
+    )
+    expect(await kept()).toBe(before)
+    expect((await reader.get('/Operator/customers')).statusCode).toBe(200)
+  })
+
+  it('changes anything by another method', async () => {
+    const before = await kept()
+    const authorization = `Bearer ${late}`
+    for (const { path, method } of routes) {
+      const url = path.replace('{customerId}', target.customer.id).replace('{keyId}', target.keyId)
+      const others = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const
+      for (const other of others.filter((each) => each !== method && !(method === 'GET' && each === 'HEAD'))) {
+        if (routes.some((route) => route.path === path && route.method === other)) continue
+        const answer = await app.inject({ method: other, url, headers: { authorization } })
+        expect([url, other, answer.statusCode]).toEqual([url, other, other === 'HEAD' && hasGet(path) ? 200 : 405])
+      }
+    }
+    expect(await kept()).toBe(before)
+  })
+
+  it('acts with a token that has expired', async () => {
+    const { id } = await addCustomer(service)
+    const expired = await operating(service)
+    const before = await kept()
+    clock.time += 86_400_000
+    for (const answer of [
+      await expired.get('/Operator/customers'),
+      await expired.post(`/Operator/customer/${id}/disable`),
+    ])
+      expect([answer.statusCode, answer.json()]).toEqual([401, failure('TOKEN_EXPIRED')])
+    expect(await kept()).toBe(before)
+  })
+})
+
+const hasGet = (path: string): boolean => routes.some((route) => route.path === path && route.method === 'GET')
