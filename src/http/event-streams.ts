@@ -6,13 +6,19 @@ import type { FastifyReply } from 'fastify'
 export interface EventStream {
   /** Resolves to false if the reader has disconnected, or was cut off because it read nothing for too long. */
   send(events: readonly ServerSentEvent[]): Promise<boolean>
+  /**
+   * Sends bytes made by `eventBytes`, which several readers may share, and does not wait. Returns false, with nothing sent, while the
+   * reader has not taken what was sent before.
+   */
+  offer(bytes: Uint8Array): boolean
   /** Aborted when the connection closes, from either side. */
   readonly gone: AbortSignal
   end(): void
 }
 
 export interface ServerSentEvent {
-  readonly id: string
+  /** Without one, the reader keeps the id of the event before. */
+  readonly id?: string | undefined
   /** Line breaks arrive as LF. */
   readonly data: string
 }
@@ -78,19 +84,29 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
         forget(response)
         gone.abort()
       })
+      const write = async (data: string | Uint8Array): Promise<boolean> => {
+        if (response.destroyed || response.writableEnded) return false
+        if (response.write(data)) return true
+        const slow = AbortSignal.timeout(slowestReader)
+        try {
+          await once(response, 'drain', { signal: AbortSignal.any([slow, gone.signal]) })
+          return true
+        } catch {
+          response.destroy()
+          return false
+        }
+      }
+      let offering = false
       return {
         gone: gone.signal,
-        async send(events) {
-          if (response.destroyed || response.writableEnded) return false
-          if (response.write(events.map(eventText).join(''))) return true
-          const slow = AbortSignal.timeout(slowestReader)
-          try {
-            await once(response, 'drain', { signal: AbortSignal.any([slow, gone.signal]) })
-            return true
-          } catch {
-            response.destroy()
-            return false
-          }
+        send: (events) => write(events.map(eventText).join('')),
+        offer(bytes) {
+          if (offering || gone.signal.aborted) return false
+          offering = true
+          void write(bytes).then(() => {
+            offering = false
+          })
+          return true
         },
         end: () => end(response),
       }
@@ -103,4 +119,6 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
 }
 
 const eventText = ({ id, data }: ServerSentEvent): string =>
-  `id: ${id}\ndata: ${data.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
+  `${id === undefined ? '' : `id: ${id}\n`}data: ${data.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
+
+export const eventBytes = (event: ServerSentEvent): Uint8Array => Buffer.from(eventText(event))

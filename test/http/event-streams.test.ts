@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import Fastify, { LogController } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEventStreams, type EventStream } from '#src/http/event-streams.ts'
+import { createEventStreams, type EventStream, eventBytes } from '#src/http/event-streams.ts'
 
 const NEVER = 3_600_000
 const EVENT = { id: 'x', data: 'y'.repeat(64 * 1024) }
@@ -76,6 +76,41 @@ describe('an event stream', () => {
     expect(await sending).toBe(false)
     await expect.poll(() => stream.gone.aborted).toBe(true)
     expect(await stream.send([EVENT])).toBe(false)
+  })
+
+  it('does not wait for a reader of shared bytes, holds few of them, and takes more once it reads again', async () => {
+    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    reader.pause()
+    const bytes = eventBytes(EVENT)
+    let taken = 0
+    for (let refused = 0; refused < 20; ) {
+      if (stream.offer(bytes)) {
+        taken++
+        refused = 0
+      } else refused++
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(taken).toBeLessThan(500)
+    let read = 0
+    reader.on('data', (chunk) => {
+      read += chunk.length
+    })
+    reader.resume()
+    await expect.poll(() => stream.offer(bytes)).toBe(true)
+    await expect.poll(() => read).toBeGreaterThan(taken * EVENT.data.length)
+  })
+
+  it('cuts off a reader that takes no shared bytes for too long', async () => {
+    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: 50 })
+    reader.pause()
+    const bytes = eventBytes(EVENT)
+    await expect.poll(() => stream.offer(bytes) || stream.gone.aborted, { interval: 0 }).toBe(false)
+    await expect.poll(() => stream.gone.aborted).toBe(true)
+    expect(stream.offer(bytes)).toBe(false)
+  })
+
+  it('leaves the id of the event before in place if an event has none', async () => {
+    expect(Buffer.from(eventBytes({ data: 'a\nb' })).toString()).toBe('data: a\ndata: b\n\n')
   })
 
   it('sends heartbeats while there are no events', async () => {

@@ -9,6 +9,12 @@ export interface RequestMetrics {
   /** `status` is 0 if the client left before the answer. Without `milliseconds` only counts. */
   answered(route: string | undefined, method: string, status: number, milliseconds?: number): void
   refused(action: string | undefined, errorCode: string): void
+  /** Refusals under an action so far, by error code, without codes that never occurred. */
+  refusalsOf(action: string): ReadonlyMap<string, Readonly<Count>>
+  /** How long answers of a route took. */
+  durationsOf(route: string): Histogram
+  /** Answered requests so far, and those with a status of 500 or more. */
+  totals(): { readonly requests: number; readonly failed: number }
 }
 
 /** Other methods count as `other`, and what reaches no route as the route `unknown`: a client cannot make series. */
@@ -35,6 +41,7 @@ export function createRequestMetrics(
   )
   const refusals = metrics.counter('teslim_refusals_total', 'Answers with an error code, by action of the audit log.')
   const routes = new Map<string, RouteMetrics>()
+  const refused = new Map<string, Map<string, Count>>()
 
   const metricsOf = (route: string): RouteMetrics => {
     const known = routes.get(route)
@@ -69,7 +76,21 @@ export function createRequestMetrics(
       if (milliseconds !== undefined) ofRoute.durations.observe(milliseconds / 1000)
     },
     refused(action = 'other', code) {
-      refusals({ action, code }).value++
+      const count = refusals({ action, code })
+      count.value++
+      const ofAction = refused.get(action) ?? new Map()
+      refused.set(action, ofAction.set(code, count))
+    },
+    refusalsOf: (action) => refused.get(action) ?? new Map(),
+    durationsOf: (route) => metricsOf(route).durations,
+    totals() {
+      let [all, failed] = [0, 0]
+      for (const { counts } of routes.values())
+        for (const [key, { value }] of counts) {
+          all += value
+          if (key >= 8 * 500) failed += value
+        }
+      return { requests: all, failed }
     },
   }
 }

@@ -25,3 +25,26 @@ export function createHistogram(bounds: readonly number[]): Histogram {
 
 /** Seconds from half a millisecond to ten seconds. */
 export const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/**
+ * Estimates a quantile from counts by bucket, as Prometheus does: the values of a bucket count as evenly spread, and those above the
+ * last bound as equal to it. Undefined without values.
+ */
+export function quantileOf(
+  bounds: readonly number[],
+  counts: Readonly<Float64Array>,
+  quantile: number,
+): number | undefined {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return undefined
+  let before = 0
+  for (const [bucket, bound] of bounds.entries()) {
+    const count = counts[bucket] as number
+    if (count > 0 && before + count >= total * quantile) {
+      const lower = bounds[bucket - 1] ?? 0
+      return lower + ((bound - lower) * (total * quantile - before)) / count
+    }
+    before += count
+  }
+  return bounds.at(-1)
+}
