@@ -1,7 +1,10 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
-import type { Config } from '#src/config/load-config.ts'
+import type { Config, LoadedConfig } from '#src/config/load-config.ts'
+import { consoleErrors } from '#src/console/console.errors.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
+import { consoleHealthPlugin } from '#src/console/health/console-health.plugin.ts'
+import { livePlugin } from '#src/console/live/live.plugin.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
@@ -56,6 +59,7 @@ export type App = FastifyInstance
 /** Every error that callers can get. */
 const ERRORS = [
   httpErrors,
+  consoleErrors,
   customerErrors,
   loginErrors,
   operatorErrors,
@@ -68,6 +72,8 @@ const ERRORS = [
 
 export interface AppDependencies {
   readonly config: Config
+  /** Where each setting comes from. */
+  readonly sources: LoadedConfig['sources']
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
@@ -82,7 +88,7 @@ export interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { config, store, clock, random, metrics, logger, writeInfo, traces, observer } = dependencies
+  const { config, sources, store, clock, random, metrics, logger, writeInfo, traces, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics, ERRORS)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
@@ -122,6 +128,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(supplierReadsPlugin, { config, store, random })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(statsPlugin, { config, store, clock })
+  app.register(consoleHealthPlugin, { loaded: { config, sources }, clock, requests })
+  app.register(livePlugin, { config, store, versions, clock, requests })
   app.register(retentionPlugin, { config, store, clock })
   app.register(consolePlugin, { config })
 

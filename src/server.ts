@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { isatty } from 'node:tty'
 import { type App, buildApp } from '#src/app.ts'
 import type { RunningServer } from '#src/cli/command.ts'
-import type { Config, Variables } from '#src/config/load-config.ts'
+import type { Config, LoadedConfig, Variables } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { createLog, type Prettify } from '#src/lib/log/logger.ts'
@@ -19,11 +19,12 @@ type Exit = (status: number) => void
 
 /** Listens, and stops on a signal. `exit` ends the process at once. */
 export async function startServer(
-  config: Config,
+  loaded: LoadedConfig,
   store: Store,
   exit: Exit,
   traceVariables: Variables | undefined,
 ): Promise<RunningServer> {
+  const { config, sources } = loaded
   const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, prettifier(config))
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   process.prependListener('exit', flushNow)
@@ -35,7 +36,17 @@ export async function startServer(
   const clock = systemClock
   const traces =
     traceVariables && (await (await import('#src/ops/traces.ts')).startTraces(traceVariables, logger, clock))
-  const app = await buildApp({ config, store, clock, random: systemRandom, metrics, logger, writeInfo, traces })
+  const app = await buildApp({
+    config,
+    sources,
+    store,
+    clock,
+    random: systemRandom,
+    metrics,
+    logger,
+    writeInfo,
+    traces,
+  })
   const checkReady = app.readiness.check
   const ops =
     config.opsPort > 0 ? buildOps({ config, store, clock, metrics, server: app.server, checkReady }) : undefined

@@ -46,12 +46,14 @@ function placeOf(file: string): Place {
 const NEIGHBOURS: Record<string, readonly string[]> = {
   login: ['customer', 'token'],
   purchase: ['customer'],
+  console: ['purchase'],
   customer: ['audit'],
 }
 
 /** Folders of which none may use another. What two of them need stands in their parent. */
 const SIBLINGS: Record<string, readonly string[]> = {
   'src/purchase': ['intake', 'orders', 'feed', 'purge', 'stats', 'supplier'],
+  'src/console': ['live', 'health'],
   'src/store': ['sqlite', 'postgres'],
   'src/cli': ['backup', 'customer', 'key', 'purchase'],
 }
@@ -91,6 +93,7 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
       return (to.module === from.module && to.kind === 'rule') || (typeOnly && (to.kind === 'config' || port))
     case 'rule':
       if (to.kind === 'rule') return to.module === from.module || (NEIGHBOURS[from.module] ?? []).includes(to.module)
+      if (to.kind === 'doctor') return from.module === 'console'
       return port || (typeOnly && to.kind === 'config')
     case 'http':
       return to.kind === 'http' || (typeOnly && (to.kind === 'config' || port))

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Config, LoadedConfig } from '#src/config/load-config.ts'
+import type { LoadedConfig } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
@@ -67,7 +67,7 @@ export interface CliContext {
   /** Returns what the first SIGTERM or SIGINT aborts from now on; the second one ends the process. */
   stopSignal(): AbortSignal
   loadConfig(): LoadedConfig
-  startServer(config: Config, store: Store): Promise<RunningServer>
+  startServer(loaded: LoadedConfig, store: Store): Promise<RunningServer>
 }
 
 export interface RunningServer {

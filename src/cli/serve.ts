@@ -14,12 +14,13 @@ export const serve: Command = {
     const { loadConfig, clock, random, columns, startServer } = context
     // Without a terminal stdout has the log, in JSON.
     const say = columns === undefined ? context.err : context.out
-    const { config } = loadConfig()
+    const loaded = loadConfig()
+    const { config } = loaded
     const opened = await openStore(config, clock.now(), { toServe: true })
     const { store } = opened
     let server: RunningServer | undefined
     try {
-      server = await startServer(config, store)
+      server = await startServer(loaded, store)
       sayCreated(opened, config, server.inform)
       void store.gone.then(server.fail)
       const { customers, apiKeys } = accountRules(store, context)

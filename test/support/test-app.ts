@@ -51,7 +51,7 @@ export const testAppBeside = ({ config }: TestApp, settings: Variables = {}): Pr
 
 /** Builds the service as it is run, on a real store in its own folder. */
 export async function testApp(settings: Variables = {}): Promise<TestApp> {
-  const { config } = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
+  const { config, sources } = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
   const clock = new TestClock()
   const log: Record<string, unknown>[] = []
   const metrics = createMetrics()
@@ -64,6 +64,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
   })
   const app = await buildApp({
     config,
+    sources,
     store,
     clock,
     random: systemRandom,

@@ -1,0 +1,89 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import fastifyPlugin from 'fastify-plugin'
+import type { LoadedConfig } from '#src/config/load-config.ts'
+import { failures, success, successSchema } from '#src/http/envelope.ts'
+import type { RequestMetrics } from '#src/http/log/request-metrics.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { createRecentLatency, type RecentLatency } from '../recent-latency.ts'
+import { examineInThread } from './doctor-thread.ts'
+import { createExaminer } from './examiner.ts'
+import { OperatorHealthSchema } from './health.schema.ts'
+import { healthAnswer } from './health-answer.ts'
+import { createMinutes } from './minutes.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Of deliveries to this process. */
+    deliveryLatency: RecentLatency
+  }
+}
+
+export interface ConsoleHealthOptions {
+  readonly loaded: LoadedConfig
+  readonly clock: Clock
+  readonly requests: RequestMetrics
+}
+
+const SAMPLE_MILLISECONDS = 10_000
+/** As in process-metrics.ts, whose measure begins again with each scrape. */
+const RESOLUTION_MILLISECONDS = 20
+const DELIVERY_ROUTE = '/Purchase/update'
+
+const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { loaded, clock, requests }) => {
+  const durations = requests.durationsOf(DELIVERY_ROUTE)
+  const latency = createRecentLatency(durations, clock)
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
+  delay.enable()
+  const minutes = createMinutes(
+    {
+      totals: requests.totals,
+      durations,
+      cpuMilliseconds() {
+        const { user, system } = process.cpuUsage()
+        return (user + system) / 1000
+      },
+      eventLoopP99Ms() {
+        const late = delay.count > 0 ? Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MILLISECONDS) : null
+        delay.reset()
+        return late === null ? null : Math.round(late * 10) / 10
+      },
+      rssBytes: () => process.memoryUsage.rss(),
+    },
+    clock,
+  )
+  const examiner = createExaminer({
+    begin: () => examineInThread(loaded),
+    clock,
+    wait: (milliseconds, signal) => wait(milliseconds, undefined, { signal, ref: false }).catch(() => undefined),
+  })
+  const startedAt = clock.now() - process.uptime() * 1000
+  const timer = setInterval(() => {
+    latency.sample()
+    minutes.sample()
+  }, SAMPLE_MILLISECONDS).unref()
+  app.decorate('deliveryLatency', latency)
+  app.addHook('onClose', async () => {
+    clearInterval(timer)
+    delay.disable()
+    examiner.close()
+  })
+
+  const schema = {
+    summary: 'How the service is doing',
+    operationId: 'operatorHealth',
+    description:
+      'For operators. What teslim doctor finds on the machine of this process, and what the process did in the last hour. The checks run at most once in 30 seconds, and end after 10 seconds: the answer then names the check that was under way.',
+    tags: ['Operator'],
+    response: { 200: successSchema(OperatorHealthSchema, 'Checks and minutes'), ...failures(401, 403, 500, 503) },
+  }
+  const routes: FastifyPluginAsyncTypebox = async (app) => {
+    app.get('/Operator/health', { schema }, async () =>
+      success(healthAnswer(loaded.config, startedAt, await examiner.report(), minutes.list())),
+    )
+  }
+  app.register(app.operators(routes))
+}
+
+export const consoleHealthPlugin = fastifyPlugin(plugin, { name: 'console-health', dependencies: ['token'] })

@@ -1,0 +1,83 @@
+import type { Check } from '#src/doctor/checks.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
+
+/** A run of all checks. */
+export interface Examination {
+  /** Rejects if the run ends before its last check. */
+  readonly over: Promise<void>
+  /** What was found so far. */
+  found(): readonly Check[]
+  /** The name of the check under way. */
+  underWay(): string
+  /** Ends the run as soon as possible. */
+  stop(): void
+}
+
+export interface Report {
+  readonly checkedAt: number
+  readonly checks: readonly Check[]
+}
+
+export interface ExaminerDependencies {
+  readonly begin: () => Examination
+  readonly clock: Clock
+  /** Resolves after so many milliseconds, or when the signal is aborted. */
+  readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
+}
+
+export interface Examiner {
+  report(): Promise<Report>
+  close(): void
+}
+
+const KEPT_MILLISECONDS = 30_000
+const PATIENCE_MILLISECONDS = 10_000
+
+/** Runs the checks at most once in 30 seconds, never twice at once, and after 10 seconds says how far they came. */
+export function createExaminer({ begin, clock, wait }: ExaminerDependencies): Examiner {
+  let last: (Report & { readonly doneAt: number }) | undefined
+  let running: Examination | undefined
+
+  const run = sharedWork(async (): Promise<Report> => {
+    const examination = begin()
+    running = examination
+    const checkedAt = clock.now()
+    const ended = new AbortController()
+    const over = examination.over
+      .then(
+        () => [],
+        (error: Error): Check[] => [notDone(examination.underWay(), error.message)],
+      )
+      .finally(() => {
+        running = undefined
+        ended.abort()
+      })
+    const late = wait(PATIENCE_MILLISECONDS, ended.signal).then((): Check[] | Promise<Check[]> => {
+      if (ended.signal.aborted) return over
+      examination.stop()
+      return [{ name: examination.underWay(), status: 'warning', message: TOO_LATE }]
+    })
+    const rest = await Promise.race([over, late])
+    last = { checkedAt, checks: [...examination.found(), ...rest], doneAt: clock.monotonic() }
+    return last
+  })
+
+  return {
+    async report() {
+      const isKept = last !== undefined && clock.monotonic() - last.doneAt < KEPT_MILLISECONDS
+      // A run that was too late may not have ended yet.
+      return last !== undefined && (isKept || running !== undefined) ? last : run()
+    },
+    close: () => running?.stop(),
+  }
+}
+
+const TOO_LATE =
+  'takes longer than 10 s, so neither this nor what follows was looked at: see teslim doctor on the machine'
+
+const notDone = (name: string, reason: string): Check => ({
+  name,
+  status: 'failed',
+  message: `neither this nor what follows could be looked at: ${reason}`,
+})

@@ -1,0 +1,35 @@
+import type { Config } from '#src/config/load-config.ts'
+import { type Check, worstOf } from '#src/doctor/checks.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
+import { VERSION } from '#src/lib/version.ts'
+import type { Report } from './examiner.ts'
+import type { Minute } from './minutes.ts'
+
+export const healthAnswer = (
+  { databaseUrl }: Pick<Config, 'databaseUrl'>,
+  startedAt: number,
+  { checkedAt, checks }: Report,
+  minutes: readonly Minute[],
+) => ({
+  Version: VERSION,
+  NodeVersion: process.versions.node,
+  Store: databaseUrl.startsWith('sqlite:') ? ('sqlite' as const) : ('postgres' as const),
+  StartedAt: isoMilliseconds(startedAt),
+  CheckedAt: isoMilliseconds(checkedAt),
+  Status: worstOf(checks),
+  Checks: checks.map(checkAnswer),
+  Minutes: minutes.map(minuteAnswer),
+})
+
+const checkAnswer = ({ name, status, message }: Check) => ({ Name: name, Status: status, Message: message })
+
+const minuteAnswer = (minute: Minute) => ({
+  At: isoMilliseconds(minute.at),
+  Requests: minute.requests,
+  Refusals5xx: minute.failed,
+  P50Ms: minute.p50Ms,
+  P99Ms: minute.p99Ms,
+  EventLoopP99Ms: minute.eventLoopP99Ms,
+  RssBytes: minute.rssBytes,
+  CpuPercent: minute.cpuPercent,
+})

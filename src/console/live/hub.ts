@@ -1,0 +1,279 @@
+import type { Clock } from '#src/lib/clock.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
+import type { VersionWatch } from '#src/lib/version-watch.ts'
+import type { DeliveryStore } from '#src/store/store.ts'
+import type { Latency } from '../recent-latency.ts'
+import { type LiveAnswer, type LiveState, liveAnswer } from './live-answer.ts'
+import { createTally, MOST_NEWEST, PERIOD_SECONDS } from './tally.ts'
+
+export interface LiveFrame {
+  /** The newest position; undefined while the store has not been read. */
+  readonly id: string | undefined
+  readonly answer: LiveAnswer
+}
+
+/** Somebody who looks on. */
+export interface LiveReader {
+  /** Must not wait. Returns false if the reader has not taken what it was sent before. */
+  offer(frame: LiveFrame): boolean
+  /** Whether the token still gives the right to look on. Rejects if that cannot be found out now. */
+  mayRead(): Promise<boolean>
+  /** When the token expires, in milliseconds since 1970. */
+  readonly expiresAt: number
+  end(): void
+}
+
+export interface LiveHubDependencies {
+  readonly deliveries: Pick<DeliveryStore, 'pulse' | 'load'>
+  /** Changes when a token may have been revoked. */
+  readonly versions: Pick<VersionWatch, 'makeFresh' | 'version'>
+  readonly clock: Clock
+  readonly store: 'sqlite' | 'postgres'
+  readonly replicas: () => Promise<number | undefined>
+  readonly backupAt: () => Promise<number | undefined>
+  readonly latency: () => Latency
+  /** Refused deliveries since the start of the process, by error code. */
+  readonly refusals: () => ReadonlyMap<string, { readonly value: number }>
+  readonly onStoreLost: (error: unknown) => void
+  readonly onStoreBack: () => void
+}
+
+export interface LiveHub {
+  /** `position` is where the reader stopped reading before. Returns a function that removes the reader. */
+  join(reader: LiveReader, position: number | undefined): () => void
+  /** Reads what is new and sends it. Must be called once a second while there are readers. */
+  tick(): Promise<void>
+  /** Whether a reader that joins now is served at once, without a tick. */
+  isCurrent(): boolean
+  readers(): number
+}
+
+/** Deliveries that one read looks at. */
+const MOST_LOOKED_AT = 200_000
+/** A read that takes longer counts as a store that does not answer. */
+const PATIENCE_MILLISECONDS = 2000
+/** What changes rarely is not asked for each second. */
+const RARELY_MILLISECONDS = 10_000
+
+interface Joined {
+  /** Where it stopped reading before; undefined if it is to begin. */
+  position: number | undefined
+  /** The last step that it has got; undefined before its first one. */
+  seen: number | undefined
+  /** The version of the accounts for which its token was valid. */
+  version: number
+  catchingUp: boolean
+}
+
+/** Reads the store for all readers at once, and makes the text of a frame once for all that get the same. */
+export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
+  const { deliveries, versions, clock, latency, onStoreLost, onStoreBack } = dependencies
+  const readers = new Map<LiveReader, Joined>()
+  const tally = createTally()
+  const newRefusals = countNew(dependencies.refusals)
+  const replicas = askRarely(dependencies.replicas, clock)
+  const backupAt = askRarely(dependencies.backupAt, clock)
+  let reading: Promise<void> | undefined
+  let readingSince = 0
+  let storeUp = true
+  /** Whether the tally has been brought up to date since there are readers. */
+  let current = false
+  let accounts = -1
+  let state: LiveState | undefined
+  /** Frames of this step, by the step after which they begin. */
+  const frames = new Map<number | 'beginning' | 'state', LiveFrame>()
+
+  /** Returns the frame for everybody who has seen the same, or undefined if the steps since then are not known any more. */
+  const frameFor = (seen: number | 'beginning' | 'state'): LiveFrame | undefined => {
+    const known = frames.get(seen)
+    if (known !== undefined) return known
+    const counts = seen === 'state' ? undefined : seen === 'beginning' ? tally.beginning() : tally.after(seen)
+    if (counts === undefined && seen !== 'state') return undefined
+    state ??= stateNow()
+    // Without counts there is no id: the reader must not go on from here.
+    const frame = { id: counts && String(tally.position()), answer: liveAnswer(state, counts) }
+    frames.set(seen, frame)
+    return frame
+  }
+
+  const stateNow = (): LiveState => ({
+    at: clock.now(),
+    latency: latency(),
+    queue: { deliveries: deliveries.load.items(), bytes: deliveries.load.bytes() },
+    replicas: replicas.last(),
+    store: dependencies.store,
+    storeUp,
+    backupAt: backupAt.last(),
+    consoles: readers.size,
+  })
+
+  /** Sends a reader what it has not got yet, if it can take it. */
+  const serve = (reader: LiveReader, joined: Joined): void => {
+    if (joined.catchingUp) return
+    const { position } = joined
+    const newest = tally.position()
+    if (!current || newest === undefined) {
+      offer(reader, frameFor('state'))
+      return
+    }
+    joined.seen ??= position === undefined ? undefined : tally.stepAt(position)
+    if (joined.seen === undefined && position !== undefined && position < newest) {
+      void catchUp(reader, joined, position, newest)
+      return
+    }
+    const frame = (joined.seen === undefined ? undefined : frameFor(joined.seen)) ?? frameFor('beginning')
+    if (offer(reader, frame)) joined.seen = tally.number()
+  }
+
+  const offer = (reader: LiveReader, frame: LiveFrame | undefined): boolean =>
+    frame !== undefined && reader.offer(frame)
+
+  /** Reads for a reader that comes from another process, or from long ago. */
+  const catchUp = async (reader: LiveReader, joined: Joined, position: number, until: number): Promise<void> => {
+    const number = tally.number()
+    joined.catchingUp = true
+    try {
+      const frame = await missedFrame(position, until)
+      if (frame === undefined) joined.position = undefined
+      else if (reader.offer(frame)) joined.seen = number
+    } catch (error) {
+      lose(error)
+    }
+    joined.catchingUp = false
+    // What is too far back is not counted: the reader begins.
+    if (joined.position === undefined) serve(reader, joined)
+  }
+
+  /** Readers that stopped at the same position share the work. */
+  const missedFrame = sharedWork(
+    async (position: number, until: number): Promise<LiveFrame | undefined> => {
+      const pulse = await deliveries.pulse(position, { ...bounds(), until })
+      if (pulse.since !== undefined) return undefined
+      const { seconds, newest } = pulse
+      const missed = { seconds, newest, skipped: pulse.deliveries - newest.length, refusals: {} }
+      return { id: String(until), answer: liveAnswer(stateNow(), missed) }
+    },
+    (position, until) => `${position} ${until}`,
+  )
+
+  const bounds = () => ({
+    from: clock.now() - PERIOD_SECONDS * 1000,
+    look: MOST_LOOKED_AT,
+    newest: MOST_NEWEST,
+  })
+
+  const publish = (): void => {
+    frames.clear()
+    state = undefined
+    for (const [reader, joined] of readers) serve(reader, joined)
+  }
+
+  const lose = (error: unknown): void => {
+    if (storeUp) onStoreLost(error)
+    storeUp = false
+  }
+
+  const read = async (): Promise<void> => {
+    try {
+      await endRevoked()
+      const [pulse] = await Promise.all([
+        deliveries.pulse(tally.position(), bounds()),
+        replicas.refresh(),
+        backupAt.refresh(),
+      ])
+      tally.add(pulse, newRefusals(), clock.now())
+      if (!storeUp) onStoreBack()
+      storeUp = true
+      current = readers.size > 0
+    } catch (error) {
+      lose(error)
+      tally.add(undefined, newRefusals(), clock.now())
+    }
+    reading = undefined
+    publish()
+  }
+
+  /** Asks about every token again when an account has changed. */
+  const endRevoked = async (): Promise<void> => {
+    await versions.makeFresh()
+    const version = versions.version()
+    if (version !== accounts) {
+      accounts = version
+      tally.forgetNewest()
+    }
+    const asked = [...readers].filter(([, joined]) => joined.version !== version)
+    await Promise.all(
+      asked.map(async ([reader, joined]) => {
+        if (await reader.mayRead()) joined.version = version
+        else remove(reader)
+      }),
+    )
+  }
+
+  const endExpired = (): void => {
+    const now = clock.now()
+    for (const reader of readers.keys()) if (reader.expiresAt <= now) remove(reader)
+  }
+
+  const remove = (reader: LiveReader): void => {
+    leave(reader)
+    reader.end()
+  }
+
+  const leave = (reader: LiveReader): void => {
+    readers.delete(reader)
+    if (readers.size === 0) current = false
+  }
+
+  return {
+    join(reader, position) {
+      const joined = { position, seen: undefined, version: -1, catchingUp: false }
+      readers.set(reader, joined)
+      if (current) serve(reader, joined)
+      return () => leave(reader)
+    },
+    async tick() {
+      endExpired()
+      if (readers.size === 0) return
+      if (reading === undefined) {
+        readingSince = clock.monotonic()
+        reading = read()
+      } else if (clock.monotonic() - readingSince >= PATIENCE_MILLISECONDS) {
+        lose(new Error('the store takes too long to answer'))
+        tally.add(undefined, newRefusals(), clock.now())
+        publish()
+      }
+      await reading
+    },
+    isCurrent: () => current,
+    readers: () => readers.size,
+  }
+}
+
+/** Returns a function that tells how much each count has grown since it was called before. */
+function countNew(counts: () => ReadonlyMap<string, { readonly value: number }>) {
+  const former = new Map<string, number>()
+  return (): Map<string, number> => {
+    const grown = new Map<string, number>()
+    for (const [code, { value }] of counts()) {
+      const more = value - (former.get(code) ?? 0)
+      former.set(code, value)
+      if (more > 0) grown.set(code, more)
+    }
+    return grown
+  }
+}
+
+/** Keeps the last answer, also while there is no newer one. */
+function askRarely<Answer>(ask: () => Promise<Answer>, clock: Clock) {
+  let answer: Answer | undefined
+  let askedAt = Number.NEGATIVE_INFINITY
+  return {
+    last: (): Answer | undefined => answer,
+    async refresh(): Promise<void> {
+      if (clock.monotonic() - askedAt < RARELY_MILLISECONDS) return
+      askedAt = clock.monotonic()
+      answer = await ask().catch(() => answer)
+    },
+  }
+}

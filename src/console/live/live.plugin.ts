@@ -1,0 +1,142 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
+import { prefersEvents } from '#src/http/accept.ts'
+import { keepUncompressed } from '#src/http/answers/read-answers.ts'
+import { bearerToken } from '#src/http/bearer.ts'
+import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { createEventStreams, eventBytes } from '#src/http/event-streams.ts'
+import type { RequestMetrics } from '#src/http/log/request-metrics.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { VersionWatch } from '#src/lib/version-watch.ts'
+import type { Store } from '#src/store/store.ts'
+import { consoleErrors } from '../console.errors.ts'
+import { createLiveHub, type LiveFrame, type LiveReader } from './hub.ts'
+import { LiveEventsSchema, LiveHeadersSchema, LiveSchema } from './live.schema.ts'
+
+export interface LiveOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly versions: VersionWatch
+  readonly clock: Clock
+  readonly requests: RequestMetrics
+}
+
+const TICK_MILLISECONDS = 1000
+const MOST_CONSOLES = 500
+const RETRY_SECONDS = 10
+
+const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, store, versions, clock, requests }) => {
+  const hub = createLiveHub({
+    deliveries: store.deliveries,
+    versions,
+    clock,
+    store: config.databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgres',
+    replicas: store.replicas,
+    backupAt: store.lastBackupAt,
+    latency: app.deliveryLatency.read,
+    refusals: () => requests.refusalsOf('delivery.refused'),
+    onStoreLost: (error) => app.log.warn({ err: error }, 'live views show no deliveries: the store cannot be read'),
+    onStoreBack: () => app.log.info('live views show deliveries again'),
+  })
+  const streams = createEventStreams()
+  const bytesOf = sharedBytes()
+  let timer: NodeJS.Timeout | undefined
+
+  const beat = (): void => {
+    if (hub.readers() > 0) return void hub.tick()
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  const join = (reader: LiveReader, position: number | undefined): (() => void) => {
+    const leave = hub.join(reader, position)
+    timer ??= setInterval(beat, TICK_MILLISECONDS).unref()
+    if (!hub.isCurrent()) beat()
+    return leave
+  }
+
+  app.addHook('preClose', async () => streams.close())
+  // Requests for one frame are still answered meanwhile.
+  app.addHook('onClose', async () => clearInterval(timer))
+
+  const rightsOf = ({ headers, access }: FastifyRequest) => ({
+    expiresAt: access.expiresAt * 1000,
+    mayRead: () =>
+      app.accessTokens.verify(bearerToken(headers.authorization)).then(
+        ({ seesAll }) => seesAll,
+        (error: unknown) => {
+          if (error instanceof AppError && error.kind === 'unauthenticated') return false
+          throw error
+        },
+      ),
+  })
+
+  const schema = {
+    summary: 'Deliveries as they arrive, and how the service is doing',
+    operationId: 'operatorLive',
+    tags: ['Operator'],
+    errors: ['CONSOLES_FULL'],
+    description:
+      'For operators. With `Accept: text/event-stream` one frame a second comes as a server-sent event: add up what the frames count. `Last-Event-ID` resumes without a gap: a frame with `Since` begins again, with the last 15 minutes but at most 200,000 deliveries. Without that header one frame is the answer.',
+    alsoAnswers: { 200: { 'text/event-stream': { schema: LiveEventsSchema } } },
+    headers: LiveHeadersSchema,
+    response: { 200: successSchema(LiveSchema, 'One frame'), ...failures(400, 401, 403, 500, 503) },
+  }
+
+  const routes: FastifyPluginAsyncTypebox = async (app) => {
+    app.get('/Operator/live', { schema }, async (request, reply) => {
+      const position = positionIn(request.headers['last-event-id'] as string | undefined)
+      if (hub.readers() >= MOST_CONSOLES) throw new AppError(consoleErrors.full, { retryAfterSeconds: RETRY_SECONDS })
+      const rights = rightsOf(request)
+      keepUncompressed(reply)
+      if (!prefersEvents(request.headers.accept)) {
+        const { promise, resolve } = Promise.withResolvers<LiveFrame>()
+        const leave = join(onlyOne(resolve), position)
+        reply.raw.on('close', leave)
+        return success((await promise.finally(leave)).answer)
+      }
+      const stream = streams.open(reply)
+      const leave = join(
+        { ...rights, offer: (frame) => stream.offer(bytesOf(frame)), end: () => stream.end() },
+        position,
+      )
+      stream.gone.addEventListener('abort', leave)
+      return reply
+    })
+  }
+  app.register(app.operators(routes))
+}
+
+/** A reader of one frame, whose token has just been verified. */
+const onlyOne = (take: (frame: LiveFrame) => void): LiveReader => ({
+  offer(frame) {
+    take(frame)
+    return true
+  },
+  mayRead: async () => true,
+  expiresAt: Number.POSITIVE_INFINITY,
+  end: () => undefined,
+})
+
+/** Another id than ours counts as none. */
+const positionIn = (id: string | undefined): number | undefined =>
+  id !== undefined && /^\d{1,15}$/.test(id) ? Number(id) : undefined
+
+/** Makes the bytes of a frame once for all streams. */
+function sharedBytes(): (frame: LiveFrame) => Uint8Array {
+  const made = new WeakMap<LiveFrame, Uint8Array>()
+  return (frame) => {
+    const bytes = made.get(frame) ?? eventBytes({ id: frame.id, data: JSON.stringify(frame.answer) })
+    made.set(frame, bytes)
+    return bytes
+  }
+}
+
+export const livePlugin = fastifyPlugin(plugin, {
+  name: 'console-live',
+  dependencies: ['token', 'console-health'],
+  encapsulate: true,
+})

@@ -1,0 +1,77 @@
+import { Type } from '@sinclair/typebox'
+import { DeliverySchema, OrderIdSchema } from '#src/purchase/purchase.schema.ts'
+import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
+
+const { ReceiptID, Status, Duplicate, ReceivedAt, Erased, CustomerID } = DeliverySchema.properties
+
+export const LiveSchema = Type.Object({
+  At: Type.String({ format: 'date-time', description: 'When the frame was made' }),
+  Since: Type.Optional(
+    Type.Integer({
+      description:
+        'Only in a frame that begins: the counts are complete from this second since 1970 on, and replace those of former frames. Without it they are added to them',
+      examples: [1_795_341_600],
+    }),
+  ),
+  Seconds: Type.Array(
+    Type.Object({
+      At: Type.Integer({ description: 'The second of receipt, in seconds since 1970', examples: [1_795_342_500] }),
+      ByStatus: Type.Array(Type.Integer(), {
+        minItems: 4,
+        maxItems: 4,
+        description: 'Deliveries with Status 0, 1, 2 and 3, duplicates included',
+        examples: [[12, 3, 40, 0]],
+      }),
+      Duplicates: Type.Integer({ description: 'Echoes among them', examples: [2] }),
+    }),
+    { description: 'Deliveries since the frame before, the oldest second first' },
+  ),
+  Newest: Type.Array(
+    Type.Object({
+      ReceiptID,
+      OrderID: Type.Optional(OrderIdSchema),
+      Status,
+      Duplicate,
+      ReceivedAt,
+      Erased,
+      CustomerID,
+    }),
+    { maxItems: 200, description: 'The newest of these deliveries, newest first' },
+  ),
+  Skipped: Type.Integer({ description: 'How many more deliveries there are than Newest has', examples: [0] }),
+  Latency: Type.Object(LatencySchema, { description: 'Of deliveries to this process during the last minute' }),
+  Queue: Type.Object(
+    { Deliveries: Type.Integer({ examples: [0] }), Bytes: Type.Integer({ examples: [0] }) },
+    { description: 'Deliveries that wait to be stored by this process' },
+  ),
+  Refusals: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Deliveries that this process refused since the frame before, by errorCode',
+    examples: [{ PRODUCT_NOT_AUTHORIZED: 3 }],
+  }),
+  Replicas: Type.Union([Type.Integer({ examples: [3] }), Type.Null()], {
+    description: 'Servers on the same PostgreSQL database; null for a file, and where they cannot be counted',
+  }),
+  Store: StoreKindSchema,
+  StoreUp: Type.Boolean({ description: 'Whether the store answers', examples: [true] }),
+  BackupAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'When the last successful backup began; null if there was none, and on PostgreSQL',
+  }),
+  Consoles: Type.Integer({ description: 'Live views that are open at this process', examples: [1] }),
+})
+
+export const LiveHeadersSchema = Type.Object({
+  'Last-Event-ID': Type.Optional(
+    Type.String({
+      description: 'Resumes after this position; clients of event streams send it when they reconnect',
+      examples: ['184213'],
+    }),
+  ),
+})
+
+/** Describes the event stream, for the contract. */
+export const LiveEventsSchema = Type.String({
+  description: 'Server-sent events, one a second: the data of each is a frame, its id the newest position',
+  examples: [
+    'id: 184213\ndata: {"At":"2026-11-21T08:55:00.120Z","Seconds":[{"At":1795251299,"ByStatus":[12,3,40,0],"Duplicates":2}],"Newest":[],"Skipped":57,"Latency":{"P50Ms":1.9,"P99Ms":6.4},"Queue":{"Deliveries":0,"Bytes":0},"Refusals":{},"Replicas":null,"Store":"sqlite","StoreUp":true,"BackupAt":null,"Consoles":1}\n\n',
+  ],
+})
