@@ -15,8 +15,8 @@ const SLACK_MILLISECONDS = 300_000
 /** Returns positions between which, first exclusive and last inclusive, all deliveries of a period lie. */
 export async function positionsWithin({ from, to }: Period, deliveries: DeliveryStore) {
   const early = from === undefined ? 0 : await deliveries.positionAt(from - SLACK_MILLISECONDS)
-  const end = to === undefined ? Number.MAX_SAFE_INTEGER : await deliveries.positionAt(to + SLACK_MILLISECONDS)
-  return { early, end }
+  const later = to === undefined ? undefined : await deliveries.positionFrom(to + SLACK_MILLISECONDS)
+  return { early, end: later ?? Number.MAX_SAFE_INTEGER }
 }
 
 /** Reads the parameters `from` and `to`. */

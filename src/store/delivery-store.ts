@@ -168,6 +168,8 @@ export interface DeliveryStore {
   statesAt(positions: readonly number[], at: number): Promise<number[] | undefined>
   /** Returns the position of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 for none. */
   positionAt(time: number): Promise<number>
+  /** Returns the position of the first delivery whose receipt was made at a time or later; undefined for none. */
+  positionFrom(time: number): Promise<number | undefined>
   /**
    * Returns payloads by position, without deleted ones. With `holding` it skips payloads that cannot contain that text as JSON:
    * those with neither the text nor a backslash, which every other spelling needs.

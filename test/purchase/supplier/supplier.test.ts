@@ -170,6 +170,12 @@ describe.each<[string, () => Promise<TestApp>]>([
     }
   })
 
+  it('lists all deliveries of one instant before a time that is still to come', async () => {
+    const one = await keyHolder(service)
+    for (let n = 0; n < 40; n++) await one.deliver({ Status: 1, n })
+    expect(await one.list('to=2100-01-01&limit=100')).toHaveLength(40)
+  })
+
   it('shows one delivery as the customer sees it, byte for byte', async () => {
     const body = '{"OrderID":"bytes","Status":1, "n":9007199254740993}'
     const headers = { ApiKey: main.key }

@@ -31,6 +31,9 @@ const STATE = `
 const POSITION_AT = `
   SELECT position FROM delivery WHERE receipt < $1::uuid ORDER BY receipt DESC LIMIT 1`
 
+const POSITION_FROM = `
+  SELECT position FROM delivery WHERE receipt >= $1::uuid ORDER BY receipt LIMIT 1`
+
 const MOST_ARRIVALS = 1000
 
 const ARRIVALS = `
@@ -125,6 +128,8 @@ export function postgresDeliveries(
     ...deliveryReads(query),
     ...pulseReads(query),
     positionAt: async (time) => Number((await query(POSITION_AT, firstReceiptOf(time))).rows[0]?.position ?? 0),
+    positionFrom: async (time) =>
+      (await query(POSITION_FROM, firstReceiptOf(time))).rows[0]?.position as number | undefined,
     watch,
     async arrivals(afterPosition) {
       const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row

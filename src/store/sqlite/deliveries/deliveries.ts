@@ -31,6 +31,9 @@ const STATE = `
 const POSITION_AT = `
   SELECT position FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1`
 
+const POSITION_FROM = `
+  SELECT position FROM delivery WHERE receipt >= unhex($1) ORDER BY receipt LIMIT 1`
+
 /** Half of the time that a request has left after the longest wait. */
 const MOST_GRACE_MILLISECONDS = 1000
 
@@ -87,6 +90,7 @@ export function sqliteDeliveries(
     },
     ...sendOperations({ ...deliveryReads, ...pulseReads }, reader, 'deliveries'),
     positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),
+    positionFrom: async (time) => database.get(POSITION_FROM, firstReceiptOf(time))?.position as number | undefined,
     watch(onCommit) {
       watchers.add(onCommit)
       return () => void watchers.delete(onCommit)
