@@ -37,14 +37,15 @@ import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { hashingPlugin } from '#src/login/hashing.plugin.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
+import { deliveriesPlugin } from '#src/purchase/deliveries/deliveries.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
 import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
 import { uploadPlugin } from '#src/purchase/intake/upload.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
+import { refusalsPlugin } from '#src/purchase/refusals/refusals.plugin.ts'
 import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
-import { supplierRefusalsPlugin } from '#src/purchase/supplier/refusals.plugin.ts'
 import { supplierReadsPlugin } from '#src/purchase/supplier/supplier.plugin.ts'
 import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
@@ -123,9 +124,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(suppliersPlugin, { config })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
   app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
-  app.register(supplierRefusalsPlugin, { store, random })
+  app.register(refusalsPlugin, { store, random })
   app.register(readBackPlugin, { config, store, random })
-  app.register(supplierReadsPlugin, { config, store, random })
+  app.register(deliveriesPlugin, { config, store, random })
+  app.register(supplierReadsPlugin, { config, store })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(statsPlugin, { config, store, clock })
   app.register(consoleHealthPlugin, { loaded: { config, sources }, clock, requests })

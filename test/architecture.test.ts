@@ -52,7 +52,7 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
 
 /** Folders of which none may use another. What two of them need stands in their parent. */
 const SIBLINGS: Record<string, readonly string[]> = {
-  'src/purchase': ['intake', 'orders', 'feed', 'purge', 'stats', 'supplier'],
+  'src/purchase': ['intake', 'orders', 'deliveries', 'refusals', 'feed', 'purge', 'stats', 'supplier'],
   'src/console': ['live', 'health'],
   'src/store': ['sqlite', 'postgres'],
   'src/cli': ['backup', 'customer', 'key', 'purchase'],

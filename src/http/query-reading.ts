@@ -3,7 +3,7 @@ import type { preValidationHookHandler } from 'fastify'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 
 /**
- * Makes a hook that renames query parameters to the schema's spelling and converts whole numbers. An empty parameter counts as
+ * Makes a hook that renames query parameters to the schema's spelling and converts whole numbers, true and false. An empty parameter counts as
  * not sent. One sent twice becomes a list, which no schema accepts.
  */
 export function queryReading({ properties }: TObject): preValidationHookHandler {
@@ -16,8 +16,7 @@ export function queryReading({ properties }: TObject): preValidationHookHandler 
       const property = properties[name]
       for (const value of [values].flat()) {
         if (value === '' && property !== undefined) continue
-        const whole = property?.type === 'integer' && /^\d{1,9}$/.test(value)
-        read.set(name, [...(read.get(name) ?? []), whole ? Number(value) : value])
+        read.set(name, [...(read.get(name) ?? []), converted(value, property?.type)])
       }
     }
     request.query = Object.fromEntries(
@@ -25,4 +24,9 @@ export function queryReading({ properties }: TObject): preValidationHookHandler 
     )
     done()
   }
+}
+
+function converted(text: string, type: unknown): unknown {
+  if (type === 'integer' && /^\d{1,9}$/.test(text)) return Number(text)
+  return type === 'boolean' && /^(?:true|false)$/.test(text) ? text === 'true' : text
 }

@@ -31,6 +31,14 @@ export const time = (description: string) =>
 export const orderId = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, description, examples: ['PO-1'] }))
 
+export const customer = Type.Optional(
+  Type.String({
+    minLength: 1,
+    description: 'For operators: only this customer, by id or e-mail address',
+    examples: ['shop@example.com'],
+  }),
+)
+
 export const NoQuerySchema = Type.Object({}, { additionalProperties: false })
 
 export const ReceiptParamsSchema = Type.Object({

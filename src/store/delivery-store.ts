@@ -70,6 +70,8 @@ export interface Filter {
   readonly from?: number | undefined
   /** The last time of receipt, exclusive. */
   readonly to?: number | undefined
+  /** Whether only echoes are wanted, or only others. Orders have no such filter. */
+  readonly duplicate?: boolean | undefined
 }
 
 /** The deliveries committed after a position. */

@@ -1,10 +1,13 @@
+import type { Bounds } from './delivery-store.ts'
+
 /** A refused delivery, as its supplier may see it. */
 export interface Refusal {
   /** UUID of version 7. */
   readonly refusalId: string
   /** Milliseconds since 1970. */
   readonly at: number
-  readonly customerId: string
+  /** Null if the key is missing or unknown. */
+  readonly customerId: string | null
   readonly keyId: string | null
   /** Null if there is no such key. */
   readonly keyLabel: string | null
@@ -43,6 +46,15 @@ export interface RefusalRange {
   readonly to?: number | undefined
 }
 
+export interface RefusalFilter extends RefusalRange {
+  /** Only refusals whose ids begin with this text. */
+  readonly idPrefix?: string | undefined
+  readonly customerId?: string | undefined
+  readonly orderId?: string | undefined
+  readonly errorCode?: string | undefined
+  readonly requestId?: string | undefined
+}
+
 export interface RefusedBodyFilter extends RefusalRange {
   readonly customerId?: string | undefined
   readonly orderId?: string | undefined
@@ -62,8 +74,10 @@ export interface RefusedTally {
 
 /** The part of the port for refused deliveries. */
 export interface RefusedStore {
-  /** Lists a customer's refusals, in the audit log or with their bodies, the newest first. */
-  ofCustomer(customerId: string, range: RefusalRange, limit: number): Promise<Refusal[]>
+  /**
+   * Lists refusals, in the audit log or with their bodies, the newest first. `next` is the id to continue before; null at the end.
+   */
+  refusals(filter: RefusalFilter, bounds: Bounds): Promise<{ refusals: Refusal[]; next: string | null }>
   /**
    * Stores bodies, and removes those that came first while all of them have more than `mostBytes`, but only `FREED_AT_ONCE` more
    * bytes than it stores. Adds `notKept` to the tally. Stores none of a customer that was erased. Resolves to how many it removed.

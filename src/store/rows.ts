@@ -157,10 +157,15 @@ export function receiptRange(prefix: string): [first: string, last: string] {
 }
 
 /** Returns the smallest id that a range includes, and the smallest one above it, for a comparison of texts. */
-export function refusalBounds({ before, from, to }: RefusalRange): [from: string, below: string] {
-  const ends = [...(before === undefined ? [] : [before]), ...(to === undefined ? [] : [firstIdOf(to)])]
-  return [from === undefined ? '' : firstIdOf(from), ends.sort()[0] ?? AFTER_EVERY_ID]
+export function refusalBounds(range: RefusalRange & { readonly idPrefix?: string | undefined }): [string, string] {
+  const { before = AFTER_EVERY_ID, from, to, idPrefix = '' } = range
+  const first = from === undefined ? '' : firstIdOf(from)
+  const end = to === undefined ? AFTER_EVERY_ID : firstIdOf(to)
+  return [larger(idPrefix, first), smaller(smaller(before, end), `${idPrefix}${AFTER_EVERY_ID}`)]
 }
+
+const larger = (one: string, other: string): string => (one > other ? one : other)
+const smaller = (one: string, other: string): string => (one < other ? one : other)
 
 const AFTER_EVERY_ID = 'g'
 
@@ -173,7 +178,7 @@ export function refusalFromRow(row: Row): Refusal {
   return {
     refusalId: row.refusal as string,
     at: row.at as number,
-    customerId: row.customer_id as string,
+    customerId: row.customer_id as string | null,
     keyId: row.key_id as string | null,
     keyLabel: row.label as string | null,
     orderId: row.order_id as string | null,
@@ -183,6 +188,16 @@ export function refusalFromRow(row: Row): Refusal {
     payloadBytes: row.payload_bytes as number | null,
   }
 }
+
+/** `rows` are the refusals that fit, and the next one if there are more than `most`. `end` is where the walk ended; null at the end. */
+export function refusalPage(rows: readonly Row[], end: string | null, most: number) {
+  const refusals = rows.slice(0, most).map(refusalFromRow)
+  return { refusals, next: rows.length > most ? (refusals.at(-1)?.refusalId ?? null) : end }
+}
+
+/** The text that `details` of an audit event has for an error code. A quotation mark within another value has a backslash. */
+export const codeInDetails = (errorCode: string | undefined): string | null =>
+  errorCode === undefined ? null : `"errorCode":${JSON.stringify(errorCode)}`
 
 export const refusedSummaryFromRow = (row: Row): RefusedBodySummary => ({
   ...(refusalFromRow(row) as Omit<RefusedBodySummary, 'address'>),

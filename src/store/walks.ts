@@ -29,8 +29,9 @@ export const endOfWalk = (after: number, found: Readonly<Record<string, unknown>
   Math.max(after, Number(found?.position ?? 0))
 
 /** The values that SQL takes for a filter: NULL lets everything through. */
-export function filterValues({ customerId, orderId, status, from, to }: Filter) {
-  return [customerId ?? null, orderId ?? null, status ?? null, from ?? null, to ?? null] as const
+export function filterValues({ customerId, orderId, status, from, to, duplicate }: Filter) {
+  const echo = duplicate === undefined ? null : Number(duplicate)
+  return [customerId ?? null, orderId ?? null, status ?? null, from ?? null, to ?? null, echo] as const
 }
 
 /** Sorts after every id. */

@@ -1,14 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { cursor, limit, nextCursor, orderId, time } from '../page.schema.ts'
+import { cursor, customer, limit, nextCursor, orderId, time } from '../page.schema.ts'
 import { DeliverySchema, OrderIdSchema, StatusSchema } from '../purchase.schema.ts'
-
-const customer = Type.Optional(
-  Type.String({
-    minLength: 1,
-    description: 'For operators: only this customer, by id or e-mail address',
-    examples: ['shop@example.com'],
-  }),
-)
 
 export const DEFAULT_LIST_LIMIT = 50
 export const DEFAULT_HISTORY_LIMIT = 100

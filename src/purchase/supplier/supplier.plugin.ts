@@ -3,37 +3,26 @@ import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
 import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { createCursors } from '../cursors.ts'
-import { deliveryAnswer, itemAnswer, orderAnswer } from '../delivery-answer.ts'
-import { createDeliveryReader } from '../delivery-body.ts'
+import { deliveryAnswer } from '../delivery-answer.ts'
+import { createFindDelivery } from '../find-delivery.ts'
 import { NoQuerySchema, ReceiptParamsSchema } from '../page.schema.ts'
-import { readPeriod } from '../period.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { DeliverySchema, PayloadSchema } from '../purchase.schema.ts'
-import { createSupplierReads } from './supplier.rule.ts'
-import { DEFAULT_LIMIT, DeliveriesQuerySchema, DeliveriesSchema, SupplierSchema } from './supplier.schema.ts'
+import { SupplierSchema } from './supplier.schema.ts'
 
 export interface SupplierReadsOptions {
   readonly config: Config
   readonly store: Store
-  readonly random: Random
 }
 
 const KEY_ERRORS = ['API_KEY_MISSING', 'API_KEY_INVALID']
 
-const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { config, store, random }) => {
-  const reads = createSupplierReads({
-    deliveries: store.deliveries,
-    cursors: createCursors(store.secrets, random),
-    productsOf: createDeliveryReader(config).products,
-  })
+const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { config, store }) => {
+  const findDelivery = createFindDelivery(store.deliveries)
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
     const supplier = {
@@ -64,29 +53,6 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
       }),
     )
 
-    const list = {
-      summary: 'List deliveries',
-      operationId: 'supplierDeliveries',
-      description:
-        'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.',
-      tags: ['Supplier'],
-      errors: [...KEY_ERRORS, 'CURSOR_INVALID'],
-      querystring: DeliveriesQuerySchema,
-      response: { 200: successSchema(DeliveriesSchema, 'The deliveries'), ...failures(400, 401, 500, 503) },
-    }
-    app.get('/Supplier/deliveries', {
-      schema: list,
-      preValidation: queryReading(DeliveriesQuerySchema),
-      handler: async ({ query, supplier }) => {
-        const { limit = DEFAULT_LIMIT, from: _from, to: _to, ...filters } = query
-        const { period, problems } = readPeriod(query)
-        if (problems.length > 0) throw invalidRequest(problems)
-        const page = await reads.list(supplier.customer.id, { ...filters, ...period, limit })
-        const deliveries = page.deliveries.map((each) => ({ ...itemAnswer(each), ...orderAnswer(each) }))
-        return success({ Deliveries: deliveries, NextCursor: page.nextCursor })
-      },
-    })
-
     const delivery = {
       summary: 'One delivery with its payload, by API key',
       operationId: 'supplierDelivery',
@@ -100,7 +66,7 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
     app.get('/Supplier/delivery/:receiptId', {
       schema: delivery,
       handler: async ({ params, supplier: { customer } }, reply) => {
-        const found = await reads.delivery({ operator: false, customer }, params.receiptId)
+        const found = await findDelivery({ operator: false, customer }, params.receiptId)
         answerRaw(reply)
         tagAnswer(reply)
         return success(deliveryAnswer(found))
@@ -120,7 +86,7 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
     app.get('/Supplier/delivery/:receiptId/payload', {
       schema: payload,
       handler: async ({ params, supplier: { customer } }, reply) => {
-        const found = await reads.delivery({ operator: false, customer }, params.receiptId)
+        const found = await findDelivery({ operator: false, customer }, params.receiptId)
         if (found.erased) throw new AppError(purchaseErrors.payloadErased)
         tagAnswer(reply)
         return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)

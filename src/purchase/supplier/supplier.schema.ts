@@ -1,8 +1,4 @@
 import { Type } from '@sinclair/typebox'
-import { cursor, limit, nextCursor, orderId, time } from '../page.schema.ts'
-import { DeliverySchema, OrderIdSchema, StatusSchema } from '../purchase.schema.ts'
-
-export const DEFAULT_LIMIT = 50
 
 export const SupplierSchema = Type.Object({
   CustomerID: Type.String({
@@ -37,29 +33,4 @@ export const SupplierSchema = Type.Object({
     },
     { description: 'What holds for deliveries with this key' },
   ),
-})
-
-export const DeliveriesQuerySchema = Type.Object(
-  {
-    status: Type.Optional(StatusSchema),
-    orderId: orderId('Only deliveries of the order with this id'),
-    product: Type.Optional(
-      Type.String({ minLength: 1, description: 'Only deliveries that name this product code', examples: ['SKU-1'] }),
-    ),
-    from: time('Only deliveries received at this time or later'),
-    to: time('Only deliveries received before this time'),
-    limit: limit(DEFAULT_LIMIT),
-    cursor,
-  },
-  { additionalProperties: false },
-)
-
-const { ReceiptID, Status, Duplicate, ReceivedAt, Erased } = DeliverySchema.properties
-
-export const DeliveriesSchema = Type.Object({
-  Deliveries: Type.Array(
-    Type.Object({ ReceiptID, OrderID: Type.Optional(OrderIdSchema), Status, Duplicate, ReceivedAt, Erased }),
-    { description: 'Newest first' },
-  ),
-  NextCursor: nextCursor,
 })

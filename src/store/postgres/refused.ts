@@ -1,29 +1,51 @@
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { RefusedStore } from '../refused-store.ts'
-import { refusalBounds, refusalFromRow, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
+import { codeInDetails, refusalBounds, refusalPage, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
 import { columnsOf, type Database, type Query, type Row } from './database.ts'
 
+interface Whose {
+  readonly where: string
+  readonly order: string
+}
+
 /** Compares rows: with `customer_id = $1` PostgreSQL might walk the index of all refusals, past those of other customers. */
-const OF_CUSTOMER = `
-  WITH found AS MATERIALIZED (
-    (SELECT refusal FROM audit_event
-      WHERE (customer_id, refusal) >= ($1, $2) AND (customer_id, refusal) < ($1, $3) AND refusal IS NOT NULL
-      ORDER BY customer_id DESC, refusal DESC LIMIT $4)
-    UNION
-    (SELECT refusal FROM refused_delivery
-      WHERE (customer_id, refusal) >= ($1, $2) AND (customer_id, refusal) < ($1, $3)
-      ORDER BY customer_id DESC, refusal DESC LIMIT $4)
+const OF_CUSTOMER: Whose = {
+  where: '(customer_id, refusal) >= ($1, $2) AND (customer_id, refusal) < ($1, $3) AND refusal IS NOT NULL',
+  order: 'customer_id DESC, refusal DESC',
+}
+const OF_ALL: Whose = {
+  where: '$1::text IS NULL AND refusal >= $2 AND refusal < $3 AND refusal IS NOT NULL',
+  order: 'refusal DESC',
+}
+
+/** The newest refusals in the audit log and among the bodies: those of customer `$1`, or of all if it is NULL. */
+const FOUND = ({ where, order }: Whose): string => `
+  (SELECT refusal FROM audit_event WHERE ${where} ORDER BY ${order} LIMIT $4)
+  UNION
+  (SELECT refusal FROM refused_delivery WHERE ${where} ORDER BY ${order} LIMIT $4)`
+
+/** Finds the last refusal to look at, and the next one if there is one. */
+const FOUND_END = (whose: Whose): string => `
+  WITH found AS MATERIALIZED (${FOUND(whose)})
+  SELECT refusal FROM found ORDER BY refusal DESC LIMIT 2 OFFSET $5`
+
+const REFUSALS = (whose: Whose): string => `
+  WITH found AS MATERIALIZED (${FOUND(whose)}), described AS MATERIALIZED (
+    SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
+           coalesce(a.key_id, r.key_id) AS key_id, k.label, coalesce(a.order_id, r.order_id) AS order_id, a.details,
+           r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id, r.payload_bytes
+      FROM (SELECT refusal FROM found ORDER BY refusal DESC LIMIT $4) f
+      LEFT JOIN LATERAL (SELECT * FROM audit_event WHERE refusal = f.refusal AND refusal IS NOT NULL LIMIT 1) a ON true
+      LEFT JOIN LATERAL (SELECT *, octet_length(payload) AS payload_bytes FROM refused_delivery
+                          WHERE refusal = f.refusal LIMIT 1) r ON true
+      LEFT JOIN LATERAL (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id) LIMIT 1) k ON true
   )
-  SELECT f.refusal, coalesce(a.at, r.at) AS at, $1::text AS customer_id, coalesce(a.key_id, r.key_id) AS key_id, k.label,
-         coalesce(a.order_id, r.order_id) AS order_id, a.details, r.error_code, r.message,
-         coalesce(a.request_id, r.request_id) AS request_id, r.payload_bytes
-    FROM (SELECT refusal FROM found ORDER BY refusal DESC LIMIT $4) f
-    LEFT JOIN LATERAL (SELECT * FROM audit_event
-                        WHERE customer_id = $1 AND refusal = f.refusal AND refusal IS NOT NULL LIMIT 1) a ON true
-    LEFT JOIN LATERAL (SELECT *, octet_length(payload) AS payload_bytes FROM refused_delivery
-                        WHERE refusal = f.refusal LIMIT 1) r ON true
-    LEFT JOIN LATERAL (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id) LIMIT 1) k ON true
-   ORDER BY f.refusal DESC`
+  SELECT * FROM described
+   WHERE ($5::text IS NULL OR order_id = $5)
+     AND ($6::text IS NULL OR error_code = $6 OR error_code IS NULL AND position($7::text IN details) > 0)
+     AND ($8::text IS NULL OR request_id = $8)
+   ORDER BY refusal DESC
+   LIMIT $9`
 
 /** Locks the only row, so that replicas keep bodies one after the other. */
 const COUNT = `
@@ -87,11 +109,18 @@ const EVERY_ID = 'g'
 
 const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) => sum + Number(bytes) + ROW_BYTES, 0)
 
-export const refusedReads = (query: Query) => ({
-  ofCustomer: (async (customerId, range, limit) => {
-    const { rows } = await query(OF_CUSTOMER, customerId, ...refusalBounds(range), limit)
-    return rows.map(refusalFromRow)
-  }) satisfies RefusedStore['ofCustomer'] as RefusedStore['ofCustomer'],
+export const refusedReads = (query: Query): Pick<RefusedStore, 'refusals'> => ({
+  async refusals(filter, { most, look }) {
+    const { customerId = null, orderId = null, errorCode, requestId = null } = filter
+    const whose = customerId === null ? OF_ALL : OF_CUSTOMER
+    const [from, below] = refusalBounds(filter)
+    const filters = [orderId, errorCode ?? null, codeInDetails(errorCode), requestId] as const
+    const isFiltered = filters.some((value) => value !== null)
+    const ends = isFiltered ? (await query(FOUND_END(whose), customerId, from, below, look + 1, look - 1)).rows : []
+    const end = ends[1] === undefined ? null : (ends[0]?.refusal as string)
+    const among = [customerId, end ?? from, below, isFiltered ? look : most + 1] as const
+    return refusalPage((await query(REFUSALS(whose), ...among, ...filters, most + 1)).rows, end, most)
+  },
 })
 
 export function postgresRefused({ query, transaction }: Database): RefusedStore {

@@ -1,29 +1,44 @@
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { RefusedStore } from '../refused-store.ts'
-import { refusalBounds, refusalFromRow, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
+import { codeInDetails, refusalBounds, refusalPage, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
 import { SHOWN_ORDER } from './audit.ts'
 import { type Database, type Row, withSecureDelete } from './database.ts'
 import { withinBytes } from './purges/reads.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
-const OF_CUSTOMER = `
-  WITH found AS (
-    SELECT * FROM (SELECT refusal FROM audit_event
-                    WHERE customer_id = $1 AND refusal IS NOT NULL AND refusal >= $2 AND refusal < $3
-                    ORDER BY refusal DESC LIMIT $4)
-    UNION
-    SELECT * FROM (SELECT refusal FROM refused_delivery
-                    WHERE customer_id = $1 AND refusal >= $2 AND refusal < $3
-                    ORDER BY refusal DESC LIMIT $4)
+/** The newest refusals in the audit log and among the bodies: those of customer `$1`, or of all if it is NULL. */
+const FOUND = (whose: string): string => `
+  SELECT * FROM (SELECT refusal FROM audit_event
+                  WHERE ${whose} AND refusal IS NOT NULL AND refusal >= $2 AND refusal < $3
+                  ORDER BY refusal DESC LIMIT $4)
+  UNION
+  SELECT * FROM (SELECT refusal FROM refused_delivery
+                  WHERE ${whose} AND refusal >= $2 AND refusal < $3
+                  ORDER BY refusal DESC LIMIT $4)`
+
+/** Finds the last refusal to look at, and the next one if there is one. */
+const FOUND_END = (whose: string): string => `
+  WITH found AS (${FOUND(whose)}) SELECT refusal FROM found ORDER BY refusal DESC LIMIT 2 OFFSET $5`
+
+const REFUSALS = (whose: string): string => `
+  WITH found AS (${FOUND(whose)}), described AS (
+    SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
+           coalesce(a.key_id, r.key_id) AS key_id, k.label,
+           coalesce(CASE WHEN ltrim(a.order_id, '-') <> '' THEN a.order_id END, r.order_id) AS order_id, a.details,
+           r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id, length(r.payload) AS payload_bytes
+      FROM (SELECT refusal FROM found ORDER BY refusal DESC LIMIT $4) f
+      LEFT JOIN audit_event a ON a.refusal = f.refusal AND a.refusal IS NOT NULL
+      LEFT JOIN refused_delivery r ON r.refusal = f.refusal
+      LEFT JOIN api_key k ON k.id = coalesce(a.key_id, r.key_id)
+     ORDER BY f.refusal DESC
   )
-  SELECT f.refusal, coalesce(a.at, r.at) AS at, $1 AS customer_id, coalesce(a.key_id, r.key_id) AS key_id, k.label,
-         coalesce(CASE WHEN ltrim(a.order_id, '-') <> '' THEN a.order_id END, r.order_id) AS order_id, a.details,
-         r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id, length(r.payload) AS payload_bytes
-    FROM (SELECT refusal FROM found ORDER BY refusal DESC LIMIT $4) f
-    LEFT JOIN audit_event a ON a.customer_id = $1 AND a.refusal = f.refusal AND a.refusal IS NOT NULL
-    LEFT JOIN refused_delivery r ON r.refusal = f.refusal
-    LEFT JOIN api_key k ON k.id = coalesce(a.key_id, r.key_id)
-   ORDER BY f.refusal DESC`
+  SELECT * FROM described
+   WHERE ($5 IS NULL OR order_id = $5) AND ($6 IS NULL OR error_code = $6 OR error_code IS NULL AND instr(details, $7) > 0)
+     AND ($8 IS NULL OR request_id = $8)
+   LIMIT $9`
+
+const OF_ALL = '$1 IS NULL'
+const OF_CUSTOMER = 'customer_id = $1'
 
 const INSERT = `
   INSERT INTO refused_delivery (refusal, at, customer_id, key_id, order_id, error_code, message, request_id, address, payload)
@@ -165,8 +180,17 @@ export const refusedWrites = {
 
 /** Run by the reader thread. */
 export const refusedReads = {
-  ofCustomer: (database, customerId, range, limit) =>
-    database.all(OF_CUSTOMER, customerId, ...refusalBounds(range), limit).map(refusalFromRow),
+  refusals(database, filter, { most, look }) {
+    const { customerId = null, orderId = null, errorCode, requestId = null } = filter
+    const whose = customerId === null ? OF_ALL : OF_CUSTOMER
+    const [from, below] = refusalBounds(filter)
+    const filters = [orderId, errorCode ?? null, codeInDetails(errorCode), requestId] as const
+    const isFiltered = filters.some((value) => value !== null)
+    const [last, more] = isFiltered ? database.all(FOUND_END(whose), customerId, from, below, look + 1, look - 1) : []
+    const end = more === undefined ? null : (last?.refusal as string)
+    const among = [customerId, end ?? from, below, isFiltered ? look : most + 1] as const
+    return refusalPage(database.all(REFUSALS(whose), ...among, ...filters, most + 1), end, most)
+  },
 
   list(database, { customerId = null, orderId = null, requestId = null, limit, ...range }) {
     const rows = database.all(LIST, ...refusalBounds(range), customerId, orderId, requestId, limit)

@@ -3,7 +3,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { published } from '../../support/contract.ts'
 import { newDatabase } from '../../support/postgres-server.ts'
 import { addSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp } from '../../support/test-app.ts'
+import { PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
 
 interface Sent {
   readonly whose: number
@@ -20,6 +20,8 @@ interface World {
   readonly receipts: readonly string[]
   readonly refusals: readonly string[]
   readonly cursors: readonly string[]
+  /** Ids and e-mail addresses. */
+  readonly customers: readonly string[]
 }
 
 const SUPPLIERS = 3
@@ -31,6 +33,8 @@ const sent: fc.Arbitrary<Sent> = fc.record({
   product: fc.integer({ min: 0, max: 1 }),
   isRefused: fc.boolean(),
 })
+
+const orders = fc.constantFrom('PO-0', 'PO-1', 'PO-2')
 
 const queries = ({ cursors }: World, more: Record<string, fc.Arbitrary<string>> = {}): fc.Arbitrary<string> =>
   fc
@@ -48,37 +52,72 @@ const queries = ({ cursors }: World, more: Record<string, fc.Arbitrary<string>> 
 
 const someId = (ids: readonly string[]) => fc.constantFrom('01a1fd40-d173-7f02-9c11-5be2a7d3f84c', ...ids)
 
-/** Every address below /Supplier. */
-const ROUTES: readonly ((world: World) => fc.Arbitrary<string>)[] = [
+type Route = (world: World) => fc.Arbitrary<string>
+
+const deliveryFilters = {
+  status: fc.constantFrom('0', '1', '2', '3'),
+  orderId: orders,
+  product: fc.constantFrom('SKU-0', 'SKU-1'),
+}
+const duplicate = fc.constantFrom('true', 'false')
+const refusalFilters = { code: fc.constantFrom('INVALID_REQUEST', 'PRODUCT_NOT_AUTHORIZED'), orderId: orders }
+
+/** Every address below /Supplier, for an API key. */
+const KEY_ROUTES: readonly Route[] = [
   () => fc.constant('/Supplier/Get'),
-  (world) =>
-    queries(world, {
-      status: fc.constantFrom('0', '1', '2', '3'),
-      orderId: fc.constantFrom('PO-0', 'PO-1', 'PO-2'),
-      product: fc.constantFrom('SKU-0', 'SKU-1'),
-    }).map((query) => `/Supplier/deliveries?${query}`),
+  (world) => queries(world, { ...deliveryFilters, duplicate }).map((query) => `/Supplier/deliveries?${query}`),
   ({ receipts }) => someId(receipts).map((receipt) => `/Supplier/delivery/${receipt}`),
   ({ receipts }) => someId(receipts).map((receipt) => `/Supplier/delivery/${receipt}/payload`),
-  (world) =>
-    queries(world, {
-      code: fc.constantFrom('INVALID_REQUEST', 'PRODUCT_NOT_AUTHORIZED'),
-      orderId: fc.constantFrom('PO-0', 'PO-1', 'PO-2'),
-    }).map((query) => `/Supplier/refusals?${query}`),
+  (world) => queries(world, refusalFilters).map((query) => `/Supplier/refusals?${query}`),
   ({ refusals }) => someId(refusals).map((refusal) => `/Supplier/refusal/${refusal}/payload`),
 ]
 
+const namingSomebody = (world: World, more: Record<string, fc.Arbitrary<string>> = {}) =>
+  queries(world, { ...more, customer: fc.constantFrom('nobody', ...world.customers) })
+
+/** Every address below /Purchase and /Customer that reads, for a token. */
+const TOKEN_ROUTES: readonly Route[] = [
+  () => fc.constant('/Customer/Get'),
+  (world) =>
+    fc.constantFrom('nobody', ...world.customers).map((who) => `/Customer/keys?customer=${encodeURIComponent(who)}`),
+  (world) => namingSomebody(world, deliveryFilters).map((query) => `/Purchase/list?${query}`),
+  (world) => namingSomebody(world, deliveryFilters).map((query) => `/Purchase/list?order=newest&${query}`),
+  (world) =>
+    fc
+      .tuple(orders, fc.constantFrom('', ...world.customers.map((who) => `&customer=${encodeURIComponent(who)}`)))
+      .map(([order, who]) => `/Purchase/detail/${order}?payload=full${who}`),
+  (world) => namingSomebody(world, { ...deliveryFilters, duplicate }).map((query) => `/Purchase/deliveries?${query}`),
+  ({ receipts }) => someId(receipts).map((receipt) => `/Purchase/delivery/${receipt}`),
+  ({ receipts }) => someId(receipts).map((receipt) => `/Purchase/delivery/${receipt}/payload`),
+  (world) => namingSomebody(world, refusalFilters).map((query) => `/Purchase/refusals?${query}`),
+  ({ refusals }) => someId(refusals).map((refusal) => `/Purchase/refusal/${refusal}/payload`),
+  (world) =>
+    fc
+      .constantFrom('', ...world.customers.map((who) => `&customer=${encodeURIComponent(who)}`))
+      .map((who) => `/Purchase/feed?limit=100${who}`),
+  (world) =>
+    fc
+      .constantFrom('', ...world.customers.map((who) => `&customer=${encodeURIComponent(who)}`))
+      .map((who) => `/Purchase/stats?by=day${who}`),
+]
+
+const ROUTES = [...KEY_ROUTES, ...TOKEN_ROUTES]
+
+const SETTINGS = { TESLIM_KEEP_REFUSED: 'known', TESLIM_TOKEN_TTL: '31536000' }
+
 describe.each<[string, () => Promise<TestApp>]>([
-  ['SQLite', () => testApp({ TESLIM_KEEP_REFUSED: 'known' })],
-  [
-    'PostgreSQL',
-    async () => testApp({ TESLIM_KEEP_REFUSED: 'known', DATABASE_URL: await newDatabase(inject('postgresUrl')) }),
-  ],
-])('an API key on %s', async (_name, start) => {
+  ['SQLite', () => testApp(SETTINGS)],
+  ['PostgreSQL', async () => testApp({ ...SETTINGS, DATABASE_URL: await newDatabase(inject('postgresUrl')) })],
+])('an API key, or a token, on %s', async (_name, start) => {
   const service = await start()
   const { app, clock } = service
 
-  it('covers every route that there is for suppliers', () => {
-    expect(Object.keys(published.paths).filter((path) => path.startsWith('/Supplier/'))).toHaveLength(ROUTES.length)
+  it('covers every route that there is to read with a key or a token', () => {
+    const reading = Object.entries(published.paths).filter(([, methods]) => 'get' in methods)
+    const below = (folder: RegExp) => reading.filter(([path]) => folder.test(path))
+    expect(below(/^\/Supplier\//)).toHaveLength(KEY_ROUTES.length)
+    // The list of orders has two walks.
+    expect(below(/^\/(Purchase|Customer)\//)).toHaveLength(TOKEN_ROUTES.length - 1)
   })
 
   it('shows nothing of another customer, whatever is stored and asked for', async () => {
@@ -108,8 +147,17 @@ describe.each<[string, () => Promise<TestApp>]>([
           receipts.push(answer.json().data.ReceiptID)
           owned[whose]?.push(answer.json().data.ReceiptID)
         }
+        const tokens: string[] = []
+        for (const { customer } of suppliers)
+          tokens.push((await service.login({ Email: customer.email, Password: PASSWORD })).json().data.Token)
         const get = async (who: number, url: string) =>
-          app.inject({ url, headers: { ApiKey: suppliers[who]?.key ?? '' } })
+          app.inject({
+            url,
+            headers: url.startsWith('/Supplier/')
+              ? { ApiKey: suppliers[who]?.key ?? '' }
+              : { authorization: `Bearer ${tokens[who]}` },
+          })
+        const customers = suppliers.flatMap(({ customer }) => [customer.id, customer.email])
         const cursors: string[] = []
         for (const who of suppliers.keys()) {
           const { Refusals, NextCursor } = (await get(who, '/Supplier/refusals?limit=1')).json().data
@@ -117,14 +165,22 @@ describe.each<[string, () => Promise<TestApp>]>([
           const ids = Refusals.map(({ RefusalID }: { RefusalID: string }) => RefusalID)
           refusals.push(...ids)
           owned[who]?.push(...ids)
-          for (const query of ['limit=1', 'limit=1&orderId=PO-1', 'limit=1&status=1']) {
-            const { NextCursor } = (await get(who, `/Supplier/deliveries?${query}`)).json().data
-            if (NextCursor !== null) cursors.push(NextCursor)
-          }
+          for (const address of [
+            '/Supplier/deliveries',
+            '/Purchase/deliveries',
+            '/Purchase/list',
+            '/Purchase/refusals',
+          ])
+            for (const query of ['limit=1', 'limit=1&orderId=PO-1', 'limit=1&to=2030-01-01']) {
+              const { NextCursor } = (await get(who, `${address}?${query}`)).json().data
+              if (NextCursor !== null) cursors.push(NextCursor)
+            }
         }
-        for (let asked = 0; asked < 25; asked++) {
+        for (let asked = 0; asked < 50; asked++) {
           const who = choose(fc.integer, { min: 0, max: SUPPLIERS - 1 })
-          const route = choose(() => fc.oneof(...ROUTES.map((each) => each({ receipts, refusals, cursors }))))
+          const route = choose(() =>
+            fc.oneof(...ROUTES.map((each) => each({ receipts, refusals, cursors, customers }))),
+          )
           const answer = await get(who, route)
           expect([200, 400, 404], answer.payload).toContain(answer.statusCode)
           // A refusal may repeat what was asked for, but no route does.
@@ -132,11 +188,13 @@ describe.each<[string, () => Promise<TestApp>]>([
           expect([route, foreign.filter((text) => answer.payload.includes(text))]).toEqual([route, []])
         }
         for (const who of suppliers.keys()) {
-          const { Deliveries } = (await get(who, '/Supplier/deliveries?limit=100')).json().data
-          const mine = receipts.filter((receipt) => owned[who]?.includes(receipt)).toReversed()
-          expect(Deliveries.map(({ ReceiptID }: { ReceiptID: string }) => ReceiptID)).toEqual(mine)
-          const { Refusals } = (await get(who, '/Supplier/refusals?limit=100')).json().data
-          expect(Refusals).toHaveLength(all.filter(({ whose, isRefused }) => whose === who && isRefused).length)
+          for (const folder of ['/Supplier', '/Purchase']) {
+            const { Deliveries } = (await get(who, `${folder}/deliveries?limit=100`)).json().data
+            const mine = receipts.filter((receipt) => owned[who]?.includes(receipt)).toReversed()
+            expect(Deliveries.map(({ ReceiptID }: { ReceiptID: string }) => ReceiptID)).toEqual(mine)
+            const { Refusals } = (await get(who, `${folder}/refusals?limit=100`)).json().data
+            expect(Refusals).toHaveLength(all.filter(({ whose, isRefused }) => whose === who && isRefused).length)
+          }
         }
       }),
       { numRuns: 12 },

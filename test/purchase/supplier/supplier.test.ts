@@ -145,6 +145,8 @@ describe.each<[string, () => Promise<TestApp>]>([
       ReceivedAt: new Date(clock.time).toISOString(),
     })
     expect(all.slice(1).map(({ ReceiptID }) => ReceiptID)).toEqual(sent.map(({ ReceiptID }) => ReceiptID))
+    expect(await one.list('duplicate=true')).toEqual([all[0]?.ReceiptID])
+    expect(await one.list('duplicate=true&orderId=PO-2')).toEqual([])
     const second = (n: number): string => new Date(begun + n * 1000).toISOString()
     const nth = (which: (n: number) => boolean): string[] =>
       all
@@ -155,6 +157,7 @@ describe.each<[string, () => Promise<TestApp>]>([
       const list = async (query: string) =>
         (await one.list(`${query}&limit=${limit}`)).filter((receipt) => receipt !== all[0]?.ReceiptID)
       expect(await list('')).toEqual(nth(() => true))
+      expect(await list('duplicate=false')).toEqual(nth(() => true))
       expect(await list('status=2')).toEqual(nth((n) => n % 4 === 2))
       expect(await list('orderId=PO-3')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3))
       expect(await list('orderId=PO-3&status=3')).toEqual(nth((n) => n % 5 > 0 && n % 7 === 3 && n % 4 === 3))

@@ -88,6 +88,21 @@ export function describeBackwards(name: string, open: Open): void {
       for (const most of [1, 2, 100]) expect(await walk(store, { customerId: one.id }, most, most)).toEqual(left)
     })
 
+    withCustomers('echoes are listed alone, or left out', async (store, one) => {
+      const payload = Buffer.from('{"a":1}')
+      const sent = ['a', 'a', 'b', 'a', 'b', null, null].map((orderId) => delivery(one.id, { orderId, payload }))
+      for (const each of sent) await deliverAll(store, [each])
+      const echoes = [1, 3, 4]
+      const wanted = (is: boolean) => receiptsOf(sent.filter((_, n) => echoes.includes(n) === is).toReversed())
+      for (const customerId of [one.id, undefined])
+        for (const duplicate of [true, false]) {
+          const found = await walk(store, { customerId, duplicate }, 2, 3)
+          expect(found.filter((each) => receiptsOf(sent).includes(each))).toEqual(wanted(duplicate))
+          const ahead = await store.deliveries.after(0, { customerId: one.id, duplicate }, { most: 9, look: 100_000 })
+          expect(receiptsOf(ahead.deliveries).toReversed()).toEqual(wanted(duplicate))
+        }
+    })
+
     withCustomers('the position of the first delivery from a time on', async (store, one) => {
       // Long before the times of other tests.
       const start = 500_000_000_000

@@ -85,7 +85,9 @@ export function describeRefused(name: string, open: Open): void {
         const both = body(one.id, { at: 300, refusalId: young.refusalId ?? '', keyId: key.id, orderId: 'PO-1' })
         const only = body(one.id, { at: 350 })
         await store.refused.keep([both, only, body(other.id, { at: 360 })], NEVER)
-        const list = (range: object, limit = 9) => store.refused.ofCustomer(one.id, range, limit)
+        const page = (filter: object, most = 9, look = most) =>
+          store.refused.refusals({ customerId: one.id, ...filter }, { most, look })
+        const list = async (filter: object, most = 9) => (await page(filter, most)).refusals
         const all = await list({})
         expect(all).toEqual([
           {
@@ -119,7 +121,76 @@ export function describeRefused(name: string, open: Open): void {
         expect(await list({ from: 300, to: 350 })).toEqual(all.slice(1, 2))
         expect(await list({ from: 301 })).toEqual(all.slice(0, 1))
         expect(await list({ before: only.refusalId, to: 300 })).toEqual(all.slice(2))
-        expect(await store.refused.ofCustomer("' OR 1=1 --", {}, 9)).toEqual([])
+        expect(await list({ customerId: "' OR 1=1 --" })).toEqual([])
+        expect(await list({ orderId: 'PO-1' })).toEqual(all.slice(1))
+        expect(await list({ errorCode: 'BODY_NOT_JSON' })).toEqual(all.slice(2))
+        expect(await list({ errorCode: only.errorCode, requestId: only.requestId })).toEqual(all.slice(0, 1))
+        expect(await list({ errorCode: 'BODY' })).toEqual([])
+        expect(await list({ errorCode: 'secret' })).toEqual([])
+        expect(await list({ requestId: 'r-1' })).toEqual(all.slice(1))
+        expect(await list({ idPrefix: both.refusalId })).toEqual(all.slice(1, 2))
+        expect(await list({ idPrefix: both.refusalId.slice(0, 13) })).toEqual(all.slice(1, 2))
+        expect(await list({ idPrefix: both.refusalId.slice(0, 13), to: 300 })).toEqual([])
+        expect(await list({ idPrefix: 'f0' })).toEqual([])
+        expect(await page({}, 2)).toEqual({ refusals: all.slice(0, 2), next: both.refusalId })
+        expect(await page({}, 3)).toEqual({ refusals: all, next: null })
+        const filter = { errorCode: 'BODY_NOT_JSON' }
+        expect(await page(filter, 9, 2)).toEqual({ refusals: [], next: both.refusalId })
+        expect(await page({ ...filter, before: both.refusalId }, 9, 2)).toEqual({
+          refusals: all.slice(2),
+          next: null,
+        })
+        expect(await page({ requestId: 'r-1' }, 1, 3)).toEqual({ refusals: all.slice(1, 2), next: both.refusalId })
+        expect(await page({ requestId: 'r-1' }, 2, 2)).toEqual({ refusals: all.slice(1, 2), next: both.refusalId })
+      },
+    )
+
+    promise(
+      'refusals of all customers come together, with those that have no customer, and none twice',
+      async (store) => {
+        const [one, other] = [customer(), customer()]
+        for (const each of [one, other]) await store.customers.insert(each)
+        // Later than those of any other test.
+        const at = 2 * timeOf(0)
+        const recorded = (customerId: string | null, n: number, more = {}) =>
+          auditEvent({
+            at: at + n,
+            action: 'delivery.refused',
+            customerId,
+            refusalId: refusalId(at + n),
+            details: { errorCode: customerId === null ? 'API_KEY_INVALID' : 'BODY_NOT_JSON', reason: '"\ud800\0' },
+            ...more,
+          })
+        const [first, second] = [recorded(one.id, 1), recorded(null, 2)]
+        const [third, fourth] = [recorded(other.id, 3), recorded(null, 4)]
+        await store.audit.append([
+          first,
+          second,
+          third,
+          fourth,
+          recorded(null, 5, { refusalId: null, action: 'login.refused' }),
+        ])
+        const both = body(other.id, { at: at + 3, refusalId: third.refusalId ?? '' })
+        const only = body(one.id, { at: at + 6 })
+        await store.refused.keep([both, only], NEVER)
+        const ids = async (filter: object, most = 9, look = most) => {
+          const { refusals, next } = await store.refused.refusals({ from: at, ...filter }, { most, look })
+          return [refusals.map(({ refusalId, customerId }) => [refusalId, customerId]), next]
+        }
+        const all = [
+          [only.refusalId, one.id],
+          [fourth.refusalId, null],
+          [both.refusalId, other.id],
+          [second.refusalId, null],
+          [first.refusalId, one.id],
+        ]
+        expect(await ids({})).toEqual([all, null])
+        expect(await ids({}, 2)).toEqual([all.slice(0, 2), fourth.refusalId])
+        expect(await ids({ before: fourth.refusalId ?? '' }, 2)).toEqual([all.slice(2, 4), second.refusalId])
+        expect(await ids({ errorCode: 'API_KEY_INVALID' })).toEqual([[all[1], all[3]], null])
+        expect(await ids({ errorCode: 'API_KEY_INVALID' }, 9, 1)).toEqual([[], only.refusalId])
+        expect(await ids({ errorCode: 'PRODUCT_NOT_AUTHORIZED' })).toEqual([[all[0], all[2]], null])
+        expect(await ids({ customerId: other.id })).toEqual([[all[2]], null])
       },
     )
 
@@ -223,9 +294,8 @@ export function describeRefused(name: string, open: Open): void {
         const named = async (customerId: string) =>
           (await store.audit.list({ customerId, limit: 99 })).map(({ orderId }) => orderId)
         expect(await named(one.id)).toEqual(new Array(6).fill(null))
-        expect((await store.refused.ofCustomer(one.id, {}, 9)).map(({ orderId }) => orderId)).toEqual(
-          new Array(6).fill(null),
-        )
+        const { refusals } = await store.refused.refusals({ customerId: one.id }, { most: 9, look: 9 })
+        expect(refusals.map(({ orderId }) => orderId)).toEqual(new Array(6).fill(null))
         expect(await named(other.id)).toEqual(['PO-1'])
         const after = await store.refused.tally()
         const bodiesOf = () => store.refused.list({ limit: 1000 })

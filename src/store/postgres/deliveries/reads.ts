@@ -31,7 +31,8 @@ const HISTORY = `
 const FITS = `
   AND ($3::text IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
   AND ($4::text IS NULL OR d.order_id = $4) AND ($5::smallint IS NULL OR d.status = $5)
-  AND ($6::bigint IS NULL OR d.received_at >= $6) AND ($7::bigint IS NULL OR d.received_at < $7)`
+  AND ($6::bigint IS NULL OR d.received_at >= $6) AND ($7::bigint IS NULL OR d.received_at < $7)
+  AND ($8::integer IS NULL OR (d.echo_of IS NOT NULL)::integer = $8)`
 
 const AFTER = `
   SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
@@ -39,7 +40,7 @@ const AFTER = `
     FROM delivery d JOIN customer c ON c.number = d.customer
    WHERE d.position > $1::bigint AND d.position <= $2::bigint ${FITS}
    ORDER BY d.position
-   LIMIT $8`
+   LIMIT $9`
 
 const AFTER_END = `
   SELECT coalesce(
@@ -53,7 +54,7 @@ export const BEFORE = `
             FROM delivery d
            WHERE d.position < $1::bigint AND d.position >= $2::bigint ${FITS}
            ORDER BY d.position DESC
-           LIMIT $8) d
+           LIMIT $9) d
     JOIN customer c ON c.number = d.customer
    ORDER BY d.position DESC`
 
@@ -68,7 +69,7 @@ const AT = `
     JOIN customer c ON c.number = d.customer
    WHERE $2::integer IS NOT NULL ${FITS}
    ORDER BY w.place
-   LIMIT $8`
+   LIMIT $9`
 
 const BLOCK_BOUNDS = `
   SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,

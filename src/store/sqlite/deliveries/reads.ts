@@ -80,14 +80,15 @@ const SUMMARY_COLUMNS = `
 const FITS = `
   AND ($3 IS NULL OR d.customer = (SELECT number FROM customer WHERE id = $3))
   AND ($4 IS NULL OR d.order_id = $4) AND ($5 IS NULL OR d.status = $5)
-  AND ($6 IS NULL OR d.received_at >= $6) AND ($7 IS NULL OR d.received_at < $7)`
+  AND ($6 IS NULL OR d.received_at >= $6) AND ($7 IS NULL OR d.received_at < $7)
+  AND ($8 IS NULL OR (d.echo_of IS NOT NULL) = $8)`
 
 const AFTER = `
   SELECT ${SUMMARY_COLUMNS}
     FROM delivery d CROSS JOIN customer c ON c.number = d.customer
    WHERE d.position > $1 AND d.position <= $2 ${FITS}
    ORDER BY d.position
-   LIMIT $8`
+   LIMIT $9`
 
 const AFTER_END = `
   SELECT coalesce(
@@ -99,7 +100,7 @@ export const BEFORE = `
     FROM delivery d CROSS JOIN customer c ON c.number = d.customer
    WHERE d.position < $1 AND d.position >= $2 ${FITS}
    ORDER BY d.position DESC
-   LIMIT $8`
+   LIMIT $9`
 
 const BEFORE_END = `
   SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2`
@@ -109,7 +110,7 @@ const AT = `
   SELECT ${SUMMARY_COLUMNS}
     FROM json_each($1) CROSS JOIN delivery d ON d.position = json_each.value CROSS JOIN customer c ON c.number = d.customer
    WHERE $2 IS NOT NULL ${FITS}
-   LIMIT $8`
+   LIMIT $9`
 
 const BLOCK_BOUNDS = `
   SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { cursor, limit, nextCursor, orderId, time } from '../page.schema.ts'
+import { cursor, customer, limit, nextCursor, orderId, time } from '../page.schema.ts'
 import { OrderIdSchema } from '../purchase.schema.ts'
 
 const REQUEST = '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'
@@ -10,22 +10,22 @@ const only = (description: string, example: string) =>
 
 export const DEFAULT_REFUSALS_LIMIT = 50
 
-export const RefusalsQuerySchema = Type.Object(
-  {
-    orderId: orderId('Only refused deliveries of this order'),
-    code: only('Only refusals with this error code', CODE),
-    requestId: only('Only the refusal of this request', REQUEST),
-    from: time('Only what was refused at this time or later'),
-    to: time('Only what was refused before this time'),
-    limit: limit(DEFAULT_REFUSALS_LIMIT),
-    cursor,
-  },
-  { additionalProperties: false },
-)
+const filters = {
+  orderId: orderId('Only refused deliveries of this order'),
+  code: only('Only refusals with this error code', CODE),
+  requestId: only('Only the refusal of this request', REQUEST),
+  from: time('Only what was refused at this time or later'),
+  to: time('Only what was refused before this time'),
+}
+const page = { limit: limit(DEFAULT_REFUSALS_LIMIT), cursor }
+
+export const SupplierRefusalsQuerySchema = Type.Object({ ...filters, ...page }, { additionalProperties: false })
+
+export const RefusalsQuerySchema = Type.Object({ ...filters, customer, ...page }, { additionalProperties: false })
 
 const REFUSAL = '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'
 
-const RefusalSchema = Type.Object({
+const refusal = {
   RefusalID: Type.String({
     format: 'uuid',
     description: 'Identifies the refusal; sorts by time',
@@ -49,18 +49,25 @@ const RefusalSchema = Type.Object({
   PayloadBytes: Type.Optional(
     Type.Integer({ minimum: 0, description: 'The size of the body, if it was kept and can be read', examples: [83] }),
   ),
+}
+
+export const SupplierRefusalsSchema = Type.Object({
+  Refusals: Type.Array(Type.Object(refusal), { description: 'Newest first' }),
+  NextCursor: nextCursor,
+})
+
+const CustomerID = Type.Union([Type.String({ examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'] }), Type.Null()], {
+  description: 'The customer of the API key; null if the key is missing or unknown',
 })
 
 export const RefusalsSchema = Type.Object({
-  Refusals: Type.Array(RefusalSchema, { description: 'Newest first' }),
+  Refusals: Type.Array(Type.Object({ ...refusal, CustomerID }), { description: 'Newest first' }),
   NextCursor: nextCursor,
 })
 
 export const RefusalParamsSchema = Type.Object({
   refusalId: Type.String({ description: 'The RefusalID of a refusal with PayloadBytes', examples: [REFUSAL] }),
 })
-
-export const NoQuerySchema = Type.Object({}, { additionalProperties: false })
 
 export const RefusedPayloadSchema = Type.String({
   contentMediaType: 'application/octet-stream',

@@ -1,0 +1,69 @@
+import { AppError } from '#src/lib/app-error.ts'
+import type { CustomerStore, Refusal, RefusalFilter, RefusedStore } from '#src/store/store.ts'
+import { type Caller, customerAskedFor, maySee } from '../caller.ts'
+import type { Cursors, Purpose } from '../cursors.ts'
+import { isStorable } from '../find-delivery.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
+
+export interface RefusalsDependencies {
+  readonly refused: RefusedStore
+  readonly customers: CustomerStore
+  readonly cursors: Cursors
+}
+
+export interface RefusalQuery {
+  /** Id or e-mail address. */
+  readonly customer?: string | undefined
+  readonly orderId?: string | undefined
+  readonly code?: string | undefined
+  readonly requestId?: string | undefined
+  /** Milliseconds since 1970, inclusive. */
+  readonly from?: number | undefined
+  /** Milliseconds since 1970, exclusive. */
+  readonly to?: number | undefined
+  readonly cursor?: string | undefined
+  readonly limit: number
+}
+
+export interface RefusalPage {
+  readonly refusals: readonly Refusal[]
+  /** Null at the end. */
+  readonly nextCursor: string | null
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Refusals that one request with a filter looks at. */
+const MOST_LOOKED_AT = 500
+
+/** The audit log has no message for a delivery without a customer. */
+const MESSAGES = new Map<string, string>(Object.values(purchaseErrors).map(({ code, message }) => [code, message]))
+
+export function createRefusalReads({ refused, customers, cursors }: RefusalsDependencies) {
+  return {
+    /**
+     * Lists refused deliveries, newest first. `route` keeps the cursors of different addresses apart. Those whose API key is unknown
+     * have no customer: only operators see them.
+     */
+    async list(route: string, caller: Caller, query: RefusalQuery): Promise<RefusalPage> {
+      const { orderId, code, requestId, from, to, cursor, limit } = query
+      const customerId = await customerAskedFor(caller, query.customer, customers)
+      const purpose: Purpose = [route, customerId, orderId, code, requestId, from, to]
+      const before = cursor === undefined ? undefined : await cursors.open<string>(purpose, cursor)
+      const texts = [orderId, code, requestId].filter((text) => text !== undefined)
+      if (!texts.every(isStorable)) return { refusals: [], nextCursor: null }
+      const filter: RefusalFilter = { customerId, orderId, errorCode: code, requestId, before, from, to }
+      const look = texts.length > 0 ? MOST_LOOKED_AT : limit
+      const { refusals, next } = await refused.refusals(filter, { most: limit, look })
+      const shown = refusals.map((each) => ({ ...each, message: each.message || (MESSAGES.get(each.errorCode) ?? '') }))
+      return { refusals: shown, nextCursor: next === null ? null : await cursors.seal(purpose, next) }
+    },
+
+    /** Returns the body of a refusal, if it was kept. */
+    async payload(caller: Caller, refusalId: string): Promise<Uint8Array> {
+      const found = UUID.test(refusalId) ? await refused.find(refusalId.toLowerCase()) : undefined
+      if (found === undefined || !maySee(caller, found.customerId)) throw new AppError(purchaseErrors.refusalNotFound)
+      return found.payload
+    },
+  }
+}

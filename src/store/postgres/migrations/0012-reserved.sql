@@ -1,0 +1,3 @@
+-- Runs with programs from 0002 on.
+
+-- Changes nothing.

@@ -1,0 +1,252 @@
+import fc from 'fast-check'
+import { describe, expect, inject, it } from 'vitest'
+import { failure } from '../../support/failure.ts'
+import { newDatabase } from '../../support/postgres-server.ts'
+import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
+import { type TestApp, testApp } from '../../support/test-app.ts'
+
+interface Listed {
+  readonly ReceiptID: string
+  readonly CustomerID: string
+  readonly OrderID?: string
+  readonly Status: number
+  readonly Duplicate: boolean
+}
+
+interface Page {
+  readonly Deliveries: readonly Listed[]
+  readonly NextCursor: string | null
+}
+
+const pageOf = async ({ get }: ReadingSupplier, query = ''): Promise<Page> => {
+  const answer = await get(`/Purchase/deliveries?${query}`)
+  expect(answer.statusCode, answer.payload).toBe(200)
+  return answer.json().data
+}
+
+/** Reads all pages, and lets something come in after each. */
+async function walk(who: ReadingSupplier, query: string, between: () => Promise<unknown> = async () => undefined) {
+  const all: Listed[] = []
+  for (let cursor = ''; ; ) {
+    const { Deliveries, NextCursor } = await pageOf(who, `${query}${cursor && `&cursor=${cursor}`}`)
+    all.push(...Deliveries)
+    if (NextCursor === null) return all
+    cursor = NextCursor
+    await between()
+  }
+}
+
+const receiptsOf = (all: readonly { ReceiptID: string }[]) => all.map(({ ReceiptID }) => ReceiptID)
+
+describe.each<[string, object]>([
+  ['SQLite', {}],
+  ['PostgreSQL', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
+])('GET /Purchase/deliveries on %s', async (_name, settings) => {
+  const service: TestApp = await testApp({ TESLIM_TOKEN_TTL: '31536000', ...settings })
+  const { clock } = service
+  const operator = await readingSupplier(service, { operator: true, authority: [] })
+  const readOnly = await readingSupplier(service, { operator: true, readOnly: true, authority: [] })
+
+  it('shows a customer its own deliveries, newest first, and operators those of all', async () => {
+    const [one, other] = [await readingSupplier(service), await readingSupplier(service)]
+    const first = await one.deliver({ OrderID: 'PO-1', Status: 1 })
+    const foreign = await other.deliver({ OrderID: 'PO-1', Status: 2 })
+    const echo = await one.deliver({ OrderID: 'PO-1', Status: 1 })
+    const bare = await one.deliver({ Status: 3 })
+    const { Deliveries, NextCursor } = await pageOf(one)
+    expect(NextCursor).toBeNull()
+    const entry = (ReceiptID: unknown, Status: number, Duplicate: boolean, more = {}) => ({
+      ReceiptID,
+      CustomerID: one.customer.id,
+      Status,
+      Duplicate,
+      ReceivedAt: first.ReceivedAt,
+      ...more,
+    })
+    expect(Deliveries).toEqual([
+      entry(bare.ReceiptID, 3, false),
+      entry(expect.any(String), 1, true, { OrderID: 'PO-1' }),
+      entry(first.ReceiptID, 1, false, { OrderID: 'PO-1' }),
+    ])
+    // The answer to an echo has the first receipt, the list has its own.
+    expect(echo.ReceiptID).toBe(first.ReceiptID)
+    const own = Deliveries[1]?.ReceiptID
+    for (const who of [operator, readOnly]) {
+      const all = receiptsOf((await pageOf(who, 'limit=4')).Deliveries)
+      expect(all).toEqual([bare.ReceiptID, own, foreign.ReceiptID, first.ReceiptID])
+      for (const customer of [one.customer.id, one.customer.email.toUpperCase()])
+        expect((await pageOf(who, `customer=${customer}`)).Deliveries).toEqual(Deliveries)
+    }
+    expect((await pageOf(one, `customer=${one.customer.id}`)).Deliveries).toEqual(Deliveries)
+  })
+
+  it('answers an unknown customer to whoever names another one, and an operator who names nobody', async () => {
+    const [one, other] = [await readingSupplier(service), await readingSupplier(service)]
+    for (const who of [other.customer.id, other.customer.email, 'nobody', '%00', '%ED%A0%80']) {
+      for (const reader of [one, ...(who === other.customer.id || who === other.customer.email ? [] : [operator])]) {
+        const answer = await reader.get(`/Purchase/deliveries?customer=${who}`)
+        expect([answer.statusCode, answer.json()]).toEqual([404, failure('CUSTOMER_NOT_FOUND')])
+      }
+    }
+  })
+
+  it.each([
+    'duplicate=1',
+    'duplicate=TRUE',
+    'duplicate=true&duplicate=false',
+    'status=4',
+    'limit=101',
+    'order=newest',
+    'from=soon',
+  ])('refuses %s and says why', async (query) => {
+    const answer = await operator.get(`/Purchase/deliveries?${query}`)
+    const path = `query/${query.split('=')[0]}`
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      failure('INVALID_REQUEST', { errors: [{ path, message: expect.any(String) }] }),
+    ])
+  })
+
+  it("refuses a cursor with other filters, of another customer, and of the suppliers' address", async () => {
+    const [one, other] = [await readingSupplier(service), await readingSupplier(service)]
+    for (let n = 0; n < 3; n++) await one.deliver({ OrderID: 'PO-1', Status: 1, n })
+    const { NextCursor } = await pageOf(one, 'limit=1')
+    expect((await pageOf(one, `limit=2&cursor=${NextCursor}`)).Deliveries).toHaveLength(2)
+    for (const query of ['status=1&', 'orderId=PO-1&', 'duplicate=false&', 'duplicate=true&'])
+      expect((await one.get(`/Purchase/deliveries?${query}cursor=${NextCursor}`)).json()).toEqual(
+        failure('CURSOR_INVALID'),
+      )
+    expect((await other.get(`/Purchase/deliveries?cursor=${NextCursor}`)).json()).toEqual(failure('CURSOR_INVALID'))
+    expect((await operator.get(`/Purchase/deliveries?cursor=${NextCursor}`)).json()).toEqual(failure('CURSOR_INVALID'))
+    const named = await operator.get(`/Purchase/deliveries?customer=${one.customer.id}&cursor=${NextCursor}`)
+    expect(named.statusCode).toBe(200)
+  })
+
+  it('needs a token, and nothing else opens it', async () => {
+    const { app } = service
+    const { key } = await addSupplier(service)
+    expect((await app.inject('/Purchase/deliveries')).json().errorCode).toBe('TOKEN_MISSING')
+    expect((await app.inject({ url: '/Purchase/deliveries', headers: { ApiKey: key } })).json().errorCode).toBe(
+      'TOKEN_MISSING',
+    )
+  })
+
+  const step = fc.record({
+    who: fc.nat(2),
+    order: fc.option(fc.nat(1)),
+    status: fc.nat(1),
+    sku: fc.nat(1),
+    minutes: fc.nat(2),
+  })
+  const query = fc.record(
+    {
+      customer: fc.nat(2),
+      orderId: fc.nat(2),
+      status: fc.nat(2),
+      product: fc.nat(2),
+      duplicate: fc.boolean(),
+      from: fc.nat(20),
+      to: fc.nat(20),
+      limit: fc.constantFrom(1, 2, 5, 100),
+    },
+    { requiredKeys: ['limit'] },
+  )
+
+  it('agrees with a plain model for every filter, in pages without gaps or repeats while data arrives', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 25 }),
+        fc.array(query, { minLength: 8, maxLength: 8 }),
+        async (steps, queries) => {
+          clock.time += 3_600_000
+          const begun = clock.now()
+          const at = (minutes: number): string => new Date(begun + minutes * 60_000).toISOString()
+          const all = await Promise.all([0, 1, 2].map(() => readingSupplier(service)))
+          const run = all[0]?.customer.id ?? ''
+          const model: (Listed & { readonly who: number; readonly sku: number; readonly at: number })[] = []
+          const latest = new Map<string, string>()
+          for (const { who, order, status, sku, minutes } of steps) {
+            clock.time += minutes * 60_000
+            const OrderID = order === null ? undefined : `${run}-${order}`
+            const body = JSON.stringify({ OrderID, Status: status, ProductID: `SKU-${sku}` })
+            const name = `${who} ${OrderID}`
+            const Duplicate = OrderID !== undefined && latest.get(name) === body
+            latest.set(name, body)
+            await all[who]?.deliver(body)
+            const CustomerID = all[who]?.customer.id ?? ''
+            model.unshift({
+              ReceiptID: '',
+              CustomerID,
+              Status: status,
+              Duplicate,
+              who,
+              sku,
+              at: clock.now(),
+              ...(OrderID && { OrderID }),
+            })
+          }
+          const seen = await walk(operator, `from=${encodeURIComponent(at(0))}&limit=100`)
+          const known = model.map((each, index) => ({ ...each, ReceiptID: seen[index]?.ReceiptID ?? '' }))
+          const answers = (each: (typeof known)[number]) => {
+            const { who: _, sku: __, at, ...rest } = each
+            return { ...rest, ReceivedAt: new Date(at).toISOString() }
+          }
+          expect(seen).toEqual(known.map(answers))
+          for (const { customer, orderId, status, product, duplicate, from = 0, to, limit } of queries) {
+            const fitting = known.filter(
+              (each) =>
+                (customer === undefined || each.who === customer) &&
+                (orderId === undefined || each.OrderID === `${run}-${orderId}`) &&
+                (status === undefined || each.Status === status) &&
+                (product === undefined || each.sku === product) &&
+                (duplicate === undefined || each.Duplicate === duplicate) &&
+                each.at >= begun + from * 60_000 &&
+                (to === undefined || each.at < begun + to * 60_000),
+            )
+            // Orders with one id come by customer, and customers in the order in which they were added.
+            const expected =
+              orderId !== undefined && customer === undefined
+                ? [0, 1, 2].flatMap((who) => fitting.filter((each) => each.who === who))
+                : fitting
+            const filters = {
+              ...(orderId !== undefined && { orderId: `${run}-${orderId}` }),
+              ...(status !== undefined && { status }),
+              ...(product !== undefined && { product: `SKU-${product}` }),
+              ...(duplicate !== undefined && { duplicate }),
+              ...(to !== undefined && { to: at(to) }),
+              from: at(from),
+              limit,
+            }
+            const text = (more = {}) =>
+              new URLSearchParams({ ...filters, ...more } as unknown as Record<string, string>).toString()
+            const whose = customer === undefined ? {} : { customer: all[customer]?.customer.id }
+            const late = () => (all[0] as ReadingSupplier).deliver({ OrderID: 'late', Status: 0, ProductID: 'LATE' })
+            const found = await walk(operator, text(whose), late)
+            expect(receiptsOf(found.filter(({ OrderID }) => OrderID !== 'late')), text(whose)).toEqual(
+              receiptsOf(expected),
+            )
+            if (customer === undefined) continue
+            const own = await walk(all[customer] as ReadingSupplier, text())
+            expect(receiptsOf(own.filter(({ OrderID }) => OrderID !== 'late')), text()).toEqual(receiptsOf(expected))
+          }
+        },
+      ),
+      { numRuns: 8 },
+    )
+  })
+
+  it('finds the orders with one id of many customers, in bounded steps', async () => {
+    const many = await Promise.all(Array.from({ length: 60 }, () => addSupplier(service)))
+    const payload = JSON.stringify({ OrderID: 'shared', Status: 1, ProductID: 'S' })
+    for (const { key } of many)
+      await service.app.inject({ method: 'POST', url: '/Purchase/update', headers: { ApiKey: key }, payload })
+    const ids = new Set(many.map(({ customer }) => customer.id))
+    for (const query of ['limit=100', 'limit=1', 'limit=7', 'limit=100&product=S', 'limit=100&duplicate=false']) {
+      const found = await walk(operator, `orderId=shared&${query}`)
+      expect([found.length, new Set(found.map(({ CustomerID }) => CustomerID))]).toEqual([60, ids])
+    }
+    expect(await walk(operator, 'orderId=shared&duplicate=true')).toEqual([])
+    for (const orderId of ['none', '%00', '%ED%A0%80', "'%20OR%201=1%20--", '%25', '_'])
+      expect(await walk(operator, `orderId=${orderId}`)).toEqual([])
+  })
+})
