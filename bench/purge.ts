@@ -103,7 +103,7 @@ async function fill(databaseUrl: string, most: number, old: number): Promise<voi
       const status = Math.floor(number / old) % 4
       const payload = Buffer.from(`{"OrderID":"${orderId}","Status":${status}${OTHER_FIELDS}`)
       const receiptId = newId(receivedAt, systemRandom)
-      return { receiptId, customerId, orderId, status, receivedAt, payload, idempotency: null }
+      return { receiptId, customerId, orderId, status, receivedAt, payload, idempotency: null, origin: null }
     })
     await Promise.all(some.map((each) => store.deliveries.deliver(each)))
     if (n % 100_000 === 0) process.stderr.write(`\r${(n / 1e6).toFixed(1)} of ${most / 1e6} million stored `)

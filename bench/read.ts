@@ -55,7 +55,16 @@ async function fill(databaseUrl: string, most: number): Promise<string[]> {
     const payload = Buffer.from(`{"OrderID":"${orderId}","Status":${status},"at":${performance.now()}${OTHER_FIELDS}`)
     const receiptId = newId(receivedAt, systemRandom)
     const customerId = added[customer]?.id ?? ''
-    return store.deliveries.deliver({ receiptId, customerId, orderId, status, receivedAt, payload, idempotency: null })
+    return store.deliveries.deliver({
+      receiptId,
+      customerId,
+      orderId,
+      status,
+      receivedAt,
+      payload,
+      idempotency: null,
+      origin: null,
+    })
   }
   for (let done = 0; done < most; done += AT_ONCE) {
     const batch = Array.from({ length: AT_ONCE }, (_, index) => done + index)

@@ -22,11 +22,24 @@ export const itemAnswer = ({
 export const payloadAnswer = (payload: Uint8Array): { Payload: RawJson } => ({ Payload: rawJson(withoutMark(payload)) })
 
 /** Returns one delivery with its payload. */
-export const deliveryAnswer = (delivery: Delivery) => ({
+export const deliveryAnswer = (delivery: Delivery) => ({ ...headAnswer(delivery), ...keptPayload(delivery) })
+
+/** Also says where the delivery came from. */
+export const deliveryOriginAnswer = (delivery: Delivery) => ({
+  ...headAnswer(delivery),
+  KeyID: delivery.origin?.keyId ?? null,
+  KeyLabel: delivery.origin?.keyLabel ?? null,
+  Address: delivery.origin?.address ?? null,
+  RequestID: delivery.origin?.requestId ?? null,
+  ...keptPayload(delivery),
+})
+
+const headAnswer = (delivery: Delivery) => ({
   ...itemAnswer(delivery),
   ...orderAnswer(delivery),
   CustomerID: delivery.customerId,
-  ...(!delivery.erased && payloadAnswer(delivery.payload)),
 })
+
+const keptPayload = ({ erased, payload }: Delivery) => !erased && payloadAnswer(payload)
 
 export const orderAnswer = ({ orderId }: Pick<Delivery, 'orderId'>) => (orderId === null ? {} : { OrderID: orderId })

@@ -48,3 +48,15 @@ export const DeliverySchema = Type.Object({
   ),
   Payload: Type.Optional(PayloadSchema),
 })
+
+const kept = (description: string, example: string) =>
+  Type.Union([Type.String({ description, examples: [example] }), Type.Null()])
+
+/** A delivery, and where it came from. What is not known is null, also for deliveries of earlier versions. */
+export const DeliveryOriginSchema = Type.Object({
+  ...DeliverySchema.properties,
+  KeyID: kept('The id of the API key that was sent', '01a1fd40-1b2c-7d3e-8f4a-5b6c7d8e9fa0'),
+  KeyLabel: kept('The label of that API key', 'erp'),
+  Address: kept('The address of the client; null once it was erased', '192.0.2.17'),
+  RequestID: kept('The id of the request; null once it was erased', '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'),
+})

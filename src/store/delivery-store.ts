@@ -15,6 +15,25 @@ export interface NewDelivery {
     /** In milliseconds since 1970. Keys stored earlier have expired. */
     readonly notBefore: number
   } | null
+  readonly origin: DeliveryOrigin | null
+}
+
+/** Where a delivery came from. */
+export interface DeliveryOrigin {
+  /** The API key, a UUID. */
+  readonly keyId: string
+  /** The address of the client. */
+  readonly address: string
+  readonly requestId: string
+}
+
+/** The origin as it is kept: without what was erased. */
+export interface KeptOrigin {
+  readonly keyId: string
+  /** Null if the key is unknown. */
+  readonly keyLabel: string | null
+  readonly address: string | null
+  readonly requestId: string | null
 }
 
 /** The receipt of a delivery or, for a duplicate, of the delivery that it repeats. */
@@ -34,10 +53,12 @@ export interface Delivery extends Receipt {
   /** Whether payload and order id were erased. What stands in their place must not be shown. */
   readonly erased: boolean
   readonly payload: Uint8Array
+  /** Null if a version before migration 0011 stored it. */
+  readonly origin: KeptOrigin | null
 }
 
-/** A delivery with the size of its payload instead of the payload. */
-export interface DeliverySummary extends Omit<Delivery, 'payload'> {
+/** A delivery with the size of its payload instead of the payload, and without its origin. */
+export interface DeliverySummary extends Omit<Delivery, 'payload' | 'origin'> {
   readonly payloadBytes: number
 }
 

@@ -1,3 +1,4 @@
+import { originFrom } from './origins.ts'
 import type {
   ApiKey,
   AuditEvent,
@@ -15,6 +16,7 @@ import type {
   RefusedBodySummary,
   SigningKey,
 } from './store.ts'
+import { uuidFrom } from './uuid.ts'
 
 /** A row of either database. The functions below read what both give under the same names and as the same types. */
 type Row = Readonly<Record<string, unknown>>
@@ -101,6 +103,7 @@ export const deliveryFromRow = (row: Row): Delivery => ({
   customerId: row.customer_id as string,
   ...erasureFromRow(row),
   payload: row.payload as Uint8Array,
+  origin: originFrom(row.origin, row.key_label as string | null, Boolean(row.erased)),
 })
 
 export const summaryFromRow = (row: Row): DeliverySummary => ({
@@ -134,14 +137,6 @@ export const countsFromRows = (
     count: row.count as number,
   })),
 })
-
-/** PostgreSQL gives the usual form, SQLite 32 hexadecimal digits. */
-export function uuidFrom(text: string): string {
-  if (text.length !== 32) return text
-  const digits = text.toLowerCase()
-  const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)]
-  return parts.join('-')
-}
 
 /** Returns the smallest receipt of a time, as 32 hexadecimal digits: a version 7 UUID begins with its milliseconds. */
 export const firstReceiptOf = (time: number): string =>

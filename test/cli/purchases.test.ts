@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
-import { customer, delivery } from '../support/store-rows.ts'
+import { apiKey, customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
@@ -146,6 +147,32 @@ describe('teslim delivery show', () => {
     const shown = (await run('delivery', 'show', sent[4]?.ReceiptID ?? '')).stdout
     expect(shown).toContain('  status     3 removed from processing\n')
     expect(shown).not.toContain('\u202e')
+  })
+
+  it('says where a delivery came from, if that is known', async () => {
+    const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${join(cwd, 'data/teslim.db')}` }).config, 0)
+    const key = apiKey(one.id, { id: randomUUID(), label: 'erp' })
+    await store.apiKeys.insert(key)
+    const origin = { keyId: key.id, address: '192.0.2.7', requestId: 'r-1' }
+    // Older than the others, which are counted elsewhere.
+    const known = delivery(one.id, { receiptId: receiptAt(0), receivedAt: 0, origin })
+    const { receiptId } = known
+    await store.deliveries.deliver(known)
+    try {
+      const answer = { KeyID: key.id, KeyLabel: 'erp', Address: '192.0.2.7', RequestID: 'r-1' }
+      expect(await json('delivery', 'show', receiptId)).toMatchObject(answer)
+      const lines = [`  API key    ${key.id} (erp)`, '  address    192.0.2.7', '  request    r-1']
+      expect((await run('delivery', 'show', receiptId)).stdout).toContain(`\n${lines.join('\n')}\n  payload `)
+      const unknown = { KeyID: null, KeyLabel: null, Address: null, RequestID: null }
+      expect(await json('delivery', 'show', sent[0]?.ReceiptID ?? '')).toMatchObject(unknown)
+      expect((await run('delivery', 'show', sent[0]?.ReceiptID ?? '')).stdout).not.toContain('address')
+    } finally {
+      await store.close()
+      const database = new DatabaseSync(join(cwd, 'data/teslim.db'))
+      database.prepare('DELETE FROM order_state WHERE order_id = ?').run(known.orderId)
+      database.exec('DELETE FROM delivery WHERE received_at = 0')
+      database.close()
+    }
   })
 
   it('fails for a delivery that does not exist', async () => {

@@ -54,7 +54,7 @@ it('a purge beside a server, killed in the middle, has lost nothing else; the ne
   expect(load.others).toEqual(new Map())
 }, 60_000)
 
-it('after an erasure beside a server neither the file nor its log holds a payload, an order id, a key or the address', async () => {
+it('after an erasure beside a server neither the file nor its log holds a payload, an order id, a request id, a key or the address', async () => {
   const cwd = tempFolder()
   const { id, key } = await makeSupplier({ cwd, env })
   const path = join(cwd, 'data/teslim.db')
@@ -80,7 +80,8 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
     // Some payloads need pages of their own.
     const text = 'MARKER of a payload '.repeat(n % 10 === 0 ? 2000 : 1 + (n % 7))
     const body = { OrderID: `MARKER-ORDER-${n % 30}`, Status: n % 4, n, text }
-    receipts.push((await send(key, body, { 'Idempotency-Key': `MARKER-KEY-${n}` })).ReceiptID)
+    const headers = { 'Idempotency-Key': `MARKER-KEY-${n}`, 'X-Request-Id': `MARKER-REQUEST-${n}` }
+    receipts.push((await send(key, body, headers)).ReceiptID)
     await send(issued.key, { OrderID: `other-${n}`, Status: 1, text: 'OTHERS stay' })
     await refuse(key, { OrderID: `MARKER-REFUSED-${n}`, text: 'MARKER refused '.repeat(n % 3 === 0 ? 3000 : 1 + n) })
     await refuse(issued.key, { OrderID: `other-${n}`, text: 'OTHERS refused '.repeat(n % 4 === 0 ? 3000 : 1 + n) })

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -36,6 +36,8 @@ async function makeSource(deliveries = DELIVERIES) {
       orderId: number % 3 === 0 ? null : `ö"\\${number % 700}`,
       payload: Buffer.from(`{"Status":1,"n":${number % 5},"text":"\u{1f600}\\u0000"}`),
       idempotency: number % 4 === 0 ? { key: `k"${number}`, notBefore: 0 } : null,
+      origin:
+        number % 5 === 0 ? null : { keyId: randomUUID(), address: '::1', requestId: number % 2 ? randomUUID() : 'r' },
     }),
   )
   await Promise.all(made.map((each) => store.deliveries.deliver(each)))

@@ -166,7 +166,8 @@ it('a delivery that comes into a month while it is dropped is not lost', async (
   })
   await slow.query('COMMIT')
   await dropping
-  expect(await store.deliveries.findByReceipt(receiptId)).toBeDefined()
+  // A program of an earlier version calls that function.
+  expect(await store.deliveries.findByReceipt(receiptId)).toMatchObject({ orderId: 'o', origin: null })
 })
 
 it('the role of the service removes deliveries only if the operator grants it, and says so otherwise', async () => {

@@ -42,6 +42,7 @@ const delivery = (number: number, more: Partial<NewDelivery> = {}): NewDelivery 
   receivedAt: number,
   payload: Buffer.from(`{"Status":1,"n":${number}}`),
   idempotency: null,
+  origin: null,
   ...more,
 })
 

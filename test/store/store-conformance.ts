@@ -13,6 +13,7 @@ import { describeHistories } from './conformance/histories.ts'
 import { describeIdempotency } from './conformance/idempotency.ts'
 import { describeLoginFailures } from './conformance/login-failures.ts'
 import { describeOrders } from './conformance/orders.ts'
+import { describeOrigins } from './conformance/origins.ts'
 import { describePayloads } from './conformance/payloads.ts'
 import type { Open } from './conformance/promises.ts'
 import { describePulses } from './conformance/pulses.ts'
@@ -37,6 +38,7 @@ const capabilities = [
   describeFeed,
   describeBackwards,
   describePayloads,
+  describeOrigins,
   describePulses,
   describePurges,
   describePurgeCuts,

@@ -61,6 +61,7 @@ export const delivery = (customerId: string, more: Partial<NewDelivery> = {}): N
     receivedAt: 1_763_726_400_123,
     payload: Buffer.from(`{"Status":1,"number":${number}}`),
     idempotency: null,
+    origin: null,
     ...more,
   }
 }

@@ -24,7 +24,7 @@ export const customerRemove: Command = {
     erase: {
       type: 'boolean',
       about:
-        'Also overwrite payloads, order ids and idempotency keys of its deliveries; receipts, times and digests stay',
+        'Also overwrite payloads, order ids, idempotency keys, addresses and request ids of its deliveries; receipts, times and digests stay',
     },
   },
   async run(input, context) {

@@ -2,9 +2,12 @@ import { AppError } from '#src/lib/app-error.ts'
 import { withoutMark } from '#src/lib/byte-text.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { writeJson } from '#src/lib/json/raw.ts'
+import { printable } from '#src/lib/printable.ts'
 import { OPERATOR } from '#src/purchase/caller.ts'
+import { deliveryOriginAnswer } from '#src/purchase/delivery-answer.ts'
 import type { FoundDelivery } from '#src/purchase/orders/delivery-search.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import type { KeptOrigin } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
 import { limitOption, readLimit } from '../input/limit.ts'
 import { table } from '../output/table.ts'
@@ -49,7 +52,7 @@ const receiptIn = async ({ receipt }: { receipt?: string | undefined }, { receip
 
 export const deliveryShow: Command = {
   name: 'delivery show',
-  about: 'Show one delivery and its payload',
+  about: 'Show one delivery, where it came from, and its payload',
   positionals: ['RECEIPTID'],
   options: { payload: { type: 'boolean', about: 'Print only the payload, byte for byte' } },
   async run(input, context) {
@@ -61,8 +64,9 @@ export const deliveryShow: Command = {
     if (input.flag('payload')) {
       if (delivery.erased) throw new AppError(purchaseErrors.payloadErased)
       context.outBytes(delivery.payload)
-    } else if (input.json) context.out(writeJson(deliveryJson(delivery, delivery.payload)).toString())
-    else {
+    } else if (input.json) {
+      context.out(writeJson(deliveryOriginAnswer(delivery)).toString())
+    } else {
       const { orderId, status, duplicate, receivedAt, customerId, payload, erased } = delivery
       context.out(
         [
@@ -71,11 +75,23 @@ export const deliveryShow: Command = {
           `  customer   ${email ?? customerId}`,
           `  order      ${orderId ?? (erased ? 'erased, if it had one' : 'no order id was found in it')}`,
           `  status     ${statusText(status)}${duplicate ? '   (a duplicate: it changed nothing)' : ''}`,
+          ...originLines(delivery.origin),
           ...(erased ? ['  payload    erased'] : [`  payload    ${payload.length} bytes`, '', pretty(payload)]),
         ].join('\n'),
       )
     }
   },
+}
+
+function originLines(origin: KeptOrigin | null): string[] {
+  if (origin === null) return []
+  const { keyId, keyLabel, address, requestId } = origin
+  const lines = [
+    ['API key', keyLabel ? `${keyId} (${keyLabel})` : keyId],
+    ['address', address ?? 'erased'],
+    ['request', requestId ?? 'erased'],
+  ]
+  return lines.map(([name = '', text = '']) => `  ${name.padEnd(11)}${printable(text)}`)
 }
 
 /** Indents JSON for people. Large numbers may be rounded: --payload prints the bytes. */

@@ -115,11 +115,12 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     // The schema is the contract; the intake judges by it, without building a value.
     validatorCompiler: () => () => true,
     onRequest: identifyAndLimitSupplier,
-    handler: async ({ body, headers, supplier, url, query }) => {
+    handler: async (request) => {
+      const { body, headers, supplier, url, query } = request
       const validates = url.includes('?') && validatesOnly(query, invalidRequest)
       const delivery = intake.read(body, headers['idempotency-key'])
-      if (validates) return success(validationAnswer(await intake.foresee(supplier, delivery), delivery))
-      const receipt = await intake.deliver(supplier, delivery)
+      if (validates) return success(validationAnswer(await intake.foresee(supplier, delivery, request), delivery))
+      const receipt = await intake.deliver(supplier, delivery, request)
       countDelivery(receipt)
       return success(receiptAnswer(receipt, delivery))
     },

@@ -31,14 +31,22 @@ export interface Foresight {
   readonly duplicate: boolean
 }
 
+/** The request that brings a delivery. */
+export interface Sender {
+  /** The id of the request. */
+  readonly id: string
+  /** The client's address. */
+  readonly address: string
+}
+
 /** The way of every delivery: `read`, then `deliver` or, to validate it only, `foresee`. */
 export interface Intake {
   /** Reads a body and its idempotency key; throws the refusal if either is not valid. `keyPath` is where the key was sent. */
   read(body: unknown, idempotencyKey: string | undefined, keyPath?: string): IncomingDelivery
   /** Checks the authority of the account, then stores the delivery. */
-  deliver(account: Account, delivery: IncomingDelivery): Promise<Receipt>
+  deliver(account: Account, delivery: IncomingDelivery, sender: Sender): Promise<Receipt>
   /** Refuses what `deliver` would refuse, and stores nothing. */
-  foresee(account: Account, delivery: IncomingDelivery): Promise<Foresight>
+  foresee(account: Account, delivery: IncomingDelivery, sender: Sender): Promise<Foresight>
 }
 
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -52,7 +60,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
   const { deliveries, clock, newId, idempotencyDays, productPointers, reader, scanJson, invalidRequest } = dependencies
 
   /** The last step before the store. */
-  const admit = (account: Account, delivery: IncomingDelivery): NewDelivery => {
+  const admit = (account: Account, delivery: IncomingDelivery, sender: Sender): NewDelivery => {
     checkAuthority(account, delivery, productPointers)
     const { status, orderId, payload, idempotencyKey: key } = delivery
     const receivedAt = clock.now()
@@ -64,6 +72,7 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       receivedAt,
       payload,
       idempotency: key === undefined ? null : { key, notBefore: receivedAt - idempotencyDays * DAY_MILLISECONDS },
+      origin: { keyId: account.key.id, address: sender.address, requestId: sender.id },
     }
   }
 
@@ -78,9 +87,9 @@ export function createIntake(dependencies: IntakeDependencies): Intake {
       const { status, orderId, products, oddities } = facts
       return { status, orderId, products, oddities, payload: body as Buffer, idempotencyKey }
     },
-    deliver: (account, delivery) => deliveries.deliver(admit(account, delivery)),
-    foresee: async (account, delivery) =>
-      (await deliveries.foresee(admit(account, delivery))) ?? { ...delivery, duplicate: false },
+    deliver: (account, delivery, sender) => deliveries.deliver(admit(account, delivery, sender)),
+    foresee: async (account, delivery, sender) =>
+      (await deliveries.foresee(admit(account, delivery, sender))) ?? { ...delivery, duplicate: false },
   }
 }
 

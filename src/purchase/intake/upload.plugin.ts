@@ -75,6 +75,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     if (closing) exchange.endFor(new AppError(httpErrors.stopping))
     const connection: UploadConnection = {
       ...exchange,
+      sender: request,
       identify: () => supplierOf(request),
       received(line, receipt, delivery) {
         countDelivery(receipt)

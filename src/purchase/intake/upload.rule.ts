@@ -5,7 +5,7 @@ import { createLineSplitter, type Line } from '#src/lib/lines/line-splitter.ts'
 import { createOrderedAnswers } from '#src/lib/lines/ordered-answers.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Receipt } from '#src/store/store.ts'
-import type { Foresight, IncomingDelivery, Intake } from './intake.rule.ts'
+import type { Foresight, IncomingDelivery, Intake, Sender } from './intake.rule.ts'
 import type { Allowance, TakeAllowance } from './rate-limit.ts'
 import { KEY_PATH, type LineReader } from './upload-line.ts'
 
@@ -23,6 +23,7 @@ export interface UploadDependencies {
 
 /** The request of an upload, and its answer. */
 export interface UploadConnection {
+  readonly sender: Sender
   /**
    * Resolves to the next piece; undefined at the end. Rejects with the reason for which the upload must end, if it must. `pending`
    * bytes are held of line `number`, which has not ended.
@@ -96,6 +97,7 @@ export function createUploads(dependencies: UploadDependencies) {
         bytesOfAll += difference
       },
     })
+    const { sender } = connection
     let supplier = account
     let identifiedAt = clock.monotonic()
     /** Why the key is refused from now on. */
@@ -165,8 +167,10 @@ export function createUploads(dependencies: UploadDependencies) {
       try {
         const delivery = judge(line)
         const answered = validates
-          ? intake.foresee(supplier, delivery).then((foreseen) => connection.validated(number, foreseen, delivery))
-          : intake.deliver(supplier, delivery).then((receipt) => connection.received(number, receipt, delivery))
+          ? intake
+              .foresee(supplier, delivery, sender)
+              .then((foreseen) => connection.validated(number, foreseen, delivery))
+          : intake.deliver(supplier, delivery, sender).then((receipt) => connection.received(number, receipt, delivery))
         answered.then(answer, refuse)
       } catch (error) {
         refuse(error)

@@ -13,12 +13,12 @@ import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
-import { deliveryAnswer, itemAnswer, payloadAnswer } from '../delivery-answer.ts'
+import { deliveryOriginAnswer, itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { NoQuerySchema, ReceiptParamsSchema } from '../page.schema.ts'
 import { readPeriod } from '../period.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { DeliverySchema, PayloadSchema } from '../purchase.schema.ts'
+import { DeliveryOriginSchema, PayloadSchema } from '../purchase.schema.ts'
 import { createReadBack } from './orders.rule.ts'
 import {
   DEFAULT_HISTORY_LIMIT,
@@ -102,12 +102,13 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     const delivery = {
       summary: 'One delivery with its payload',
       operationId: 'purchaseDelivery',
-      description: 'Looks up a receipt. The payload consists of the delivered bytes.',
+      description:
+        'Looks up a receipt. The payload consists of the delivered bytes. Also says where the delivery came from.',
       tags: ['Purchase'],
       errors: ['DELIVERY_NOT_FOUND'],
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
-      response: { 200: successSchema(DeliverySchema, 'The delivery'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(DeliveryOriginSchema, 'The delivery'), ...failures(400, 401, 404, 500, 503) },
     }
     app.get('/Purchase/delivery/:receiptId', {
       schema: delivery,
@@ -115,7 +116,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
         const found = await readBack.delivery(callerOf(request), request.params.receiptId)
         answerRaw(reply)
         tagAnswer(reply)
-        return success(deliveryAnswer(found))
+        return success(deliveryOriginAnswer(found))
       },
     })
 

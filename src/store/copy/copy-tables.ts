@@ -146,6 +146,7 @@ export const COPY_TABLES: readonly CopyTable[] = [
       echo_of: 'integer',
       previous: 'integer',
       payload: 'bytes',
+      origin: 'bytes',
     },
     key: ['position'],
   },

@@ -79,7 +79,7 @@ const CHANGE = `
   )
   SELECT FROM changed`
 
-/** With `erased_at`, a trigger on `customer` makes `deliver_1` refuse what this customer still delivers. */
+/** With `erased_at`, a trigger on `customer` makes `deliver_2` refuse what this customer still delivers. */
 const REMOVE = `
   WITH ${countVersion}, removed AS (
     UPDATE customer

@@ -39,15 +39,23 @@ const CLAIM = `
   UPDATE purge SET leased_until = $1
    WHERE (leased_until < $2 OR leased_until > $1 + ($1 - $2)) AND (done_before < $3 OR done_before > $2)`
 
-/** The digest is that of the payload. The rest is valid JSON, because programs before `erased_at` show it. */
+const IS_BLANK = `encode(substr(d.payload, 1, 78), 'escape') ~ '^\\{"SHA256":"[0-9a-f]{64}"\\}$'`
+
+/**
+ * The digest is that of the payload. The rest is valid JSON, because programs before `erased_at` show it. A version before 0011
+ * erases only the payload and the order id. Of the origin, the API key is left.
+ */
 const ERASE = `
   WITH looked AS (
     SELECT position, receipt, customer FROM delivery WHERE position > $1::bigint ORDER BY position LIMIT $2
   ), erased AS (
     UPDATE delivery d
-       SET order_id = NULL, payload = convert_to('{"SHA256":"' || encode(sha256(d.payload), 'hex') || '"}', 'UTF8')
+       SET order_id = NULL, origin = substr(d.origin, 1, 16),
+           payload = CASE WHEN ${IS_BLANK} THEN d.payload
+                          ELSE convert_to('{"SHA256":"' || encode(sha256(d.payload), 'hex') || '"}', 'UTF8') END
       FROM looked l
-     WHERE d.receipt = l.receipt AND encode(substr(d.payload, 1, 78), 'escape') !~ '^\\{"SHA256":"[0-9a-f]{64}"\\}$' AND l.customer = (SELECT number FROM customer WHERE id = $3)
+     WHERE d.receipt = l.receipt AND (NOT ${IS_BLANK} OR octet_length(d.origin) > 16)
+       AND l.customer = (SELECT number FROM customer WHERE id = $3)
     RETURNING 1
   )
   SELECT (SELECT max(position) FROM looked) AS position, (SELECT count(*) FROM erased) AS deliveries`

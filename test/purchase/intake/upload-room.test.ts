@@ -46,6 +46,7 @@ it('holds a bounded number of bytes for clients that read no answers, and goes o
     let leave = (): void => undefined
     let isUnread = false
     return {
+      sender: { id: 'r', address: '192.0.2.1' },
       next: async () => (lines-- > 0 ? LINE : undefined),
       check: () => undefined,
       endFor: () => undefined,

@@ -1,4 +1,5 @@
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { originBytes } from '#src/store/origins.ts'
 import { receiptFromRow } from '#src/store/rows.ts'
 import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
@@ -6,7 +7,7 @@ import type { Row } from '../database.ts'
 import { ifDurable } from '../protocol/durability.ts'
 import type { Parameters } from '../protocol/message.ts'
 
-/** The parameters of `deliver_1` of these names: places in the batch, counted from 1. */
+/** The parameters of `deliver_2` of these names: places in the batch, counted from 1. */
 interface Relations {
   readonly befores: (number | null)[]
   readonly firsts: number[]
@@ -19,11 +20,11 @@ export interface Batch {
 }
 
 export const DELIVER = {
-  name: 'teslim_deliver_1',
-  text: `SELECT * FROM deliver_1(${ifDurable('$1', 'bigint[]')}, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+  name: 'teslim_deliver_2',
+  text: `SELECT * FROM deliver_2(${ifDurable('$1', 'bigint[]')}, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 }
 
-/** Adds the arguments of `deliver_1`. */
+/** Adds the arguments of `deliver_2`. */
 export function addBatch(batch: Batch, customers: readonly number[], parameters: Parameters): void {
   const { deliveries, relations } = batch
   const keyed = deliveries.some(({ idempotency }) => idempotency !== null)
@@ -54,17 +55,18 @@ export function addBatch(batch: Batch, customers: readonly number[], parameters:
   parameters.numbers('int4', starts)
   numbers('int4', ({ payload }) => payload.length)
   parameters.bytes(deliveries.map(({ payload }) => payload))
+  parameters.blobs(deliveries.map(({ origin }) => origin && originBytes(origin)))
 }
 
 /**
  * The echo rule: a delivery with the bytes of its order's latest delivery repeats the one that made the order's state. It is
  * applied in three places:
  * - this function compares deliveries of one batch, by their bytes;
- * - `deliver_1` compares the first delivery of each order in the batch with the order's state, by their digests. If it repeats
+ * - `deliver_2` compares the first delivery of each order in the batch with the order's state, by their digests. If it repeats
  *   that one, so do its echoes in the batch. A delivery that was removed is not repeated;
  * - `outcomesOf` gives every echo the receipt of the delivery that it repeats.
  *
- * `deliver_1` could do all of it, but a batch would take 11 to 17 % longer while others wait for it.
+ * `deliver_2` could do all of it, but a batch would take 11 to 17 % longer while others wait for it.
  */
 export function relate(deliveries: readonly NewDelivery[]): Batch {
   const befores: (number | null)[] = []
@@ -85,13 +87,13 @@ export function relate(deliveries: readonly NewDelivery[]): Batch {
   return { deliveries, relations: { befores, firsts, finals } }
 }
 
-/** The outcomes of `deliver_1` for deliveries that it does not store. */
+/** The outcomes of `deliver_2` for deliveries that it does not store. */
 const REFUSALS: Readonly<Record<string, ErrorDefinition>> = {
   erased: customerErased,
   'key-reused': storeErrors.idempotencyKeyReused,
 }
 
-/** Returns an outcome for each delivery. `rows` holds those that `deliver_1` found to be duplicates or refused. */
+/** Returns an outcome for each delivery. `rows` holds those that `deliver_2` found to be duplicates or refused. */
 export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
   const outcomes: (Receipt | Error)[] = deliveries.map(({ receiptId, orderId, status, receivedAt }) => ({
     receiptId,

@@ -13,7 +13,7 @@ import { filterValues } from '#src/store/walks.ts'
 import type { Query } from '../database.ts'
 import { BEFORE } from './reads.ts'
 
-/** Positions become visible in order (see `deliver_1`), so none before this one can appear later. */
+/** Positions become visible in order (see `deliver_2`), so none before this one can appear later. */
 const LAST = 'SELECT max(position) AS position FROM delivery'
 
 const SINCE = `

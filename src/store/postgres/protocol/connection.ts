@@ -209,7 +209,7 @@ const beginSession = (processId: number, timeoutSeconds: number): string => {
     idle_in_transaction_session_timeout: `${timeoutSeconds}s`,
     // A commit that stopped waiting for a standby is reported as a warning only.
     client_min_messages: 'warning',
-    // `deliver_1` must see what was committed while it waited.
+    // `deliver_2` must see what was committed while it waited.
     default_transaction_isolation: 'read committed',
     tcp_keepalives_idle: '5',
     tcp_keepalives_interval: '5',

@@ -11,7 +11,8 @@ export interface Parameters {
   /** This method and those below add an array. */
   numbers(type: keyof typeof NUMBERS, values: readonly (number | null)[]): void
   booleans(values: readonly boolean[]): void
-  uuids(values: readonly string[]): void
+  uuids(values: readonly (string | null)[]): void
+  blobs(values: readonly (Uint8Array | null)[]): void
   texts(values: readonly (string | null)[]): void
 }
 
@@ -32,6 +33,7 @@ export interface Message {
 
 const NUMBERS = { int2: { oid: 21, bytes: 2 }, int4: { oid: 23, bytes: 4 }, int8: { oid: 20, bytes: 8 } } as const
 const BOOLEAN = 16
+const BYTEA = 17
 const TEXT = 25
 const UUID = 2950
 const NULL = -1
@@ -142,7 +144,16 @@ export function createMessage(): Message {
       array(UUID, values, (value) => {
         int4(16)
         makeRoom(16)
-        end += buffer.write(value.replaceAll('-', ''), end, 'hex')
+        end += buffer.write((value as string).replaceAll('-', ''), end, 'hex')
+      })
+    },
+    blobs(values) {
+      array(BYTEA, values, (value) => {
+        const bytes = value as Uint8Array
+        int4(bytes.length)
+        makeRoom(bytes.length)
+        buffer.set(bytes, end)
+        end += bytes.length
       })
     },
     texts(values) {

@@ -1,3 +1,4 @@
+import { MOST_ORIGIN_BYTES, writeOrigin } from '#src/store/origins.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Span } from './recent-commits.ts'
 
@@ -9,10 +10,15 @@ export interface DeliveryBatch {
   /** Four texts for each delivery, separated by NUL, which none can contain: customer, receipt, order id, idempotency key. */
   readonly texts: string
   /**
-   * Begins with four 64-bit numbers for each delivery: status, time of receipt, `notBefore` of the idempotency key, length of
-   * the payload. The payloads follow.
+   * Begins with five 64-bit numbers for each delivery: status, time of receipt, `notBefore` of the idempotency key, length of
+   * the payload, length of the origin. Each payload follows, and its origin.
    */
   readonly memory: SharedArrayBuffer
+}
+
+/** A delivery with its origin as it is stored. */
+export interface StoredDelivery extends Omit<NewDelivery, 'origin'> {
+  readonly origin: Uint8Array | null
 }
 
 /**
@@ -29,8 +35,10 @@ export interface BatchOutcome {
 }
 
 const SEPARATOR = '\0'
+const TEXTS = 4
 const SMALLEST_MEMORY = 256 * 1024
-const BYTES_OF_NUMBERS = 4 * Float64Array.BYTES_PER_ELEMENT
+const NUMBERS = 5
+const BYTES_OF_NUMBERS = NUMBERS * Float64Array.BYTES_PER_ELEMENT
 
 /** Uses `inTurn` buffers in rotation, so at most that many batches may be under way. */
 export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[]) => DeliveryBatch {
@@ -38,16 +46,17 @@ export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[
 
   return (deliveries) => {
     const payloadsAt = deliveries.length * BYTES_OF_NUMBERS
-    const length = deliveries.reduce((sum, { payload }) => sum + payload.length, payloadsAt)
+    const most = deliveries.length * (BYTES_OF_NUMBERS + MOST_ORIGIN_BYTES)
+    const length = deliveries.reduce((sum, { payload }) => sum + payload.length, most)
     let memory = memories.shift() as SharedArrayBuffer
     if (length > memory.byteLength) memory = new SharedArrayBuffer(length * 2)
     memories.push(memory)
     const texts: string[] = []
-    const numbers = new Float64Array(memory, 0, deliveries.length * 4)
+    const numbers = new Float64Array(memory, 0, deliveries.length * NUMBERS)
     const bytes = new Uint8Array(memory)
     let next = 0
     let end = payloadsAt
-    for (const { customerId, receiptId, orderId, idempotency, status, receivedAt, payload } of deliveries) {
+    for (const { customerId, receiptId, orderId, idempotency, status, receivedAt, payload, origin } of deliveries) {
       texts.push(customerId, receiptId, orderId ?? '', idempotency?.key ?? '')
       numbers[next++] = status
       numbers[next++] = receivedAt
@@ -55,37 +64,47 @@ export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[
       numbers[next++] = payload.length
       bytes.set(payload, end)
       end += payload.length
+      const start = end
+      if (origin !== null) end = writeOrigin(origin, bytes, start)
+      numbers[next++] = end - start
     }
     return { texts: texts.join(SEPARATOR), memory }
   }
 }
 
-export function unpackBatch({ texts, memory }: DeliveryBatch): NewDelivery[] {
+export function unpackBatch({ texts, memory }: DeliveryBatch): StoredDelivery[] {
   const text = texts.split(SEPARATOR)
-  const numbers = new Float64Array(memory, 0, text.length)
+  const count = text.length / TEXTS
+  const numbers = new Float64Array(memory, 0, count * NUMBERS)
   // Copied, because neither SQLite nor the hash function accepts shared memory.
-  const bytes = Buffer.from(Buffer.from(memory, numbers.byteLength, bytesOfPayloads(numbers)))
+  const bytes = Buffer.from(Buffer.from(memory, numbers.byteLength, bytesAfter(numbers)))
   let end = 0
-
-  return Array.from({ length: text.length / 4 }, (_, index) => {
-    const at = index * 4
+  const take = (length: number): Buffer => {
     const start = end
-    end += numbers[at + 3] as number
-    const key = text[at + 3]
+    end += length
+    return bytes.subarray(start, end)
+  }
+
+  return Array.from({ length: count }, (_, index) => {
+    const [textAt, at] = [index * TEXTS, index * NUMBERS]
+    const key = text[textAt + 3]
+    const originLength = numbers[at + 4] as number
     return {
-      customerId: text[at] as string,
-      receiptId: text[at + 1] as string,
-      orderId: text[at + 2] || null,
+      customerId: text[textAt] as string,
+      receiptId: text[textAt + 1] as string,
+      orderId: text[textAt + 2] || null,
       status: numbers[at] as number,
       receivedAt: numbers[at + 1] as number,
       idempotency: key ? { key, notBefore: numbers[at + 2] as number } : null,
-      payload: bytes.subarray(start, end),
+      payload: take(numbers[at + 3] as number),
+      origin: originLength === 0 ? null : take(originLength),
     }
   })
 }
 
-function bytesOfPayloads(numbers: Float64Array): number {
+/** Returns the bytes of payloads and origins. */
+function bytesAfter(numbers: Float64Array): number {
   let sum = 0
-  for (let i = 3; i < numbers.length; i += 4) sum += numbers[i] as number
+  for (let i = 0; i < numbers.length; i += NUMBERS) sum += (numbers[i + 3] as number) + (numbers[i + 4] as number)
   return sum
 }

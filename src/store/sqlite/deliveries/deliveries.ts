@@ -2,9 +2,11 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange, uuidFrom } from '#src/store/rows.ts'
+import { keyIdOf } from '#src/store/origins.ts'
+import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange } from '#src/store/rows.ts'
 import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
+import { uuidFrom } from '#src/store/uuid.ts'
 import type { Database } from '../database.ts'
 import { type StoreThread, sendOperations } from '../thread/operations.ts'
 import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
@@ -15,10 +17,12 @@ import { createRecentCommits } from './recent-commits.ts'
 
 const COLUMNS = `
   d.position, hex(d.receipt) AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-  c.erased_at IS NOT NULL AS erased, d.payload`
+  c.erased_at IS NOT NULL AS erased, d.payload, d.origin`
 
 const BY_RECEIPT = `
   SELECT ${COLUMNS} FROM delivery d JOIN customer c ON c.number = d.customer WHERE d.receipt = unhex($1, '-')`
+
+const LABEL = 'SELECT label FROM api_key WHERE id = $1'
 
 const RECEIPTS = `
   SELECT hex(receipt) AS receipt FROM delivery WHERE receipt BETWEEN unhex($1) AND unhex($2) ORDER BY receipt LIMIT $3`
@@ -75,12 +79,15 @@ export function sqliteDeliveries(
     },
   })
 
+  const labelOf = (origin: Uint8Array | null): unknown =>
+    origin === null ? null : (database.get(LABEL, keyIdOf(origin))?.label ?? null)
+
   return {
     deliver: (delivery) => batcher.submit(delivery),
     foresee: async (delivery) => foresee(database, delivery),
     findByReceipt: async (receiptId) => {
       const row = database.get(BY_RECEIPT, receiptId)
-      return row && deliveryFromRow(row)
+      return row && deliveryFromRow({ ...row, key_label: labelOf(row.origin as Uint8Array | null) })
     },
     receiptsWith: async (prefix, most) =>
       database.all(RECEIPTS, ...receiptRange(prefix), most).map(({ receipt }) => uuidFrom(receipt as string)),

@@ -1,9 +1,9 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { digestOf } from '#src/store/foresight.ts'
 import { receiptFromRow } from '#src/store/rows.ts'
-import type { NewDelivery, Receipt } from '#src/store/store.ts'
+import type { Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
-import { type BatchOutcome, type DeliveryBatch, type RowOutcome, unpackBatch } from './batch.ts'
+import { type BatchOutcome, type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 
 const FIND_STATE = `
@@ -11,8 +11,8 @@ const FIND_STATE = `
 
 /** SQLite takes the position after the greatest, which no purge removes. */
 const INSERT_DELIVERY = `
-  INSERT INTO delivery (receipt, customer, order_id, status, received_at, echo_of, previous, payload)
-  VALUES (unhex($1, '-'), $2, $3, $4, $5, $6, $7, $8)`
+  INSERT INTO delivery (receipt, customer, order_id, status, received_at, echo_of, previous, payload, origin)
+  VALUES (unhex($1, '-'), $2, $3, $4, $5, $6, $7, $8, $9)`
 
 const INSERT_STATE = `
   INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
@@ -64,7 +64,7 @@ export function deliveryWrites(database: Database) {
     return row && { ...receiptFromRow(first ?? row), duplicate: true, payload: row.payload as Uint8Array }
   }
 
-  const deliver = (delivery: NewDelivery): Receipt | 'key-reused' | 'erased' | null => {
+  const deliver = (delivery: StoredDelivery): Receipt | 'key-reused' | 'erased' | null => {
     const customer = numberOf(delivery.customerId)
     if (customer === undefined) return 'erased'
     const { idempotency } = delivery
@@ -84,11 +84,11 @@ export function deliveryWrites(database: Database) {
   }
 
   /** Stores one delivery and detects an echo. */
-  const store = (customer: number, delivery: NewDelivery): { position: number; outcome: Receipt | null } => {
-    const { receiptId, orderId, status, receivedAt, payload } = delivery
+  const store = (customer: number, delivery: StoredDelivery): { position: number; outcome: Receipt | null } => {
+    const { receiptId, orderId, status, receivedAt, payload, origin } = delivery
     const insert = (echoOf: number | null, previous: number | null): number => {
       stored++
-      const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload] as const
+      const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload, origin] as const
       lastPosition = database.insert(INSERT_DELIVERY, ...values)
       blocks.stored(lastPosition, customer)
       return lastPosition
@@ -116,7 +116,7 @@ export function deliveryWrites(database: Database) {
   }
 
   /** Stores a batch again in which a delivery failed: slower, each in a savepoint of its own. */
-  const deliverOneByOne = (deliveries: readonly NewDelivery[]): RowOutcome[] =>
+  const deliverOneByOne = (deliveries: readonly StoredDelivery[]): RowOutcome[] =>
     database.transaction(() => {
       numbers.clear()
       return deliveries.map((delivery) => {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { BLOCK_SIZE } from '#src/store/blocks.ts'
+import { withoutSender } from '#src/store/origins.ts'
 import type { PurgedPage, PurgeStore } from '#src/store/store.ts'
 import { type Database, type Row, withSecureDelete } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
@@ -37,9 +38,9 @@ const DELETE_BLOCKS = `
 
 /** Values of the same size are written over the former ones, in place. Otherwise SQLite would move rows and leave copies behind. */
 const ERASE = `
-  UPDATE delivery SET order_id = $1, payload = $2 WHERE position = $3`
+  UPDATE delivery SET order_id = $1, payload = $2, origin = $3 WHERE position = $4`
 
-const FIND = 'SELECT order_id, payload FROM delivery WHERE position = $1'
+const FIND = 'SELECT order_id, payload, origin FROM delivery WHERE position = $1'
 
 const ROWS = 'SELECT * FROM delivery WHERE position > $1 AND position <= $2 ORDER BY position'
 const SIZES_BEFORE = `
@@ -48,8 +49,8 @@ const SIZES_AFTER = `
   SELECT position, length(payload) AS bytes FROM delivery WHERE position > $1 ORDER BY position LIMIT $2`
 
 const INSERT = `
-  INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, payload)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+  INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, payload, origin)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
 /** SQLite balances up to three neighbouring pages. */
 const NEIGHBOURS_BYTES = 4 * 4096
@@ -172,10 +173,13 @@ export const purgeWrites = {
     withSecureDelete(database, () => {
       let erased = 0
       for (const position of positions) {
-        const { order_id: orderId = null, payload } = database.get(FIND, position) ?? {}
-        if (!(payload instanceof Uint8Array) || isBlank(payload)) continue
+        const { order_id: orderId = null, payload, origin = null } = database.get(FIND, position) ?? {}
+        if (!(payload instanceof Uint8Array)) continue
+        const left = origin === null ? null : withoutSender(origin as Uint8Array)
+        // A version before 0011 erases only the payload and the order id.
+        if (isBlank(payload) && (left === null || Buffer.compare(left, origin as Uint8Array) === 0)) continue
         const dashes = orderId === null ? null : '-'.repeat(Buffer.byteLength(orderId as string))
-        database.run(ERASE, dashes, blank(payload), position)
+        database.run(ERASE, dashes, isBlank(payload) ? payload : blank(payload), left, position)
         erased++
       }
       return erased
@@ -192,6 +196,7 @@ const COLUMNS = [
   'echo_of',
   'previous',
   'payload',
+  'origin',
 ]
 
 const NAMES = [

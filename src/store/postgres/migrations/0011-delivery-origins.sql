@@ -1,0 +1,116 @@
+-- Runs with programs from 0002 on, which leave it empty.
+
+-- Where a delivery came from: API key, address and request id, as src/store/origins.ts writes them. Deliveries wait while the column
+-- is added, which takes a moment. The migration fails if somebody reads the table for longer, as pg_dump does.
+SET LOCAL lock_timeout = '2s';
+ALTER TABLE delivery ADD COLUMN origin bytea;
+SET LOCAL lock_timeout TO DEFAULT;
+
+-- As deliver_1 in 0006, but stores origins, too.
+CREATE FUNCTION deliver_2(
+  customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
+  keys text[], not_befores bigint[],
+  befores integer[], firsts integer[], finals boolean[], starts integer[], lengths integer[], payloads bytea,
+  origins bytea[]
+) RETURNS TABLE (place integer, outcome text, receipt uuid, order_id text, status smallint, received_at bigint)
+LANGUAGE plpgsql
+SET lock_timeout = '3s'
+-- Every query reads a few rows by an index, so the plan is fixed and needs no statistics.
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  last bigint;
+  erased boolean;
+  kept integer[];
+  omitted integer[] := '{}'; -- places that are not stored
+BEGIN
+  -- Admits one batch at a time until its commit, so that positions become visible in order: a reader that sees one position
+  -- sees all before it. A separate statement, so that the next ones see what was committed while this one waited.
+  PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
+  -- One statement for both, because a statement costs as much as the look-up.
+  SELECT setval('last_position', last_value + cardinality(receipts)) - cardinality(receipts),
+         EXISTS (SELECT FROM erased_customer e WHERE e.customer = ANY (customers))
+    INTO STRICT last, erased
+    FROM last_position;
+  -- Listeners hold this lock and are notified at the commit. A listener that starts meanwhile waits for this commit.
+  IF NOT pg_try_advisory_xact_lock(7425, -'last_position'::regclass::oid::integer) THEN
+    PERFORM pg_notify('teslim_delivery', '');
+  END IF;
+
+  IF erased THEN
+    omitted := ARRAY(
+      SELECT n FROM generate_series(1, cardinality(receipts)) n JOIN erased_customer e ON e.customer = customers[n]);
+    RETURN QUERY
+      SELECT n, 'erased', NULL::uuid, NULL::text, NULL::smallint, NULL::bigint FROM unnest(omitted) n;
+  END IF;
+
+  IF keys IS NOT NULL THEN
+    kept := ARRAY(
+      SELECT n FROM generate_series(1, cardinality(keys)) n
+        JOIN idempotency k ON k.customer = customers[n] AND k.key = keys[n] AND k.kept_at >= not_befores[n]
+        -- The delivery may have been dropped with its month.
+        JOIN delivery d ON d.position = k.position
+       WHERE n <> ALL (omitted));
+    omitted := omitted || kept;
+    RETURN QUERY
+      SELECT n, CASE WHEN d.payload = substr(payloads, starts[n], lengths[n]) THEN 'duplicate' ELSE 'key-reused' END,
+             coalesce(f.receipt, d.receipt), d.order_id, d.status, coalesce(f.received_at, d.received_at)
+        FROM unnest(kept) n
+        JOIN idempotency k ON k.customer = customers[n] AND k.key = keys[n]
+        JOIN delivery d ON d.position = k.position
+        LEFT JOIN delivery f ON f.position = d.echo_of;
+    INSERT INTO idempotency (customer, key, position, kept_at)
+    SELECT customers[n], keys[n], last + n, times[n]
+      FROM generate_series(1, cardinality(keys)) n
+     WHERE keys[n] IS NOT NULL AND n <> ALL (omitted)
+    ON CONFLICT (customer, key) DO UPDATE SET position = excluded.position, kept_at = excluded.kept_at;
+    -- Deletes at most twice as many keys as were added, so that the table shrinks gradually.
+    DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
+      SELECT k.ctid FROM idempotency k
+       WHERE k.kept_at < (SELECT min(b) FROM unnest(not_befores) b)
+       ORDER BY k.kept_at LIMIT 2 * cardinality(keys)));
+  END IF;
+
+  RETURN QUERY
+  WITH incoming AS MATERIALIZED (
+    -- unnest, because a look-up by number in an array of texts or bytes walks through those before it.
+    SELECT n::integer AS place, customers[n] AS customer, receipt, order_id,
+           statuses[n] AS status, times[n] AS received_at, befores[n] AS before, firsts[n] AS first, finals[n] AS final,
+           substr(payloads, starts[n], lengths[n]) AS payload,
+           substr(sha256(substr(payloads, starts[n], lengths[n])), 1, 16) AS digest,
+           origin
+      FROM unnest(receipts, order_ids, origins) WITH ORDINALITY AS u (receipt, order_id, origin, n)
+     WHERE n <> ALL (omitted)
+  ),
+  placed AS MATERIALIZED (
+    -- The echo rule, for the first delivery of each order in the batch and its echoes there.
+    SELECT i.*, s.latest_position,
+           CASE WHEN befores[i.first] IS NULL AND i.digest = s.digest THEN (SELECT d.position FROM delivery d WHERE d.position = s.state_position) END AS repeated
+      FROM incoming i
+      LEFT JOIN order_state s ON s.customer = i.customer AND s.order_id = i.order_id
+  ),
+  stored AS (
+    INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, echo_of, previous, payload, origin)
+    SELECT last + p.place, p.receipt, p.customer, p.order_id, p.status, p.received_at,
+           coalesce(p.repeated, CASE WHEN p.first <> p.place THEN last + p.first END),
+           coalesce(last + p.before, p.latest_position), p.payload, p.origin
+      FROM placed p
+  ),
+  states AS (
+    INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
+    SELECT p.customer, p.order_id, p.status, coalesce(p.repeated, last + p.first), last + p.place, p.digest
+      FROM placed p
+     WHERE p.final
+    ON CONFLICT (customer, order_id) DO UPDATE
+       SET status = excluded.status, state_position = excluded.state_position,
+           latest_position = excluded.latest_position, digest = excluded.digest
+  )
+  SELECT p.place, 'duplicate', d.receipt, p.order_id, p.status, d.received_at
+    FROM placed p
+    JOIN delivery d ON d.position = p.repeated;
+END
+$$;

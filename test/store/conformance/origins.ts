@@ -1,0 +1,96 @@
+import { describe, expect } from 'vitest'
+import type { DeliveryOrigin } from '#src/store/store.ts'
+import { apiKey, delivery } from '../../support/store-rows.ts'
+import { deliverAll, type Open, promises } from './promises.ts'
+
+const uuid = (number: number): string => `0fa1fd40-d173-7140-8bbb-${number.toString(16).padStart(12, '0')}`
+
+export function describeOrigins(name: string, open: Open): void {
+  describe(`${name}: origins`, () => {
+    const { withCustomers } = promises(open)
+
+    withCustomers('of deliveries are kept, whatever the ids of their requests look like', async (store, one) => {
+      const keyId = crypto.randomUUID()
+      await store.apiKeys.insert(apiKey(one.id, { id: keyId, label: 'ERP ü' }))
+      const requestIds = [
+        uuid(1),
+        '00000000-0000-0000-0000-000000000000',
+        // These are not as a UUID is written.
+        uuid(255).toUpperCase(),
+        uuid(1).replaceAll('-', ''),
+        `{${uuid(1)}}`,
+        'x',
+        '0123456789abcdef',
+        '0123456789abcde',
+        '!~"\\\'`,;|$1',
+        'r'.repeat(128),
+      ]
+      const addresses = [
+        '192.0.2.1',
+        '2001:db8:85a3:8d3:1319:8a2e:370:7348',
+        '::ffff:192.0.2.1',
+        'fe80::1%eth0',
+        'unknown',
+      ]
+      const origins: (DeliveryOrigin | null)[] = requestIds.map((requestId, n) => ({
+        keyId: n === 3 ? uuid(3) : keyId,
+        address: addresses[n % addresses.length] ?? '',
+        requestId,
+      }))
+      origins.splice(4, 0, null)
+      const sent = origins.map((origin, n) =>
+        delivery(one.id, { origin, orderId: n % 3 ? `o${n % 2}` : null, payload: Buffer.from(`{"n":${n % 5}}`) }),
+      )
+      const oneByOne = origins.map((origin) => delivery(one.id, { origin }))
+      await Promise.all(sent.map((each) => store.deliveries.deliver(each)))
+      await deliverAll(store, oneByOne)
+      for (const { receiptId, origin } of [...sent, ...oneByOne]) {
+        const found = await store.deliveries.findByReceipt(receiptId)
+        expect(found?.origin).toEqual(origin && { ...origin, keyLabel: origin.keyId === keyId ? 'ERP ü' : null })
+      }
+    })
+
+    withCustomers('of a retry is not kept, and nothing is kept of what was only foreseen', async (store, one) => {
+      const idempotency = { key: 'once', notBefore: 0 }
+      const origin = { keyId: uuid(7), address: '192.0.2.7', requestId: 'first' }
+      const first = delivery(one.id, { idempotency, origin })
+      const { payload, orderId } = first
+      expect(await store.deliveries.foresee(first)).toBeUndefined()
+      expect(await store.deliveries.findByReceipt(first.receiptId)).toBeUndefined()
+      await store.deliveries.deliver(first)
+      const retry = delivery(one.id, { idempotency, payload, orderId, origin: { ...origin, requestId: 'second' } })
+      expect(await store.deliveries.deliver(retry)).toMatchObject({ receiptId: first.receiptId, duplicate: true })
+      expect((await store.deliveries.findByReceipt(first.receiptId))?.origin).toEqual({ ...origin, keyLabel: null })
+    })
+
+    withCustomers('lose address and request id when their customer is erased', async (store, one, two) => {
+      const origin = { keyId: uuid(8), address: '198.51.100.8', requestId: 'secret-request' }
+      const theirs = [
+        delivery(one.id, { origin }),
+        delivery(one.id, { origin: { ...origin, requestId: uuid(99) }, orderId: null }),
+        delivery(one.id),
+      ]
+      const others = delivery(two.id, { origin })
+      await deliverAll(store, [...theirs, others])
+      const eraseAll = async (): Promise<number> => {
+        let erased = 0
+        for (let after: number | null = 0; after !== null; ) {
+          const page = await store.purges.erase(one.id, after, 100)
+          erased += page.deliveries
+          after = page.position
+        }
+        return erased
+      }
+      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+      const shown = { keyId: uuid(8), keyLabel: null, address: null, requestId: null }
+      // Also before anything was overwritten.
+      for (let times = 0; times < 2; times++) {
+        for (const { receiptId, origin } of theirs) {
+          expect((await store.deliveries.findByReceipt(receiptId))?.origin).toEqual(origin && shown)
+        }
+        expect(await eraseAll()).toBe(times === 0 ? theirs.length : 0)
+      }
+      expect((await store.deliveries.findByReceipt(others.receiptId))?.origin).toEqual({ ...origin, keyLabel: null })
+    })
+  })
+}
