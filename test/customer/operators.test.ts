@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { failure } from '../support/failure.ts'
 import { operating } from '../support/operating.ts'
@@ -216,4 +217,34 @@ describe.each(stores)('operators see customers on %s', async (_name, settings) =
     expect(answer.rawPayload.length).toBeGreaterThan(1024)
     expect(answer.headers).not.toHaveProperty('content-encoding')
   })
+})
+
+it('one search looks at more customers than one query may, and its pages miss none', async () => {
+  const service = await testApp()
+  const { get } = await operating(service)
+  const raw = new DatabaseSync(service.config.databaseUrl.slice('sqlite:'.length))
+  raw.exec(`
+    INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at)
+    WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100100)
+    SELECT printf('ffffffff-0000-4000-8000-%012x', n), 'customer-' || n || '@many.example', '', 1, 0, 1, 0, 0 FROM r`)
+  raw.close()
+  const find = async (query: string) => (await get(`/Operator/customers?${query}`)).json().data
+  const { Customers, NextCursor } = await find('search=-99998@')
+  expect(Customers.map(({ Email }: { Email: string }) => Email)).toEqual(['customer-99998@many.example'])
+  expect(NextCursor).not.toBeNull()
+  expect(await find(`search=-99998@&cursor=${NextCursor}`)).toEqual({ Customers: [], NextCursor: null })
+  const beyond = await find('search=-100099@')
+  expect(beyond.Customers).toEqual([])
+  expect((await find(`search=-100099@&cursor=${beyond.NextCursor}`)).Customers).toHaveLength(1)
+  const seen: string[] = []
+  for (let cursor = ''; cursor !== null; ) {
+    const page = await find(`search=77@&limit=100&cursor=${cursor}`)
+    seen.push(...page.Customers.map(({ Email }: { Email: string }) => Email))
+    cursor = page.NextCursor
+  }
+  const expected = Array.from(
+    { length: 1001 },
+    (_, hundred) => `customer-${hundred === 0 ? '' : hundred}77@many.example`,
+  )
+  expect(seen).toEqual(expected)
 })

@@ -47,8 +47,10 @@ export interface Described {
 
 export type Directory = ReturnType<typeof createDirectory>
 
+/** Customers that one query with a filter looks at: other reads wait for no more than this. */
+const LOOKED_AT_ONCE = 10_000
 /** Customers that one request with a filter looks at. */
-const MOST_LOOKED_AT = 50_000
+const MOST_LOOKED_AT = 100_000
 const KEYS_AT_ONCE = 500
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -78,6 +80,16 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
     })
   }
 
+  const walk = async (filter: CustomerFilter, afterId: string, most: number, look: number) => {
+    const found: Customer[] = []
+    for (let after = afterId, looked = look; ; looked += look) {
+      const { customers, next } = await store.customers.search(filter, after, { most: most - found.length, look })
+      found.push(...customers)
+      if (next === null || found.length === most || looked >= MOST_LOOKED_AT) return { found, next }
+      after = next
+    }
+  }
+
   const keysOf = async (customerId: string): Promise<ApiKeyView[]> => {
     const all: ApiKeyView[] = []
     for (let afterId: string | undefined; ; ) {
@@ -103,11 +115,11 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
       // A database cannot search for NUL, and no address has one.
       if (text?.includes('\0')) return { customers: [], nextCursor: null }
       const filter = { text, enabled, ...(role && FILTERS[role]) }
-      const look = Object.values(filter).some((value) => value !== undefined) ? MOST_LOOKED_AT : limit + 1
+      const isFiltered = Object.values(filter).some((value) => value !== undefined)
       // One more than asked for tells whether there are more.
-      const found = await store.customers.search(filter, cursor ?? '', { most: limit + 1, look })
-      const shown = found.customers.slice(0, limit)
-      const nextCursor = found.customers.length > limit ? (shown.at(-1)?.id ?? null) : found.next
+      const { found, next } = await walk(filter, cursor ?? '', limit + 1, isFiltered ? LOOKED_AT_ONCE : limit + 1)
+      const shown = found.slice(0, limit)
+      const nextCursor = found.length > limit ? (shown.at(-1)?.id ?? null) : next
       return { customers: await describe(shown), nextCursor }
     },
 

@@ -74,22 +74,25 @@ const COUNT_EXPIRING = `
         WHERE o.customer = k.customer AND o.revoked_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > k.expires_at)
           AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at))`
 
+/** Customer by customer: in a join of them all, a server without statistics would read every key there is. */
 const SUMMARIES = `
-  WITH key AS (
-    SELECT c.id AS customer_id, k.*, u.used_at,
-           k.revoked_at IS NULL AND k.expires_at <= $3 AND NOT EXISTS (
-             SELECT 1 FROM api_key o
-              WHERE o.customer = k.customer AND o.revoked_at IS NULL
-                AND (o.expires_at IS NULL OR o.expires_at > greatest(k.expires_at, $2))
-                AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at)) AS open
-      FROM customer c JOIN api_key k ON k.customer = c.number LEFT JOIN api_key_use u ON u.key_id = k.id
-     WHERE c.id = ANY ($1::text[])
-  )
-  SELECT customer_id, max(used_at) AS last_used_at,
-         count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)) AS live,
-         count(*) FILTER (WHERE open AND expires_at > $2) AS expiring,
-         count(*) FILTER (WHERE open AND expires_at <= $2) AS expired
-    FROM key GROUP BY customer_id`
+  SELECT c.id AS customer_id, s.*
+    FROM customer c CROSS JOIN LATERAL (
+      SELECT count(*) AS keys, max(used_at) AS last_used_at,
+             count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)) AS live,
+             count(*) FILTER (WHERE open AND expires_at > $2) AS expiring,
+             count(*) FILTER (WHERE open AND expires_at <= $2) AS expired
+        FROM (
+          SELECT k.revoked_at, k.expires_at, (SELECT used_at FROM api_key_use WHERE key_id = k.id) AS used_at,
+                 k.revoked_at IS NULL AND k.expires_at <= $3 AND NOT EXISTS (
+                   SELECT 1 FROM api_key o
+                    WHERE o.customer = k.customer AND o.revoked_at IS NULL
+                      AND (o.expires_at IS NULL OR o.expires_at > greatest(k.expires_at, $2))
+                      AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at))
+                 AS open
+            FROM api_key k WHERE k.customer = c.number) key
+    ) s
+   WHERE c.id = ANY ($1::text[]) AND s.keys > 0`
 
 /** ORDER BY key_id, so that two replicas that record uses of the same keys cannot deadlock. */
 const RECORD_USES = `
