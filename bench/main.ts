@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { benchBackup } from './backup.ts'
 import { benchBulk } from './bulk.ts'
+import { benchConsoles } from './consoles.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchFeed } from './feed.ts'
 import { benchGrowth } from './growth.ts'
@@ -48,6 +49,7 @@ if (values !== undefined) {
       values.bulk && benchBulk,
       values.purge && purge,
       values['roll-ups'] && benchRollUps,
+      values.consoles && benchConsoles,
     ]
     const bench = chosen.find((each) => each !== false) ?? benchDeliveries
     await bench(await findLoad(folder), options)

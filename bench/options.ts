@@ -25,6 +25,7 @@ Without one of the first ten options: deliveries to teslim, to bare Fastify and 
   --bulk           one upload of many deliveries against one a request
   --purge          deliveries at a fixed rate while old ones are removed
   --roll-ups       deliveries with and without counting by hour, and reading the counts
+  --consoles       deliveries while operators' consoles are open; with --postgres there
   --refusals       refusals as suppliers list them; with --postgres from there
 
   --rounds N       rounds of each measurement (5)
@@ -72,6 +73,7 @@ const parseOptions = () =>
       purge: { type: 'boolean', default: false },
       'roll-ups': { type: 'boolean', default: false },
       refusals: { type: 'boolean', default: false },
+      consoles: { type: 'boolean', default: false },
       bulk: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
@@ -235,4 +236,17 @@ it('checks beside a server leave the locks of its store alone', async () => {
   })
   expect(answer.json().data.Checks).toContainEqual(expect.objectContaining({ Name: 'integrity', Status: 'ok' }))
   expect(locks()).toEqual(before)
+})
+
+it('a file that takes long to read is not checked for damage from the server, and the message says how', async () => {
+  const service = await testApp()
+  const beside = new DatabaseSync(service.config.databaseUrl.replace('sqlite:', ''))
+  beside.exec('CREATE TABLE filler AS SELECT zeroblob(33 * 1024 * 1024); PRAGMA wal_checkpoint(TRUNCATE)')
+  beside.close()
+  const { Checks } = (await health(service)).json().data
+  expect(Checks).toContainEqual({
+    Name: 'integrity',
+    Status: 'skipped',
+    Message: expect.stringMatching(/^not checked, since the file has 34 MiB: run teslim doctor$/),
+  })
 })

@@ -10,13 +10,13 @@ import { tempFolder } from '../support/temp-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** A login and deliveries. With `administer` their customer is changed and shut out afterwards. */
+/** A login, deliveries, and what operators see. With `administer` their customer is changed and shut out afterwards. */
 async function useAll(
   where: RunOptions,
   { node = [], administer = false }: { readonly node?: readonly string[]; readonly administer?: boolean } = {},
 ): Promise<void> {
   const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
-  const { keyId: id, password, key } = await makeSupplier(where, ['--api', '--allow', 'A'])
+  const { keyId: id, password, key } = await makeSupplier(where, ['--api', '--operator', '--allow', 'A'])
   const { url, child, ended } = await serve({ ...where, node })
   const login = () =>
     fetch(`${url}/Login/Customer/Api/Verify`, {
@@ -30,7 +30,17 @@ async function useAll(
       headers: { ApiKey: key, ...headers },
       body: '{"OrderID":"1","Status":1,"ProductID":"A"}',
     })
-  expect((await login()).status).toBe(200)
+  const answer = await login()
+  expect(answer.status).toBe(200)
+  const { data } = (await answer.json()) as { data: { Token: string } }
+  const see = async (path: string) =>
+    (await (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${data.Token}` } })).json()) as {
+      data: { StoreUp?: boolean; Checks?: { Name: string; Status: string; Message: string }[] }
+    }
+  expect((await see('/Operator/live')).data.StoreUp).toBe(true)
+  const { Checks: checks = [] } = (await see('/Operator/health')).data
+  expect(checks.filter(({ Status }) => Status === 'failed')).toEqual([])
+  expect(checks.map(({ Name }) => Name)).toContain('API keys')
   const twice = [deliver({ 'idempotency-key': 'k' }), deliver({ 'idempotency-key': 'k' }), deliver()]
   expect((await Promise.all(twice)).map(({ status }) => status)).toEqual([200, 200, 200])
   if (administer) {
