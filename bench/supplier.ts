@@ -7,7 +7,7 @@ import { createCustomers } from '#src/customer/customer.rule.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/password-hashing.ts'
-import { BLOCK_SIZE } from '#src/store/blocks.ts'
+import { BLOCK_SIZE, listOf } from '#src/store/blocks.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runSql, startPostgres } from '../test/support/postgres-server.ts'
 import { customer } from '../test/support/store-rows.ts'
@@ -106,6 +106,12 @@ function fillFile(path: string, most: number): void {
     offsets: `group_concat(position % ${BLOCK_SIZE}, ',' ORDER BY position)`,
   }
   for (const sql of fillSql('numbers', dialect)) raw.exec(sql)
+  const insert = raw.prepare('INSERT INTO block_customers (block, customers) VALUES (?, ?)')
+  const blocks = raw.prepare('SELECT block, json_group_array(customer) AS customers FROM delivery_block GROUP BY block')
+  raw.exec('BEGIN')
+  for (const { block, customers } of blocks.all())
+    insert.run(block as number, listOf(JSON.parse(customers as string) as number[]))
+  raw.exec('COMMIT')
   raw.close()
 }
 
@@ -119,6 +125,7 @@ async function fillServer(url: string, most: number): Promise<void> {
   const numbers = `generate_series(1::bigint, ${most}) n`
   for (const sql of [
     ...fillSql(numbers, dialect),
+    'DO $$ BEGIN WHILE add_block_2() LOOP END LOOP; END $$',
     `SELECT setval('last_position', ${most})`,
     'VACUUM ANALYZE',
     'CHECKPOINT',

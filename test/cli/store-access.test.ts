@@ -19,8 +19,8 @@ const ALL = [
   '0008-refusals',
   '0009-keys-and-operators',
   '0010-roll-ups',
-  '0011-reserved',
-  '0012-reserved',
+  '0011-delivery-origins',
+  '0012-customers-of-blocks',
   '0013-operator-reads',
 ]
 const READING = [
@@ -162,12 +162,12 @@ describe('on a store of an older schema', () => {
       status: 1,
       stdout: '',
       stderr:
-        'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-reserved, 0012-reserved, 0013-operator-reads, which this command needs: run "teslim migrate".\n',
+        'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads, which this command needs: run "teslim migrate".\n',
     })
     expect(await runCommand(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })).toMatchObject({
       status: 1,
       stderr: expect.stringContaining(
-        'lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-reserved, 0012-reserved, 0013-operator-reads: run "teslim migrate"',
+        'lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads: run "teslim migrate"',
       ),
     })
     expect(schema()).toBe(2)

@@ -53,6 +53,7 @@ async function purgeBlocks(store: Store, numbers: () => Promise<readonly unknown
 
 interface Rows {
   readonly blocks: readonly string[]
+  readonly lists: readonly string[]
   readonly wanted: readonly string[]
 }
 
@@ -62,19 +63,31 @@ const WANTED = (list: string) => `
    WHERE position / ${BLOCK_SIZE} < (SELECT max(position) / ${BLOCK_SIZE} FROM delivery)
    GROUP BY position / ${BLOCK_SIZE}, customer ORDER BY position / ${BLOCK_SIZE}, customer`
 
+const LISTS = (hex: string) => `SELECT ${hex} AS text FROM block_customers ORDER BY block`
+
+/** The bits of customers 1 to 7. */
+const LIST = 'FE'
+
 const texts = (rows: readonly Record<string, unknown>[]): string[] => rows.map(({ text }) => String(text))
 
 function rowsOfFile(path: string): Rows {
   const raw = new DatabaseSync(path)
   const list = `group_concat(position % ${BLOCK_SIZE}, ',' ORDER BY position)`
-  const rows = { blocks: texts(raw.prepare(BLOCKS).all()), wanted: texts(raw.prepare(WANTED(list)).all()) }
+  const [blocks = [], wanted = [], lists = []] = [BLOCKS, WANTED(list), LISTS('hex(customers)')].map((sql) =>
+    texts(raw.prepare(sql).all()),
+  )
   raw.close()
-  return rows
+  return { blocks, wanted, lists }
 }
 
 async function rowsOfServer(url: string): Promise<Rows> {
   const list = `string_agg((position % ${BLOCK_SIZE})::text, ',' ORDER BY position)`
-  return { blocks: texts(await runSql(url, BLOCKS)), wanted: texts(await runSql(url, WANTED(list))) }
+  const lists = LISTS("upper(encode(customers, 'hex'))")
+  return {
+    blocks: texts(await runSql(url, BLOCKS)),
+    wanted: texts(await runSql(url, WANTED(list))),
+    lists: texts(await runSql(url, lists)),
+  }
 }
 
 it('SQLite has a row for each customer in each complete block, also where two processes write', async () => {
@@ -85,9 +98,10 @@ it('SQLite has a row for each customer in each complete block, also where two pr
   await deliverMany(other, 1000)
   await deliverMany(one, 1000)
   await deliverMany(other, 3 * BLOCK_SIZE)
-  const { blocks, wanted } = rowsOfFile(path)
+  const { blocks, wanted, lists } = rowsOfFile(path)
   expect(wanted).toHaveLength(4 * 7)
   expect(blocks).toEqual(wanted)
+  expect(lists).toEqual([LIST, LIST, LIST, LIST])
 })
 
 it('SQLite adds one block with each batch to a store of an earlier version', async () => {
@@ -95,7 +109,7 @@ it('SQLite adds one block with each batch to a store of an earlier version', asy
   const [store] = await openTwo(`sqlite:${path}`)
   await deliverMany(store, 2 * BLOCK_SIZE + 100)
   const raw = new DatabaseSync(path)
-  raw.exec('DELETE FROM delivery_block')
+  raw.exec('DELETE FROM delivery_block; DELETE FROM block_customers')
   raw.close()
   const [again] = await openAgain(path)
   const receipts = async () => {
@@ -107,6 +121,7 @@ it('SQLite adds one block with each batch to a store of an earlier version', asy
   for (const count of [7, 14, 14]) {
     await deliverMany(again, 1)
     expect(rowsOfFile(path).blocks).toHaveLength(count)
+    expect(rowsOfFile(path).lists).toEqual(Array.from({ length: count / 7 }, () => LIST))
     expect(await receipts()).toEqual(expect.arrayContaining(before))
   }
   const { blocks, wanted } = rowsOfFile(path)
@@ -135,6 +150,7 @@ it('SQLite keeps the blocks right after a batch that failed', async () => {
 })
 
 const NUMBERS = 'SELECT DISTINCT block FROM delivery_block ORDER BY block'
+const LISTED = 'SELECT block FROM block_customers ORDER BY block'
 
 const LATER = "INSERT INTO delivery_block (block, customer, offsets) VALUES (2, 1, '0')"
 
@@ -147,17 +163,21 @@ it('a purge deletes blocks that it has emptied; the last one goes when there is 
   onTestFinished(() => raw.close())
   const blocks = async () => Array.from(raw.prepare(NUMBERS).all(), ({ block }) => block)
   expect(await purgeBlocks(store, blocks)).toEqual([1])
+  expect(raw.prepare(LISTED).all()).toEqual([{ block: 1 }])
   raw.exec(LATER)
   await purge(store, nextTime())
   expect(await blocks()).toEqual([2])
+  expect(raw.prepare(LISTED).all()).toEqual([])
 
   const url = await newDatabase(inject('postgresUrl'))
   const [other] = await openTwo(url)
   const numbers = async () => (await runSql(url, NUMBERS)).map(({ block }) => Number(block))
   expect(await purgeBlocks(other, numbers)).toEqual([1])
+  expect((await runSql(url, LISTED)).map(({ block }) => Number(block))).toEqual([1])
   await runSql(url, LATER)
   await purge(other, nextTime())
   expect(await numbers()).toEqual([2])
+  expect(await runSql(url, LISTED)).toEqual([])
 })
 
 it('PostgreSQL has a row for each customer in each complete block, whichever replica adds it', {
@@ -170,16 +190,18 @@ it('PostgreSQL has a row for each customer in each complete block, whichever rep
   const rows = await rowsOfServer(url)
   expect(rows.wanted).toHaveLength(3 * 7)
   await runSql(url, 'DELETE FROM delivery_block')
+  await runSql(url, 'DELETE FROM block_customers')
   await expect
     .poll(
       async () => {
         await deliverMany(one, 1200)
-        const { blocks, wanted } = await rowsOfServer(url)
-        return wanted.length - blocks.length
+        const { blocks, wanted, lists } = await rowsOfServer(url)
+        return wanted.length - blocks.length + wanted.length / 7 - lists.length
       },
       { timeout: 30_000, interval: 20 },
     )
     .toBe(0)
-  const { blocks, wanted } = await rowsOfServer(url)
+  const { blocks, wanted, lists } = await rowsOfServer(url)
   expect(blocks).toEqual(wanted)
+  expect(new Set(lists)).toEqual(new Set([LIST]))
 })

@@ -55,6 +55,12 @@ const BLOCKS = (offsets: string) => `
   INSERT INTO delivery_block (block, customer, offsets)
   SELECT position / 4096, customer, ${offsets} FROM delivery WHERE position / 4096 < 23 GROUP BY position / 4096, customer`
 
+/** Lists with all customers, of all but the newest ten blocks, and many more that nothing looks for. */
+const LISTS = (numbers: string, list: string) => `
+  INSERT INTO block_customers (block, customers)
+  SELECT DISTINCT block, ${list} FROM delivery_block WHERE block < 13
+   UNION ALL SELECT -n, ${list} FROM ${numbers} WHERE n <= 5000`
+
 type Values = (string | number | bigint | Uint8Array | null)[]
 
 /** 100,000 deliveries, two for each order, of 50 customers; some tell of many for one. */
@@ -74,6 +80,7 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
   )
   raw.exec(FILL('numbers', "unhex(printf('%032x', n))", 'zeroblob(300)', "x'00'"))
   raw.exec(BLOCKS('group_concat(position % 4096)'))
+  raw.exec(LISTS('numbers', "x'ffffffffffffff'"))
   for (const statistics of [false, true]) {
     if (statistics) raw.exec('ANALYZE')
     const plans = new Map<string, string[]>()
@@ -91,12 +98,13 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
     const explained = { ...database, all: explaining(database.all), get: explaining(database.get) }
     await walkEveryWay(bindOperations(sqliteReads, explained))
     database.close()
-    expect(plans.size).toBe(15)
+    expect(plans.size).toBe(16)
     const steps = [...plans.values()].flat()
     expect(steps.filter((step) => /^SCAN (?!chain|wanted|numbers|d$|json_each|CONSTANT)/.test(step))).toEqual([])
     expect(steps.filter((step) => /TEMP B-TREE|AUTOMATIC/.test(step) && !/ORDER BY|DISTINCT/.test(step))).toEqual([])
     for (const [sql, plan] of plans) if (!sql.includes('chain')) expect(plan.join('\n')).not.toContain('TEMP B-TREE')
     expect(steps).toContain('SEARCH s USING PRIMARY KEY (customer=? AND order_id=?)')
+    expect(steps).toContain('SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
   }
   raw.close()
 })
@@ -154,6 +162,7 @@ it('PostgreSQL finds everything by an index, and touches no more rows than it ma
   const payload = "decode(repeat('00', 300), 'hex')"
   await runSql(databaseUrl, FILL('generate_series(1, 100001) n', receipt, payload, "'\\x00'::bytea"))
   await runSql(databaseUrl, BLOCKS("string_agg((position % 4096)::text, ',' ORDER BY position)"))
+  await runSql(databaseUrl, LISTS('generate_series(1, 5000) n', "'\\xffffffffffffff'::bytea"))
   // Tempting in a table of millions, and so that this one need not be as large.
   for (const setting of ['parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size'])
     await runSql(
@@ -181,7 +190,8 @@ it('PostgreSQL finds everything by an index, and touches no more rows than it ma
       const execute = `EXECUTE ${name} ${given}`
       for (let times = 1; times <= 5; times++) await psql.query(execute)
       for (const node of await explain(execute)) {
-        if (!['delivery', 'order_state', 'delivery_block'].includes(node['Relation Name'] ?? '')) continue
+        if (!['delivery', 'order_state', 'delivery_block', 'block_customers'].includes(node['Relation Name'] ?? ''))
+          continue
         expect([sql, node['Node Type']]).toEqual([sql, expect.stringMatching(/^(Index|Bitmap Heap)/)])
         // These are averages of the loops, cut to two places.
         const touched = Math.round((node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])

@@ -8,7 +8,7 @@ export interface CopyTable {
 }
 
 /** Computed from the deliveries: the copy makes it again when deliveries come in. */
-export const DERIVED_TABLES: readonly string[] = ['delivery_block']
+export const DERIVED_TABLES: readonly string[] = ['delivery_block', 'block_customers']
 
 /** Every other table of the store except the list of migrations; a table comes after those that it refers to. */
 export const COPY_TABLES: readonly CopyTable[] = [

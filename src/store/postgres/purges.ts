@@ -34,6 +34,9 @@ const DELETE_BLOCKS = `
       WHERE (SELECT position FROM delivery WHERE position >= n * ${BLOCK_SIZE} ORDER BY position LIMIT 1) >= (n + 1) * ${BLOCK_SIZE}))
      AND block < (SELECT max(block) FROM delivery_block)`
 
+/** Deletes what only older blocks had. */
+const DELETE_LISTS = 'DELETE FROM block_customers WHERE block < (SELECT min(block) FROM delivery_block)'
+
 /** Times that lie too far ahead come from a clock that was wrong. */
 const CLAIM = `
   UPDATE purge SET leased_until = $1
@@ -84,6 +87,10 @@ export function postgresPurges({ query }: Database): PurgeStore {
     }
   }
 
+  const deleteBlocks = async (after: number, looked: number): Promise<void> => {
+    if ((await query(DELETE_BLOCKS, after, looked)).count > 0) await query(DELETE_LISTS)
+  }
+
   return {
     state: async () => stateFromRow((await query('SELECT generation, position FROM purge')).rows[0] as Row),
     async receivedAfter(position) {
@@ -107,7 +114,7 @@ export function postgresPurges({ query }: Database): PurgeStore {
     async page({ after, until, before, orders, look, dryRun }) {
       const { rows } = await allowed(query(PAGE, after, until, before, orders, look, !dryRun))
       const row = rows[0] as Row
-      if (!dryRun && Number(row.deliveries) > 0) await query(DELETE_BLOCKS, after, row.looked as number)
+      if (!dryRun && Number(row.deliveries) > 0) await deleteBlocks(after, row.looked as number)
       return {
         deliveries: Number(row.deliveries),
         orders: Number(row.orders),

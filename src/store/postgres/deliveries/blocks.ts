@@ -11,7 +11,7 @@ export function createBlocks(query: Query) {
 
   const addBlock = async (): Promise<void> => {
     try {
-      const more = (await query('SELECT add_block_1() AS more')).rows[0]?.more
+      const more = (await query('SELECT add_block_2() AS more')).rows[0]?.more
       if (more === true) since = EVERY
     } catch {
       // Without new blocks reading is slower; the next look tries again.

@@ -1,4 +1,4 @@
-import { afterBlocks, walkBlocks } from '#src/store/blocks.ts'
+import { afterBlocks, bitOf, type FoundPositions, walkBlocks } from '#src/store/blocks.ts'
 import { summaryFromRow } from '#src/store/rows.ts'
 import type { Bounds, DeliveryStore, DeliverySummary, Filter, HistoryPage, OrderPlace } from '#src/store/store.ts'
 import {
@@ -73,8 +73,18 @@ const AT = `
 
 const BLOCK_BOUNDS = `
   SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
-         (SELECT max(position) FROM delivery) AS last`
+         (SELECT max(block) FROM block_customers) AS listed, (SELECT max(position) FROM delivery) AS last`
 
+const LISTED_BLOCKS = `
+  SELECT l.block, k.offsets
+    FROM block_customers l
+    JOIN LATERAL (SELECT offsets FROM delivery_block WHERE block = l.block AND customer = $3::bigint LIMIT 1) k ON true
+   WHERE l.block <= $1::bigint AND l.block >= $2::bigint
+     AND CASE WHEN octet_length(l.customers) > $4::integer / 8 THEN get_bit(l.customers, $4) = 1 END
+   ORDER BY l.block DESC
+   LIMIT $5`
+
+/** The same for blocks that are not in the list yet. */
 const BLOCKS = `
   SELECT n.block, k.offsets
     FROM generate_series($1::bigint, $2::bigint, -1) n (block)
@@ -128,6 +138,20 @@ export function deliveryReads(query: Query): DeliveryReads {
     return pageBefore(rows.map(summaryFromRow), end, bounds)
   }
 
+  /** Walks back through the blocks of a customer. */
+  const positionsIn = async (walk: ReturnType<typeof walkBlocks>, { customerId }: Filter): Promise<FoundPositions> => {
+    const customer = (await numberOf(customerId)) ?? NOBODY
+    let step = walk.next()
+    while (!step.done) {
+      const { newest, oldest, listed, most } = step.value
+      const { rows } = listed
+        ? await query(LISTED_BLOCKS, newest, oldest, customer, bitOf(customer), most)
+        : await query(BLOCKS, newest, oldest, customer)
+      step = walk.next(rows)
+    }
+    return step.value
+  }
+
   return {
     async history(customerId: string, orderId: string, page: HistoryPage = {}): Promise<DeliverySummary[]> {
       const { from, most = NO_LIMIT } = page
@@ -160,11 +184,8 @@ export function deliveryReads(query: Query): DeliveryReads {
       const tail = pageBefore(newest.map(summaryFromRow), tailEnd, bounds)
       if (tail.position > blocksEnd || blocksEnd === 0 || newest.length === bounds.most) return tail
       const most = bounds.most - tail.deliveries.length
-      const walk = walkBlocks(Math.min(position, blocksEnd), edges.lowest as number, bounds.look)
-      const customer = (await numberOf(filter.customerId)) ?? NOBODY
-      let step = walk.next()
-      while (!step.done) step = walk.next((await query(BLOCKS, ...step.value, customer)).rows)
-      const { positions, end } = step.value
+      const walk = walkBlocks(Math.min(position, blocksEnd), edges, bounds.look)
+      const { positions, end } = await positionsIn(walk, filter)
       const { rows } = await query(AT, positions, 1, ...filterValues(filter), most)
       const page = pageBefore(rows.map(summaryFromRow), end, { most })
       return { ...page, deliveries: [...tail.deliveries, ...page.deliveries] }

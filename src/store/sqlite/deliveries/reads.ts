@@ -1,4 +1,4 @@
-import { afterBlocks, walkBlocks } from '#src/store/blocks.ts'
+import { afterBlocks, type FoundPositions, placeInList, walkBlocks } from '#src/store/blocks.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
 import type { Bounds, DeliveryStore, Filter, OrderPlace } from '#src/store/store.ts'
 import {
@@ -114,8 +114,16 @@ const AT = `
 
 const BLOCK_BOUNDS = `
   SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
-         (SELECT max(position) FROM delivery) AS last`
+         (SELECT max(block) FROM block_customers) AS listed, (SELECT max(position) FROM delivery) AS last`
 
+const LISTED_BLOCKS = `
+  SELECT k.block, k.offsets
+    FROM block_customers l CROSS JOIN delivery_block k ON k.block = l.block AND k.customer = $3
+   WHERE l.block <= $1 AND l.block >= $2 AND length(l.customers) >= $4 AND instr($5, substr(l.customers, $4, 1)) > 0
+   ORDER BY l.block DESC
+   LIMIT $6`
+
+/** The same for blocks that are not in the list yet. */
 const BLOCKS = `
   WITH RECURSIVE numbers (block) AS (SELECT $1 UNION ALL SELECT block - 1 FROM numbers WHERE block > $2)
   SELECT k.block, k.offsets FROM numbers CROSS JOIN delivery_block k ON k.block = numbers.block AND k.customer = $3`
@@ -180,11 +188,8 @@ export const deliveryReads = {
     const tail = pageBefore(newest.map(summaryFromRow), tailEnd, bounds)
     if (tail.position > blocksEnd || blocksEnd === 0 || newest.length === bounds.most) return tail
     const most = bounds.most - tail.deliveries.length
-    const walk = walkBlocks(Math.min(position, blocksEnd), edges.lowest as number, bounds.look)
-    const customer = numberOf(database, filter.customerId) ?? NOBODY
-    let step = walk.next()
-    while (!step.done) step = walk.next(database.all(BLOCKS, ...step.value, customer))
-    const { positions, end } = step.value
+    const walk = walkBlocks(Math.min(position, blocksEnd), edges, bounds.look)
+    const { positions, end } = positionsIn(database, walk, filter)
     const rows = database.all(AT, JSON.stringify(positions), 1, ...filterValues(filter), most)
     const page = pageBefore(rows.map(summaryFromRow), end, { most })
     return { ...page, deliveries: [...tail.deliveries, ...page.deliveries] }
@@ -199,6 +204,20 @@ export const deliveryReads = {
     return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
   },
 } satisfies Operations<DeliveryStore>
+
+/** Walks back through the blocks of a customer. */
+function positionsIn(database: Database, walk: ReturnType<typeof walkBlocks>, { customerId }: Filter): FoundPositions {
+  const customer = numberOf(database, customerId) ?? NOBODY
+  let step = walk.next()
+  while (!step.done) {
+    const { newest, oldest, listed, most } = step.value
+    const rows = listed
+      ? database.all(LISTED_BLOCKS, newest, oldest, customer, ...placeInList(customer), most)
+      : database.all(BLOCKS, newest, oldest, customer)
+    step = walk.next(rows)
+  }
+  return step.value
+}
 
 /** Walks back through the deliveries of all customers. */
 function walkBack(database: Database, position: number, filter: Filter, bounds: Bounds) {

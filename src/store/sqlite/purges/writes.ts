@@ -36,6 +36,9 @@ const DELETE_BLOCKS = `
       WHERE (SELECT min(position) FROM delivery WHERE position >= value * ${BLOCK_SIZE}) >= (value + 1) * ${BLOCK_SIZE})
      AND block < (SELECT max(block) FROM delivery_block)`
 
+/** Deletes what only older blocks had. */
+const DELETE_LISTS = 'DELETE FROM block_customers WHERE block < (SELECT min(block) FROM delivery_block)'
+
 /** Values of the same size are written over the former ones, in place. Otherwise SQLite would move rows and leave copies behind. */
 const ERASE = `
   UPDATE delivery SET order_id = $1, payload = $2, origin = $3 WHERE position = $4`
@@ -160,7 +163,7 @@ export const purgeWrites = {
       const rows = database.all(DELETE, JSON.stringify(all))
       database.run(DELETE_KEYS, 2 * all.length, before)
       const blocks = new Set(rows.map(({ position }) => Math.floor((position as number) / BLOCK_SIZE)))
-      database.run(DELETE_BLOCKS, JSON.stringify([...blocks]))
+      if (database.run(DELETE_BLOCKS, JSON.stringify([...blocks])) > 0) database.run(DELETE_LISTS)
       return {
         deliveries: rows.length,
         orders: gone.length,

@@ -1,0 +1,260 @@
+import { join } from 'node:path'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import fc from 'fast-check'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { BLOCK_SIZE, listOf } from '#src/store/blocks.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { createStoreWith } from '../support/create-store.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { customer } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { nextTime, purge, receivedAt } from './conformance/purging.ts'
+
+type Rows = readonly Readonly<Record<string, unknown>>[]
+
+/** A store with SQL beside it. */
+interface Place {
+  readonly url: string
+  run(sql: string, ...values: SQLInputValue[]): Promise<Rows>
+  /** Adds the next block as programs do that know no list. */
+  addBlockAsOlder(): Promise<unknown>
+  readonly insert: string
+  readonly insertList: string
+  readonly offsets: string
+  close(): void
+}
+
+const PAYLOAD = "'{}'"
+const INSERT = (numbers: string, receipt: string, payload: string) => `
+  INSERT INTO delivery (position, receipt, customer, status, received_at, payload)
+  SELECT position, ${receipt}, customer, position % 4, position, ${payload} FROM ${numbers}`
+
+const COMPLETE = (offsets: string, which: string) => `
+  INSERT INTO delivery_block (block, customer, offsets)
+  SELECT position / ${BLOCK_SIZE}, customer, ${offsets} FROM delivery
+   WHERE position / ${BLOCK_SIZE} < (SELECT max(position) / ${BLOCK_SIZE} FROM delivery) AND ${which}
+   GROUP BY position / ${BLOCK_SIZE}, customer`
+
+const NEXT = `
+  position / ${BLOCK_SIZE} = coalesce((SELECT max(block) + 1 FROM delivery_block), (SELECT min(position) / ${BLOCK_SIZE} FROM delivery))`
+
+function inFile(): Place {
+  const path = join(tempFolder(), 'teslim.db')
+  let raw: DatabaseSync | undefined
+  const run: Place['run'] = async (sql, ...values) => {
+    raw ??= new DatabaseSync(path)
+    return raw.prepare(sql).all(...values)
+  }
+  const offsets = `group_concat(position % ${BLOCK_SIZE}, ',' ORDER BY position)`
+  return {
+    url: `sqlite:${path}`,
+    run,
+    addBlockAsOlder: () => run(COMPLETE(offsets, NEXT)),
+    insert: INSERT(
+      '(SELECT value ->> 0 AS position, value ->> 1 AS customer FROM json_each(?))',
+      "unhex(printf('%012x70008000%012x', position, position))",
+      `CAST(${PAYLOAD} AS BLOB)`,
+    ),
+    insertList: 'INSERT INTO block_customers (block, customers) VALUES (?, ?)',
+    offsets,
+    close: () => raw?.close(),
+  }
+}
+
+async function onServer(): Promise<Place> {
+  const url = await newDatabase(inject('postgresUrl'))
+  const run: Place['run'] = (sql, ...values) => runSql(url, sql, values)
+  return {
+    url,
+    run,
+    addBlockAsOlder: () => run('SELECT add_block_1()'),
+    insert: INSERT(
+      '(SELECT (value ->> 0)::bigint AS position, (value ->> 1)::bigint AS customer FROM json_array_elements($1::json)) n',
+      "(lpad(to_hex(position), 12, '0') || '70008000' || lpad(to_hex(position), 12, '0'))::uuid",
+      `convert_to(${PAYLOAD}, 'UTF8')`,
+    ),
+    insertList: 'INSERT INTO block_customers (block, customers) VALUES ($1, $2)',
+    offsets: `string_agg((position % ${BLOCK_SIZE})::text, ',' ORDER BY position)`,
+    close: () => undefined,
+  }
+}
+
+/** The numbers of the last six end up 8,192 above those of others, so that they share bits of the lists with them. */
+const CUSTOMERS = 14
+const SHARING = 'UPDATE customer SET number = number + 8186 WHERE number > 8'
+const NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 8195, 8196, 8197, 8198, 8199, 8200]
+
+/** Which customers have deliveries in a block, how many of 16 positions are in use, and what comes after the blocks. */
+const history = fc.record({
+  blocks: fc.array(
+    fc.record({
+      customers: fc.uniqueArray(fc.integer({ min: 1, max: CUSTOMERS - 1 }), { minLength: 1, maxLength: 5 }),
+      used: fc.constantFrom(0, 1, 1, 16),
+    }),
+    { minLength: 2, maxLength: 10 },
+  ),
+  more: fc.integer({ min: 1, max: 200 }),
+  oldBlocks: fc.integer({ min: 0, max: 10 }),
+  oldLists: fc.integer({ min: 0, max: 10 }),
+  steps: fc.array(
+    fc.oneof(
+      fc.record({ deliver: fc.integer({ min: 1, max: 6 }) }),
+      fc.record({ fill: fc.integer({ min: 0, max: CUSTOMERS - 1 }) }),
+      fc.constant('older' as const),
+      fc.constant('open again' as const),
+      fc.record({ purge: fc.integer({ min: 1, max: 100 }) }),
+    ),
+    { minLength: 1, maxLength: 6 },
+  ),
+})
+type History = typeof history extends fc.Arbitrary<infer Value> ? Value : never
+
+/** Returns positions with the numbers of their customers. One customer has most of the deliveries of a block. */
+function deliveriesOf({ blocks, more }: History): [number, number][] {
+  const all: [number, number][] = []
+  for (const [block, { customers, used }] of blocks.entries()) {
+    for (let offset = block === 0 ? 1 : 0; offset < BLOCK_SIZE; offset++) {
+      if (offset % 16 >= used) continue
+      const index = offset % 512 === 0 ? (offset / 512) % customers.length : 0
+      all.push([block * BLOCK_SIZE + offset, NUMBERS[customers[index] as number] as number])
+    }
+  }
+  for (let n = 0; n < more; n++) all.push([blocks.length * BLOCK_SIZE + n, NUMBERS[n % 3] as number])
+  return all
+}
+
+/** How a customer asks: status, deliveries on a page, deliveries looked at. */
+const WAYS = [
+  [undefined, 3000, 3000],
+  [2, 3000, 7000],
+  [undefined, 97, 97],
+  [undefined, 2, 2],
+  [2, 1, 1],
+  [2, 3, 2],
+] as const
+
+/** The first pages of each customer, or all, are what a plain look at the table finds. In each round a customer asks in another way. */
+async function expectPages(store: Store, { run }: Place, ids: readonly string[], round: number): Promise<void> {
+  const rows = await run('SELECT position, customer, status FROM delivery ORDER BY position DESC')
+  for (const [index, customerId] of ids.entries()) {
+    const [status, most, look] = WAYS[(index + round) % WAYS.length] as (typeof WAYS)[number]
+    const own = rows.filter((row) => Number(row.customer) === NUMBERS[index])
+    const wanted = own.filter((row) => status === undefined || Number(row.status) === status)
+    const found: number[] = []
+    let position = Number.MAX_SAFE_INTEGER
+    for (let pages = 0; position > 0 && pages < 40; pages++) {
+      const page = await store.deliveries.before(position, { customerId, ...(status && { status }) }, { most, look })
+      expect(page.position).toBeLessThan(position)
+      found.push(...page.deliveries.map((each) => each.position))
+      position = page.position
+    }
+    expect(found).toEqual(wanted.map((each) => Number(each.position)).filter((each) => each >= position))
+  }
+}
+
+/** Up to the last list, each block has one, with the customers of the block and no others. */
+async function expectLists({ run }: Place): Promise<void> {
+  const lists = await run('SELECT block, customers FROM block_customers ORDER BY block')
+  const last = Number(lists.at(-1)?.block ?? -1)
+  const blocks = Map.groupBy(await run('SELECT block, customer FROM delivery_block'), ({ block }) => Number(block))
+  const wanted = [...blocks].filter(([block]) => block <= last).sort(([one], [other]) => one - other)
+  const found = lists.filter(({ block }) => blocks.has(Number(block)))
+  expect(found.map(({ block, customers }) => [Number(block), [...(customers as Uint8Array)]])).toEqual(
+    wanted.map(([block, rows]) => [block, [...listOf(rows.map(({ customer }) => Number(customer)))]]),
+  )
+}
+
+const someOf = (customerId: string, count: number) =>
+  Array.from({ length: count }, () => receivedAt(nextTime(), customerId, { orderId: null }))
+
+const open = async (url: string): Promise<Store> => (await openStore(loadConfig({ DATABASE_URL: url }).config, 0)).store
+
+async function live(place: Place, past: History): Promise<void> {
+  const customers = Array.from({ length: CUSTOMERS }, () => customer({ regions: [], authority: [] }))
+  const ids = customers.map(({ id }) => id)
+  await createStoreWith(place.url, customers)
+  await place.run(SHARING)
+  const old = deliveriesOf(past)
+  await place.run(place.insert, JSON.stringify(old))
+  if (!place.url.startsWith('sqlite:'))
+    await place.run("SELECT setval('last_position', $1::bigint)", old.at(-1)?.[0] ?? 0)
+  await place.run(COMPLETE(place.offsets, `position / ${BLOCK_SIZE} < ${past.oldBlocks}`))
+  const blocks = await place.run('SELECT block, customer FROM delivery_block ORDER BY block')
+  for (const [block, rows] of Map.groupBy(blocks, ({ block }) => Number(block))) {
+    const list = Buffer.from(listOf(rows.map((row) => Number(row.customer))))
+    if (block < past.oldLists) await place.run(place.insertList, block, list)
+  }
+  let store = await open(place.url)
+  try {
+    await expectPages(store, place, ids, 0)
+    const deliver = async (count: number, whose: number): Promise<void> => {
+      await Promise.all(someOf(ids[whose] ?? '', count).map((each) => store.deliveries.deliver(each)))
+    }
+    for (const [index, step] of past.steps.entries()) {
+      if (step === 'older') await place.addBlockAsOlder()
+      else if (step === 'open again') {
+        await store.close()
+        store = await open(place.url)
+      } else if ('deliver' in step) {
+        for (let n = 0; n < step.deliver; n++) await deliver(1, (n * 4) % CUSTOMERS)
+      } else if ('fill' in step) {
+        for (let n = 0; n < 9; n++) await deliver(500, step.fill)
+      } else await purge(store, Math.ceil(((old.at(-1)?.[0] ?? 0) * step.purge) / 100))
+      await expectPages(store, place, ids, 1 + index)
+      await expectLists(place)
+    }
+  } finally {
+    await store.close()
+    place.close()
+  }
+}
+
+it('SQLite finds exactly the deliveries of each customer, whatever has a block or a list', {
+  timeout: 240_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(history, (past) => live(inFile(), past)),
+    { numRuns: 8, endOnFailure: true },
+  )
+})
+
+it('PostgreSQL finds exactly the deliveries of each customer, whatever has a block or a list', {
+  timeout: 240_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(history, async (past) => live(await onServer(), past)),
+    { numRuns: 6, endOnFailure: true },
+  )
+})
+
+it.each([
+  ['SQLite', inFile],
+  ['PostgreSQL', onServer],
+] as const)('%s looks only into the blocks whose lists have the customer', { timeout: 60_000 }, async (_, make) => {
+  const place = await make()
+  const one = customer()
+  await createStoreWith(place.url, [one])
+  const store = await open(place.url)
+  onTestFinished(async () => {
+    await store.close()
+    place.close()
+  })
+  const found = async () => {
+    const all = { most: 1e4, look: 1e4 }
+    return (await store.deliveries.before(Number.MAX_SAFE_INTEGER, { customerId: one.id }, all)).deliveries.length
+  }
+  const listed = async () => {
+    if (!place.url.startsWith('sqlite:')) await place.run('SELECT add_block_2()')
+    return (await place.run('SELECT block FROM block_customers')).length
+  }
+  for (let n = 0; n < 18; n++) await Promise.all(someOf(one.id, 500).map((each) => store.deliveries.deliver(each)))
+  await expect.poll(listed, { timeout: 20_000, interval: 20 }).toBe(2)
+  expect(await found()).toBe(9000)
+  const none = place.url.startsWith('sqlite:') ? "x'00'" : "'\\x00'"
+  await place.run(`UPDATE block_customers SET customers = ${none} WHERE block = 0`)
+  expect(await found()).toBe(9001 - BLOCK_SIZE)
+  await place.run('DELETE FROM block_customers')
+  expect(await found()).toBe(9000)
+})
