@@ -27,7 +27,7 @@ export interface FoundPositions {
 export interface BlocksToRead {
   readonly newest: number
   readonly oldest: number
-  /** Whether `block_customers` has these blocks. */
+  /** Whether the customers of these blocks are listed. */
   readonly listed: boolean
   /** Rows that are certainly enough. */
   readonly most: number

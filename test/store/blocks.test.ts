@@ -144,9 +144,10 @@ it('SQLite keeps the blocks right after a batch that failed', async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
   await deliverMany(other, 3)
   await deliverMany(store, BLOCK_SIZE)
-  const { blocks, wanted } = rowsOfFile(path)
+  const { blocks, wanted, lists } = rowsOfFile(path)
   expect(wanted).toHaveLength(7)
   expect(blocks).toEqual(wanted)
+  expect(lists).toEqual([LIST])
 })
 
 const NUMBERS = 'SELECT DISTINCT block FROM delivery_block ORDER BY block'

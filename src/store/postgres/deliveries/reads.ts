@@ -84,7 +84,7 @@ const LISTED_BLOCKS = `
    ORDER BY l.block DESC
    LIMIT $5`
 
-/** The same for blocks that are not in the list yet. */
+/** The same for blocks that have no list yet. */
 const BLOCKS = `
   SELECT n.block, k.offsets
     FROM generate_series($1::bigint, $2::bigint, -1) n (block)

@@ -123,7 +123,7 @@ const LISTED_BLOCKS = `
    ORDER BY l.block DESC
    LIMIT $6`
 
-/** The same for blocks that are not in the list yet. */
+/** The same for blocks that have no list yet. */
 const BLOCKS = `
   WITH RECURSIVE numbers (block) AS (SELECT $1 UNION ALL SELECT block - 1 FROM numbers WHERE block > $2)
   SELECT k.block, k.offsets FROM numbers CROSS JOIN delivery_block k ON k.block = numbers.block AND k.customer = $3`
