@@ -5,10 +5,11 @@ const authorized = (headers) => ({ authorization: bearer() ?? '', ...headers })
 
 /** A token that was revoked or has expired leads back to the sign-in. */
 async function signedIn(work) {
+  const token = bearer()
   try {
     return await work()
   } catch (error) {
-    if (error.status === 401) end('expired')
+    if (error.status === 401 && token === bearer()) end('expired')
     throw error
   }
 }

@@ -15,11 +15,17 @@ let expiry
 /** The longest pause that setTimeout keeps to. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
-export function begin(token, expiresAt, me) {
+/** Reads the lifetime from the token, because the clock of this machine may differ from the server's. */
+function lifetimeOf(token) {
+  const { iat, exp } = JSON.parse(atob(token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')))
+  return (exp - iat) * 1000
+}
+
+function begin(token, me) {
   clearTimeout(expiry)
-  expiry = setTimeout(() => end('expired'), Math.min(Math.max(Date.parse(expiresAt) - Date.now(), 0), LONGEST_TIMER))
+  expiry = setTimeout(() => end('expired'), Math.min(lifetimeOf(token), LONGEST_TIMER))
   ended.value = undefined
-  session.value = { token, expiresAt, me }
+  session.value = { token, me }
 }
 
 /** Ends the session. The view stays in the address, and signing in again leads back to it. */
@@ -42,7 +48,7 @@ export async function signIn({ email, password, region }) {
   const token = field(data, 'Token')
   const me = await request('/Customer/Get', { headers: { authorization: `Bearer ${token}` } })
   if (!me.IsOperator) throw new ApiError(403, { errorCode: 'OPERATOR_REQUIRED' })
-  begin(token, field(data, 'Expiration'), me)
+  begin(token, me)
 }
 
 /** An answer that is no success. `code` is `NETWORK` if there was no answer. */

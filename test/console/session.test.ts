@@ -1,0 +1,168 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { browserPath, startBrowser } from '../support/browser.ts'
+import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
+import { until } from '../support/until.ts'
+
+const PATIENCE = 180_000
+
+const alertOf = (page: Page) => page.getByRole('alert').innerText()
+const headingOf = (page: Page) => page.locator('main h1').innerText()
+const viewOf = (page: Page): string => new URL(page.url()).hash
+
+/** Sends the form and waits for what it says then. */
+async function tryToSignIn(page: Page, email: string, password: string): Promise<string> {
+  await page.locator('input[name=email]').fill(email)
+  await page.locator('input[name=password]').fill(password)
+  await page.locator('form button').click()
+  await page.locator('form button:enabled').waitFor()
+  return alertOf(page)
+}
+
+describe.skipIf(browserPath === undefined)('a session in the console', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator, readOnly, customer, command } = await startConsoleServer()
+
+  it('does not begin with a wrong password, and says so', async () => {
+    const { page } = await openConsole(browser, server)
+    const refused = 'E-mail, password or region is wrong, or this customer may not log in.'
+    expect(await tryToSignIn(page, operator, 'not it')).toBe(refused)
+    expect(await page.locator('input[name=email]').inputValue()).toBe(operator)
+    await signIn(page, operator)
+    expect(await headingOf(page)).toBe('Now')
+  })
+
+  it('does not begin from a region that the customer does not have', async () => {
+    const { page } = await openConsole(browser, server)
+    await page.getByText('Other region').click()
+    await page.getByLabel('Region', { exact: true }).fill('DE')
+    expect(await tryToSignIn(page, operator, PASSWORD)).toContain('region is wrong')
+    await page.getByLabel('Region', { exact: true }).fill('TR')
+    await signIn(page, operator)
+    expect(await headingOf(page)).toBe('Now')
+  })
+
+  it('is for operators only', async () => {
+    const { page } = await openConsole(browser, server)
+    const message = await tryToSignIn(page, customer.email, PASSWORD)
+    expect(message).toBe('Only operators may use the console, and this customer is not one.')
+  })
+
+  it('has to wait after too many attempts, and says how long', async () => {
+    const { page } = await openConsole(browser, server)
+    await until(
+      'attempts are throttled',
+      async () =>
+        /^Too many attempts\. Try again in \d+ seconds\.$/.test(
+          await tryToSignIn(page, 'nobody@example.com', 'not it'),
+        ),
+      { milliseconds: PATIENCE / 2 },
+    )
+  })
+
+  it('says whether it may only read', async () => {
+    for (const [email, words] of [
+      [operator, 'Operator'],
+      [readOnly, 'Read-only operator'],
+    ] as const) {
+      const { page } = await openConsole(browser, server)
+      await signIn(page, email)
+      expect(await page.locator('.menu summary').innerText()).toBe(email)
+      await page.locator('.menu summary').click()
+      expect(await page.locator('.sheet p').innerText()).toBe(words)
+      await page.context().close()
+    }
+  })
+
+  it('ends when the token expires, and continues in the same view', async () => {
+    const { page } = await openConsole(browser, server, '#/refusals?code=A')
+    await page.clock.install()
+    await page.reload()
+    await signIn(page, operator)
+    expect(await headingOf(page)).toBe('Refusals')
+    await page.clock.fastForward(3_600_000)
+    expect(await page.getByRole('status').innerText()).toBe(
+      'Your session has ended. Sign in to continue where you were.',
+    )
+    expect(viewOf(page)).toBe('#/refusals?code=A')
+    await signIn(page, operator)
+    expect([await headingOf(page), viewOf(page)]).toEqual(['Refusals', '#/refusals?code=A'])
+  })
+
+  it('does not end early because the clock of the browser is fast', async () => {
+    const { page } = await openConsole(browser, server)
+    await page.clock.setSystemTime(Date.now() + 48 * 3_600_000)
+    await signIn(page, operator)
+    await page.goto(`${server.url}/console#/now?range=day`)
+    await page.locator('.plot').waitFor()
+    expect(await headingOf(page)).toBe('Now')
+  })
+
+  it('ends when its tokens are revoked, and continues in the same view', async () => {
+    const { page } = await openConsole(browser, server, '#/now?range=month')
+    await signIn(page, readOnly)
+    await page.locator('.plot').waitFor()
+    await command(['token', 'revoke', '--customer', readOnly])
+    // Either the live stream or the next request tells.
+    await page.evaluate("location.hash = '#/now?range=day'")
+    await page.getByRole('status').getByText('Your session has ended.').waitFor()
+    await signIn(page, readOnly)
+    await page.locator('.plot').waitFor()
+    expect(viewOf(page)).toBe('#/now?range=day')
+  })
+
+  it('belongs to one tab, and is forgotten when that is loaded again', async () => {
+    const { page } = await openConsole(browser, server, '#/audit')
+    await signIn(page, operator)
+    const other = await page.context().newPage()
+    await other.goto(`${server.url}/console#/health`)
+    expect(await other.locator('input[name=password]').count()).toBe(1)
+    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])')).not.toContain('eyJ')
+    await page.reload()
+    await page.locator('input[name=password]').waitFor()
+    expect(viewOf(page)).toBe('#/audit')
+    await signIn(page, operator)
+    expect(await headingOf(page)).toBe('Audit')
+  })
+
+  it('goes back and forward through views and their parameters', async () => {
+    const { page } = await openConsole(browser, server)
+    await signIn(page, operator)
+    await page.getByRole('link', { name: 'Audit' }).click()
+    await page.getByRole('link', { name: 'Now' }).click()
+    await page.getByRole('link', { name: '30 days' }).click()
+    const current = () => page.locator('.ranges [aria-current]').innerText()
+    await until('the range is shown', async () => (await current()) === '30 days')
+    await page.goBack()
+    await until('the live range is shown', async () => (await current()) === '15 minutes')
+    await page.goBack()
+    expect([await headingOf(page), viewOf(page)]).toEqual(['Audit', '#/audit'])
+    await page.goForward()
+    await page.goForward()
+    await until('the range is shown again', async () => (await current()) === '30 days')
+    expect(viewOf(page)).toBe('#/now?range=month')
+  })
+
+  it('makes no request to another host, breaks no rule of the policy, and logs nothing', async () => {
+    const { page, complaints } = await openConsole(browser, server)
+    await page.addInitScript(`addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      console.error('violation', violatedDirective, blockedURI))`)
+    await page.reload()
+    await signIn(page, operator)
+    await page.locator('.tile strong:not(:has(.skeleton))').first().waitFor()
+    for (const view of ['#/now?range=day', '#/now?range=year', '#/now']) {
+      await page.goto(`${server.url}/console${view}`)
+      await page.locator('.plot').waitFor()
+    }
+    expect(complaints).toEqual([])
+  })
+
+  it('lets no script make HTML from text', async () => {
+    const { page } = await openConsole(browser, server)
+    const outcome = await page.evaluate(
+      `(() => { try { document.body.innerHTML = '<b>text</b>'; return 'made' } catch (error) { return error.name } })()`,
+    )
+    expect(outcome).toBe('TypeError')
+  })
+})
