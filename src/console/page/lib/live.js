@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { createRing } from './ring.js'
 import { bearer, end, me } from './session.js'
 
 /** Whether the user wants live data, and what happens: `connecting`, `live`, `paused` (by the user or a hidden tab), `lost`. */
@@ -6,47 +7,110 @@ export const wanted = signal(true)
 export const state = signal('paused')
 /** The newest frame of /Operator/live. */
 export const frame = signal(undefined)
+/** Counts of the last 15 minutes by second. They change whenever `frame` does. */
+export const ring = createRing()
 
-const AGAIN_MILLISECONDS = 2000
+const MOST_NEWEST = 1000
+/** The newest deliveries, newest first, each once. It begins again when the stream does. */
+export const newest = signal([])
+/** How many deliveries came in since the oldest of `newest` that are not among them, because more came at once than a frame holds. */
+export const skipped = signal(0)
 
+const FIRST_PAUSE_MILLISECONDS = 500
+const LONGEST_PAUSE_MILLISECONDS = 10_000
+/** The server sends a frame each second. A connection that has been silent for so long is dead. */
+const LONGEST_SILENCE_MILLISECONDS = 10_000
+
+/** The position of the newest frame: a new connection continues there. */
 let lastId
-let connection
 
-/** Reads server-sent events by fetch, because an EventSource cannot send a token. */
-async function read(signal) {
-  const headers = {
-    accept: 'text/event-stream',
-    authorization: bearer() ?? '',
-    ...(lastId && { 'last-event-id': lastId }),
+function forget() {
+  lastId = undefined
+  ring.clear()
+  newest.value = []
+  skipped.value = 0
+  frame.value = undefined
+}
+
+/** Counts a frame, if this connection is still the one that counts. */
+function take(event, signal) {
+  const lines = event.split('\n')
+  const field = (name) => {
+    const values = lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).trim())
+    return values.length > 0 ? values.join('\n') : undefined
   }
-  const answer = await fetch('/Operator/live', { headers, signal, cache: 'no-store' })
-  if (answer.status === 401) return end('expired')
-  if (!answer.ok) throw new Error(`status ${answer.status}`)
-  let rest = ''
-  for await (const text of answer.body.pipeThrough(new TextDecoderStream())) {
-    const events = (rest + text).split('\n\n')
-    rest = events.pop()
-    for (const event of events) take(event)
+  const data = field('data')
+  if (data === undefined || signal.aborted) return false
+  const taken = JSON.parse(data)
+  ring.add(taken)
+  addNewest(taken)
+  lastId = field('id') ?? lastId
+  frame.value = taken
+  state.value = 'live'
+  return true
+}
+
+function addNewest({ Newest, Since, Skipped }) {
+  const before = Since === undefined ? newest.value : []
+  if (Newest.length > 0 || Since !== undefined) {
+    const added = new Set(Newest.map(({ ReceiptID }) => ReceiptID))
+    const others = before.filter(({ ReceiptID }) => !added.has(ReceiptID))
+    newest.value = [...Newest, ...others].slice(0, MOST_NEWEST)
+  }
+  skipped.value = (Since === undefined ? skipped.value : 0) + Skipped
+}
+
+/** Reads server-sent events by fetch, because an EventSource cannot send a token. `onFrame` is called for each frame. */
+async function read(signal, onFrame) {
+  const silence = new AbortController()
+  let timer
+  const wait = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => silence.abort(), LONGEST_SILENCE_MILLISECONDS)
+  }
+  wait()
+  try {
+    const headers = {
+      accept: 'text/event-stream',
+      authorization: bearer() ?? '',
+      ...(lastId && { 'last-event-id': lastId }),
+    }
+    const either = AbortSignal.any([signal, silence.signal])
+    const answer = await fetch('/Operator/live', { headers, signal: either, cache: 'no-store' })
+    if (signal.aborted) return
+    if (answer.status === 401) return end('expired')
+    if (!answer.ok) throw new Error(`status ${answer.status}`)
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ''
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      wait()
+      const events = (rest + value).split('\n\n')
+      rest = events.pop()
+      for (const event of events) if (take(event, signal)) onFrame()
+    }
+  } finally {
+    clearTimeout(timer)
   }
 }
 
-function take(event) {
-  const lines = event.split('\n')
-  const fieldsOf = (name) =>
-    lines.filter((line) => line.startsWith(name)).map((line) => line.slice(name.length).trimStart())
-  const data = fieldsOf('data:').join('\n')
-  if (data === '') return
-  lastId = fieldsOf('id:')[0] ?? lastId
-  state.value = 'live'
-  frame.value = JSON.parse(data)
+/** Pauses get longer while nothing answers, and differ, so that not all tabs come back at once. */
+function pause(failures) {
+  const longest = Math.min(FIRST_PAUSE_MILLISECONDS * 2 ** failures, LONGEST_PAUSE_MILLISECONDS)
+  return new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random() / 2)))
 }
 
 async function follow(signal) {
+  let failures = 0
+  const onFrame = () => {
+    failures = 0
+  }
   while (!signal.aborted) {
-    await read(signal).catch(() => undefined)
+    await read(signal, onFrame).catch(() => undefined)
     if (signal.aborted) return
     state.value = 'lost'
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MILLISECONDS))
+    await pause(failures++)
   }
 }
 
@@ -57,18 +121,17 @@ document.addEventListener('visibilitychange', () => {
 
 let follower
 effect(() => {
-  const now = me.value?.CustomerID
-  if (now !== follower) {
-    follower = now
-    lastId = undefined
-    frame.value = undefined
+  const user = me.value?.CustomerID
+  if (user !== follower) {
+    follower = user
+    forget()
   }
-  connection?.abort()
-  if (now === undefined || !wanted.value || hidden.value) {
+  if (user === undefined || !wanted.value || hidden.value) {
     state.value = 'paused'
-    return
+    return undefined
   }
-  connection = new AbortController()
+  const connection = new AbortController()
   state.value = 'connecting'
   void follow(connection.signal)
+  return () => connection.abort()
 })

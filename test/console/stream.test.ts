@@ -1,0 +1,179 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { startBreakingProxy } from '../support/breaking-proxy.ts'
+import { browserPath, startBrowser } from '../support/browser.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { until } from '../support/until.ts'
+
+const PATIENCE = 180_000
+const WAITING = { milliseconds: 60_000 }
+
+const stateOf = (page: Page): Promise<string> => page.locator('button.live').innerText()
+const becomes = (page: Page, state: string): Promise<void> =>
+  until(`the switch says ${state}`, async () => (await stateOf(page)) === state, WAITING)
+
+/** What the page's own module holds. */
+const live = (page: Page, expression: string): Promise<unknown> =>
+  page.evaluate(`import('/console/lib/live.js').then((live) => (${expression}))`)
+
+/** All deliveries of the last 15 minutes that the page has counted. */
+const counted = (page: Page): Promise<number> =>
+  live(
+    page,
+    `Array.from({ length: 900 }, (_, index) => live.ring.read(live.ring.now() - index))
+      .reduce((sum, { byStatus }) => sum + byStatus.reduce((one, two) => one + two, 0), 0)`,
+  ) as Promise<number>
+
+const receipts = (page: Page): Promise<string[]> =>
+  live(page, 'live.newest.value.map(({ ReceiptID }) => ReceiptID)') as Promise<string[]>
+
+/** Makes the tab visible or hidden, as changing tabs does. */
+const setHidden = (page: Page, hidden: boolean): Promise<unknown> =>
+  page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} });
+    document.dispatchEvent(new Event('visibilitychange'))`)
+
+describe.skipIf(browserPath === undefined)('the live stream in the console', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator, deliver, command } = await startConsoleServer()
+  let delivered = 0
+  const deliverSome = async (count: number): Promise<string[]> => {
+    const made: string[] = []
+    for (let index = 0; index < count; index++) {
+      made.push(await deliver({ OrderID: `S-${++delivered}`, Status: delivered % 4 }))
+    }
+    return made
+  }
+  const open = async (url = server.url): Promise<Page> => {
+    const { page } = await openConsole(browser, { url })
+    await signIn(page, operator)
+    await becomes(page, 'Live')
+    return page
+  }
+  const allCounted = (page: Page): Promise<void> =>
+    until('all deliveries are counted', async () => (await counted(page)) === delivered, WAITING)
+
+  it('counts what came before and what comes, and keeps the newest, each once', async () => {
+    await deliverSome(3)
+    const page = await open()
+    await allCounted(page)
+    const made = await deliverSome(2)
+    await allCounted(page)
+    const shown = await receipts(page)
+    expect(shown.slice(0, 2)).toEqual(made.toReversed())
+    expect([shown.length, new Set(shown).size]).toEqual([delivered, delivered])
+    expect(await live(page, 'live.skipped.value')).toBe(0)
+  })
+
+  it('resumes after its connection broke, and counts nothing twice', async () => {
+    const proxy = await startBreakingProxy(server.url)
+    const page = await open(proxy.url)
+    await deliverSome(2)
+    await allCounted(page)
+    proxy.break()
+    await becomes(page, 'Connection lost')
+    await page.getByText('The chart ends at').waitFor()
+    await deliverSome(4)
+    expect(await counted(page)).toBe(delivered - 4)
+    proxy.mend()
+    await becomes(page, 'Live')
+    await allCounted(page)
+    const shown = await receipts(page)
+    expect([shown.length, new Set(shown).size]).toEqual([delivered, delivered])
+    expect(await page.getByText('The chart ends at').count()).toBe(0)
+    // What the server sent after that is in no frame again.
+    await deliverSome(1)
+    await allCounted(page)
+  })
+
+  it('stands still while the tab is hidden, and then catches up', async () => {
+    const page = await open()
+    await allCounted(page)
+    await setHidden(page, true)
+    await becomes(page, 'Paused')
+    await deliverSome(3)
+    expect(await counted(page)).toBe(delivered - 3)
+    await setHidden(page, false)
+    await becomes(page, 'Live')
+    await allCounted(page)
+  })
+
+  it('stands still while the switch is off, and says so', async () => {
+    const page = await open()
+    await allCounted(page)
+    const button = page.locator('button.live')
+    await button.click()
+    expect([await button.innerText(), await button.getAttribute('aria-pressed')]).toEqual(['Paused', 'false'])
+    await deliverSome(2)
+    // Coming back to the tab does not overrule the switch.
+    await setHidden(page, true)
+    await setHidden(page, false)
+    expect(await stateOf(page)).toBe('Paused')
+    expect(await counted(page)).toBe(delivered - 2)
+    await button.click()
+    await becomes(page, 'Live')
+    await allCounted(page)
+  })
+
+  it('reaches two tabs of one browser, each with its own connection', async () => {
+    const first = await open()
+    const second = await first.context().newPage()
+    await second.goto(`${server.url}/console`)
+    await signIn(second, operator)
+    await becomes(second, 'Live')
+    await deliverSome(2)
+    for (const page of [first, second]) await allCounted(page)
+    const consoles = () => second.locator('.tile', { hasText: 'Open consoles' }).locator('strong').innerText()
+    const before = Number(await consoles())
+    expect(before).toBeGreaterThanOrEqual(2)
+    await first.close()
+    await until('one console has left', async () => Number(await consoles()) < before, WAITING)
+  })
+
+  it('ends with the session, and the next one begins from nothing', async () => {
+    const page = await open()
+    await allCounted(page)
+    await page.locator('.menu summary').click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You have signed out.').waitFor()
+    expect(await live(page, '[live.state.value, live.frame.value ?? null, live.newest.value.length]')).toEqual([
+      'paused',
+      null,
+      0,
+    ])
+    await signIn(page, operator)
+    await allCounted(page)
+  })
+
+  it('leads to the sign-in when the token is revoked', async () => {
+    const page = await open()
+    await command(['token', 'revoke', '--customer', operator])
+    await page.getByText('Your session has ended.').waitFor()
+    expect(await live(page, 'live.state.value')).toBe('paused')
+  })
+
+  it('keeps at most a thousand deliveries, the newest first', async () => {
+    const page = await open()
+    const frame = { At: '2026-11-22T10:00:00.000Z', Seconds: [], Refusals: {}, StoreUp: true, Skipped: 5 }
+    await page.locator('button.live').click()
+    await page.evaluate(
+      `(async () => {
+        const real = window.fetch
+        const live = await import('/console/lib/live.js')
+        const events = Array.from({ length: 8 }, (_, each) => ({
+          ...${JSON.stringify(frame)},
+          Newest: Array.from({ length: 200 }, (_, index) => ({ ReceiptID: String(each * 150 + 200 - index) })),
+        }))
+        const body = events.map((data, id) => 'id: ' + id + '\\ndata: ' + JSON.stringify(data) + '\\n\\n').join('')
+        window.fetch = () => Promise.resolve(new Response(body))
+        live.wanted.value = true
+        await new Promise((resolve) => { const stop = live.state.subscribe((state) => state === 'lost' && resolve()) })
+        live.wanted.value = false
+        window.fetch = real
+      })()`,
+    )
+    const shown = (await receipts(page)).map(Number)
+    expect(shown.slice(0, 1000)).toEqual(Array.from({ length: 1000 }, (_, index) => 1250 - index))
+    expect(shown.length).toBe(1000)
+  })
+})
