@@ -8,11 +8,17 @@ function kept(key, make) {
   return made.get(key)
 }
 
+/** The chosen language, in the region that the browser prefers: en-GB writes days before months. */
+const locale = () => {
+  const chosen = language.value
+  return navigator.languages.find((tag) => tag.slice(0, 2).toLowerCase() === chosen) ?? chosen
+}
+
 const timeFormat = (options) => {
   const timeZone = zone.value === 'utc' ? 'UTC' : undefined
   return kept(
     `${language.value} ${timeZone} ${JSON.stringify(options)}`,
-    () => new Intl.DateTimeFormat(language.value, { timeZone, hourCycle: 'h23', ...options }),
+    () => new Intl.DateTimeFormat(locale(), { timeZone, hourCycle: 'h23', ...options }),
   )
 }
 
@@ -26,6 +32,11 @@ export const day = (at) => timeFormat(DAY).format(new Date(at))
 export const clockTime = (at) => timeFormat(TIME).format(new Date(at))
 export const hourAndMinute = (at) => timeFormat({ hour: '2-digit', minute: '2-digit' }).format(new Date(at))
 
+/** Periods of whole days and months begin at midnight in UTC. */
+export const utcDay = (at) => timeFormat({ day: 'numeric', month: 'short', timeZone: 'UTC' }).format(new Date(at))
+export const utcMonth = (at) => timeFormat({ month: 'long', year: 'numeric', timeZone: 'UTC' }).format(new Date(at))
+export const utcShortMonth = (at) => timeFormat({ month: 'short', timeZone: 'UTC' }).format(new Date(at))
+
 /** The zone in which times are shown: `UTC` or, for example, `GMT+3`. */
 export function zoneName() {
   if (zone.value === 'utc') return 'UTC'
@@ -34,7 +45,7 @@ export function zoneName() {
 }
 
 const numberFormat = (options) =>
-  kept(`${language.value} ${JSON.stringify(options)}`, () => new Intl.NumberFormat(language.value, options))
+  kept(`${language.value} ${JSON.stringify(options)}`, () => new Intl.NumberFormat(locale(), options))
 
 export const whole = (value) => numberFormat({ maximumFractionDigits: 0 }).format(value)
 export const decimal = (value, digits = 1) => numberFormat({ maximumFractionDigits: digits }).format(value)

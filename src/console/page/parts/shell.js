@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { zoneName } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href, route } from '../lib/route.js'
 import { me } from '../lib/session.js'
@@ -22,6 +23,7 @@ export function Shell() {
       <a class="brand" href=${href('now')}>${t('product')}</a>
       <${SearchBox} />
       <${LiveSwitch} />
+      <span class="zone" title=${t('shell.zone', { zone: zoneName() })}>${zoneName()}</span>
       <${Menu} />
     </header>
     <nav class="views" aria-label=${t('shell.views')}>
@@ -47,8 +49,11 @@ let shown
 
 function Content({ name, view, parts, parameters }) {
   const main = useRef()
+  const title = `${t(`view.${view ? name : 'missing'}`)} · ${t('product')}`
   useEffect(() => {
-    document.title = `${t(`view.${view ? name : 'missing'}`)} · ${t('product')}`
+    document.title = title
+  }, [title])
+  useEffect(() => {
     // Moves to the new view as a browser does after following a link, but not on the first one.
     if (shown !== undefined && shown !== name) main.current.focus()
     shown = name

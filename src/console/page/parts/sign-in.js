@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
 import { ended, signIn } from '../lib/session.js'
 import { hasText, t } from '../lib/texts.js'
@@ -7,6 +7,9 @@ import { Preferences } from './menu.js'
 export function SignIn() {
   const [error, setError] = useState()
   const [busy, setBusy] = useState(false)
+  useEffect(() => {
+    document.title = t('product')
+  }, [])
   const submit = async (event) => {
     event.preventDefault()
     const { email, password, region } = Object.fromEntries(new FormData(event.currentTarget))

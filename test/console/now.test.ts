@@ -1,0 +1,220 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { axeSays } from '../support/axe.ts'
+import { browserPath, startBrowser } from '../support/browser.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { until } from '../support/until.ts'
+
+const PATIENCE = 180_000
+const WAITING = { milliseconds: 60_000 }
+
+const tile = (page: Page, name: string) =>
+  page.locator('.tile', { has: page.locator('span', { hasText: new RegExp(`^${name}$`) }) })
+const numberOn = (page: Page, name: string): Promise<string> => tile(page, name).locator('strong').innerText()
+const shows = (page: Page, name: string, value: string): Promise<void> =>
+  until(`${name} is ${value}`, async () => (await numberOn(page, name)) === value, WAITING)
+
+/** The view and the parameters of a link. */
+async function addressOf(page: Page, name: string): Promise<[string, Record<string, string>]> {
+  const [path = '', query = ''] = ((await tile(page, name).getAttribute('href')) ?? '').split('?')
+  return [path, Object.fromEntries(new URLSearchParams(query))]
+}
+
+const parametersOf = (page: Page): URLSearchParams => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
+
+describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator, deliver } = await startConsoleServer()
+
+  const open = async (view = '#/now', options = {}) => {
+    const opened = await openConsole(browser, server, view, options)
+    await signIn(opened.page, operator)
+    await opened.page.locator('.plot').waitFor()
+    return opened
+  }
+
+  it('teaches how to make the first delivery', async () => {
+    const { page } = await open()
+    await page.getByText('No deliveries came in during these 15 minutes.').waitFor()
+    expect(await page.locator('.empty code').innerText()).toContain(
+      `curl -s ${server.url}/Purchase/update -H 'ApiKey: `,
+    )
+    expect([await numberOn(page, 'Deliveries'), await numberOn(page, 'Delivery, median')]).toEqual([
+      '0',
+      'None in the last minute',
+    ])
+  })
+
+  describe('with deliveries', () => {
+    const began = Date.now()
+    beforeAll(async () => {
+      for (const [index, Status] of [0, 1, 1, 2, 2, 2, 3].entries()) await deliver({ OrderID: `N-${index}`, Status })
+      await deliver({ OrderID: 'N-6', Status: 3 })
+      await deliver({ OrderID: 'N-6', Status: 9 }).catch(() => undefined)
+    })
+
+    it('shows the totals by Status, duplicates and how the server is doing, as they arrive', async () => {
+      const { page } = await open()
+      await shows(page, 'Deliveries', '8')
+      for (const [name, value] of [
+        ['Canceled', '1'],
+        ['Updated', '2'],
+        ['Being processed', '3'],
+        ['Removed from processing', '2'],
+        ['Duplicates', '1'],
+        ['Waiting to be stored', 'None'],
+        ['Store', 'One file'],
+        ['Latest backup', 'Never'],
+      ] as const)
+        expect([name, await numberOn(page, name)]).toEqual([name, value])
+      expect(await tile(page, 'Latest backup').getAttribute('class')).toContain('warning')
+      expect(await numberOn(page, 'Open consoles')).toMatch(/^\d+$/)
+      await deliver({ OrderID: 'N-live', Status: 0 })
+      await shows(page, 'Canceled', '2')
+      await deliver({ OrderID: 'N-live', Status: 9 }).catch(() => undefined)
+      const refusal = page.locator('.refused a')
+      expect(await refusal.innerText()).toBe('INVALID_REQUEST')
+      expect(await refusal.getAttribute('href')).toMatch(/^#\/refusals\?code=INVALID_REQUEST&from=/)
+      await until('a latency is shown', async () => /^[\d.]+ ms$/.test(await numberOn(page, 'Delivery, p99')), WAITING)
+    })
+
+    it('links each number to its rows', async () => {
+      const { page } = await open('#/now?range=day')
+      const [path, parameters] = await addressOf(page, 'Being processed')
+      expect([path, parameters.status]).toEqual(['#/deliveries', '2'])
+      expect(Date.parse(String(parameters.from))).toBeLessThan(began)
+      expect(Date.parse(String(parameters.to))).toBeGreaterThan(began)
+      expect((await addressOf(page, 'Duplicates'))[1].duplicate).toBe('true')
+      expect((await addressOf(page, 'Refused'))[0]).toBe('#/refusals')
+      expect((await addressOf(page, 'Store'))[0]).toBe('#/health')
+      const live = await open()
+      await live.page.locator('.tile strong:not(:has(.skeleton))').first().waitFor()
+      // What comes in next belongs to the rows, too.
+      expect(Object.keys((await addressOf(live.page, 'Updated'))[1])).toEqual(['status', 'from'])
+    })
+
+    it('shows hours, days and months as the server counted them', async () => {
+      const { page } = await open('#/now?range=day')
+      for (const [range, title, columns] of [
+        ['24 hours', 'Deliveries by hour', 24],
+        ['30 days', 'Deliveries by day', 30],
+        ['12 months', 'Deliveries by month', 12],
+      ] as const) {
+        await page.getByRole('link', { name: range }).click()
+        await page.getByRole('heading', { name: title }).waitFor()
+        await page.locator('.plot').waitFor()
+        expect([range, await page.locator('tbody tr').count()]).toEqual([range, columns])
+        expect([range, Number(await numberOn(page, 'Removed from processing'))]).toEqual([range, 2])
+        expect([range, await page.locator('.refused dd').innerText()]).toEqual([range, expect.stringMatching(/^[12]$/)])
+      }
+    })
+
+    it('is read by keyboard, and Shift selects a range that stays when the page is loaded again', async () => {
+      const { page } = await open('#/now?range=month')
+      const plot = page.getByRole('slider', { name: 'Deliveries by day' })
+      await plot.focus()
+      await page.keyboard.press('End')
+      const words = await plot.getAttribute('aria-valuetext')
+      expect(words).toMatch(
+        /: \d+ deliveries\. Canceled [12], Updated 2, Being processed 3, Removed from processing 2$/,
+      )
+      await page.keyboard.press('Home')
+      expect(await plot.getAttribute('aria-valuetext')).toContain(': 0 deliveries.')
+      expect(await numberOn(page, 'Updated')).toBe('2')
+      await page.keyboard.press('Shift+ArrowRight')
+      await page.keyboard.press('Shift+ArrowRight')
+      const days = (): number => {
+        const [from = '', to = ''] = (parametersOf(page).get('select') ?? '').split('..')
+        return (Date.parse(to) - Date.parse(from)) / 86_400_000
+      }
+      expect(days()).toBe(3)
+      expect(await numberOn(page, 'Updated')).toBe('0')
+      await page.keyboard.press('Shift+ArrowLeft')
+      expect(days()).toBe(2)
+      await page.reload()
+      await signIn(page, operator)
+      await page.getByRole('heading', { name: 'Selected' }).waitFor()
+      await shows(page, 'Updated', '0')
+      const [from, to] = (parametersOf(page).get('select') ?? '').split('..')
+      expect((await addressOf(page, 'Deliveries'))[1]).toEqual({ from, to })
+      await plot.focus()
+      await page.keyboard.press('Escape')
+      await shows(page, 'Updated', '2')
+      expect(parametersOf(page).has('select')).toBe(false)
+    })
+
+    it('is brushed with the mouse, zooms into the range, and leads to its deliveries', async () => {
+      const { page } = await open('#/now?range=month')
+      const box = await page.locator('.plot').boundingBox()
+      if (box === null) throw new Error('there is no chart')
+      const at = (column: number): [number, number] => [box.x + ((column + 0.5) / 30) * box.width, box.y + 40]
+      await page.mouse.move(...at(29))
+      expect(await page.locator('.read').innerText()).toMatch(/ · \d+$/)
+      await page.mouse.move(...at(28))
+      await page.mouse.down()
+      await page.mouse.move(...at(29), { steps: 3 })
+      await page.mouse.up()
+      await shows(page, 'Updated', '2')
+      const select = parametersOf(page).get('select') ?? ''
+      const [from = '', to = ''] = select.split('..')
+      expect(Date.parse(to) - Date.parse(from)).toBe(2 * 86_400_000)
+      await page.getByRole('link', { name: 'Zoom in' }).click()
+      await page.getByRole('heading', { name: 'Deliveries by hour' }).waitFor()
+      await page.locator('.plot').waitFor()
+      expect(await page.locator('tbody tr').count()).toBe(48)
+      await page.goBack()
+      await page.getByRole('link', { name: 'Show deliveries' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Deliveries' }).waitFor()
+      expect(Object.fromEntries(parametersOf(page))).toEqual({ from, to })
+    })
+
+    it('says how far the server has counted', async () => {
+      const { page } = await open()
+      await page.route('**/Purchase/stats*', async (route) => {
+        const answer = await route.fetch()
+        const body = (await answer.json()) as { data: { CountedUntil: string } }
+        body.data.CountedUntil = new Date(began - 3 * 3_600_000).toISOString()
+        await route.fulfill({ response: answer, json: body })
+      })
+      await page.getByRole('link', { name: '24 hours' }).click()
+      await page.getByText('Later deliveries are missing').waitFor()
+      expect(await page.locator('.gap').count()).toBe(1)
+    })
+
+    it('says why a range cannot be shown', async () => {
+      const { page } = await open()
+      await page.evaluate("location.hash = '#/now?range=2020-01-01..2026-01-01'")
+      expect(await page.getByRole('alert').innerText()).toContain('it has at most 366 days')
+      await page.evaluate("location.hash = '#/now?range=nonsense'")
+      await page.getByRole('heading', { name: 'Deliveries a second' }).waitFor()
+      expect(await page.getByRole('alert').count()).toBe(0)
+    })
+
+    it('leaves axe nothing to say, in both languages and colours', async () => {
+      for (const options of [
+        { locale: 'en-GB', colorScheme: 'light' },
+        { locale: 'tr-TR', colorScheme: 'dark' },
+      ] as const) {
+        const { page } = await open('#/now', options)
+        for (const view of ['#/now', '#/now?range=day']) {
+          await page.goto(`${server.url}/console${view}`)
+          await page.locator('.tile strong:not(:has(.skeleton))').first().waitFor()
+          expect(await axeSays(page)).toEqual([])
+        }
+        await page.context().close()
+      }
+    })
+
+    it('fits a phone, and prints its numbers', async () => {
+      const { page } = await open('#/now?range=day', { viewport: { width: 390, height: 844 } })
+      const width = await page.evaluate('document.documentElement.scrollWidth')
+      expect(width).toBe(390)
+      const table = page.locator('.now table')
+      expect((await table.locator('..').boundingBox())?.height).toBe(1)
+      await page.emulateMedia({ media: 'print' })
+      expect((await table.boundingBox())?.height).toBeGreaterThan(300)
+      expect(await page.locator('header.top').isVisible()).toBe(false)
+    })
+  })
+})

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { browserPath, startBrowser } from '../support/browser.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+
+const PATIENCE = 120_000
+
+describe.skipIf(browserPath === undefined)('the preferences of the console', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator } = await startConsoleServer()
+
+  it('begin with the language of the browser', async () => {
+    for (const [locale, button] of [
+      ['tr-TR', 'Oturum aç'],
+      ['en-US', 'Sign in'],
+      ['de-DE', 'Sign in'],
+    ] as const) {
+      const { page } = await openConsole(browser, server, '', { locale })
+      expect(await page.locator('form button').innerText()).toBe(button)
+      expect(await page.locator('html').getAttribute('lang')).toBe(locale === 'tr-TR' ? 'tr' : 'en')
+      await page.context().close()
+    }
+  })
+
+  it('change the language at once, with numbers and dates, and are remembered', async () => {
+    const { page } = await openConsole(browser, server, '#/now?range=2026-01-01T00:00:00Z..2026-01-02T00:00:00Z', {
+      timezoneId: 'Europe/Istanbul',
+    })
+    await signIn(page, operator)
+    expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01/01/2026, 03:00:00 – 02/01/2026, 03:00:00')
+    await page.locator('.menu summary').click()
+    await page.getByLabel('Language').selectOption('tr')
+    await page.getByRole('heading', { name: 'Şu an' }).waitFor()
+    expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01.01.2026 03:00:00 – 02.01.2026 03:00:00')
+    expect(await page.title()).toBe('Şu an · teslim')
+    await page.reload()
+    expect(await page.locator('form button').innerText()).toBe('Oturum aç')
+  })
+
+  it('show times in local time or UTC, and say which', async () => {
+    const { page } = await openConsole(browser, server, '#/now?range=2026-01-01T00:00:00Z..2026-01-02T00:00:00Z', {
+      timezoneId: 'Europe/Istanbul',
+    })
+    await signIn(page, operator)
+    expect(await page.locator('.zone').innerText()).toBe('GMT+3')
+    await page.locator('.menu summary').click()
+    await page.getByLabel('Times').selectOption('utc')
+    expect(await page.locator('.zone').innerText()).toBe('UTC')
+    expect(await page.locator('.ranges [aria-current]').innerText()).toBe('01/01/2026, 00:00:00 – 02/01/2026, 00:00:00')
+    expect(await page.getByText('Times in UTC').count()).toBe(1)
+  })
+
+  it('follow the system colours until others are chosen', async () => {
+    const { page } = await openConsole(browser, server, '', { colorScheme: 'dark' })
+    const ground = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    const dark = await ground()
+    await page.getByLabel('Colours').selectOption('light')
+    expect(await ground()).toBe('rgb(255, 255, 255)')
+    await page.reload()
+    expect(await ground()).toBe('rgb(255, 255, 255)')
+    await page.getByLabel('Colours').selectOption('dark')
+    expect(await ground()).toBe(dark)
+    await page.emulateMedia({ colorScheme: 'light' })
+    expect(await ground()).toBe(dark)
+    await page.getByLabel('Colours').selectOption('system')
+    expect(await ground()).toBe('rgb(255, 255, 255)')
+  })
+})
