@@ -145,6 +145,20 @@ describe.skipIf(browserPath === undefined)('the live stream in the console', { t
     await allCounted(page)
   })
 
+  it('says why there is no chart when it is off from the beginning, or cannot be reached', async () => {
+    const page = await open()
+    await page.locator('button.live').click()
+    await page.locator('.menu summary').click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signIn(page, operator)
+    await page.getByText('Live data is paused.').waitFor()
+    await page.route('**/Operator/live', (route) => route.abort())
+    await page.locator('button.live').click()
+    await page.getByText('The live data cannot be read now.').waitFor()
+    await page.unroute('**/Operator/live')
+    await allCounted(page)
+  })
+
   it('leads to the sign-in when the token is revoked', async () => {
     const page = await open()
     await command(['token', 'revoke', '--customer', operator])

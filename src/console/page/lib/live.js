@@ -78,7 +78,7 @@ async function read(signal, onFrame) {
     const either = AbortSignal.any([signal, silence.signal])
     const answer = await fetch('/Operator/live', { headers, signal: either, cache: 'no-store' })
     if (signal.aborted) return
-    if (answer.status === 401) return end('expired')
+    if (answer.status === 401 || answer.status === 403) return end('expired')
     if (!answer.ok) throw new Error(`status ${answer.status}`)
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''

@@ -155,6 +155,8 @@ function Remarks({ columns, live, stats }) {
   const late = counted && counted < Math.min(Date.parse(stats.To), serverTime() - MINUTE)
   const stopped = live && frame.value && state.value !== 'live'
   const remarks = [
+    live && !frame.value && state.value === 'paused' && t('now.paused'),
+    live && !frame.value && state.value === 'lost' && t('now.lost'),
     stopped && t('now.stopped', { time: clockTime(frame.value.At) }),
     live && frame.value && !frame.value.StoreUp && t('now.storeDown'),
     live && columns?.some(({ known }) => !known) && t('now.gap'),
