@@ -3,6 +3,8 @@ import { language } from './preferences.js'
 
 const texts = signal({})
 const loaded = {}
+/** Slow to make, so each is kept. */
+const plurals = {}
 
 /** Loads the texts of the chosen language. */
 export async function loadTexts() {
@@ -17,10 +19,14 @@ export async function loadTexts() {
  */
 export function t(key, values = {}) {
   const all = texts.value
-  const form =
-    values.count === undefined ? undefined : new Intl.PluralRules(language.value).select(values.number ?? values.count)
+  const form = values.count === undefined ? undefined : pluralOf(values.number ?? values.count)
   const text = all[`${key}.${form}`] ?? all[`${key}.other`] ?? all[key] ?? key
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+}
+
+function pluralOf(number) {
+  plurals[language.value] ??= new Intl.PluralRules(language.value)
+  return plurals[language.value].select(number)
 }
 
 /** Whether there is a text, for codes that a newer server may send. */

@@ -1,4 +1,137 @@
+import { get } from '../lib/api.js'
+import { customerName } from '../lib/customers.js'
+import { dateTime } from '../lib/format.js'
 import { html } from '../lib/html.js'
+import { useLiveRows } from '../lib/live-rows.js'
+import { usePages } from '../lib/pages.js'
+import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
+import { Filters } from '../parts/filters.js'
+import { STATUSES, statusBadge } from '../parts/status.js'
+import { Table } from '../parts/table.js'
 
-export const DeliveriesView = () => html`<h1>${t('view.deliveries')}</h1>`
+const COLUMNS = [
+  {
+    name: 'received',
+    title: () => t('deliveries.received'),
+    width: '12.5rem',
+    cell: (row) => dateTime(row.ReceivedAt),
+  },
+  {
+    name: 'status',
+    title: () => t('deliveries.status'),
+    width: '14rem',
+    cell: (row) => statusBadge(row.Status),
+    only: (row) => ({ status: row.Status }),
+  },
+  {
+    name: 'order',
+    title: () => t('deliveries.order'),
+    cell: (row) => row.OrderID && html`<span class="foreign">${row.OrderID}</span>`,
+    only: (row) => ({ orderId: row.OrderID }),
+  },
+  {
+    name: 'customer',
+    title: () => t('deliveries.customer'),
+    cell: (row) => customerName(row.CustomerID),
+    only: (row) => ({ customer: row.CustomerID }),
+  },
+  {
+    name: 'notes',
+    title: () => t('deliveries.notes'),
+    width: '8rem',
+    cell: (row) =>
+      row.Erased
+        ? t('deliveries.erased')
+        : row.Duplicate
+          ? html`<span class="badge">${t('deliveries.echo')}</span>`
+          : null,
+    only: (row) => !row.Erased && { duplicate: 'true' },
+  },
+]
+
+const fields = () => [
+  { name: 'customer', label: () => t('deliveries.customer'), kind: 'text' },
+  { name: 'orderId', label: () => t('deliveries.order'), kind: 'text' },
+  { name: 'product', label: () => t('deliveries.product'), kind: 'text' },
+  {
+    name: 'status',
+    label: () => t('deliveries.status'),
+    kind: 'choice',
+    choices: STATUSES.map((status) => [String(status), `${status} · ${t(`status.${status}`)}`]),
+  },
+  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'to', label: () => t('filters.to'), kind: 'time' },
+  { name: 'receipt', label: () => t('deliveries.receipt'), kind: 'text' },
+  {
+    name: 'duplicate',
+    label: () => t('deliveries.echoes'),
+    kind: 'choice',
+    choices: [
+      ['true', t('deliveries.onlyEchoes')],
+      ['false', t('deliveries.noEchoes')],
+    ],
+  },
+]
+
+const PAGE_ROWS = 100
+/** Deliveries are listed in the order in which they were stored, which may differ a little from that of their arrival. */
+const SLACK_MILLISECONDS = 1000
+
+const keyOf = (row) => row.ReceiptID
+const linkOf = (row) => href('delivery', [row.ReceiptID])
+
+/** Whether a delivery fits the filters, or undefined if only the server knows. */
+export function fits(row, { customer, orderId, product, status, from, to, receipt, duplicate }) {
+  if (customer?.includes('@') || product) return undefined
+  return (
+    (!customer || row.CustomerID === customer) &&
+    (!orderId || row.OrderID === orderId) &&
+    (!status || String(row.Status) === status) &&
+    (!receipt || row.ReceiptID === receipt) &&
+    (!duplicate || String(row.Duplicate) === duplicate) &&
+    (!from || row.ReceivedAt >= from) &&
+    (!to || row.ReceivedAt < to)
+  )
+}
+
+async function loadPage({ receipt, ...query }, { cursor, before, signal }) {
+  if (receipt) return loadReceipt({ receipt, ...query }, signal)
+  const to = before && new Date(Date.parse(before.ReceivedAt) + SLACK_MILLISECONDS).toISOString()
+  const parameters = { ...query, ...(to && { to: query.to && query.to < to ? query.to : to }) }
+  const data = await get('/Purchase/deliveries', { ...parameters, limit: PAGE_ROWS, cursor }, { signal })
+  return { rows: data.Deliveries, next: data.NextCursor }
+}
+
+async function loadReceipt(query, signal) {
+  try {
+    const row = await get(`/Purchase/delivery/${encodeURIComponent(query.receipt)}`, {}, { signal })
+    return { rows: fits(row, query) === false ? [] : [row], next: null }
+  } catch (error) {
+    if (error.code === 'DELIVERY_NOT_FOUND') return { rows: [], next: null }
+    throw error
+  }
+}
+
+export function DeliveriesView({ parameters }) {
+  const { customer, orderId, product, status, from, to, receipt, duplicate } = parameters
+  const query = { customer, orderId, product, status, from, to, receipt, duplicate }
+  const pages = usePages((place) => loadPage(query, place), [query], keyOf)
+  useLiveRows(pages, { fits: (row) => fits(row, query), readFirst: () => loadPage(query, {}) })
+  const filtered = Object.values(query).some(Boolean)
+  return html`
+    <h1>${t('view.deliveries')}</h1>
+    <${Filters} fields=${fields()} parameters=${parameters} />
+    <${Table} label=${t('view.deliveries')} columns=${COLUMNS} pages=${pages} linkOf=${linkOf} empty=${filtered ? html`<p>${t('filters.none')}</p>` : html`<${Teach} />`} />
+  `
+}
+
+/** Shows how to make the first delivery. */
+const Teach = () => html`
+  <p>${t('deliveries.none')}</p>
+  <pre tabindex="0" role="region" aria-label="curl">${firstDelivery()}</pre>
+`
+
+const firstDelivery = () =>
+  `curl -X POST '${location.origin}/Purchase/update' -H "ApiKey: $KEY" -H 'Content-Type: application/json' \\
+  --data-binary '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'`

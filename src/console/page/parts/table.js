@@ -1,0 +1,159 @@
+import { h } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { whole } from '../lib/format.js'
+import { html } from '../lib/html.js'
+import { printing } from '../lib/printing.js'
+import { setParameters } from '../lib/route.js'
+import { t } from '../lib/texts.js'
+import { Problem } from './problem.js'
+import { useMoves } from './table-keys.js'
+
+/** The range of rows moves in steps of so many, with a margin above and below the visible ones. */
+const STEP = 6
+const MARGIN = 12
+const SKELETONS = ['a', 'b', 'c', 'd', 'e', 'f']
+
+/**
+ * A table of `pages` (lib/pages.js) of which only the visible rows are in the document. All rows are equally high: a cell shows one line.
+ *
+ * columns: a list that stays the same, of
+ *   `{ name, title: () => text, cell: (row) => node, width: '10rem', number: true, only: (row) => parameters of the address }`.
+ *   The first column's cell becomes the link to the row; a cell with `only` becomes a button that filters.
+ * linkOf: the address that a row opens. empty: what to show if there is nothing.
+ */
+export function Table({ label, columns, pages, linkOf, empty }) {
+  const box = useRef()
+  const { rows, held, next, loading, error, announced } = pages.state.value
+  const [view, setView] = useState({ from: 0, to: 4 * MARGIN, height: 0 })
+
+  const measure = () => {
+    if (!box.current) return
+    const { scrollTop, clientHeight } = box.current
+    const height = box.current.querySelector('tr.row')?.getBoundingClientRect().height || view.height || 34
+    const from = Math.max(0, Math.floor((scrollTop / height - MARGIN) / STEP) * STEP)
+    const to = Math.ceil(((scrollTop + clientHeight) / height + MARGIN) / STEP) * STEP
+    setView((before) =>
+      before.from === from && before.to === to && before.height === height ? before : { from, to, height },
+    )
+  }
+  const { active, onKeyDown, onFocusIn } = useMoves({ box, rows, keyOf: pages.keyOf, measure })
+
+  const isEmpty = rows.length === 0 && !loading && next === null && error === undefined
+
+  pages.isReading = () => Boolean(box.current && isReading(box.current))
+  useLayoutEffect(measure)
+  useEffect(() => {
+    if (isEmpty) return undefined
+    const observer = new ResizeObserver(measure)
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [isEmpty])
+  useEffect(() => {
+    // A long search that found nothing goes on only by the button.
+    if (rows.length > 0 && view.to >= rows.length && next !== null && !error) void pages.more()
+  }, [view.to, rows.length])
+
+  if (isEmpty) return html`<div class="empty">${empty}</div>`
+  const from = printing.value ? 0 : Math.min(view.from, Math.max(0, rows.length - 2 * MARGIN))
+  const shown = printing.value ? rows : rows.slice(from, view.to)
+  const newest = () => {
+    pages.showHeld()
+    box.current.scrollTop = 0
+    box.current.focus()
+  }
+  return html`
+    <div class="rows">
+      ${held.length > 0 && html`<button class="newer" onClick=${newest}>${t('table.newer', counted(held.length))}</button>`}
+      <div
+        class="rows-box"
+        ref=${box}
+        tabindex="0"
+        role="region"
+        aria-label=${label}
+        onScroll=${measure}
+        onKeyDown=${onKeyDown}
+        onFocusIn=${onFocusIn}
+      >
+        <table
+         
+          aria-label=${label}
+          aria-rowcount=${next === null ? rows.length + 1 : -1}
+          aria-busy=${String(loading)}
+        >
+          <colgroup>
+            ${columns.map(({ name, width }) => html`<col key=${name} style=${{ width: width ?? 'auto' }} />`)}
+          </colgroup>
+          <thead>
+            <tr aria-rowindex="1">
+              ${columns.map(
+                ({ name, title, number }) =>
+                  html`<th key=${name} scope="col" class=${number ? 'number' : undefined}>${title()}</th>`,
+              )}
+            </tr>
+          </thead>
+          <${Gap} rows=${from} height=${view.height} />
+          <tbody>
+            ${shown.map((row, index) => {
+              const key = pages.keyOf(row)
+              const isActive = key === active
+              return html`<${Row} key=${key} row=${row} index=${from + index} columns=${columns} linkOf=${linkOf} active=${isActive} />`
+            })}
+            ${loading && SKELETONS.map((key) => html`<${Skeleton} key=${key} columns=${columns} />`)}
+          </tbody>
+          <${Gap} rows=${rows.length - from - shown.length} height=${view.height} />
+        </table>
+      </div>
+      ${error && html`<${Problem} error=${error} again=${rows.length === 0 ? () => pages.reload() : pages.more} />`}
+      <p class="rows-foot">
+        <span class="note">${next === null ? t('table.all', counted(rows.length)) : t('table.loaded', counted(rows.length))}</span>
+        ${next !== null && html`<button onClick=${pages.more} disabled=${loading}>${t('table.more')}</button>`}
+        <span class="visually-hidden" role="status">
+          ${announced !== undefined && t('table.loaded', counted(announced))}
+        </span>
+      </p>
+    </div>
+  `
+}
+
+const counted = (number) => ({ number, count: whole(number) })
+
+/** Rows move only at the top, and only while none has the focus. */
+const isReading = (box) => box.scrollTop > 0 || (box !== document.activeElement && box.contains(document.activeElement))
+
+/** Stands for rows that are not in the document. */
+const Gap = ({ rows, height }) =>
+  rows > 0 ? html`<tbody aria-hidden="true" style=${{ height: `${rows * height}px` }} class="gap"></tbody>` : null
+
+/**
+ * Reads texts, and so signals: such a component is made again only when its properties or the signals change. It makes its
+ * elements without a template, because rows are made in the middle of scrolling.
+ */
+function Row({ row, index, columns, linkOf, active }) {
+  const tabindex = active ? 0 : -1
+  const cells = columns.map(({ name, title, cell, number, only }, place) => {
+    const content = cell(row)
+    const filter = content !== null && content !== undefined && only?.(row)
+    const inside =
+      place === 0
+        ? h('a', { href: linkOf(row), tabindex }, content)
+        : filter
+          ? h(
+              'button',
+              { class: 'only', tabindex, title: t('table.only'), onClick: () => setParameters(filter) },
+              content,
+            )
+          : content
+    return h('td', { key: name, class: number && 'number', 'data-title': title() }, inside)
+  })
+  return h('tr', { class: 'row', 'aria-rowindex': index + 2, onClick: openRow }, cells)
+}
+
+/** A click beside links and buttons opens the row, too. */
+function openRow(event) {
+  if (event.target.closest('a, button') || String(getSelection()) !== '') return
+  event.currentTarget.querySelector('a').click()
+}
+
+const Skeleton = ({ columns }) => html`
+  <tr class="skeleton" aria-hidden="true">${columns.map(({ name }) => html`<td key=${name}><span></span></td>`)}</tr>
+`
