@@ -28,13 +28,15 @@ export function useLiveRows(pages, { fits, readFirst }) {
       pages.arrive(page.rows, { gap })
     }
 
+    const first = frame.peek()
     const stop = effect(() => {
-      const { Newest: newest = [], Skipped: skipped = 0 } = frame.value ?? {}
-      if (newest.length === 0) return
+      const { Newest: newest = [], Skipped: skipped = 0, Since: since } = frame.value ?? {}
+      // What had come before is in the first page, too.
+      if (newest.length === 0 || frame.value === first) return
       const judged = newest.map((row) => [row, fits(row)])
       const unsure = judged.some(([, fit]) => fit === undefined)
       const fitting = judged.filter(([, fit]) => fit === true).map(([row]) => row)
-      if (!unsure && (skipped === 0 || fitting.length === newest.length)) {
+      if (!unsure && since === undefined && (skipped === 0 || fitting.length === newest.length)) {
         return pages.arrive(fitting, { gap: skipped > 0 })
       }
       if (timer === undefined) void read()

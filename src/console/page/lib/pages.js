@@ -47,10 +47,13 @@ export function createPages(load, keyOf) {
         const page = await load({ cursor, before, signal: leaving.signal })
         // A gap came in between: this page belongs to the list that was there before.
         if (state.peek().before !== before) break
-        const added = unknown(page.rows)
+        // Rows may have arrived while the first page was read, and it may begin with newer ones.
+        const firstKnown = page.rows.findIndex((row) => known.has(keyOf(row)))
+        const newer = cursor === undefined && firstKnown > 0 ? unknown(page.rows.slice(0, firstKnown)) : []
+        const older = unknown(page.rows)
         cursor = page.next
-        found += added.length
-        set({ rows: [...state.peek().rows, ...added], next: cursor })
+        found += page.rows.length
+        set({ rows: [...newer, ...state.peek().rows, ...older], next: cursor })
       }
       set({ loading: false, announced: state.peek().rows.length })
     } catch (error) {

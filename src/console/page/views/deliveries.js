@@ -6,8 +6,11 @@ import { useLiveRows } from '../lib/live-rows.js'
 import { usePages } from '../lib/pages.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
+import { deliveryFields } from '../parts/delivery-fields.js'
 import { Filters } from '../parts/filters.js'
-import { STATUSES, statusBadge } from '../parts/status.js'
+import { FirstDelivery } from '../parts/first-delivery.js'
+import { foreign } from '../parts/foreign.js'
+import { statusBadge } from '../parts/status.js'
 import { Table } from '../parts/table.js'
 
 const COLUMNS = [
@@ -27,7 +30,7 @@ const COLUMNS = [
   {
     name: 'order',
     title: () => t('deliveries.order'),
-    cell: (row) => row.OrderID && html`<span class="foreign">${row.OrderID}</span>`,
+    cell: (row) => row.OrderID && foreign(row.OrderID),
     only: (row) => ({ orderId: row.OrderID }),
   },
   {
@@ -50,30 +53,7 @@ const COLUMNS = [
   },
 ]
 
-const fields = () => [
-  { name: 'customer', label: () => t('deliveries.customer'), kind: 'text' },
-  { name: 'orderId', label: () => t('deliveries.order'), kind: 'text' },
-  { name: 'product', label: () => t('deliveries.product'), kind: 'text' },
-  {
-    name: 'status',
-    label: () => t('deliveries.status'),
-    kind: 'choice',
-    choices: STATUSES.map((status) => [String(status), `${status} · ${t(`status.${status}`)}`]),
-  },
-  { name: 'from', label: () => t('filters.from'), kind: 'time' },
-  { name: 'to', label: () => t('filters.to'), kind: 'time' },
-  { name: 'receipt', label: () => t('deliveries.receipt'), kind: 'text' },
-  {
-    name: 'duplicate',
-    label: () => t('deliveries.echoes'),
-    kind: 'choice',
-    choices: [
-      ['true', t('deliveries.onlyEchoes')],
-      ['false', t('deliveries.noEchoes')],
-    ],
-  },
-]
-
+const FIELDS = ['customer', 'orderId', 'product', 'status', 'from', 'to', 'receipt', 'duplicate']
 const PAGE_ROWS = 100
 /** Deliveries are listed in the order in which they were stored, which may differ a little from that of their arrival. */
 const SLACK_MILLISECONDS = 1000
@@ -114,24 +94,13 @@ async function loadReceipt(query, signal) {
 }
 
 export function DeliveriesView({ parameters }) {
-  const { customer, orderId, product, status, from, to, receipt, duplicate } = parameters
-  const query = { customer, orderId, product, status, from, to, receipt, duplicate }
+  const query = Object.fromEntries(FIELDS.map((name) => [name, parameters[name]]))
   const pages = usePages((place) => loadPage(query, place), [query], keyOf)
   useLiveRows(pages, { fits: (row) => fits(row, query), readFirst: () => loadPage(query, {}) })
   const filtered = Object.values(query).some(Boolean)
   return html`
     <h1>${t('view.deliveries')}</h1>
-    <${Filters} fields=${fields()} parameters=${parameters} />
-    <${Table} label=${t('view.deliveries')} columns=${COLUMNS} pages=${pages} linkOf=${linkOf} empty=${filtered ? html`<p>${t('filters.none')}</p>` : html`<${Teach} />`} />
+    <${Filters} fields=${deliveryFields(FIELDS)} parameters=${parameters} />
+    <${Table} label=${t('view.deliveries')} columns=${COLUMNS} pages=${pages} linkOf=${linkOf} empty=${filtered ? html`<p>${t('filters.none')}</p>` : html`<${FirstDelivery} text=${t('deliveries.none')} />`} />
   `
 }
-
-/** Shows how to make the first delivery. */
-const Teach = () => html`
-  <p>${t('deliveries.none')}</p>
-  <pre tabindex="0" role="region" aria-label="curl">${firstDelivery()}</pre>
-`
-
-const firstDelivery = () =>
-  `curl -X POST '${location.origin}/Purchase/update' -H "ApiKey: $KEY" -H 'Content-Type: application/json' \\
-  --data-binary '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'`

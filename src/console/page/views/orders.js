@@ -1,4 +1,56 @@
+import { get } from '../lib/api.js'
+import { customerName } from '../lib/customers.js'
+import { dateTime } from '../lib/format.js'
 import { html } from '../lib/html.js'
+import { usePages } from '../lib/pages.js'
+import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
+import { deliveryFields } from '../parts/delivery-fields.js'
+import { Filters } from '../parts/filters.js'
+import { FirstDelivery } from '../parts/first-delivery.js'
+import { foreign } from '../parts/foreign.js'
+import { statusBadge } from '../parts/status.js'
+import { Table } from '../parts/table.js'
 
-export const OrdersView = () => html`<h1>${t('view.orders')}</h1>`
+const COLUMNS = [
+  {
+    name: 'order',
+    title: () => t('deliveries.order'),
+    cell: (row) => foreign(row.OrderID),
+  },
+  {
+    name: 'status',
+    title: () => t('deliveries.status'),
+    width: '14rem',
+    cell: (row) => statusBadge(row.Status),
+    only: (row) => ({ status: row.Status }),
+  },
+  {
+    name: 'customer',
+    title: () => t('deliveries.customer'),
+    cell: (row) => customerName(row.CustomerID),
+    only: (row) => ({ customer: row.CustomerID }),
+  },
+  { name: 'changed', title: () => t('orders.changed'), width: '12.5rem', cell: (row) => dateTime(row.ReceivedAt) },
+]
+
+const FIELDS = ['customer', 'orderId', 'product', 'status', 'from', 'to']
+const PAGE_ROWS = 100
+
+const keyOf = (row) => `${row.CustomerID} ${row.OrderID}`
+const linkOf = (row) => href('order', [row.CustomerID, row.OrderID])
+
+export function OrdersView({ parameters }) {
+  const query = Object.fromEntries(FIELDS.map((name) => [name, parameters[name]]))
+  const load = async ({ cursor, signal }) => {
+    const data = await get('/Purchase/list', { ...query, order: 'newest', limit: PAGE_ROWS, cursor }, { signal })
+    return { rows: data.Orders, next: data.NextCursor }
+  }
+  const pages = usePages(load, [query], keyOf)
+  const filtered = Object.values(query).some(Boolean)
+  return html`
+    <h1>${t('view.orders')}</h1>
+    <${Filters} fields=${deliveryFields(FIELDS)} parameters=${parameters} />
+    <${Table} label=${t('view.orders')} columns=${COLUMNS} pages=${pages} linkOf=${linkOf} empty=${filtered ? html`<p>${t('filters.none')}</p>` : html`<${FirstDelivery} text=${t('orders.none')} />`} />
+  `
+}

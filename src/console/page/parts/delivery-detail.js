@@ -1,0 +1,106 @@
+import { useMemo } from 'preact/hooks'
+import { getBytes, useLoad } from '../lib/api.js'
+import { curlOf } from '../lib/curl.js'
+import { customerName } from '../lib/customers.js'
+import { bytes, preciseTime, zoneName } from '../lib/format.js'
+import { html } from '../lib/html.js'
+import { href, route, setParameters } from '../lib/route.js'
+import { download } from '../lib/save.js'
+import { sha256 } from '../lib/sha256.js'
+import { t } from '../lib/texts.js'
+import { CopyButton } from './copy-button.js'
+import { foreign } from './foreign.js'
+import { PayloadText } from './payload.js'
+import { PayloadChanges, textOf } from './payload-changes.js'
+import { Problem } from './problem.js'
+import { statusBadge } from './status.js'
+
+/** Everything about one delivery. `before` is the one before it in its order, if that is known. */
+export function DeliveryDetail({ delivery, before }) {
+  return html`
+    <section class="delivery" aria-labelledby="delivery-title">
+      <h2 id="delivery-title">${t('detail.title')}</h2>
+      <${Facts} delivery=${delivery} before=${before} />
+      ${delivery.Erased ? html`<p class="empty">${t('detail.erased')}</p>` : html`<${Payload} delivery=${delivery} before=${before} />`}
+    </section>
+  `
+}
+
+function Facts({ delivery, before }) {
+  const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, KeyID, KeyLabel, Address, RequestID } =
+    delivery
+  const facts = [
+    [t('deliveries.status'), statusBadge(Status)],
+    [
+      t('deliveries.received'),
+      html`<time datetime=${ReceivedAt}>${preciseTime(ReceivedAt)}</time> <small>${zoneName()}</small>`,
+    ],
+    [t('deliveries.receipt'), html`<code>${ReceiptID}</code>`],
+    [
+      t('deliveries.order'),
+      OrderID !== undefined && html`<a href=${href('order', [CustomerID, OrderID])}>${foreign(OrderID)}</a>`,
+    ],
+    [t('deliveries.customer'), html`<a href=${href('customer', [CustomerID])}>${customerName(CustomerID)}</a>`],
+    [
+      t('detail.echoOf'),
+      Duplicate &&
+        (before
+          ? html`<a href=${href('delivery', [before.ReceiptID])}><code>${before.ReceiptID}</code></a>`
+          : t('detail.echo')),
+    ],
+    [t('detail.key'), KeyID && html`${foreign(KeyLabel)} <code>${KeyID}</code>`],
+    [t('detail.address'), Address && html`<code>${Address}</code>`],
+    [
+      t('detail.request'),
+      RequestID &&
+        html`<a href=${href('audit', [], { requestId: RequestID })}><code class="foreign">${RequestID}</code></a>`,
+    ],
+  ]
+  return html`
+    <dl class="facts">
+      ${facts.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+    </dl>
+  `
+}
+
+function Payload({ delivery: { ReceiptID }, before }) {
+  const path = `/Purchase/delivery/${ReceiptID}/payload`
+  const { data, error, reload } = useLoad(
+    (signal) => getBytes(path, { signal }).then((bytes) => ({ path, bytes })),
+    [path],
+  )
+  // What was loaded before belongs to another delivery.
+  const body = data?.path === path ? data.bytes : undefined
+  const text = useMemo(() => body && textOf(body), [body])
+  const digest = useMemo(() => body && sha256(body), [body])
+  if (error?.code === 'PAYLOAD_ERASED') return html`<p class="empty">${t('detail.erased')}</p>`
+  if (error) return html`<${Problem} error=${error} again=${reload} />`
+  if (body === undefined)
+    return html`<div class="payload skeleton" aria-busy="true"><span></span><span></span><span></span></div>`
+  const showChanges = before !== null && route.value.parameters.show === 'changes'
+  const curl = curlOf({ origin: location.origin, receiptId: ReceiptID, text })
+  return html`
+    <div class="payload-head">
+      <h3>${t('payload.title')}</h3>
+      ${
+        before !== null &&
+        html`
+          <div role="group" aria-label=${t('payload.title')}>
+            <button aria-pressed=${String(!showChanges)} onClick=${() => setParameters({ show: undefined })}>${t('payload.whole')}</button>
+            <button aria-pressed=${String(showChanges)} onClick=${() => setParameters({ show: 'changes' })}>${t('changes.title')}</button>
+          </div>
+        `
+      }
+      <${CopyButton} text=${text} label=${t('payload.copy')} />
+      <button onClick=${() => download(body, `${ReceiptID}.json`)}>${t('payload.download')}</button>
+    </div>
+    ${showChanges ? html`<${PayloadChanges} text=${text} before=${before} />` : html`<${PayloadText} text=${text} />`}
+    <dl class="facts">
+      <div><dt>${t('payload.size')}</dt><dd>${bytes(body.length)}</dd></div>
+      <div><dt>${t('payload.digest')}</dt><dd><code>${digest}</code></dd></div>
+    </dl>
+    <h3>${t('detail.again')}</h3>
+    <pre class="curl" tabindex="0" role="region" aria-label=${t('detail.again')}>${curl}</pre>
+    <${CopyButton} text=${curl} label=${t('detail.copyCommand')} />
+  `
+}

@@ -1,0 +1,142 @@
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { whole } from '../lib/format.js'
+import { html } from '../lib/html.js'
+import { tokenize } from '../lib/json-tokens.js'
+import { deliveredLines, formattedLines, layOut, lineOf } from '../lib/payload-lines.js'
+import { printing } from '../lib/printing.js'
+import { t } from '../lib/texts.js'
+import { PayloadRow } from './payload-row.js'
+
+const MOST_MATCHES = 10_000
+/** Rows above and below the visible ones that are in the document, too. */
+const MARGIN = 10
+const MOST_PRINTED = 20_000
+
+/** Positions of a search text, whatever the letter case. */
+function matchesOf(text, query) {
+  if (query === '') return []
+  const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu')
+  return Iterator.from(text.matchAll(pattern))
+    .take(MOST_MATCHES)
+    .map(({ index, 0: { length } }) => ({ start: index, end: index + length }))
+    .toArray()
+}
+
+/** The text of a payload: highlighted, foldable, searchable. Only the visible rows are in the document. */
+export function PayloadText({ text }) {
+  const [formatted, setFormatted] = useState(true)
+  const [folded, setFolded] = useState(new Set())
+  const [query, setQuery] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const [columns, setColumns] = useState(80)
+  const [view, setView] = useState({ from: 0, to: 60 })
+  const [height, setHeight] = useState(20)
+  const box = useRef()
+  const ruler = useRef()
+
+  const tokens = useMemo(() => tokenize(text), [text])
+  const lines = useMemo(() => (formatted ? formattedLines(text, tokens) : deliveredLines(text)), [tokens, formatted])
+  const layout = useMemo(
+    () => layOut({ text, tokens, lines, folded: formatted ? folded : new Set(), columns }),
+    [lines, folded, columns],
+  )
+  const matches = useMemo(() => matchesOf(text, query), [text, query])
+
+  const measure = () => {
+    const { scrollTop, clientHeight } = box.current
+    const from = Math.max(0, Math.floor(scrollTop / height) - MARGIN)
+    const to = Math.ceil((scrollTop + clientHeight) / height) + MARGIN
+    setView((before) => (before.from === from && before.to === to ? before : { from, to }))
+  }
+  useLayoutEffect(measure, [layout, height])
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => {
+      const { width, height } = ruler.current.getBoundingClientRect()
+      const room = box.current.clientWidth - 5.5 * width
+      setColumns(Math.max(20, Math.floor((10 * room) / (10 * width)) - 2))
+      setHeight(height)
+    })
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
+
+  /** Shows a match, and unfolds what hides it. */
+  const show = (index) => {
+    const match = matches.at(index % matches.length)
+    if (match === undefined) return
+    setChosen((index + matches.length) % matches.length)
+    const line = lineOf(tokens, lines, match.start)
+    const hiding = [...folded].filter((start) => start < line && line <= lines.close[start])
+    const open = new Set([...folded].filter((start) => !hiding.includes(start)))
+    if (hiding.length > 0) setFolded(open)
+    const shown = hiding.length > 0 ? layOut({ text, tokens, lines, folded: open, columns }) : layout
+    const top = shown.rowOf(match.start) * height
+    requestAnimationFrame(() => {
+      const { scrollTop, clientHeight } = box.current
+      if (top < scrollTop || top + 2 * height > scrollTop + clientHeight) box.current.scrollTop = top - clientHeight / 3
+    })
+  }
+  const onSearchKey = (event) => {
+    if (event.key !== 'Enter') return
+    event.preventDefault()
+    show(event.shiftKey ? chosen - 1 + matches.length : chosen + 1)
+  }
+  const toggle = (line) => {
+    const changed = new Set(folded)
+    if (!changed.delete(line)) changed.add(line)
+    setFolded(changed)
+  }
+  const foldAll = () =>
+    setFolded(
+      new Set(
+        Object.keys(lines.close)
+          .map(Number)
+          .filter((line) => line > 0),
+      ),
+    )
+
+  const from = printing.value ? 0 : view.from
+  const to = Math.min(layout.rows, printing.value ? MOST_PRINTED : view.to)
+  const rows = Array.from({ length: Math.max(0, to - from) }, (_, index) => layout.rowAt(from + index))
+  return html`
+    <div class="payload-tools">
+      <label>
+        <span class="visually-hidden">${t('payload.search')}</span>
+        <input type="search" placeholder=${t('payload.search')} value=${query} spellcheck="false" autocomplete="off"
+          onInput=${(event) => {
+            setQuery(event.currentTarget.value)
+            setChosen(0)
+          }}
+          onKeyDown=${onSearchKey} />
+      </label>
+      ${
+        query !== '' &&
+        html`
+          <span class="note" role="status">${t('payload.matches', { number: matches.length, count: whole(matches.length) })}</span>
+          <button disabled=${matches.length === 0} onClick=${() => show(chosen - 1 + matches.length)}>${t('payload.previous')}</button>
+          <button disabled=${matches.length === 0} onClick=${() => show(chosen + 1)}>${t('payload.next')}</button>
+        `
+      }
+      <button aria-pressed=${String(!formatted)} onClick=${() => setFormatted(!formatted)}>${t('payload.delivered')}</button>
+      ${formatted && lines.close.length > 1 && html`<button onClick=${folded.size > 0 ? () => setFolded(new Set()) : foldAll}>${folded.size > 0 ? t('payload.unfold') : t('payload.fold')}</button>`}
+    </div>
+    <div class="payload" ref=${box} tabindex="0" role="region" aria-label=${t('payload.title')} onScroll=${measure}>
+      <span class="ruler" ref=${ruler} aria-hidden="true">0</span>
+      <div class="payload-rows" style=${{ height: printing.value ? 'auto' : `${layout.rows * height}px` }}>
+        <div style=${{ transform: printing.value ? 'none' : `translateY(${from * height}px)` }}>
+          ${rows.map(
+            (row) => html`<${PayloadRow}
+              key=${row.row}
+              row=${row}
+              text=${text}
+              matches=${matches}
+              chosen=${matches[chosen]}
+              toggle=${formatted && row.foldable ? toggle : undefined}
+              folded=${formatted && folded.has(row.line)}
+            />`,
+          )}
+        </div>
+      </div>
+    </div>
+  `
+}
