@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { browserPath, startBrowser } from '../support/browser.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+
+const PATIENCE = 120_000
+const line = (page: Page, text: string) => page.locator('.payload-row', { hasText: text })
+const isAsWideAsWindow = (page: Page) => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')
+const body = (orderId: string, status: number, quantity: number) =>
+  JSON.stringify({ OrderID: orderId, Status: status, Products: [{ Sku: 'SKU-1', Quantity: quantity }] })
+
+/** Returns what axe finds wrong in the page as it is. */
+async function violations(page: Page): Promise<unknown[]> {
+  await page.evaluate(axe.source)
+  return page.evaluate<unknown[]>(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))',
+  )
+}
+
+describe.skipIf(browserPath === undefined)('one delivery in the console', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator, customer, deliver } = await startConsoleServer()
+  const open = async (view: string, options = {}) => {
+    const opened = await openConsole(browser, server, view, options)
+    await signIn(opened.page, operator)
+    return opened
+  }
+
+  it('show everything in detail: the exact bytes, copied and downloaded as they were sent', async () => {
+    const sent = '{ "OrderID" : "PO-BYTES",\t"Status":2, "a":1.50, "a":12345678901234567890,\r\n "s":"\\u0000 it\'s" }'
+    const receipt = await deliver(sent)
+    const { page, complaints } = await open(`#/delivery/${receipt}`)
+    await line(page, '"a": 12345678901234567890,').waitFor()
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download' }).click()
+    const file = await download
+    expect(file.suggestedFilename()).toBe(`${receipt}.json`)
+    expect(readFileSync(await file.path(), 'utf8')).toBe(sent)
+    await page.getByText(createHash('sha256').update(sent).digest('hex')).waitFor()
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy', exact: true }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(sent)
+    expect(await page.locator('pre.curl').innerText()).toContain(`--data-binary @${receipt}.json`)
+    await page.getByRole('button', { name: 'As delivered' }).click()
+    await line(page, '{ "OrderID" : "PO-BYTES",⇥"Status":2').waitFor()
+    await page.getByRole('searchbox', { name: 'Search in the payload' }).fill("it'S")
+    await page.getByText('1 match', { exact: true }).waitFor()
+    expect(await page.locator('.payload mark').innerText()).toBe("it's")
+    expect(complaints).toEqual([])
+  })
+
+  it('show a short body in the command, but never the key', async () => {
+    const sent = body('PO-CURL', 2, 7)
+    const { page } = await open(`#/delivery/${await deliver(sent)}`)
+    const command = await page.locator('pre.curl').innerText()
+    expect(command).toContain(`--data-binary '${sent}'`)
+    expect(command).toContain('"ApiKey: $KEY"')
+    expect(command).not.toContain(customer.apiKey)
+  })
+
+  it('show the history of their order beside them, and what changed', async () => {
+    const first = await deliver(body('PO-T', 2, 3))
+    const second = await deliver(body('PO-T', 1, 4))
+    const { page, complaints } = await open(`#/order/${customer.id}/PO-T`)
+    const history = page.locator('.timeline li')
+    await history.nth(1).waitFor()
+    await line(page, '"Quantity": 4').waitFor()
+    await page.getByRole('button', { name: 'Changes' }).click()
+    const changes = page.getByRole('region', { name: 'Changes' })
+    await changes.waitFor()
+    expect(await changes.locator('del').allInnerTexts()).toEqual(['  "Status": 2,', '      "Quantity": 3'])
+    expect(await changes.locator('ins').allInnerTexts()).toEqual(['  "Status": 1,', '      "Quantity": 4'])
+    await history.nth(1).getByRole('link').click()
+    await page.getByText(first).waitFor()
+    expect(new URL(page.url()).hash).toBe(`#/order/${customer.id}/PO-T?show=changes&delivery=${first}`)
+    await page.goBack()
+    await page.getByText(second).waitFor()
+    await page.locator('.live.live').waitFor()
+    await deliver(body('PO-T', 3, 4))
+    await history.nth(2).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it.each([
+    { width: 1280, height: 900 },
+    { width: 390, height: 844 },
+  ])('show hostile texts as texts and keep the layout at $width', async (viewport) => {
+    const orderId = `<img src=x onerror=alert(1)>\u202e${'w'.repeat(120)}`
+    const sent = `{"OrderID":${JSON.stringify(orderId)},"Status":2,"w":"${'x'.repeat(100_000)}","s":"<script>\\u0000\\ud800\u2066\u200b"}`
+    const receipt = await deliver(sent)
+    const { page, complaints } = await open(`#/delivery/${receipt}`, { viewport })
+    await line(page, '"OrderID": "<img src=x').waitFor()
+    expect(await isAsWideAsWindow(page)).toBe(true)
+    expect(await page.locator('main img, main script').count()).toBe(0)
+    // A megabyte more would not matter: only what is seen is in the document.
+    expect(await page.locator('.payload-row').count()).toBeLessThan(120)
+    await page.locator('.payload').evaluate((box) => box.scrollTo(0, box.scrollHeight))
+    await line(page, '\\u0000\\ud800').waitFor()
+    expect(await page.locator('.payload .mark').allInnerTexts()).toEqual(['U+2066', 'U+200B'])
+    for (const view of ['deliveries', 'orders']) {
+      await page.goto(`${server.url}/console#/${view}`)
+      await page.getByText('<img src=x onerror').first().waitFor()
+      expect([view, await isAsWideAsWindow(page)]).toEqual([view, true])
+    }
+    expect(complaints).toEqual([])
+  })
+
+  it.each(['light', 'dark'] as const)('leave axe nothing to say, %s', async (colorScheme) => {
+    const receipt = await deliver(body('PO-AXE', 2, Math.random()))
+    const { page } = await open(`#/delivery/${receipt}`, { colorScheme })
+    for (const [view, sign] of [
+      [`#/delivery/${receipt}`, '.payload-row'],
+      [`#/order/${customer.id}/PO-AXE`, '.payload-row'],
+      ['#/deliveries', 'tr.row'],
+      ['#/orders?status=2', 'tr.row'],
+    ] as const) {
+      await page.goto(`${server.url}/console${view}`)
+      await page.locator(sign).first().waitFor()
+      expect([view, await violations(page)]).toEqual([view, []])
+    }
+  })
+
+  it('say in words that a payload was erased', async () => {
+    const receipt = await deliver(body('PO-ERASED', 2, 1))
+    const { page } = await openConsole(browser, server, `#/delivery/${receipt}`)
+    const answer = {
+      ReceiptID: receipt,
+      CustomerID: customer.id,
+      Status: 2,
+      Duplicate: false,
+      ReceivedAt: '2026-11-22T10:00:00.000Z',
+      Erased: true,
+    }
+    await page.route(`**/Purchase/delivery/${receipt}`, (route) =>
+      route.fulfill({ json: { data: answer, success: true, message: 'OK' } }),
+    )
+    await signIn(page, operator)
+    await page.getByText('The payload and the order id of this delivery were erased.').waitFor()
+  })
+})
