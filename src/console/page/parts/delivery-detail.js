@@ -1,19 +1,16 @@
 import { useMemo } from 'preact/hooks'
 import { getBytes, useLoad } from '../lib/api.js'
-import { curlOf } from '../lib/curl.js'
 import { customerName } from '../lib/customers.js'
 import { bytes, preciseTime, zoneName } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href, route, setParameters } from '../lib/route.js'
-import { download } from '../lib/save.js'
 import { sha256 } from '../lib/sha256.js'
 import { t } from '../lib/texts.js'
-import { CopyButton } from './copy-button.js'
-import { foreign } from './foreign.js'
+import { CopyButton, curlOf, download } from './export.js'
+import { foreign, statusBadge } from './foreign.js'
 import { PayloadText } from './payload.js'
 import { PayloadChanges, textOf } from './payload-changes.js'
 import { Problem } from './problem.js'
-import { statusBadge } from './status.js'
 
 /** Everything about one delivery. `before` is the one before it in its order, if that is known. */
 export function DeliveryDetail({ delivery, before }) {

@@ -1,5 +1,12 @@
 import { h } from 'preact'
 import { html } from '../lib/html.js'
+import { t } from '../lib/texts.js'
+
+export const STATUSES = [0, 1, 2, 3]
+
+/** A Status by its number and in words. */
+export const statusBadge = (status) =>
+  html`<span class="badge status-${status}">${status} · ${t(`status.${status}`)}</span>`
 
 /** Characters that show nothing, change the direction of others or cannot be told from a space. */
 const HIDDEN = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs})/u

@@ -6,11 +6,9 @@ import { useLiveRows } from '../lib/live-rows.js'
 import { usePages } from '../lib/pages.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
-import { deliveryFields } from '../parts/delivery-fields.js'
+import { deliveryFields, FirstDelivery } from '../parts/delivery-list.js'
 import { Filters } from '../parts/filters.js'
-import { FirstDelivery } from '../parts/first-delivery.js'
-import { foreign } from '../parts/foreign.js'
-import { statusBadge } from '../parts/status.js'
+import { foreign, statusBadge } from '../parts/foreign.js'
 import { Table } from '../parts/table.js'
 
 const COLUMNS = [

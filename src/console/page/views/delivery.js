@@ -1,11 +1,10 @@
 import { get, useLoad } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { deliveryBefore, useOrderHistory } from '../lib/order-history.js'
 import { href, route } from '../lib/route.js'
 import { t } from '../lib/texts.js'
 import { DeliveryDetail } from '../parts/delivery-detail.js'
 import { Problem } from '../parts/problem.js'
-import { Timeline } from '../parts/timeline.js'
+import { deliveryBefore, Timeline, useOrderHistory } from '../parts/timeline.js'
 
 export function DeliveryView({ parts: [receiptId = ''] }) {
   const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`

@@ -1,14 +1,12 @@
 import { get, useLoad } from '../lib/api.js'
 import { customerName } from '../lib/customers.js'
 import { html } from '../lib/html.js'
-import { deliveryBefore, useOrderHistory } from '../lib/order-history.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
 import { DeliveryDetail } from '../parts/delivery-detail.js'
-import { foreign } from '../parts/foreign.js'
+import { foreign, statusBadge } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
-import { statusBadge } from '../parts/status.js'
-import { Timeline } from '../parts/timeline.js'
+import { deliveryBefore, Timeline, useOrderHistory } from '../parts/timeline.js'
 
 /** An order: its history beside the chosen delivery, which is the newest one at first. */
 export function OrderView({ parts: [customer = '', orderId = ''], parameters }) {
