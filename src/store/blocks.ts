@@ -47,14 +47,15 @@ export function* walkBlocks(
   const lastListed = (edges.listed as number | null) ?? -1
   let block = Math.floor((start - 1) / BLOCK_SIZE)
   const last = Math.max(lowest, block - MOST_BLOCKS)
-  // Few look-ups for a customer with many deliveries, few steps for one with few.
-  for (let span = 1; block >= last && positions.length < wanted; span *= 8) {
+  // Few look-ups for a customer with many deliveries, few steps for one with few. With lists, the look-ups stop at `most`.
+  for (let span = 1; block >= last && positions.length < wanted; ) {
     const listed = block <= lastListed
     const oldest = Math.max(last, block - span + 1, listed ? 0 : lastListed + 1)
     // Each row has a position, except the one of the block that `start` is in: with so many rows there is one too many.
     const most = wanted - positions.length + 2
     for (const row of yield { newest: block, oldest, listed, most }) positions.push(...positionsOf(row, start))
     block = oldest - 1
+    span = listed && span > 1 ? MOST_BLOCKS : 8 * span
   }
   if (positions.length > wanted) {
     const found = positions.slice(0, wanted)

@@ -186,7 +186,7 @@ export function deliveryReads(query: Query): DeliveryReads {
       const most = bounds.most - tail.deliveries.length
       const walk = walkBlocks(Math.min(position, blocksEnd), edges, bounds.look)
       const { positions, end } = await positionsIn(walk, filter)
-      const { rows } = await query(AT, positions, 1, ...filterValues(filter), most)
+      const rows = positions.length === 0 ? [] : (await query(AT, positions, 1, ...filterValues(filter), most)).rows
       const page = pageBefore(rows.map(summaryFromRow), end, { most })
       return { ...page, deliveries: [...tail.deliveries, ...page.deliveries] }
     },
