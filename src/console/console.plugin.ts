@@ -7,9 +7,12 @@ import { keepAnswer } from '#src/http/answers/kept-answers.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import { LIBRARIES } from './libraries.ts'
+import { importedBy } from './modules.ts'
 import { importMap, pageHtml } from './page-html.ts'
 
 const PAGE = new URL('./page/', import.meta.url)
+/** What the page loads before anything else: all but the other views, which it loads when they are opened. */
+const FIRST = ['app.js', 'views/now.js']
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', json: 'application/json' }
 
 export interface ConsoleOptions {
@@ -19,7 +22,6 @@ export interface ConsoleOptions {
 export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { config }) => {
   if (config.console === 'off') return
   const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
-  const scripts = files.filter((file) => file.endsWith('.js')).sort()
   const styles = files.filter((file) => file.endsWith('.css')).sort()
   const map = importMap()
   const policy = pagePolicy(map)
@@ -34,7 +36,9 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { c
     })
   }
 
-  serve('/console', 'text/html', async () => pageHtml(await read('index.html'), { map, scripts, config }))
+  serve('/console', 'text/html', async () =>
+    pageHtml(await read('index.html'), { map, scripts: await importedBy(FIRST, read), config }),
+  )
   serve('/console/page.css', 'text/css', async () => (await Promise.all(styles.map(read))).join('\n'))
   for (const file of files) {
     const type = TYPES[file.split('.')[1] ?? '']

@@ -3,7 +3,7 @@ import { LIBRARIES } from './libraries.ts'
 
 export interface PageParts {
   readonly map: string
-  /** Paths below `/console/`. */
+  /** Those that the page loads first, as paths below `/console/`. */
   readonly scripts: readonly string[]
   readonly config: Config
 }
@@ -14,7 +14,7 @@ export const importMap = (): string =>
     imports: Object.fromEntries(LIBRARIES.map(({ specifier, name }) => [specifier, `/console/libraries/${name}.js`])),
   })
 
-/** Fills in the page's frame. Browsers load all modules at once instead of one import after the other. */
+/** Fills in the page's frame. Browsers ask for the modules at once instead of one import after the other. */
 export function pageHtml(frame: string, { map, scripts, config }: PageParts): string {
   const modules = [...LIBRARIES.map(({ name }) => `libraries/${name}.js`), ...scripts]
   const preloads = modules.map((file) => `<link rel="modulepreload" href="/console/${file}" />`)

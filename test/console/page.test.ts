@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { LIBRARIES } from '#src/console/libraries.ts'
+import { importedBy } from '#src/console/modules.ts'
 import { failure } from '../support/failure.ts'
 import { testApp } from '../support/test-app.ts'
 
 const folder = new URL('../../src/console/page/', import.meta.url)
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 const read = (file: string): string => readFileSync(new URL(file, folder), 'utf8')
+const isBelow = (most: number) => (size: number) => size < most
 const texts = (language: string): Record<string, string> => JSON.parse(read(`texts/${language}.json`))
 
 describe('the console', async () => {
@@ -23,18 +26,30 @@ describe('the console', async () => {
     expect(answer.payload).not.toMatch(/<style|style=|https?:\/\//)
   })
 
-  it('weighs less than 60 kB of scripts and 15 kB of styles, compressed', async () => {
-    const page = (await app.inject('/console')).payload
+  it('weighs less than 60 kB of scripts and 15 kB of styles, compressed, whichever view is opened', async () => {
     const sizeOf = async (url: string): Promise<number> => {
       const answer = await app.inject({ url, headers: { 'accept-encoding': 'gzip' } })
       expect([url, answer.statusCode]).toEqual([url, 200])
       return answer.rawPayload.length
     }
-    const scripts = Array.from(page.matchAll(/modulepreload" href="([^"]+)"/g), ([, url = '']) => url)
-    expect(scripts.length).toBeGreaterThan(10)
-    const sizes = await Promise.all(scripts.map(sizeOf))
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(60_000)
+    const views = Array.from(read('views/views.js').matchAll(/import\('\.\/([\w-]+\.js)'\)/g), ([, view = '']) => view)
+    expect(views).toHaveLength(10)
+    const libraries = LIBRARIES.map(({ name }) => `libraries/${name}.js`)
+    for (const view of views) {
+      const scripts = [...libraries, ...(await importedBy(['app.js', `views/${view}`], async (file) => read(file)))]
+      const sizes = await Promise.all(scripts.map((script) => sizeOf(`/console/${script}`)))
+      expect([view, sizes.reduce((sum, size) => sum + size, 0)]).toEqual([view, expect.toSatisfy(isBelow(60_000))])
+    }
     expect(await sizeOf('/console/page.css')).toBeLessThan(15_000)
+  })
+
+  it('names each script that it loads first, so that none waits for another', async () => {
+    const page = (await app.inject('/console')).payload
+    const named = Array.from(page.matchAll(/modulepreload" href="\/console\/([^"]+)"/g), ([, file = '']) => file)
+    const first = await importedBy(['app.js', 'views/now.js'], async (file) => read(file))
+    expect(named.filter((file) => !file.startsWith('libraries/'))).toEqual(first)
+    expect(first).toContain('lib/session.js')
+    expect(new Set(named).size).toBe(named.length)
   })
 
   it('serves each of its files as it is on the disk, compressed if it is large', async () => {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { zoneName } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href, route } from '../lib/route.js'
@@ -9,6 +9,7 @@ import { Dialogs } from './dialog.js'
 import { Keys } from './keys.js'
 import { LiveSwitch } from './live-switch.js'
 import { Menu } from './menu.js'
+import { Problem } from './problem.js'
 import { SearchBox } from './search.js'
 import { SignIn } from './sign-in.js'
 
@@ -60,7 +61,29 @@ function Content({ name, view, parts, parameters }) {
   }, [])
   return html`
     <main id="content" tabindex="-1" ref=${main}>
-      ${view ? html`<${view.component} parts=${parts} parameters=${parameters} />` : html`<h1>${t('view.missing')}</h1>`}
+      ${view ? html`<${View} name=${name} load=${view.load} parts=${parts} parameters=${parameters} />` : html`<h1>${t('view.missing')}</h1>`}
     </main>
   `
+}
+
+/** The views that were opened so far. */
+const opened = {}
+
+/** Shows a view as soon as its script is there. A browser tries a script that failed only once, so trying again reloads the page. */
+function View({ name, load, parts, parameters }) {
+  const [error, setError] = useState()
+  const [component, setComponent] = useState(() => opened[name])
+  useEffect(() => {
+    if (component !== undefined) return
+    load().then(
+      (loaded) => {
+        opened[name] = loaded
+        setComponent(() => loaded)
+      },
+      () => setError({ code: 'NETWORK' }),
+    )
+  }, [])
+  if (error) return html`<h1>${t(`view.${name}`)}</h1><${Problem} error=${error} again=${() => location.reload()} />`
+  if (component === undefined) return html`<h1 class="skeleton" aria-busy="true">${t(`view.${name}`)}</h1>`
+  return html`<${component} parts=${parts} parameters=${parameters} />`
 }

@@ -1,24 +1,16 @@
-import { AuditView } from './audit.js'
-import { CustomerView } from './customer.js'
-import { CustomersView } from './customers.js'
-import { DeliveriesView } from './deliveries.js'
-import { DeliveryView } from './delivery.js'
-import { HealthView } from './health.js'
-import { NowView } from './now.js'
-import { OrderView } from './order.js'
-import { OrdersView } from './orders.js'
-import { RefusalsView } from './refusals.js'
-
-/** Every view by its name in the address. `under` is the entry of the menu that a detail belongs to. */
+/**
+ * Every view by its name in the address. `load` fetches it when it is opened for the first time; `under` is the entry of the menu that
+ * a detail belongs to.
+ */
 export const VIEWS = {
-  now: { component: NowView, inMenu: true },
-  deliveries: { component: DeliveriesView, inMenu: true },
-  delivery: { component: DeliveryView, under: 'deliveries' },
-  orders: { component: OrdersView, inMenu: true },
-  order: { component: OrderView, under: 'orders' },
-  customers: { component: CustomersView, inMenu: true },
-  customer: { component: CustomerView, under: 'customers' },
-  refusals: { component: RefusalsView, inMenu: true },
-  audit: { component: AuditView, inMenu: true },
-  health: { component: HealthView, inMenu: true },
+  now: { load: () => import('./now.js').then(({ NowView }) => NowView), inMenu: true },
+  deliveries: { load: () => import('./deliveries.js').then(({ DeliveriesView }) => DeliveriesView), inMenu: true },
+  delivery: { load: () => import('./delivery.js').then(({ DeliveryView }) => DeliveryView), under: 'deliveries' },
+  orders: { load: () => import('./orders.js').then(({ OrdersView }) => OrdersView), inMenu: true },
+  order: { load: () => import('./order.js').then(({ OrderView }) => OrderView), under: 'orders' },
+  customers: { load: () => import('./customers.js').then(({ CustomersView }) => CustomersView), inMenu: true },
+  customer: { load: () => import('./customer.js').then(({ CustomerView }) => CustomerView), under: 'customers' },
+  refusals: { load: () => import('./refusals.js').then(({ RefusalsView }) => RefusalsView), inMenu: true },
+  audit: { load: () => import('./audit.js').then(({ AuditView }) => AuditView), inMenu: true },
+  health: { load: () => import('./health.js').then(({ HealthView }) => HealthView), inMenu: true },
 }
