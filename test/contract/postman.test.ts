@@ -8,6 +8,7 @@ import { postmanCollection, postmanEnvironment, toJson } from '../../tools/postm
 import { runCommand } from '../support/command.ts'
 import { written } from '../support/contract.ts'
 import { serveSandbox } from '../support/process.ts'
+import { exchange } from '../support/raw-http.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { LOGIN, PASSWORD } from '../support/test-app.ts'
 
@@ -52,13 +53,10 @@ it.each([
   const emailField = 'TESLIM_LOGIN_EMAIL_FIELD' in env ? env.TESLIM_LOGIN_EMAIL_FIELD : 'Email'
   const operator = ['customer', 'add', '--email', 'operator@example.com', '--api', '--operator', '--password-stdin']
   expect(await runCommand(operator, { cwd, env, stdin: PASSWORD })).toMatchObject({ status: 0 })
-  const login = await fetch(server.url + LOGIN, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ [emailField]: 'operator@example.com', Password: PASSWORD }),
-  })
-  const { data } = (await login.json()) as { data: { Token?: string; token?: string } }
-  const operatorToken = data.Token ?? data.token
+  const login = JSON.stringify({ [emailField]: 'operator@example.com', Password: PASSWORD })
+  const head = `POST ${LOGIN} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n`
+  const answer = await exchange(server.url, `${head}Content-Length: ${login.length}\r\n\r\n${login}`)
+  const [, operatorToken = ''] = /"token":"([^"]+)"/i.exec(answer) ?? []
   const given = { baseUrl: server.url, emailField, email, password, apiKey, operatorToken }
   const options = {
     collection: JSON.parse(read('teslim.postman_collection.json')),

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { published } from '../support/contract.ts'
+import { operating } from '../support/operating.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
 
 const service = await testApp()
 const { app, store, customers, clock, login } = service
-const { email } = await addCustomer(service, { authority: ['*'] })
+const { id, email } = await addCustomer(service, { authority: ['*'] })
+const operator = await operating(service)
 const { key } = await createApiKeys({ store, customers, clock, random: systemRandom }).issue(email, '')
 const credentials = { Email: email, Password: PASSWORD }
 const { Token } = (await login(credentials)).json().data
@@ -18,16 +20,18 @@ const authorization = `Bearer ${Token}`
 
 const paths = Object.keys(published.paths)
   .filter((path) => published.paths[path]?.get && path !== '/openapi.yaml')
-  .map((path) => path.replace('{orderId}', 'ü-1').replace('{receiptId}', ReceiptID))
+  .map((path) => path.replace('{orderId}', 'ü-1').replace('{receiptId}', ReceiptID).replace('{customerId}', id))
 const envelopes = paths.filter((path) => !path.endsWith('/payload'))
 
 describe('every JSON answer ends with one newline', () => {
   it.each(envelopes)('of %s, with the right length, under HEAD too', async (url) => {
-    const { rawPayload, statusCode, headers } = await app.inject({ url, headers: { authorization, ApiKey: key } })
+    const token = url.startsWith('/Operator/') ? `Bearer ${operator.token}` : authorization
+    const sent = { authorization: token, ApiKey: key }
+    const { rawPayload, statusCode, headers } = await app.inject({ url, headers: sent })
     expect(statusCode).toBe(200)
     expect(rawPayload.toString()).toMatch(/[^\n]\n$/)
     expect(headers['content-length']).toBe(String(rawPayload.length))
-    const head = await app.inject({ method: 'HEAD', url, headers: { authorization, ApiKey: key } })
+    const head = await app.inject({ method: 'HEAD', url, headers: sent })
     expect([head.statusCode, head.payload, head.headers['content-length']]).toEqual([
       200,
       '',
