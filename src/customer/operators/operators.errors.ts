@@ -5,6 +5,6 @@ export const operatorsErrors = {
     code: 'OPERATOR_SELF',
     kind: 'conflict',
     message:
-      'Operators cannot disable themselves or revoke their own tokens here: ask another one, or use the command line.',
+      'Operators cannot disable themselves or revoke their own tokens here: ask another operator, or use the command line.',
   },
 } as const satisfies Record<string, ErrorDefinition>
