@@ -6,6 +6,21 @@ SET LOCAL lock_timeout = '2s';
 ALTER TABLE delivery ADD COLUMN origin bytea;
 SET LOCAL lock_timeout TO DEFAULT;
 
+-- A grant to columns does not cover a new one: whoever has rights on the payload gets the same here.
+DO $$
+DECLARE
+  may record;
+BEGIN
+  FOR may IN
+    SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS grantee, a.privilege_type
+      FROM pg_attribute t, aclexplode(t.attacl) a
+     WHERE t.attrelid = 'delivery'::regclass AND t.attname = 'payload'
+  LOOP
+    EXECUTE format('GRANT %s (origin) ON delivery TO %s', may.privilege_type, may.grantee);
+  END LOOP;
+END
+$$;
+
 -- As deliver_1 in 0006, but stores origins, too.
 CREATE FUNCTION deliver_2(
   customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
