@@ -249,13 +249,30 @@ describe('the live hub', () => {
     expect(one.last()).toMatchObject({ Refusals: { X: 1 }, Skipped: 0 })
     expect([one.total(), one.frames.length, store.asked.length]).toEqual([9, 2, 2])
     const other = page()
+    // The next frame counts these.
+    deliver(3)
     hub.join(other.reader, 7)
     await new Promise(setImmediate)
     expect([other.total(), other.position(), store.asked]).toEqual([2, 9, [undefined, 5, 7]])
     expect(other.last()).not.toHaveProperty('Since')
+    await second()
+    expect([one.total(), other.total()]).toEqual([12, 5])
+  })
+
+  it('does not repeat refusals to a reader that comes back while nothing was delivered', async () => {
+    const { hub, deliver, second, refuse } = setUp()
+    hub.join(page().reader, undefined)
+    const one = page()
+    const leave = hub.join(one.reader, undefined)
     deliver(1)
     await second()
-    expect([one.total(), other.total()]).toEqual([10, 3])
+    await second()
+    refuse('X')
+    await second()
+    expect(one.last()?.Refusals).toEqual({ X: 1 })
+    leave()
+    hub.join(one.reader, one.position())
+    expect(one.last()?.Refusals).toEqual({})
   })
 
   it('begins again for a position that the store does not have, or that lies too far back', async () => {
@@ -434,11 +451,13 @@ describe('the live hub', () => {
         await elsewhere.second()
         const [moved] = pages as [ReturnType<typeof page>]
         const before = moved.total()
-        elsewhere.hub.join(moved.reader, moved.position())
+        elsewhere.deliver(2)
+        await elsewhere.second()
         elsewhere.deliver(3)
+        elsewhere.hub.join(moved.reader, moved.position())
         await elsewhere.second()
         await elsewhere.second()
-        expect(moved.total()).toBe(before + 3)
+        expect(moved.total()).toBe(before + 5)
       }),
       { numRuns: 150 },
     )

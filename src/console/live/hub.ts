@@ -237,7 +237,7 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
       if (readers.size === 0) return
       if (reading === undefined) {
         readingSince = clock.monotonic()
-        reading = read()
+        reading = read().catch(lose)
       } else if (clock.monotonic() - readingSince >= PATIENCE_MILLISECONDS) {
         lose(new Error('the store takes too long to answer'))
         tally.add(undefined, newRefusals(), clock.now())

@@ -20,7 +20,6 @@ export interface Beginning extends Increment {
 /** One step of the tally. */
 interface Step {
   readonly number: number
-  readonly at: number
   readonly position: number
   readonly deliveries: number
   readonly seconds: readonly PulseSecond[]
@@ -31,7 +30,7 @@ export const PERIOD_SECONDS = 15 * 60
 export const MOST_NEWEST = 200
 
 /**
- * Counts what comes in, step by step, and remembers the steps of the last 15 minutes, so that somebody who missed some gets exactly
+ * Counts what comes in, step by step, one a second, and remembers the steps of 15 minutes, so that somebody who missed some gets exactly
  * those. Who is new gets the 15 minutes.
  */
 export function createTally() {
@@ -56,10 +55,10 @@ export function createTally() {
     const oldest = Math.floor(now / 1000) - PERIOD_SECONDS
     for (const second of seconds.keys()) if (second < oldest) seconds.delete(second)
     if (since !== undefined) since = Math.max(since, oldest)
-    const kept = steps.findIndex(({ at }) => at >= now - PERIOD_SECONDS * 1000)
-    const dropped = kept < 0 ? steps : steps.slice(0, kept)
-    base = dropped.at(-1) ?? base
-    steps = steps.slice(dropped.length)
+    const dropped = steps.length - PERIOD_SECONDS
+    if (dropped <= 0) return
+    base = steps[dropped - 1] ?? base
+    steps = steps.slice(dropped)
   }
 
   return {
@@ -83,7 +82,6 @@ export function createTally() {
       const { number, position } = last()
       steps.push({
         number: number + 1,
-        at: now,
         position: pulse?.position ?? position,
         deliveries: pulse?.deliveries ?? 0,
         seconds: pulse?.seconds ?? [],
