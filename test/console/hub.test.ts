@@ -447,12 +447,11 @@ describe('the live hub', () => {
         // Another process knows none of its positions.
         elsewhere.store.rows.push(...store.rows)
         elsewhere.clock.time = clock.time
+        elsewhere.deliver(2)
         elsewhere.hub.join(page().reader, undefined)
         await elsewhere.second()
         const [moved] = pages as [ReturnType<typeof page>]
         const before = moved.total()
-        elsewhere.deliver(2)
-        await elsewhere.second()
         elsewhere.deliver(3)
         elsewhere.hub.join(moved.reader, moved.position())
         await elsewhere.second()
