@@ -17,3 +17,8 @@ export async function axeSays(page: Page): Promise<string[]> {
     nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
   )
 }
+
+/** Every look of the page: both languages in both themes. */
+export const LOOKS = (['en-GB', 'tr-TR'] as const).flatMap((locale) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ locale, colorScheme })),
+)

@@ -1,17 +1,25 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../lib/html.js'
+import { me } from '../lib/session.js'
 
 const open = signal(undefined)
+let count = 0
 
-/** Shows a component in a modal dialog. It gets `close`. `labelledby` names its heading. */
+/** Shows a component in a modal dialog. It gets `close`. `dialog-title` is the id of its heading. */
 export function showDialog(component, properties = {}) {
-  open.value = { component, properties }
+  count += 1
+  open.value = { component, properties, number: count }
 }
 
 export const closeDialog = () => {
   open.value = undefined
 }
+
+// What a dialog shows, such as a key, must not come back when somebody else signs in.
+effect(() => {
+  if (me.value === undefined) closeDialog()
+})
 
 export function Dialogs() {
   const dialog = useRef()
@@ -20,11 +28,12 @@ export function Dialogs() {
     if (shown === undefined) return undefined
     const opener = document.activeElement
     dialog.current.showModal()
-    return () => opener?.isConnected && opener.focus()
+    return () =>
+      (opener?.isConnected && opener !== document.body ? opener : document.getElementById('content'))?.focus()
   }, [shown])
   if (shown === undefined) return null
   return html`
-    <dialog ref=${dialog} aria-labelledby="dialog-title" onClose=${closeDialog}>
+    <dialog key=${shown.number} ref=${dialog} aria-labelledby="dialog-title" onClose=${() => open.value === shown && closeDialog()}>
       <${shown.component} ...${shown.properties} close=${closeDialog} />
     </dialog>
   `

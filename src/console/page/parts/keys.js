@@ -36,6 +36,8 @@ const KeyList = ({ close }) => html`
   <dl class="keys">
     <dt><kbd>/</kbd></dt><dd>${t('keys.search')}</dd>
     <dt><kbd>?</kbd></dt><dd>${t('keys.help')}</dd>
+    <dt><kbd>↑</kbd> <kbd>↓</kbd></dt><dd>${t('keys.choose')}</dd>
+    <dt><kbd>Enter</kbd></dt><dd>${t('keys.open')}</dd>
     <dt><kbd>Esc</kbd></dt><dd>${t('keys.close')}</dd>
     ${Object.entries(VIEW_KEYS).map(
       ([key, view]) => html`<dt><kbd>g</kbd> <kbd>${key}</kbd></dt><dd>${t(`view.${view}`)}</dd>`,

@@ -1,4 +1,140 @@
+import { get } from '../lib/api.js'
+import { dateTime, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { t } from '../lib/texts.js'
+import { usePages } from '../lib/pages.js'
+import { href } from '../lib/route.js'
+import { hasText, t } from '../lib/texts.js'
+import { Filters } from '../parts/filters.js'
+import { Problem } from '../parts/problem.js'
+import { CustomerLink } from '../parts/words.js'
 
-export const AuditView = () => html`<h1>${t('view.audit')}</h1>`
+const ACTIONS = [
+  'customer.add',
+  'customer.set-password',
+  'customer.enable',
+  'customer.disable',
+  'customer.allow',
+  'customer.disallow',
+  'customer.set',
+  'customer.remove',
+  'key.issue',
+  'key.set',
+  'key.rotate',
+  'key.revoke',
+  'token.revoke',
+  'signing-key.rotate',
+  'signing-key.rewrap',
+  'store.restore',
+  'store.rewrite',
+  'delivery.purge',
+  'login.refused',
+  'delivery.refused',
+]
+const PAGE_ROWS = 100
+
+/** A newer server may send actions that have no words here. */
+const actionName = (action) => (hasText(`audit.${action}`) ? t(`audit.${action}`) : action)
+
+const fields = () => [
+  { name: 'customer', label: () => t('audit.column.customer'), kind: 'text' },
+  {
+    name: 'action',
+    label: () => t('audit.column.action'),
+    kind: 'choice',
+    choices: ACTIONS.map((action) => [action, actionName(action)]),
+  },
+  { name: 'orderId', label: () => t('refusals.order'), kind: 'text' },
+  { name: 'requestId', label: () => t('refusals.request'), kind: 'text' },
+  { name: 'keyId', label: () => t('audit.key'), kind: 'text' },
+  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'to', label: () => t('filters.to'), kind: 'time' },
+]
+
+/** Events have no id: each gets a number when it is read. */
+let numbers = 0
+
+async function loadPage(query, { cursor, signal }) {
+  const data = await get('/Operator/audit', { ...query, limit: PAGE_ROWS, cursor }, { signal })
+  const rows = data.Events.map((event) => ({ ...event, number: numbers++ }))
+  return { rows, next: data.NextCursor }
+}
+
+export function AuditView({ parameters: { customer, action, orderId, requestId, keyId, from, to } }) {
+  const query = { customer, action, orderId, requestId, keyId, from, to }
+  const pages = usePages(
+    (place) => loadPage(query, place),
+    [query],
+    ({ number }) => number,
+  )
+  const { rows, next, loading, error } = pages.state.value
+  return html`
+    <h1>${t('view.audit')}</h1>
+    <${Filters} fields=${fields()} parameters=${query} />
+    ${rows.length > 0 && html`<${Events} events=${rows} />`}
+    ${rows.length === 0 && loading && html`<div class="skeleton tall" aria-busy="true"></div>`}
+    ${rows.length === 0 && !loading && !error && html`<p class="empty">${t('audit.none')}</p>`}
+    ${error && html`<${Problem} error=${error} again=${pages.more} />`}
+    <p class="rows-foot">
+      <span class="note" role="status">${rows.length > 0 && t('audit.count', { count: rows.length, shown: whole(rows.length) })}</span>
+      ${next && html`<button onClick=${pages.more} disabled=${loading}>${t('table.more')}</button>`}
+    </p>
+  `
+}
+
+const COLUMNS = ['at', 'actor', 'action', 'customer', 'details']
+
+const Events = ({ events }) => html`
+  <div class="table" tabindex="0" role="region" aria-label=${t('view.audit')}>
+    <table class="audit">
+      <thead><tr>${COLUMNS.map((name) => html`<th key=${name} scope="col">${t(`audit.column.${name}`)}</th>`)}</tr></thead>
+      <tbody>${events.map((event) => html`<${Row} key=${event.number} event=${event} />`)}</tbody>
+    </table>
+  </div>
+`
+
+const Row = ({ event }) => html`
+  <tr>
+    <td class="time">${dateTime(event.At)}</td>
+    <td><span class="foreign">${event.Actor}</span>${event.Address && html`<br /><small>${event.Address}</small>`}</td>
+    <td>${actionName(event.Action)}</td>
+    <td><${CustomerLink} id=${event.CustomerID} /></td>
+    <td><${Details} event=${event} /></td>
+  </tr>
+`
+
+function Details({ event: { CustomerID, RequestID, RefusalID, OrderID, KeyID, Details: details } }) {
+  const key = (id) =>
+    CustomerID
+      ? html`<a href=${href('customer', [CustomerID], { key: id })}><code>${id}</code></a>`
+      : html`<code>${id}</code>`
+  const order = CustomerID
+    ? html`<a class="foreign" href=${href('order', [CustomerID, OrderID])}>${OrderID}</a>`
+    : html`<span class="foreign">${OrderID}</span>`
+  const { keyId = KeyID, newKeyId, ...more } = details
+  const shown = [
+    keyId && ['keyId', key(keyId)],
+    newKeyId && ['newKeyId', key(newKeyId)],
+    OrderID !== null && ['orderId', order],
+    ...Object.entries(more).map(([name, value]) => [name, html`<span class="foreign">${valueText(value)}</span>`]),
+    RefusalID && ['refusalId', html`<a href=${href('refusals', [RefusalID])}><code>${RefusalID}</code></a>`],
+    RequestID && [
+      'requestId',
+      html`<a href=${href('audit', [], { requestId: RequestID })}><code>${RequestID}</code></a>`,
+    ],
+  ]
+  return html`
+    <dl class="details">
+      ${shown.filter(Boolean).map(([name, value]) => html`<div key=${name}><dt>${hasText(`audit.detail.${name}`) ? t(`audit.detail.${name}`) : name}</dt> <dd>${value}</dd></div>`)}
+    </dl>
+  `
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+function valueText(value) {
+  if (value === null) return t('audit.value.null')
+  if (typeof value === 'boolean') return t(`audit.value.${value}`)
+  if (typeof value === 'string') return TIME.test(value) ? dateTime(value) : value
+  if (typeof value === 'number') return whole(value)
+  return Array.isArray(value) ? value.map(valueText).join(', ') || t('audit.value.nothing') : JSON.stringify(value)
+}

@@ -1,4 +1,194 @@
+import { get, getBytes, useLoad } from '../lib/api.js'
+import { customerName } from '../lib/customers.js'
+import { bytes, dateTime, preciseTime, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { t } from '../lib/texts.js'
+import { usePages } from '../lib/pages.js'
+import { href, setParameters } from '../lib/route.js'
+import { hasText, t } from '../lib/texts.js'
+import { Filters } from '../parts/filters.js'
+import { foreign } from '../parts/foreign.js'
+import { PayloadText } from '../parts/payload.js'
+import { Problem } from '../parts/problem.js'
+import { Table } from '../parts/table.js'
+import { CustomerLink, Facts } from '../parts/words.js'
 
-export const RefusalsView = () => html`<h1>${t('view.refusals')}</h1>`
+const PAGE_ROWS = 100
+
+const fields = () => [
+  { name: 'customer', label: () => t('refusals.customer'), kind: 'text' },
+  { name: 'code', label: () => t('refusals.code'), kind: 'text' },
+  { name: 'orderId', label: () => t('refusals.order'), kind: 'text' },
+  { name: 'requestId', label: () => t('refusals.request'), kind: 'text' },
+  { name: 'from', label: () => t('filters.from'), kind: 'time' },
+  { name: 'to', label: () => t('filters.to'), kind: 'time' },
+]
+
+const COLUMNS = [
+  { name: 'at', title: () => t('refusals.at'), width: '11rem', cell: ({ RefusedAt }) => dateTime(RefusedAt) },
+  {
+    name: 'code',
+    title: () => t('refusals.code'),
+    width: '16rem',
+    cell: ({ ErrorCode }) => html`<code>${ErrorCode}</code>`,
+    only: ({ ErrorCode }) => ({ code: ErrorCode }),
+  },
+  {
+    name: 'customer',
+    title: () => t('refusals.customer'),
+    cell: ({ CustomerID }) =>
+      CustomerID ? customerName(CustomerID) : html`<span class="note">${t('refusals.nobody')}</span>`,
+    only: ({ CustomerID }) => CustomerID && { customer: CustomerID },
+  },
+  {
+    name: 'order',
+    title: () => t('refusals.order'),
+    cell: ({ OrderID }) => OrderID && html`<span class="foreign">${OrderID}</span>`,
+    only: ({ OrderID }) => ({ orderId: OrderID }),
+  },
+  {
+    name: 'message',
+    title: () => t('refusals.message'),
+    cell: ({ Message }) => html`<span class="foreign">${Message}</span>`,
+  },
+  {
+    name: 'body',
+    title: () => t('refusals.body'),
+    width: '5rem',
+    cell: ({ PayloadBytes }) => PayloadBytes !== undefined && t('refusals.kept'),
+  },
+]
+
+const keyOf = ({ RefusalID }) => RefusalID
+const linkOf = ({ RefusalID }) => href('refusals', [RefusalID])
+
+async function loadPage(query, { cursor, signal }) {
+  const data = await get('/Purchase/refusals', { ...query, limit: PAGE_ROWS, cursor }, { signal })
+  return { rows: data.Refusals, next: data.NextCursor }
+}
+
+export const RefusalsView = ({ parts: [id], parameters }) =>
+  id ? html`<${RefusalDetail} id=${id} />` : html`<${List} parameters=${parameters} />`
+
+function List({ parameters: { customer, code, orderId, requestId, from, to } }) {
+  const query = { customer, code, orderId, requestId, from, to }
+  const pages = usePages((place) => loadPage(query, place), [query], keyOf)
+  return html`
+    <h1>${t('view.refusals')}</h1>
+    <${Filters} fields=${fields()} parameters=${query} />
+    <${Codes} query=${{ customer, from, to }} chosen=${code} />
+    <h2>${t('refusals.each')}</h2>
+    <${Table} label=${t('view.refusals')} columns=${COLUMNS} pages=${pages} linkOf=${linkOf} empty=${html`<p>${t('refusals.none')}</p>`} />
+  `
+}
+
+/** How many there were of each code, and what to do about it. */
+function Codes({ query, chosen }) {
+  const { data, error, reload } = useLoad(
+    (signal) => get('/Purchase/stats', { ...query, by: 'day' }, { signal }),
+    [query],
+  )
+  if (error) return html`<${Problem} error=${error} again=${reload} />`
+  if (data === undefined) return html`<div class="skeleton" aria-busy="true"></div>`
+  const { Refusals, RefusedLogins } = data.Totals
+  const range = { from: dateTime(data.From), to: dateTime(data.To) }
+  return html`
+    <h2>${t('refusals.byCode')} <small>${t('refusals.range', range)}</small></h2>
+    ${Refusals.Total === 0 ? html`<p class="empty">${t('refusals.noneCounted')}</p>` : html`<${CodeList} counts=${Refusals} chosen=${chosen} />`}
+    ${
+      RefusedLogins.Total > 0 &&
+      html`<p><a href=${href('audit', [], { ...query, action: 'login.refused' })}>${t('refusals.logins', { count: RefusedLogins.Total, shown: whole(RefusedLogins.Total) })}</a></p>`
+    }
+  `
+}
+
+function CodeList({ counts: { Total, ByCode }, chosen }) {
+  const codes = Object.entries(ByCode).sort(([, one], [, other]) => other - one)
+  return html`
+    <ul class="codes">
+      ${codes.map(
+        ([code, count]) => html`
+          <li key=${code}>
+            <button aria-pressed=${String(code === chosen)} onClick=${() => setParameters({ code: code === chosen ? undefined : code })}>
+              <code>${code}</code> <b>${whole(count)}</b>
+            </button>
+            <svg aria-hidden="true" viewBox="0 0 100 4" preserveAspectRatio="none">
+              <rect class="track" width="100" height="4" /><rect class="bad" width=${(count / Total) * 100} height="4" />
+            </svg>
+            <p class="note">${whatToDo(code)}</p>
+          </li>
+        `,
+      )}
+    </ul>
+  `
+}
+
+/** What an operator can do about an error code. */
+export function whatToDo(code) {
+  const key = `refusal.do.${code.startsWith('TOKEN_') ? 'TOKEN' : code}`
+  return t(hasText(key) ? key : 'refusal.do.other')
+}
+
+const SECOND_MILLISECONDS = 1000
+const MOST_ROWS = 100
+
+/** A refusal's id begins with its time (UUID version 7), and a list of that second contains it. */
+async function find(id, signal) {
+  const at = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
+  const missing = Object.assign(new Error(), { code: 'REFUSAL_NOT_FOUND' })
+  if (!(at < 8.64e15)) throw missing
+  const time = (change) => new Date(at + change).toISOString()
+  const range = { from: time(-SECOND_MILLISECONDS), to: time(SECOND_MILLISECONDS), limit: MOST_ROWS }
+  for (let cursor; cursor !== null; ) {
+    const { Refusals, NextCursor } = await get('/Purchase/refusals', { ...range, cursor }, { signal })
+    const found = Refusals.find(({ RefusalID }) => RefusalID === id)
+    if (found) return found
+    cursor = NextCursor
+  }
+  throw missing
+}
+
+export function RefusalDetail({ id }) {
+  const { data, error, reload } = useLoad((signal) => find(id, signal), [id])
+  return html`
+    <p><a href=${href('refusals')}>${t('refusals.all')}</a></p>
+    <h1>${t('refusals.single')} ${data && html`<code>${data.ErrorCode}</code>`}</h1>
+    ${error && html`<${Problem} error=${error} again=${reload} />`}
+    ${data === undefined ? !error && html`<div class="skeleton tall" aria-busy="true"></div>` : html`<${About} refusal=${data} />`}
+  `
+}
+
+function About({ refusal }) {
+  const { RefusedAt, ErrorCode, Message, CustomerID, OrderID, RequestID, KeyID, KeyLabel, PayloadBytes, RefusalID } =
+    refusal
+  const facts = [
+    [t('refusals.at'), preciseTime(RefusedAt)],
+    [t('refusals.customer'), html`<${CustomerLink} id=${CustomerID} />`],
+    OrderID !== undefined && [t('refusals.order'), html`<${OrderLink} customer=${CustomerID} order=${OrderID} />`],
+    KeyID && [
+      t('refusals.key'),
+      html`<a href=${href('customer', [CustomerID], { key: KeyID })}><span class="foreign">${KeyLabel || KeyID}</span></a>`,
+    ],
+    [t('refusals.request'), html`<a href=${href('audit', [], { requestId: RequestID })}><code>${RequestID}</code></a>`],
+    [t('refusals.id'), html`<code>${RefusalID}</code>`],
+  ]
+  return html`
+    <p>${foreign(Message)}</p>
+    <p class="note">${whatToDo(ErrorCode)}</p>
+    <${Facts} facts=${facts.filter(Boolean)} />
+    <h2>${t('refusals.body')}${PayloadBytes !== undefined && html` <small>${bytes(PayloadBytes)}</small>`}</h2>
+    ${PayloadBytes === undefined ? html`<p class="empty">${t('refusals.notKept')}</p>` : html`<${Body} id=${RefusalID} />`}
+  `
+}
+
+const OrderLink = ({ customer, order }) =>
+  customer
+    ? html`<a class="foreign" href=${href('order', [customer, order])}>${order}</a>`
+    : html`<span class="foreign">${order}</span>`
+
+function Body({ id }) {
+  const path = `/Purchase/refusal/${encodeURIComponent(id)}/payload`
+  const { data, error, reload } = useLoad((signal) => getBytes(path, { signal }), [path])
+  if (error) return html`<${Problem} error=${error} again=${reload} />`
+  if (data === undefined) return html`<div class="skeleton" aria-busy="true"></div>`
+  return html`<${PayloadText} text=${new TextDecoder().decode(data)} />`
+}

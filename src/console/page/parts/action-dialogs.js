@@ -1,0 +1,193 @@
+import { post } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { go } from '../lib/route.js'
+import { t } from '../lib/texts.js'
+import { ActionForm, deliveryCommand, entriesOf, Field, HOLE, numberOf, Secret, withForeign } from './action-form.js'
+import { showDialog } from './dialog.js'
+
+const pathOf = ({ CustomerID }, action) => `/Operator/customer/${encodeURIComponent(CustomerID)}/${action}`
+
+/** What a customer is for. */
+const ROLES = {
+  supplier: { IsAPI: false, IsOperator: false, IsReadOnly: false },
+  api: { IsAPI: true, IsOperator: false, IsReadOnly: false },
+  readOnly: { IsAPI: true, IsOperator: true, IsReadOnly: true },
+  operator: { IsAPI: true, IsOperator: true, IsReadOnly: false },
+}
+
+export const addCustomer = () => showDialog(AddCustomer)
+
+function AddCustomer({ close }) {
+  const run = ({ Email, Role, Regions, Rules }) =>
+    post('/Operator/customers', {
+      Email: Email.trim(),
+      ...ROLES[Role],
+      Regions: entriesOf(Regions, /[\s,]+/),
+      AuthorityRules: entriesOf(Rules),
+    })
+  const done = ({ Customer, Password }) => {
+    go('customer', [Customer.CustomerID])
+    if (Password === null || Role(Customer) === 'supplier') return
+    const about = (email) => t('action.add.password', { email })
+    showDialog(Secret, { title: t('action.add.passwordTitle'), about, email: Customer.Email, secret: Password })
+  }
+  return html`
+    <${ActionForm} title=${t('action.add.title')} verb=${t('action.add.verb')} run=${run} done=${done} close=${close}>
+      ${(problems) => html`
+        <p>${t('action.add.what')}</p>
+        <${Field} name="Email" type="email" required autofocus label=${t('action.email')} problems=${problems} />
+        <fieldset>
+          <legend>${t('action.role')}</legend>
+          ${Object.keys(ROLES).map(
+            (role, index) => html`
+              <label class="choice">
+                <input type="radio" name="Role" value=${role} defaultChecked=${index === 0} />
+                <span>${t(`action.role.${role}`)}</span>
+              </label>
+            `,
+          )}
+        </fieldset>
+        <${Field} name="Regions" defaultValue="TR" label=${t('action.regions')} hint=${t('action.regions.hint')} problems=${problems} />
+        <${Field} name="Rules" as="textarea" rows="2" label=${t('action.rules')} hint=${t('action.rules.hint')} problems=${problems} />
+      `}
+    <//>
+  `
+}
+
+const Role = ({ IsAPI, IsOperator }) => (IsAPI || IsOperator ? 'login' : 'supplier')
+
+/** Actions that need nothing but a confirmation: their path, and whether they take something away. */
+const SIMPLE = { enable: false, disable: true, revokeTokens: true }
+
+/** `action` is `enable`, `disable` or `revokeTokens`. */
+export const changeCustomer = (action, customer, done) => showDialog(ChangeCustomer, { action, customer, done })
+
+const ChangeCustomer = ({ action, customer, done, close }) => html`
+  <${ActionForm}
+    title=${t(`action.${action}.title`)}
+    verb=${t(`action.${action}.verb`)}
+    danger=${SIMPLE[action]}
+    run=${() => post(pathOf(customer, action))}
+    done=${done}
+    close=${close}
+  >
+    <p>${withForeign(t(`action.${action}.what`, { email: HOLE }), customer.Email)}</p>
+  <//>
+`
+
+export const allowRules = (customer, done) => showDialog(AllowRules, { customer, done })
+
+const AllowRules = ({ customer, done, close }) => html`
+  <${ActionForm}
+    title=${t('action.allow.title')}
+    verb=${t('action.allow.verb')}
+    run=${({ Rules }) => post(pathOf(customer, 'allow'), { Rules: entriesOf(Rules) })}
+    done=${done}
+    close=${close}
+  >
+    ${(problems) => html`
+      <p>${withForeign(t('action.allow.what', { email: HOLE }), customer.Email)}</p>
+      <${Field} name="Rules" as="textarea" rows="3" required autofocus label=${t('action.rules')} hint=${t('action.rules.hint')} problems=${problems} />
+    `}
+  <//>
+`
+
+export const disallowRule = (customer, rule, done) => showDialog(DisallowRule, { customer, rule, done })
+
+const DisallowRule = ({ customer, rule, done, close }) => html`
+  <${ActionForm}
+    title=${t('action.disallow.title')}
+    verb=${t('action.disallow.verb')}
+    danger
+    run=${() => post(pathOf(customer, 'disallow'), { Rules: [rule] })}
+    done=${done}
+    close=${close}
+  >
+    <p>${withForeign(t('action.disallow.what', { email: HOLE }), customer.Email)}</p>
+    <p><code class="foreign">${rule}</code></p>
+  <//>
+`
+
+const DAY_MILLISECONDS = 86_400_000
+
+/** The end of a number of days from now; undefined if the field is empty. */
+const endOf = (days) => {
+  const number = numberOf(days)
+  return number && new Date(Date.now() + number * DAY_MILLISECONDS).toISOString()
+}
+
+const keyPath = ({ KeyID }, action) => `/Operator/key/${encodeURIComponent(KeyID)}/${action}`
+
+/** Shows a new key, which no answer contains again. */
+function showKey({ ApiKey }, customer, done) {
+  done()
+  showDialog(Secret, {
+    title: t('secret.title'),
+    about: (email) => t('secret.about', { email }),
+    email: customer.Email,
+    secret: ApiKey,
+    sample: (key) => deliveryCommand(key, customer.AuthorityRules),
+  })
+}
+
+export const issueKey = (customer, done) => showDialog(IssueKey, { customer, done })
+
+function IssueKey({ customer, done, close }) {
+  const run = ({ Label, Days, Networks, RateLimit }) => {
+    const networks = entriesOf(Networks, /[\s,]+/)
+    return post(`/Operator/customer/${encodeURIComponent(customer.CustomerID)}/keys`, {
+      Label: Label.trim(),
+      ExpiresAt: endOf(Days),
+      ...(networks.length > 0 && { Networks: networks }),
+      RateLimit: numberOf(RateLimit),
+    })
+  }
+  return html`
+    <${ActionForm} title=${t('action.issue.title')} verb=${t('action.issue.verb')} run=${run} done=${(made) => showKey(made, customer, done)} close=${close}>
+      ${(problems) => html`
+        <p>${withForeign(t('action.issue.what', { email: HOLE }), customer.Email)}</p>
+        <${Field} name="Label" autofocus maxlength="100" label=${t('key.label')} hint=${t('key.label.hint')} problems=${problems} />
+        <${Field} name="Days" type="number" min="1" max="3650" label=${t('key.days')} hint=${t('key.days.never')} problems=${problems} />
+        <${Field} name="Networks" as="textarea" rows="2" label=${t('key.networks')} hint=${t('key.networks.hint')} problems=${problems} />
+        <${Field} name="RateLimit" type="number" min="0" label=${t('key.rate')} hint=${t('key.rate.hint')} problems=${problems} />
+      `}
+    <//>
+  `
+}
+
+export const rotateKey = (customer, key, done) => showDialog(RotateKey, { customer, apiKey: key, done })
+
+function RotateKey({ customer, apiKey, done, close }) {
+  const run = ({ OverlapHours, Days }) =>
+    post(keyPath(apiKey, 'rotate'), { OverlapHours: numberOf(OverlapHours), ExpiresAt: endOf(Days) })
+  return html`
+    <${ActionForm} title=${t('action.rotate.title')} verb=${t('action.rotate.verb')} run=${run} done=${(made) => showKey(made, customer, done)} close=${close}>
+      ${(problems) => html`
+        <p>${withForeign(t('action.rotate.what', { email: HOLE }), customer.Email)}</p>
+        <${KeyName} apiKey=${apiKey} />
+        <${Field} name="OverlapHours" type="number" min="0" max="8760" required autofocus defaultValue="24" label=${t('key.overlap')} hint=${t('key.overlap.hint')} problems=${problems} />
+        <${Field} name="Days" type="number" min="1" max="3650" label=${t('key.days')} hint=${t('key.days.same')} problems=${problems} />
+      `}
+    <//>
+  `
+}
+
+export const revokeKey = (customer, key, done) => showDialog(RevokeKey, { customer, apiKey: key, done })
+
+const RevokeKey = ({ customer, apiKey, done, close }) => html`
+  <${ActionForm}
+    title=${t('action.revoke.title')}
+    verb=${t('action.revoke.verb')}
+    danger
+    run=${() => post(keyPath(apiKey, 'revoke'))}
+    done=${done}
+    close=${close}
+  >
+    <p>${withForeign(t('action.revoke.what', { email: HOLE }), customer.Email)}</p>
+    <${KeyName} apiKey=${apiKey} />
+  <//>
+`
+
+const KeyName = ({ apiKey }) => html`
+  <p><b class="foreign">${apiKey.Label || t('key.noLabel')}</b> <code>${apiKey.KeyID}</code></p>
+`

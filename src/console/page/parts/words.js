@@ -1,0 +1,88 @@
+import { customerName } from '../lib/customers.js'
+import { whole } from '../lib/format.js'
+import { html } from '../lib/html.js'
+import { href } from '../lib/route.js'
+import { t } from '../lib/texts.js'
+
+const HEIGHT = 56
+
+/**
+ * A small bar chart, and the same as a table for screen readers. `labels` name the bars; each of `series` ({ name, look, values })
+ * lies on the one before; a value may be null.
+ */
+export function Bars({ title, labels, series, format = whole }) {
+  const sums = labels.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
+  const most = Math.max(0, ...sums)
+  return html`
+    <figure class="bars">
+      <figcaption>
+        <span>${title}</span>
+        ${series.map(({ name, look }) => name !== title && html`<small key=${look} class=${`legend ${look}`}>${name}</small>`)}
+        <span class="note">${t('bars.most', { value: format(most) })}</span>
+      </figcaption>
+      <svg aria-hidden="true" viewBox=${`0 0 ${labels.length * 10} ${HEIGHT}`} preserveAspectRatio="none">
+        ${labels.map((label, index) => bar({ label, index, series, most, format }))}
+      </svg>
+      <div class="ends note" aria-hidden="true"><span>${labels[0]}</span><span>${labels.at(-1)}</span></div>
+      <div class="visually-hidden">
+        <table>
+          <caption>${title}</caption>
+          <thead><tr><th scope="col">${t('bars.time')}</th>${series.map(({ name }) => html`<th scope="col">${name}</th>`)}</tr></thead>
+          <tbody>
+            ${labels.map(
+              (label, index) => html`
+                <tr>
+                  <th scope="row">${label}</th>
+                  ${series.map(({ values }) => html`<td>${shown(values[index], format)}</td>`)}
+                </tr>
+              `,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </figure>
+  `
+}
+
+const shown = (value, format) => (value === null || value === undefined ? '–' : format(value))
+
+function bar({ label, index, series, most, format }) {
+  let top = HEIGHT
+  const said = series.map(({ name, values }) => `${name}: ${shown(values[index], format)}`)
+  return html`
+    <g>
+      <title>${`${label}\n${said.join('\n')}`}</title>
+      <rect class="behind" x=${index * 10} y="0" width="10" height=${HEIGHT} />
+      ${series.map(({ look, values }) => {
+        const value = values[index] ?? 0
+        if (value === 0) return null
+        const height = Math.max((value / most) * (HEIGHT - 2), 1)
+        top -= height
+        return html`<rect class=${look} x=${index * 10 + 1.5} y=${top} width="7" height=${height} />`
+      })}
+    </g>
+  `
+}
+
+/** What a customer is for: the words of its roles and state. */
+export function Roles({ customer }) {
+  const { IsAPI, IsOperator, IsReadOnly, IsEnabled, IsRemoved } = customer
+  const role = IsOperator ? (IsReadOnly ? 'readOnly' : 'operator') : IsAPI ? 'api' : 'supplier'
+  return html`
+    <span class="badges">
+      <span class="badge">${t(`role.${role}`)}</span>
+      ${IsRemoved ? html`<span class="badge failed">${t('role.removed')}</span>` : !IsEnabled && html`<span class="badge failed">${t('role.disabled')}</span>`}
+    </span>
+  `
+}
+
+export const Warnings = ({ codes }) =>
+  codes.map((code) => html`<span class="badge warning" key=${code}>${t(`warning.${code}`)}</span> `)
+
+export const Facts = ({ facts }) => html`
+  <dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
+`
+
+/** Names a customer by its e-mail address, and leads to it. */
+export const CustomerLink = ({ id }) =>
+  id ? html`<a href=${href('customer', [id])}>${customerName(id)}</a>` : html`<span class="note">–</span>`

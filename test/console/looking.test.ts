@@ -1,0 +1,180 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { axeSays, LOOKS } from '../support/axe.ts'
+import { browserPath, startBrowser } from '../support/browser.ts'
+import { fetch } from '../support/checked-fetch.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+
+const PATIENCE = 180_000
+/** Markup, a bidi override and a long word, which must stay text. */
+const STRANGE = `<img src=x onerror=alert(1)>\u202e${'w'.repeat(60)}`
+
+describe.skipIf(browserPath === undefined)('looking around in the console', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator, customer, deliver, command } = await startConsoleServer({ TESLIM_KEEP_REFUSED: 'known' })
+
+  const receipt = await deliver({ OrderID: 'PO-1', Status: 2 })
+  await deliver({ OrderID: STRANGE, Status: 1 })
+  const narrow = (await command([
+    ...['customer', 'add', '--email', 'narrow@example.com', '--generate', '--allow', 'SKU-1'],
+  ])) as { id: string }
+  const { key, id: keyId } = (await command(['key', 'issue', '--customer', narrow.id, '--label', STRANGE])) as {
+    key: string
+    id: string
+  }
+  const refuse = async (body: unknown) => {
+    const answer = await fetch(`${server.url}/Purchase/update`, {
+      method: 'POST',
+      headers: { apikey: key },
+      body: JSON.stringify(body),
+    })
+    return ((await answer.json()) as { requestId: string }).requestId
+  }
+  const BODY = { OrderID: 'PO-9', Status: 2, Products: [{ Sku: 'SKU-2' }], Note: STRANGE }
+  const requestId = await refuse(BODY)
+  await refuse({ OrderID: 'PO-9', Status: 7 })
+
+  const open = async (view: string, options = {}) => {
+    const opened = await openConsole(browser, server, view, options)
+    await signIn(opened.page, operator)
+    return opened
+  }
+  const go = (page: Page, hash: string) => page.goto(`${server.url}/console${hash}`)
+  const loaded = (page: Page) => expect.poll(() => page.locator('main .skeleton').count(), { timeout: 30_000 }).toBe(0)
+  const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name })
+  /** The log and the counts are written every second. */
+  const untilThere = async (page: Page, text: string) => {
+    const isThere = async () => {
+      if (await page.locator('main').getByText(text).first().isVisible()) return true
+      await page.reload()
+      await signIn(page, operator)
+      return false
+    }
+    await expect.poll(isThere, { timeout: 30_000, interval: 1000 }).toBe(true)
+  }
+
+  it('shows refusals by code and one by one, and the refused body', async () => {
+    const { page, complaints } = await open('#/refusals?customer=narrow@example.com')
+    await untilThere(page, 'PRODUCT_NOT_AUTHORIZED')
+    await page.locator('.codes li', { hasText: 'INVALID_REQUEST' }).waitFor()
+    expect(await page.locator('.codes').innerText()).toContain('No rule covers a product')
+    await page.locator('.codes button', { hasText: 'PRODUCT_NOT_AUTHORIZED' }).click()
+    await page.locator('.codes [aria-pressed=true]').waitFor()
+    expect(new URL(page.url()).hash).toContain('code=PRODUCT_NOT_AUTHORIZED')
+    await expect.poll(() => page.locator('tr.row').count()).toBe(1)
+    await page.locator('tr.row a').click()
+    await heading(page, /PRODUCT_NOT_AUTHORIZED/).waitFor()
+    await page.locator('main').getByText('"Note"').waitFor()
+    expect(await page.locator('main img').count()).toBe(0)
+    await page.goBack()
+    await heading(page, 'Refusals').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('shows the audit log, with the operator of the console who acted', async () => {
+    const { page, complaints } = await open(`#/customer/${narrow.id}`)
+    await page.getByRole('button', { name: 'Add rules' }).click()
+    await page.getByRole('textbox', { name: 'Rules' }).fill('NEW-*')
+    await page.locator('dialog').getByRole('button', { name: 'Add rules' }).click()
+    await page.locator('.rules code', { hasText: 'NEW-*' }).waitFor()
+    await page.locator('.links').getByRole('link', { name: 'Audit' }).click()
+    const row = page.locator('.audit tbody tr', { hasText: 'Rules added' })
+    await row.waitFor()
+    expect(await row.innerText()).toContain(`console:${operator}`)
+    expect(await row.innerText()).toContain('NEW-*')
+    await page.locator('select[name=action]').selectOption('key.issue')
+    await page.locator('.audit tbody tr', { hasText: 'Key issued' }).waitFor()
+    await expect.poll(() => page.locator('.audit tbody tr').count()).toBe(1)
+    await page.locator('.audit').getByRole('link', { name: keyId }).click()
+    await heading(page, /narrow@example.com/).waitFor()
+    expect(await page.locator('tr.marked').innerText()).toContain(keyId)
+    expect(complaints).toEqual([])
+  })
+
+  it('shows what doctor says and how the last minutes were, and checks again', async () => {
+    const { page, complaints } = await open('#/health')
+    await page.locator('.checks').first().waitFor()
+    expect(await page.locator('main').innerText()).toContain('One file (SQLite)')
+    const answered = page.waitForResponse('**/Operator/health')
+    await page.getByRole('button', { name: 'Check again' }).click()
+    expect((await answered).status()).toBe(200)
+    expect(complaints).toEqual([])
+  })
+
+  describe('finds by the search box', () => {
+    it.each([
+      ['a receipt', () => receipt, () => `#/delivery/${receipt}`],
+      ['an order', () => 'PO-1', () => `#/order/${customer.id}/PO-1`],
+      ['a customer by part of its e-mail address', () => 'narrow@', () => `#/customer/${narrow.id}`],
+      ['a key', () => keyId, () => `#/customer/${narrow.id}?key=${keyId}`],
+      ['a request', () => requestId, () => `#/audit?requestId=${requestId}`],
+    ])('%s', async (_what, text, address) => {
+      const { page } = await open('#/health')
+      await heading(page, 'Health').waitFor()
+      await page.keyboard.press('/')
+      await page.keyboard.type(text())
+      await page.keyboard.press('Enter')
+      await expect.poll(() => new URL(page.url()).hash, { timeout: 10_000 }).toBe(address())
+    })
+
+    it('by arrow keys, keeps recent searches in the tab, and says what can be searched', async () => {
+      const { page, complaints } = await open('#/health')
+      const box = page.getByRole('combobox', { name: 'Search' })
+      await box.fill('example.com')
+      const options = page.locator('.found [role=option]')
+      await options.nth(1).waitFor()
+      expect(await page.locator('.found [role=status]').innerText()).toMatch(/found$/)
+      expect(await axeSays(page)).toEqual([])
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowDown')
+      const chosen = page.locator('.found [aria-selected=true]')
+      expect(await box.getAttribute('aria-activedescendant')).toBe(await chosen.getAttribute('id'))
+      const email = await chosen.locator('.foreign').first().innerText()
+      await page.keyboard.press('Enter')
+      await heading(page, new RegExp(email)).waitFor()
+
+      await page.keyboard.press('/')
+      await options.filter({ hasText: 'example.com' }).waitFor()
+      await page.getByRole('button', { name: 'Forget them' }).click()
+      await expect.poll(() => options.count()).toBe(0)
+
+      await box.fill('nothing is called like this')
+      await page.getByText('Nothing found.').waitFor()
+      expect(complaints).toEqual([])
+    })
+  })
+
+  it.each(LOOKS)('passes axe in $locale, $colorScheme', async (look) => {
+    const { page, complaints } = await open('#/customers', look)
+    const views = ['customers', `customer/${narrow.id}`, 'refusals', 'audit', 'health', 'customer/unknown']
+    for (const view of views) {
+      await go(page, `#/${view}`)
+      await page.locator('main h1').waitFor()
+      await loaded(page)
+      expect([view, await axeSays(page)]).toEqual([view, []])
+    }
+    await go(page, `#/customer/${narrow.id}`)
+    for (const kind of ['.row-actions button', 'section button.primary', '.rules button']) {
+      await page.locator(kind).first().click()
+      await page.locator('dialog h2').waitFor()
+      expect([kind, await axeSays(page)]).toEqual([kind, []])
+      await page.keyboard.press('Escape')
+      await page.locator('dialog').waitFor({ state: 'detached' })
+    }
+    expect(complaints.filter((each) => !each.includes('404'))).toEqual([])
+  })
+
+  it('keeps strange labels as text that breaks no layout, on a phone', async () => {
+    const { page, complaints } = await open(`#/customer/${narrow.id}`, { viewport: { width: 390, height: 844 } })
+    await page.getByText('onerror=alert(1)').first().waitFor()
+    expect(await page.locator('main img').count()).toBe(0)
+    for (const view of [`customer/${narrow.id}`, 'refusals', 'audit', 'health', 'customers']) {
+      await go(page, `#/${view}`)
+      await loaded(page)
+      const width = await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)
+      expect([view, width]).toEqual([view, 390])
+    }
+    expect(complaints).toEqual([])
+  })
+})
