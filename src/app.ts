@@ -1,5 +1,6 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
+import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
 import type { Config, LoadedConfig } from '#src/config/load-config.ts'
 import { consoleErrors } from '#src/console/console.errors.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
@@ -7,6 +8,7 @@ import { consoleHealthPlugin } from '#src/console/health/console-health.plugin.t
 import { livePlugin } from '#src/console/live/live.plugin.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { customerPlugin } from '#src/customer/customer.plugin.ts'
+import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
 import { operatorsErrors } from '#src/customer/operators/operators.errors.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
@@ -121,6 +123,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(customerPlugin, { config, store, versions, clock })
   app.register(operatorReadsPlugin, { config, store, clock })
   app.register(operatorActionsPlugin, { config, store, clock, random })
+  app.register(customerIdsPlugin, { customers: store.customers })
+  app.register(auditListPlugin, { store })
   app.register(suppliersPlugin, { config })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, clock, random, metrics })
   app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })

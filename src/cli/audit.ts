@@ -27,6 +27,11 @@ export const auditList: Command = {
       value: 'REQUESTID',
       about: 'Only what this request caused: the x-request-id of its answer',
     },
+    key: {
+      type: 'string',
+      value: 'KEYID',
+      about: 'Only what was done with or to this API key',
+    },
     ...periodOptions,
     limit: limitOption(DEFAULT_LIMIT, 'the newest'),
   },
@@ -36,6 +41,7 @@ export const auditList: Command = {
       orderId: input.text('order'),
       requestId: input.text('request'),
       ...readPeriod(input, context.clock.now()),
+      keyId: input.text('key'),
       limit: readLimit(input, DEFAULT_LIMIT),
     }
     const who = input.text('customer')

@@ -1,6 +1,6 @@
 import type { Problem } from '#src/lib/app-error.ts'
+import { readTime } from '#src/lib/time.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
-import { readTime } from './time.ts'
 
 export interface Period {
   /** Milliseconds since 1970, inclusive. */

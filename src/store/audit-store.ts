@@ -1,3 +1,4 @@
+import type { Bounds } from './delivery-store.ts'
 import type { NewRefusals } from './roll-up-store.ts'
 
 export interface AuditEvent {
@@ -24,18 +25,28 @@ export interface AuditFilter {
   readonly action?: string | undefined
   readonly orderId?: string | undefined
   readonly requestId?: string | undefined
+  /** The API key that was sent, or that was issued, changed, rotated or revoked. */
+  readonly keyId?: string | undefined
   /** Inclusive, in milliseconds since 1970. */
   readonly from?: number | undefined
   /** Exclusive. */
   readonly to?: number | undefined
-  readonly limit: number
 }
+
+/** An event's place in the order of the audit log. */
+export type AuditPlace = readonly [at: number, number: number]
 
 export interface AuditStore {
   /** Appends all events and adds to the counts of refusals, or does nothing. */
   append(events: readonly AuditEvent[], refusals?: readonly NewRefusals[]): Promise<void>
   /** Returns the newest `limit` matches, the newest last. */
-  list(filter: AuditFilter): Promise<AuditEvent[]>
+  list(filter: AuditFilter & { readonly limit: number }): Promise<AuditEvent[]>
+  /** Returns events before a place, newest first. `next` is the place to continue before; null at the end. */
+  before(
+    place: AuditPlace | null,
+    filter: AuditFilter,
+    bounds: Bounds,
+  ): Promise<{ events: AuditEvent[]; next: AuditPlace | null }>
   /** Deletes the oldest events from before a time, at most `limit`. Resolves to their number. */
   deleteBefore(before: number, limit: number): Promise<number>
 }

@@ -3,15 +3,17 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
 import { LOOK_AFTER_BLOCKS } from '#src/store/blocks.ts'
+import { auditReads as postgresAudit } from '#src/store/postgres/audit.ts'
 import { openDatabase as openPostgres, type Query } from '#src/store/postgres/database.ts'
 import { deliveryReads as postgresReads } from '#src/store/postgres/deliveries/reads.ts'
 import { refusedReads as postgresRefused } from '#src/store/postgres/refused.ts'
+import { auditReads as sqliteAudit } from '#src/store/sqlite/audit.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
 import { refusedReads as sqliteRefused } from '#src/store/sqlite/refused.ts'
 import { rollUpReads } from '#src/store/sqlite/roll-ups.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
-import type { Bounds, Filter, OrderPlace, RefusalFilter } from '#src/store/store.ts'
+import type { AuditFilter, AuditPlace, Bounds, Filter, OrderPlace, RefusalFilter } from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer } from '../support/store-rows.ts'
@@ -233,7 +235,24 @@ async function listEveryWay(list: (filter: RefusalFilter, bounds: Bounds) => unk
   }
 }
 
-it('SQLite lists refusals by an index, whether or not it has statistics', async () => {
+/** The pages of the audit log: of all, a customer, one without any, a request, and with filters that let nothing through. */
+async function auditEveryWay(
+  before: (place: AuditPlace | null, filter: AuditFilter, bounds: Bounds) => unknown,
+): Promise<void> {
+  const filters: AuditFilter[] = [
+    {},
+    { action: 'none' },
+    { orderId: 'PO-1' },
+    { keyId: 'none' },
+    { from: 1000, to: 90_000 },
+  ]
+  for (const whose of [{}, { customerId: 'c-7' }, { customerId: 'nobody' }, { requestId: 'r' }, { requestId: 'none' }])
+    for (const filter of filters)
+      for (const place of [null, [50_000, 50_000]] as const)
+        await before(place, { ...filter, ...whose }, { most: 50, look: MOST_REFUSALS })
+}
+
+it('SQLite lists refusals and the audit log by an index, whether or not it has statistics', async () => {
   const path = join(tempFolder(), 'refusals.db')
   await createStoreWith(`sqlite:${path}`, customers)
   const raw = new DatabaseSync(path)
@@ -251,12 +270,16 @@ it('SQLite lists refusals by an index, whether or not it has statistics', async 
     }
     const { refusals } = bindOperations(sqliteRefused, { ...database, all })
     await listEveryWay(refusals)
+    await auditEveryWay(bindOperations(sqliteAudit, { ...database, all }).before)
     for (const customerId of ['c-7', undefined])
       expect(refusals({ customerId }, { most: MOST_REFUSALS, look: 1 }).refusals).toHaveLength(MOST_REFUSALS)
     database.close()
     expect([...steps].filter((step) => /^SCAN (?!f$|\(subquery|found|described)/.test(step))).toEqual([])
     for (const search of [
       'audit_event USING COVERING INDEX audit_event_refusal (customer_id=? AND refusal>? AND refusal<?)',
+      'audit_event USING INDEX audit_event_at (at>? AND at<?)',
+      'audit_event USING INDEX audit_event_customer (customer_id=? AND at>? AND at<?)',
+      'audit_event USING INDEX audit_event_request (request_id=? AND at>? AND at<?)',
       'refused_delivery USING COVERING INDEX refused_delivery_customer (customer_id=? AND refusal>? AND refusal<?)',
       'audit_event USING COVERING INDEX audit_event_refused (refusal>? AND refusal<?)',
       'refused_delivery USING COVERING INDEX sqlite_autoindex_refused_delivery_1 (refusal>? AND refusal<?)',
@@ -271,7 +294,7 @@ it('SQLite lists refusals by an index, whether or not it has statistics', async 
   raw.close()
 })
 
-it('PostgreSQL lists refusals by an index, and touches no more rows than it returns', {
+it('PostgreSQL lists refusals and the audit log by an index, and touches no more rows than it may look at', {
   timeout: 120_000,
 }, async () => {
   const databaseUrl = await newDatabase(inject('postgresUrl'))
@@ -307,5 +330,6 @@ it('PostgreSQL lists refusals by an index, and touches no more rows than it retu
       return query(sql, ...values)
     }
     await listEveryWay(postgresRefused(explained).refusals)
+    await auditEveryWay(postgresAudit(explained).before)
   }
 })

@@ -1,6 +1,7 @@
+import { type AuditWay, auditPage, auditWalk, keyInDetails, placeFromRow } from '../audit-walk.ts'
 import { auditEventFromRow } from '../rows.ts'
 import type { AuditStore } from '../store.ts'
-import { columnsOf, type Database } from './database.ts'
+import { columnsOf, type Database, type Query } from './database.ts'
 import { addRefusals } from './roll-ups.ts'
 
 const APPEND = `
@@ -14,15 +15,57 @@ const LIST = `
   SELECT at, actor, action, customer_id, address, request_id, details, refusal, order_id, key_id FROM audit_event
    WHERE ($1::text IS NULL OR customer_id = $1) AND starts_with(action, $2) AND at >= $3 AND at < $4
      AND ($5::text IS NULL OR order_id = $5) AND ($6::text IS NULL OR request_id = $6)
-   ORDER BY at DESC, number DESC LIMIT $7`
+     AND ($7::text IS NULL OR key_id = $7 OR strpos(details, $8) > 0)
+   ORDER BY at DESC, number DESC LIMIT $9`
+
+/** Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values. */
+const along = (column: string) => ({
+  range: `(${column}, at, number) < ($1, $2::bigint, $3::bigint) AND (${column}, at, number) >= ($1, $4::bigint, $5::bigint)
+     AND ${column} IS NOT NULL`,
+  order: `${column} DESC, at DESC, number DESC`,
+})
+
+const WAYS: Record<AuditWay, ReturnType<typeof along>> = {
+  request: along('request_id'),
+  customer: along('customer_id'),
+  all: {
+    range: '$1::text IS NULL AND (at, number) < ($2::bigint, $3::bigint) AND (at, number) >= ($4::bigint, $5::bigint)',
+    order: 'at DESC, number DESC',
+  },
+}
+
+/** Finds the last event to look at, and the next one if there is one. */
+const BEFORE_END = (way: AuditWay): string => `
+  SELECT at, number FROM audit_event WHERE ${WAYS[way].range} ORDER BY ${WAYS[way].order} LIMIT 2 OFFSET $6`
+
+/** The inner LIMIT keeps the planner from sorting all events for values that it believes to be rare. */
+const BEFORE = (way: AuditWay): string => `
+  SELECT number, at, actor, action, customer_id, address, request_id, details, refusal, order_id, key_id
+    FROM (SELECT * FROM audit_event WHERE ${WAYS[way].range} ORDER BY ${WAYS[way].order} LIMIT $6) e
+   WHERE starts_with(action, $7)
+     AND ($8::text IS NULL OR customer_id = $8) AND ($9::text IS NULL OR order_id = $9)
+     AND ($10::text IS NULL OR request_id = $10) AND ($11::text IS NULL OR key_id = $11 OR strpos(details, $12) > 0)
+   ORDER BY at DESC, number DESC LIMIT $13`
 
 /** SKIP LOCKED: replicas that delete at the same time delete different rows. */
 const DELETE_BEFORE = `
   DELETE FROM audit_event
    WHERE number IN (SELECT number FROM audit_event WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)`
 
+export const auditReads = (query: Query): Pick<AuditStore, 'before'> => ({
+  async before(place, filter, bounds) {
+    const { way, start, end, filters, isFiltered } = auditWalk(place, filter)
+    const ends = isFiltered ? (await query(BEFORE_END(way), ...start, ...end, bounds.look - 1)).rows : []
+    const stop = ends[1] === undefined ? null : placeFromRow(ends[0])
+    const look = isFiltered ? bounds.look : bounds.most + 1
+    const { rows } = await query(BEFORE(way), ...start, ...(stop ?? end), look, ...filters, bounds.most + 1)
+    return auditPage(rows, stop, bounds)
+  },
+})
+
 export function postgresAudit({ query, transaction }: Database): AuditStore {
   return {
+    ...auditReads(query),
     async append(events, refusals = []) {
       const names = [
         'at',
@@ -46,8 +89,9 @@ export function postgresAudit({ query, transaction }: Database): AuditStore {
         })
     },
     async list({ customerId = null, action = '', from = 0, to = Number.MAX_SAFE_INTEGER, ...more }) {
-      const { orderId = null, requestId = null, limit } = more
-      const { rows } = await query(LIST, customerId, action, from, to, orderId, requestId, limit)
+      const { orderId = null, requestId = null, keyId, limit } = more
+      const ids = [orderId, requestId, keyId ?? null, keyInDetails(keyId)] as const
+      const { rows } = await query(LIST, customerId, action, from, to, ...ids, limit)
       return rows.map(auditEventFromRow).reverse()
     },
     deleteBefore: async (before, limit) => (await query(DELETE_BEFORE, before, limit)).count,

@@ -140,7 +140,7 @@ function storeOn(
     rollUps: sqliteRollUps(writer, reader),
     signingKeys: sqliteSigningKeys(database, writer),
     secrets: sqliteSecrets(database, writer),
-    audit: sqliteAudit(database, writer),
+    audit: sqliteAudit(database, writer, reader),
     refused: sqliteRefused(database, writer, reader),
     loginFailures: sqliteLoginFailures(database, writer),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),

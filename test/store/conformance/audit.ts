@@ -1,6 +1,19 @@
+import fc from 'fast-check'
 import { describe, expect } from 'vitest'
+import type { AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
 import { auditEvent } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
+
+async function walk(audit: AuditStore, filter: AuditFilter, most: number, look: number) {
+  const pages: AuditEvent[][] = []
+  for (let place: AuditPlace | null = null; ; ) {
+    const page = await audit.before(place, filter, { most, look })
+    expect(page.events.length).toBeLessThanOrEqual(most)
+    pages.push(page.events)
+    if (page.next === null) return pages
+    place = page.next
+  }
+}
 
 export function describeAudit(name: string, open: Open): void {
   describe(`${name}: audit log`, () => {
@@ -60,6 +73,124 @@ export function describeAudit(name: string, open: Open): void {
       expect(await list({ requestId: 'r-1' })).toEqual([one, other])
       expect(await list({ requestId: 'r-1', orderId: 'PO-1' })).toEqual([one])
       expect(await list({ requestId: 'r-2', orderId: 'PO-1' })).toEqual([])
+    })
+
+    promise(
+      'filters are by API key: the one that was sent, issued, changed, or came from a rotation',
+      async ({ audit }) => {
+        const key = 'k-"\\1'
+        const one = auditEvent({ at: 100, keyId: key })
+        const { customerId } = one
+        const issued = auditEvent({ at: 200, customerId, details: { keyId: key, expiresAt: null } })
+        const rotated = auditEvent({ at: 300, customerId, details: { keyId: 'old', newKeyId: key } })
+        const bare = auditEvent({
+          at: 400,
+          customerId,
+          details: { reason: `"keyId":${JSON.stringify(key)}`, other: key },
+        })
+        await audit.append([one, issued, rotated, bare])
+        const filter = { customerId: customerId ?? '', keyId: key }
+        expect(await audit.list({ ...filter, limit: 9 })).toEqual([one, issued, rotated])
+        expect(await audit.list({ ...filter, keyId: 'old', limit: 9 })).toEqual([rotated])
+        expect(await audit.list({ ...filter, keyId: 'ol', limit: 9 })).toEqual([])
+        expect(await walk(audit, filter, 2, 3)).toEqual([[rotated, issued], [one]])
+      },
+    )
+
+    promise('pages go back in bounded steps, also through events of one instant', async ({ audit }) => {
+      const at = 7e12
+      const one = auditEvent({ at })
+      const { customerId } = one
+      const all = [0, 0, 0, 1, 1, 2].map((later, index) => ({
+        ...one,
+        at: at + later,
+        action: index % 2 === 0 ? 'even.x' : 'odd.x',
+        requestId: `r-${index % 3}`,
+        details: { index },
+      }))
+      await audit.append(all)
+      const newest = all.toReversed()
+      const filter = { from: at, to: at + 3 }
+      expect(await walk(audit, { customerId: customerId ?? '' }, 2, 1)).toEqual([
+        newest.slice(0, 2),
+        newest.slice(2, 4),
+        newest.slice(4),
+      ])
+      expect(await walk(audit, filter, 6, 1)).toEqual([newest])
+      expect(await walk(audit, { ...filter, action: 'odd' }, 1, 2)).toEqual([[all[5]], [all[3]], [all[1]]])
+      expect(await walk(audit, { ...filter, action: 'odd' }, 9, 5)).toEqual([[all[5], all[3], all[1]], []])
+      expect(await walk(audit, { ...filter, requestId: 'r-1' }, 9, 1)).toEqual([[all[4], all[1]]])
+      expect(await walk(audit, { ...filter, to: at + 1 }, 2, 9)).toEqual([[all[2], all[1]], [all[0]]])
+    })
+
+    promise('pages agree with a plain model, whatever is asked', async ({ audit }) => {
+      const event = fc.record({
+        later: fc.nat(3),
+        who: fc.nat(1),
+        action: fc.constantFrom('a.b', 'a.c', 'b'),
+        n: fc.nat(2),
+      })
+      const asked = fc.record(
+        {
+          who: fc.nat(1),
+          action: fc.constantFrom('a', 'a.c', 'b', ''),
+          orderId: fc.nat(2),
+          requestId: fc.nat(2),
+          keyId: fc.nat(2),
+          from: fc.nat(3),
+          to: fc.nat(3),
+        },
+        { requiredKeys: [] },
+      )
+      let run = 0
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(event, { maxLength: 12 }),
+          asked,
+          fc.integer({ min: 1, max: 4 }),
+          fc.integer({ min: 1, max: 4 }),
+          async (events, { who, action, orderId, requestId, keyId, from = 0, to = 4 }, most, look) => {
+            const start = 6e12 + 10 * ++run
+            const text = (name: string, n: number | undefined) => (n === undefined ? undefined : `${name}-${run}-${n}`)
+            const all = events.map(({ later, who, action, n }) =>
+              auditEvent({
+                at: start + later,
+                action,
+                customerId: text('c', who) ?? null,
+                orderId: text('o', n) ?? null,
+                requestId: text('r', n) ?? null,
+                keyId: text('k', n) ?? null,
+              }),
+            )
+            await audit.append(all)
+            const filter = {
+              customerId: text('c', who),
+              action,
+              orderId: text('o', orderId),
+              requestId: text('r', requestId),
+              keyId: text('k', keyId),
+              from: start + from,
+              to: start + to,
+            }
+            const expected = all
+              .toReversed()
+              .toSorted((one, other) => other.at - one.at)
+              .filter(
+                (each) =>
+                  [undefined, each.customerId].includes(filter.customerId) &&
+                  each.action.startsWith(action ?? '') &&
+                  [undefined, each.orderId].includes(filter.orderId) &&
+                  [undefined, each.requestId].includes(filter.requestId) &&
+                  [undefined, each.keyId].includes(filter.keyId) &&
+                  each.at >= filter.from &&
+                  each.at < filter.to,
+              )
+            expect((await walk(audit, filter, most, look)).flat()).toEqual(expected)
+            expect(await audit.list({ ...filter, limit: 99 })).toEqual(expected.toReversed())
+          },
+        ),
+        { numRuns: 60 },
+      )
     })
 
     promise('the oldest are deleted first, so many at a time', async ({ audit }) => {

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { apiKeyReads } from '../api-keys.ts'
+import { auditReads } from '../audit.ts'
 import { customerReads } from '../customers.ts'
 import { openDatabase } from '../database.ts'
 import { pulseReads } from '../deliveries/pulse.ts'
@@ -14,6 +15,7 @@ if (parentPort) {
   answerOperations(parentPort, database, {
     customers: bindOperations(customerReads, database),
     apiKeys: bindOperations(apiKeyReads, database),
+    audit: bindOperations(auditReads, database),
     deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
     purges: bindOperations(purgeReads, database),
     refused: bindOperations(refusedReads, database),

@@ -1,0 +1,49 @@
+import type { ApiKeyStore, AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
+
+export interface AuditListDependencies {
+  readonly audit: AuditStore
+  readonly apiKeys: Pick<ApiKeyStore, 'findById'>
+}
+
+export interface AuditQuery extends AuditFilter {
+  /** As `nextCursor` was. */
+  readonly cursor?: string | undefined
+  readonly limit: number
+}
+
+export interface AuditPage {
+  readonly events: readonly AuditEvent[]
+  /** Null at the end. */
+  readonly nextCursor: string | null
+}
+
+/** A time and a number that a store can have. */
+export const CURSOR_PATTERN = '^[0-9]{1,15}-[0-9]{1,15}$'
+
+/** Events that one request looks at. */
+const MOST_LOOKED_AT = 2_000
+
+/** Lists the audit log, newest first. */
+export const createAuditList =
+  ({ audit, apiKeys }: AuditListDependencies) =>
+  async ({ cursor, limit, ...filter }: AuditQuery): Promise<AuditPage> => {
+    const { action, orderId, requestId, keyId, customerId } = filter
+    const texts = [action, orderId, requestId, keyId].filter((text) => text !== undefined)
+    const nothing = { events: [], nextCursor: null }
+    if (!texts.every(isStorable)) return nothing
+    // Every event about a key belongs to the customer of the key.
+    const owner = keyId === undefined ? customerId : (await apiKeys.findById(keyId))?.customerId
+    if (keyId !== undefined && (owner === undefined || (customerId ?? owner) !== owner)) return nothing
+    const place = cursor === undefined ? null : placeOf(cursor)
+    const bounds = { most: limit, look: MOST_LOOKED_AT }
+    const { events, next } = await audit.before(place, { ...filter, customerId: owner }, bounds)
+    return { events, nextCursor: next?.join('-') ?? null }
+  }
+
+function placeOf(cursor: string): AuditPlace {
+  const [at = 0, number = 0] = cursor.split('-').map(Number)
+  return [at, number]
+}
+
+/** A database cannot hold NUL or a lone surrogate in a text. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
