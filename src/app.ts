@@ -4,6 +4,7 @@ import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
 import type { Config, LoadedConfig } from '#src/config/load-config.ts'
 import { consoleErrors } from '#src/console/console.errors.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
+import { findPlugin } from '#src/console/find.plugin.ts'
 import { consoleHealthPlugin } from '#src/console/health/console-health.plugin.ts'
 import { livePlugin } from '#src/console/live/live.plugin.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
@@ -134,10 +135,13 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(supplierReadsPlugin, { config, store })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(statsPlugin, { config, store, clock })
-  app.register(consoleHealthPlugin, { loaded: { config, sources }, clock, requests })
-  app.register(livePlugin, { config, store, versions, clock, requests })
   app.register(retentionPlugin, { config, store, clock })
-  app.register(consolePlugin, { config })
+  if (config.console === 'on') {
+    app.register(consolePlugin, { config })
+    app.register(consoleHealthPlugin, { loaded: { config, sources }, clock, requests })
+    app.register(livePlugin, { config, store, versions, clock, requests })
+    app.register(findPlugin, { store })
+  }
 
   await app.ready()
   return app

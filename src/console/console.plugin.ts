@@ -20,7 +20,6 @@ export interface ConsoleOptions {
 }
 
 export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { config }) => {
-  if (config.console === 'off') return
   const files = readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
   const styles = files.filter((file) => file.endsWith('.css')).sort()
   const map = importMap()

@@ -1,5 +1,5 @@
 import type { Problem } from '#src/lib/app-error.ts'
-import { readTime } from '#src/lib/time.ts'
+import { readTime } from '#src/lib/time/read-time.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 
 export interface Period {

@@ -54,6 +54,8 @@ export interface ApiKeyStore {
   insert(key: ApiKey): Promise<void>
   findByHash(hash: Uint8Array): Promise<{ readonly key: ApiKey; readonly customer: Customer } | undefined>
   findById(id: string): Promise<ListedApiKey | undefined>
+  /** Returns keys whose ids begin with a text. */
+  withPrefix(prefix: string, limit: number): Promise<ListedApiKey[]>
   /** Lists the oldest first. */
   list(customerId?: string): Promise<ListedApiKey[]>
   /** Lists the keys of a customer by id, beginning after `afterId`: the oldest first. */

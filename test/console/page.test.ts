@@ -68,7 +68,14 @@ describe('the console', async () => {
 
   it('is not there when it is turned off', async () => {
     const { app: without } = await testApp({ TESLIM_CONSOLE: 'off' })
-    for (const url of ['/console', '/console/page.css', '/console/app.js'])
+    for (const url of [
+      '/console',
+      '/console/page.css',
+      '/console/app.js',
+      '/Operator/live',
+      '/Operator/health',
+      '/Operator/find',
+    ])
       expect((await without.inject(url)).json()).toEqual(failure('NOT_FOUND'))
   })
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readTime } from '#src/lib/time.ts'
+import { readTime } from '#src/lib/time/read-time.ts'
 
 it.each([
   ['2026-11-21T09:00:00Z', '2026-11-21T09:00:00.000Z'],

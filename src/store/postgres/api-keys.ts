@@ -1,5 +1,6 @@
 import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
 import type { ApiKeyStore } from '../store.ts'
+import { LAST_ID } from '../walks.ts'
 import { CUSTOMER_COLUMNS, type CustomerNumbers, countVersion, customerFromRow } from './customers.ts'
 import { columnsOf, type Database } from './database.ts'
 
@@ -20,6 +21,13 @@ const BY_ID = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
     FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
    WHERE k.id = $1`
+
+const WITH_PREFIX = `
+  SELECT ${KEY_COLUMNS}, u.used_at, u.address
+    FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
+   WHERE k.id >= $1 AND k.id < $2
+   ORDER BY k.id
+   LIMIT $3`
 
 const PAGE = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
@@ -120,6 +128,8 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
       const [row] = (await query(BY_ID, id)).rows
       return row && listedKeyFromRow(row)
     },
+    withPrefix: async (prefix, limit) =>
+      (await query(WITH_PREFIX, prefix, `${prefix}${LAST_ID}`, limit)).rows.map(listedKeyFromRow),
     list: async (customerId) => (await query(LIST, customerId ?? null)).rows.map(listedKeyFromRow),
     page: async (customerId, { afterId = '', limit }) =>
       (await query(PAGE, customerId, afterId, limit)).rows.map(listedKeyFromRow),

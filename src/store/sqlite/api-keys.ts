@@ -1,5 +1,6 @@
 import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
 import type { ApiKey, ApiKeyStore } from '../store.ts'
+import { LAST_ID } from '../walks.ts'
 import { accountChange, CUSTOMER_COLUMNS, changeAccount, customerFromRow } from './customers.ts'
 import type { Database } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
@@ -21,6 +22,13 @@ const BY_ID = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
     FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
    WHERE k.id = $1`
+
+const WITH_PREFIX = `
+  SELECT ${KEY_COLUMNS}, u.used_at, u.address
+    FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
+   WHERE k.id >= $1 AND k.id < $2
+   ORDER BY k.id
+   LIMIT $3`
 
 const PAGE = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
@@ -130,5 +138,7 @@ export const sqliteApiKeys = (database: Database, writer: StoreThread, reader: S
     const row = database.get(BY_ID, id)
     return row && listedKeyFromRow(row)
   },
+  withPrefix: async (prefix, limit) =>
+    database.all(WITH_PREFIX, prefix, `${prefix}${LAST_ID}`, limit).map(listedKeyFromRow),
   list: async (customerId) => database.all(LIST, customerId ?? null).map(listedKeyFromRow),
 })

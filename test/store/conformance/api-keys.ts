@@ -200,6 +200,20 @@ export function describeApiKeys(name: string, open: Open): void {
       expect({ ...found?.key, hash: bytes(found?.key.hash) }).toEqual(old)
     })
 
+    withCustomers(
+      'keys are found by the beginning of their ids, and nothing in it is a pattern',
+      async ({ apiKeys }, one) => {
+        const keys = ['x%-1', 'x%-2', 'x_-3'].map((id) => apiKey(one.id, { id }))
+        for (const each of keys) await apiKeys.insert(each)
+        const found = async (prefix: string, limit = 9) => (await apiKeys.withPrefix(prefix, limit)).map(({ id }) => id)
+        expect(await found('x%')).toEqual(['x%-1', 'x%-2'])
+        expect(await found('x', 2)).toEqual(['x%-1', 'x%-2'])
+        expect(await found('x_-3')).toEqual(['x_-3'])
+        expect(await found('x_-34')).toEqual([])
+        expect(await found('X')).toEqual([])
+      },
+    )
+
     promise('a key of nobody is an error', async ({ apiKeys }) => {
       await expect(apiKeys.insert(apiKey('nobody'))).rejects.toThrow()
     })

@@ -1,0 +1,43 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import fastifyPlugin from 'fastify-plugin'
+import { keepUncompressed } from '#src/http/answers/read-answers.ts'
+import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { queryReading } from '#src/http/query-reading.ts'
+import type { Store } from '#src/store/store.ts'
+import { createFind } from './find.rule.ts'
+import { FindQuerySchema, MatchesSchema } from './find.schema.ts'
+
+const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
+  const find = createFind(store)
+
+  const routes: FastifyPluginAsyncTypebox = async (scope) => {
+    const schema = {
+      summary: 'Find what a text names',
+      operationId: 'operatorFind',
+      description: 'For one search box: recognises receipts, orders, customers, API keys, requests and refusals.',
+      tags: ['Operator'],
+      errors: [],
+      querystring: FindQuerySchema,
+      response: { 200: successSchema(MatchesSchema, 'What was found'), ...failures(400, 401, 403, 500, 503) },
+    }
+    scope.get('/Operator/find', {
+      schema,
+      preValidation: queryReading(FindQuerySchema),
+      handler: async ({ query }, reply) => {
+        const matches = await find(query.text)
+        keepUncompressed(reply)
+        const answers = matches.map(({ kind, id, customerId, text }) => ({
+          Kind: kind,
+          ID: id,
+          CustomerID: customerId,
+          Text: text,
+        }))
+        return success({ Matches: answers })
+      },
+    })
+  }
+
+  app.register(app.operators(routes))
+}
+
+export const findPlugin = fastifyPlugin(plugin, { name: 'find', dependencies: ['token'], encapsulate: true })

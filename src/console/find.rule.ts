@@ -1,0 +1,133 @@
+import { asciiLowerCase } from '#src/lib/ascii.ts'
+import type { OrderPlace, Store } from '#src/store/store.ts'
+
+export type Kind = 'delivery' | 'order' | 'customer' | 'key' | 'request' | 'refusal'
+
+export interface Match {
+  readonly kind: Kind
+  readonly id: string
+  readonly customerId: string | null
+  /** What it is called: an order id, an e-mail address, a label, an error code. */
+  readonly text: string
+}
+
+export const MOST_MATCHES = 20
+export const LONGEST_TEXT = 200
+
+const SHORTEST_PREFIX = 4
+const BEGINS_AN_ID = /^[0-9a-f][0-9a-f-]{0,35}$/
+/** Customers that one step looks at, and all steps of one search. */
+const CUSTOMERS_AT_ONCE = 2_500
+const MOST_CUSTOMERS = 20_000
+
+type FindStore = Pick<Store, 'deliveries' | 'customers' | 'apiKeys' | 'refused' | 'audit'>
+
+/**
+ * Finds what a text may name: by a whole id, or the only one that begins with it; an order by its whole id; a customer by a part of
+ * its e-mail address. Everything is looked up by an index, or in a bounded number of customers.
+ */
+export function createFind({ deliveries, customers, apiKeys, refused, audit }: FindStore) {
+  const ofReceipt = async (prefix: string): Promise<Match[]> => {
+    const [receipt, other] = await deliveries.receiptsWith(prefix, 2)
+    const found = receipt === undefined || other !== undefined ? undefined : await deliveries.findByReceipt(receipt)
+    if (found === undefined) return []
+    return [{ kind: 'delivery', id: found.receiptId, customerId: found.customerId, text: found.orderId ?? '' }]
+  }
+
+  const ofRefusal = async (idPrefix: string): Promise<Match[]> => {
+    const { refusals } = await refused.refusals({ idPrefix }, { most: 2, look: 2 })
+    return only(refusals).map(({ refusalId, customerId, errorCode }) => ({
+      kind: 'refusal',
+      id: refusalId,
+      customerId,
+      text: errorCode,
+    }))
+  }
+
+  const ofKey = async (prefix: string): Promise<Match[]> =>
+    only(await apiKeys.withPrefix(prefix, 2)).map(({ id, customerId, label }) => ({
+      kind: 'key',
+      id,
+      customerId,
+      text: label,
+    }))
+
+  const ofCustomerId = async (prefix: string): Promise<Match[]> => {
+    const exact = await customers.findById(prefix)
+    const next = exact ? [exact] : await customers.list({ afterId: prefix, limit: 2 })
+    return only(next.filter(({ id }) => id.startsWith(prefix))).map(customerMatch)
+  }
+
+  const ofEmail = async (part: string): Promise<Match[]> => {
+    const found: Match[] = []
+    let after = ''
+    for (let looked = 0; looked < MOST_CUSTOMERS && found.length < MOST_MATCHES; looked += CUSTOMERS_AT_ONCE) {
+      const bounds = { most: MOST_MATCHES, look: CUSTOMERS_AT_ONCE }
+      const { customers: some, next } = await customers.search({ text: part }, after, bounds)
+      // The search also finds beginnings of ids, which are found only if they are unique.
+      found.push(...some.filter(({ email }) => email.includes(part)).map(customerMatch))
+      if (next === null) break
+      after = next
+    }
+    return found
+  }
+
+  const ofRequest = async (requestId: string): Promise<Match[]> => {
+    const { events } = await audit.before(null, { requestId }, { most: 1, look: 1 })
+    return events.map(({ customerId, details, action }) => ({
+      kind: 'request',
+      id: requestId,
+      customerId,
+      text: typeof details.errorCode === 'string' ? details.errorCode : action,
+    }))
+  }
+
+  const ofOrder = async (orderId: string): Promise<Match[]> => {
+    const found: Match[] = []
+    let after: OrderPlace | null = null
+    for (let looked = 0; looked < MOST_CUSTOMERS && found.length < MOST_MATCHES; looked += CUSTOMERS_AT_ONCE) {
+      const bounds = { most: MOST_MATCHES, look: CUSTOMERS_AT_ONCE }
+      const page: Awaited<ReturnType<typeof deliveries.orders>> = await deliveries.orders(after, { orderId }, bounds)
+      found.push(
+        ...page.orders.map(
+          (order): Match => ({ kind: 'order', id: orderId, customerId: order.customerId, text: orderId }),
+        ),
+      )
+      if (page.next === null) break
+      after = page.next
+    }
+    return found
+  }
+
+  return async (typed: string): Promise<Match[]> => {
+    const text = typed.trim()
+    if (text === '' || !isStorable(text)) return []
+    const lower = asciiLowerCase(text)
+    const isId = lower.length >= SHORTEST_PREFIX && BEGINS_AN_ID.test(lower)
+    const ways = [
+      ...(isId ? [ofReceipt(lower), ofRefusal(lower), ofKey(lower), ofCustomerId(lower)] : []),
+      ofRequest(text),
+      ofOrder(text),
+      ofEmail(lower),
+    ]
+    const found = (await Promise.all(ways)).flat()
+    return withoutRepeats(found).slice(0, MOST_MATCHES)
+  }
+}
+
+/** Returns nothing if several match. */
+const only = <Found>(found: readonly Found[]): readonly Found[] => (found.length === 1 ? found : [])
+
+const customerMatch = ({ id, email }: { readonly id: string; readonly email: string }): Match => ({
+  kind: 'customer',
+  id,
+  customerId: id,
+  text: email,
+})
+
+const withoutRepeats = (matches: readonly Match[]): Match[] => [
+  ...new Map(matches.map((match) => [JSON.stringify([match.kind, match.id, match.customerId]), match])).values(),
+]
+
+/** A database cannot hold NUL or a lone surrogate in a text. */
+const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')

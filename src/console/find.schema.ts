@@ -1,0 +1,37 @@
+import { Type } from '@sinclair/typebox'
+import { LONGEST_TEXT, MOST_MATCHES } from './find.rule.ts'
+
+const RECEIPT = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
+
+export const FindQuerySchema = Type.Object(
+  {
+    text: Type.String({
+      maxLength: LONGEST_TEXT,
+      title: `a text of at most ${LONGEST_TEXT} characters`,
+      description:
+        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order or a request by its whole id; a customer by a part of the e-mail address. White space around it does not count.',
+      examples: ['PO-1'],
+    }),
+  },
+  { additionalProperties: false },
+)
+
+const MatchSchema = Type.Object({
+  Kind: Type.Union(
+    (['delivery', 'order', 'customer', 'key', 'request', 'refusal'] as const).map((kind) => Type.Literal(kind)),
+    { description: 'What was found' },
+  ),
+  ID: Type.String({ description: 'Its id', examples: [RECEIPT] }),
+  CustomerID: Type.Union([Type.String({ examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'] }), Type.Null()], {
+    description: 'The customer that it belongs to; null if there is none',
+  }),
+  Text: Type.String({
+    description:
+      'The order id of a delivery or order, the e-mail address of a customer, the label of a key, or the error code of a refusal or request; may be empty',
+    examples: ['PO-1'],
+  }),
+})
+
+export const MatchesSchema = Type.Object({
+  Matches: Type.Array(MatchSchema, { maxItems: MOST_MATCHES, description: `At most ${MOST_MATCHES}` }),
+})
