@@ -19,7 +19,7 @@ export function Filters({ fields, parameters }) {
     const given = new FormData(event.currentTarget)
     const changes = fields.map(({ name, kind }) => {
       const text = String(given.get(name) ?? '').trim()
-      return [name, kind === 'time' ? timeOf(text) : text]
+      return [name, kind === 'time' ? timeOf(text, parameters[name]) : text]
     })
     if (changes.some(([name, value]) => value !== (parameters[name] ?? ''))) setParameters(Object.fromEntries(changes))
   }
@@ -72,7 +72,9 @@ function fieldTime(iso) {
   return new Date(at - minutes * 60_000).toISOString().slice(0, 19)
 }
 
-function timeOf(text) {
+/** A field shows whole seconds: what was not changed stays as exact as it is in the address. */
+function timeOf(text, before) {
+  if (before && text === fieldTime(before)) return before
   const at = Date.parse(zone.value === 'utc' ? `${text}Z` : text)
   return text === '' || Number.isNaN(at) ? '' : new Date(at).toISOString()
 }

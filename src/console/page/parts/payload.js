@@ -17,7 +17,7 @@ export const PayloadRow = ({ row: { number, line, indent, parts }, text, matches
         ? html`<button class="fold" aria-expanded=${String(!folded)} aria-label=${t('payload.line', { count: number })} onClick=${() => toggle(line)}></button>`
         : html`<span class="fold"></span>`
     }
-    <span class="words">${' '.repeat(indent)}${parts.map((part) => partOf(part, text, matches, chosen))}${folded && h('span', { class: 'other' }, '…')}</span>
+    <span class="words">${' '.repeat(indent)}${parts.map((part) => partOf(part, text, matches, chosen))}${folded && h('span', { class: 'note' }, '…')}</span>
   </div>
 `
 
@@ -25,9 +25,8 @@ function partOf({ start, end, kind }, text, matches, chosen) {
   if (kind === 'gap') return ' '
   if (matches.length === 0) return h('span', { class: kind }, visible(text.slice(start, end)))
   const found = []
-  const ends = matches.map((match) => match.end)
   let at = start
-  for (let i = firstAbove(ends, start); i < matches.length && matches[i].start < end; i++) {
+  for (let i = firstAbove(matches.ends, start); i < matches.length && matches[i].start < end; i++) {
     const [from, to] = [Math.max(start, matches[i].start), Math.min(end, matches[i].end)]
     found.push(visible(text.slice(at, from)))
     found.push(h('mark', { class: matches[i] === chosen ? 'chosen' : undefined }, visible(text.slice(from, to))))
@@ -42,14 +41,15 @@ const MOST_MATCHES = 10_000
 const MARGIN = 10
 const MOST_PRINTED = 20_000
 
-/** Positions of a search text, whatever the letter case. */
+/** Positions of a search text, whatever the letter case, and `ends` as a list of its own. */
 function matchesOf(text, query) {
-  if (query === '') return []
+  if (query === '') return Object.assign([], { ends: [] })
   const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu')
-  return Iterator.from(text.matchAll(pattern))
+  const matches = Iterator.from(text.matchAll(pattern))
     .take(MOST_MATCHES)
     .map(({ index, 0: { length } }) => ({ start: index, end: index + length }))
     .toArray()
+  return Object.assign(matches, { ends: matches.map(({ end }) => end) })
 }
 
 /** The text of a payload: highlighted, foldable, searchable. Only the visible rows are in the document. */
@@ -57,7 +57,8 @@ export function PayloadText({ text }) {
   const [formatted, setFormatted] = useState(true)
   const [folded, setFolded] = useState(new Set())
   const [query, setQuery] = useState('')
-  const [chosen, setChosen] = useState(0)
+  /** The index of the match that was shown last, or -1. */
+  const [chosen, setChosen] = useState(-1)
   const [columns, setColumns] = useState(80)
   const [view, setView] = useState({ from: 0, to: 60 })
   const [height, setHeight] = useState(20)
@@ -82,8 +83,8 @@ export function PayloadText({ text }) {
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => {
       const { width, height } = ruler.current.getBoundingClientRect()
-      const room = box.current.clientWidth - 5.5 * width
-      setColumns(Math.max(20, Math.floor((10 * room) / (10 * width)) - 2))
+      const room = box.current.clientWidth - 7 * width
+      setColumns(Math.max(20, Math.floor(room / width) - 2))
       setHeight(height)
     })
     observer.observe(box.current)
@@ -92,9 +93,9 @@ export function PayloadText({ text }) {
 
   /** Shows a match, and unfolds what hides it. */
   const show = (index) => {
-    const match = matches.at(index % matches.length)
+    const match = matches[index % matches.length]
     if (match === undefined) return
-    setChosen((index + matches.length) % matches.length)
+    setChosen(index % matches.length)
     const line = lineOf(tokens, lines, match.start)
     const hiding = [...folded].filter((start) => start < line && line <= lines.close[start])
     const open = new Set([...folded].filter((start) => !hiding.includes(start)))
@@ -106,10 +107,11 @@ export function PayloadText({ text }) {
       if (top < scrollTop || top + 2 * height > scrollTop + clientHeight) box.current.scrollTop = top - clientHeight / 3
     })
   }
+  const before = (chosen <= 0 ? matches.length : chosen) - 1
   const onSearchKey = (event) => {
     if (event.key !== 'Enter') return
     event.preventDefault()
-    show(event.shiftKey ? chosen - 1 + matches.length : chosen + 1)
+    show(event.shiftKey ? before : chosen + 1)
   }
   const toggle = (line) => {
     const changed = new Set(folded)
@@ -135,7 +137,7 @@ export function PayloadText({ text }) {
         <input type="search" placeholder=${t('payload.search')} value=${query} spellcheck="false" autocomplete="off"
           onInput=${(event) => {
             setQuery(event.currentTarget.value)
-            setChosen(0)
+            setChosen(-1)
           }}
           onKeyDown=${onSearchKey} />
       </label>
@@ -143,7 +145,7 @@ export function PayloadText({ text }) {
         query !== '' &&
         html`
           <span class="note" role="status">${t('payload.matches', { number: matches.length, count: whole(matches.length) })}</span>
-          <button disabled=${matches.length === 0} onClick=${() => show(chosen - 1 + matches.length)}>${t('payload.previous')}</button>
+          <button disabled=${matches.length === 0} onClick=${() => show(before)}>${t('payload.previous')}</button>
           <button disabled=${matches.length === 0} onClick=${() => show(chosen + 1)}>${t('payload.next')}</button>
         `
       }

@@ -1,6 +1,6 @@
 import { get } from '../lib/api.js'
 import { customerName } from '../lib/customers.js'
-import { dateTime } from '../lib/format.js'
+import { dateTime, zoneName } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { useLiveRows } from '../lib/live-rows.js'
 import { usePages } from '../lib/pages.js'
@@ -14,7 +14,7 @@ import { Table } from '../parts/table.js'
 const COLUMNS = [
   {
     name: 'received',
-    title: () => t('deliveries.received'),
+    title: () => `${t('deliveries.received')} · ${zoneName()}`,
     width: '12.5rem',
     cell: (row) => dateTime(row.ReceivedAt),
   },
@@ -68,15 +68,15 @@ export function fits(row, { customer, orderId, product, status, from, to, receip
     (!status || String(row.Status) === status) &&
     (!receipt || row.ReceiptID === receipt) &&
     (!duplicate || String(row.Duplicate) === duplicate) &&
-    (!from || row.ReceivedAt >= from) &&
-    (!to || row.ReceivedAt < to)
+    (!from || Date.parse(row.ReceivedAt) >= Date.parse(from)) &&
+    (!to || Date.parse(row.ReceivedAt) < Date.parse(to))
   )
 }
 
 async function loadPage({ receipt, ...query }, { cursor, before, signal }) {
   if (receipt) return loadReceipt({ receipt, ...query }, signal)
   const to = before && new Date(Date.parse(before.ReceivedAt) + SLACK_MILLISECONDS).toISOString()
-  const parameters = { ...query, ...(to && { to: query.to && query.to < to ? query.to : to }) }
+  const parameters = { ...query, ...(to && { to: Date.parse(query.to) < Date.parse(to) ? query.to : to }) }
   const data = await get('/Purchase/deliveries', { ...parameters, limit: PAGE_ROWS, cursor }, { signal })
   return { rows: data.Deliveries, next: data.NextCursor }
 }

@@ -1,6 +1,6 @@
 import { get } from '../lib/api.js'
 import { customerName } from '../lib/customers.js'
-import { dateTime } from '../lib/format.js'
+import { dateTime, zoneName } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { usePages } from '../lib/pages.js'
 import { href } from '../lib/route.js'
@@ -29,7 +29,12 @@ const COLUMNS = [
     cell: (row) => customerName(row.CustomerID),
     only: (row) => ({ customer: row.CustomerID }),
   },
-  { name: 'changed', title: () => t('orders.changed'), width: '12.5rem', cell: (row) => dateTime(row.ReceivedAt) },
+  {
+    name: 'changed',
+    title: () => `${t('orders.changed')} · ${zoneName()}`,
+    width: '12.5rem',
+    cell: (row) => dateTime(row.ReceivedAt),
+  },
 ]
 
 const FIELDS = ['customer', 'orderId', 'product', 'status', 'from', 'to']
