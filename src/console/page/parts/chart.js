@@ -61,7 +61,7 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
     return html`
       ${gaps(columns).map(({ start, end }) => html`<rect class="gap" x=${start} y="0" width=${end - start} height="100" />`)}
       <path class="grid" d="M0 0H${count}M0 50H${count}M0 100H${count}" />
-      ${STATUSES.map((status) => html`<path class="bars status-${status}" d=${drawn[status]} />`)}
+      ${STATUSES.map((status) => html`<path class="stack status-${status}" d=${drawn[status]} />`)}
     `
   }, [columns, top])
 

@@ -55,7 +55,7 @@ export function Refused({ totals, span, live }) {
         codes.length === 0
           ? html`<p class="note">${totals ? t('now.refused.none') : html`<span class="skeleton"></span>`}</p>`
           : html`
-              <dl class="facts">
+              <dl class="codes">
                 ${codes.map(
                   ([code, count]) => html`
                     <dt><a href=${href('refusals', [], { code, ...within(span) })}><code class="foreign">${code}</code></a></dt>

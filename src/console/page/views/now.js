@@ -129,7 +129,7 @@ const columnText = (column, each, words) => {
 }
 
 const Legend = ({ column, words }) => html`
-  <ul class="legend">
+  <ul class="statuses">
     ${[0, 1, 2, 3].map(
       (status) => html`
         <li>
