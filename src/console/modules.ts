@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 
 const IMPORT = /^(?:import\b[^'\n]*|\} from )'(\.[^']+)'/gm
 
-/** Returns scripts and all that they import, each once, in the order in which they are found; not what they load later by `import()`. */
+/** Returns scripts and all that they import, each once, in the order in which they are found; not what they load later. */
 export async function importedBy(
   scripts: readonly string[],
   read: (script: string) => Promise<string>,

@@ -1,6 +1,6 @@
-import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
+import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../shared/rows.ts'
+import { LAST_ID } from '../shared/walks.ts'
 import type { ApiKeyStore } from '../store.ts'
-import { LAST_ID } from '../walks.ts'
 import { CUSTOMER_COLUMNS, type CustomerNumbers, countVersion, customerFromRow } from './customers.ts'
 import { columnsOf, type Database } from './database.ts'
 

@@ -1,5 +1,5 @@
-import { type AuditWay, auditPage, auditWalk, keyInDetails, placeFromRow } from '../audit-walk.ts'
-import { auditEventFromRow } from '../rows.ts'
+import { type AuditWay, auditPage, auditWalk, keyInDetails, placeFromRow } from '../shared/audit-walk.ts'
+import { auditEventFromRow } from '../shared/rows.ts'
 import type { AuditStore } from '../store.ts'
 import { columnsOf, type Database, type Query } from './database.ts'
 import { addRefusals } from './roll-ups.ts'

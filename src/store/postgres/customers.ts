@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { customerFilterValues, customerPage, LAST_ID } from '../shared/walks.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Customer, CustomerStore } from '../store.ts'
-import { customerFilterValues, customerPage, LAST_ID } from '../walks.ts'
 import type { Database, Query, Row } from './database.ts'
 
 /** Columns of a customer under the alias `c`. */

@@ -1,6 +1,6 @@
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { RefusedStore } from '../refused-store.ts'
-import { codeInDetails, refusalBounds, refusalPage, refusedBodyFromRow, refusedSummaryFromRow } from '../rows.ts'
+import { codeInDetails, refusalBounds, refusalPage, refusedBodyFromRow, refusedSummaryFromRow } from '../shared/rows.ts'
 import { columnsOf, type Database, type Query, type Row } from './database.ts'
 
 interface Whose {

@@ -1,4 +1,4 @@
-import { countsFromRows } from '../rows.ts'
+import { countsFromRows } from '../shared/rows.ts'
 import type { NewRefusals, RollUpStore } from '../store.ts'
 import { columnsOf, type Database, type Query } from './database.ts'
 

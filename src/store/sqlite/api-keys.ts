@@ -1,6 +1,6 @@
-import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../rows.ts'
+import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../shared/rows.ts'
+import { LAST_ID } from '../shared/walks.ts'
 import type { ApiKey, ApiKeyStore } from '../store.ts'
-import { LAST_ID } from '../walks.ts'
 import { accountChange, CUSTOMER_COLUMNS, changeAccount, customerFromRow } from './customers.ts'
 import type { Database } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'

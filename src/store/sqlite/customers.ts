@@ -1,5 +1,5 @@
+import { customerFilterValues, customerPage, LAST_ID } from '../shared/walks.ts'
 import type { Customer, CustomerStore } from '../store.ts'
-import { customerFilterValues, customerPage, LAST_ID } from '../walks.ts'
 import { type Database, type Row, withSecureDelete } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 

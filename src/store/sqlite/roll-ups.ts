@@ -1,4 +1,4 @@
-import { countsFromRows } from '../rows.ts'
+import { countsFromRows } from '../shared/rows.ts'
 import type { CountRange, Counts, NewRefusals, RollUpStore } from '../store.ts'
 import type { Database } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'

@@ -1,4 +1,4 @@
-import { signingKeyFromRow } from '../rows.ts'
+import { signingKeyFromRow } from '../shared/rows.ts'
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import { countVersion } from './customers.ts'
 import { type Database, withSecureDelete } from './database.ts'

@@ -1,6 +1,6 @@
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
-import { originBytes } from '#src/store/origins.ts'
-import { receiptFromRow } from '#src/store/rows.ts'
+import { originBytes } from '#src/store/shared/origins.ts'
+import { receiptFromRow } from '#src/store/shared/rows.ts'
 import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Row } from '../database.ts'

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange } from '#src/store/rows.ts'
+import { deliveryFromRow, firstReceiptOf, orderStateFromRow, receiptRange } from '#src/store/shared/rows.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customers.ts'

@@ -1,6 +1,6 @@
-import { orderFromRow } from '#src/store/rows.ts'
+import { orderFromRow } from '#src/store/shared/rows.ts'
+import { NO_LIMIT } from '#src/store/shared/walks.ts'
 import type { Bounds, Filter, Order, OrderPlace } from '#src/store/store.ts'
-import { NO_LIMIT } from '#src/store/walks.ts'
 import type { Row } from '../database.ts'
 import { BY_POSITION } from './by-position.ts'
 

@@ -1,6 +1,5 @@
-import { afterBlocks, bitOf, type FoundPositions, walkBlocks } from '#src/store/blocks.ts'
-import { summaryFromRow } from '#src/store/rows.ts'
-import type { Bounds, DeliveryStore, DeliverySummary, Filter, HistoryPage, OrderPlace } from '#src/store/store.ts'
+import { afterBlocks, bitOf, type FoundPositions, walkBlocks } from '#src/store/shared/blocks.ts'
+import { summaryFromRow } from '#src/store/shared/rows.ts'
 import {
   deliveryPage,
   endOfWalk,
@@ -12,7 +11,8 @@ import {
   orderRange,
   pageBefore,
   statesAmong,
-} from '#src/store/walks.ts'
+} from '#src/store/shared/walks.ts'
+import type { Bounds, DeliveryStore, DeliverySummary, Filter, HistoryPage, OrderPlace } from '#src/store/store.ts'
 import type { Query, Row } from '../database.ts'
 import { BY_POSITION } from './by-position.ts'
 import { lookedAtFromRow, NAMED_ORDERS, ORDERS, orderPage } from './order-walk.ts'

@@ -1,4 +1,4 @@
-import { MOST_ORIGIN_BYTES, writeOrigin } from '#src/store/origins.ts'
+import { MOST_ORIGIN_BYTES, writeOrigin } from '#src/store/shared/origins.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Span } from './recent-commits.ts'
 

@@ -1,4 +1,4 @@
-import { BLOCK_SIZE, listOf } from '#src/store/blocks.ts'
+import { BLOCK_SIZE, listOf } from '#src/store/shared/blocks.ts'
 import type { Database } from '../database.ts'
 
 const NEXT = `

@@ -1,4 +1,4 @@
-import { foresightFromRow, foresightValues } from '#src/store/foresight.ts'
+import { foresightFromRow, foresightValues } from '#src/store/shared/foresight.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 

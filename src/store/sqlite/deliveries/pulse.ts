@@ -6,10 +6,10 @@ import {
   noPulse,
   pulseFromRows,
   pulseKind,
-} from '#src/store/pulse.ts'
-import { summaryFromRow } from '#src/store/rows.ts'
+} from '#src/store/shared/pulse.ts'
+import { summaryFromRow } from '#src/store/shared/rows.ts'
+import { filterValues } from '#src/store/shared/walks.ts'
 import type { DeliveryStore, Pulse, PulseBounds } from '#src/store/store.ts'
-import { filterValues } from '#src/store/walks.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 import { BEFORE } from './reads.ts'

@@ -1,6 +1,5 @@
-import { afterBlocks, type FoundPositions, placeInList, walkBlocks } from '#src/store/blocks.ts'
-import { orderFromRow, summaryFromRow } from '#src/store/rows.ts'
-import type { Bounds, DeliveryStore, Filter, OrderPlace } from '#src/store/store.ts'
+import { afterBlocks, type FoundPositions, placeInList, walkBlocks } from '#src/store/shared/blocks.ts'
+import { orderFromRow, summaryFromRow } from '#src/store/shared/rows.ts'
 import {
   deliveryPage,
   endOfWalk,
@@ -12,7 +11,8 @@ import {
   orderRange,
   pageBefore,
   statesAmong,
-} from '#src/store/walks.ts'
+} from '#src/store/shared/walks.ts'
+import type { Bounds, DeliveryStore, Filter, OrderPlace } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 

@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { digestOf } from '#src/store/foresight.ts'
-import { receiptFromRow } from '#src/store/rows.ts'
+import { digestOf } from '#src/store/shared/foresight.ts'
+import { receiptFromRow } from '#src/store/shared/rows.ts'
 import type { Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { BLOCK_SIZE } from '#src/store/blocks.ts'
-import { withoutSender } from '#src/store/origins.ts'
+import { BLOCK_SIZE } from '#src/store/shared/blocks.ts'
+import { withoutSender } from '#src/store/shared/origins.ts'
 import type { PurgedPage, PurgeStore } from '#src/store/store.ts'
 import { type Database, type Row, withSecureDelete } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'

@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryOrigin } from './store.ts'
+import type { Delivery, DeliveryOrigin } from '../store.ts'
 import { UUID_BYTES, uuidFrom, writeUuid } from './uuid.ts'
 
 /** Longer than every address without a zone. */

@@ -1,5 +1,5 @@
+import type { AuditEvent, AuditFilter, AuditPlace, Bounds } from '../store.ts'
 import { auditEventFromRow } from './rows.ts'
-import type { AuditEvent, AuditFilter, AuditPlace, Bounds } from './store.ts'
 import { NO_LIMIT } from './walks.ts'
 
 type Row = Readonly<Record<string, unknown>>

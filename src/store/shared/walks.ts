@@ -1,4 +1,4 @@
-import type { Bounds, Customer, CustomerFilter, DeliverySummary, Filter, OrderPlace } from './store.ts'
+import type { Bounds, Customer, CustomerFilter, DeliverySummary, Filter, OrderPlace } from '../store.ts'
 
 /** Larger than any customer number, count or time in a store. */
 export const NO_LIMIT = Number.MAX_SAFE_INTEGER

@@ -1,4 +1,3 @@
-import { originFrom } from './origins.ts'
 import type {
   ApiKey,
   AuditEvent,
@@ -15,7 +14,8 @@ import type {
   RefusedBody,
   RefusedBodySummary,
   SigningKey,
-} from './store.ts'
+} from '../store.ts'
+import { originFrom } from './origins.ts'
 import { uuidFrom } from './uuid.ts'
 
 /** A row of either database. The functions below read what both give under the same names and as the same types. */

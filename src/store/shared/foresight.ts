@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
+import { customerErased, storeErrors } from '../store.errors.ts'
+import type { NewDelivery, Receipt } from '../store.ts'
 import { receiptFromRow } from './rows.ts'
-import { customerErased, storeErrors } from './store.errors.ts'
-import type { NewDelivery, Receipt } from './store.ts'
 
 /** Half of a SHA-256. Taken from hexadecimal digits, because Node allocates the bytes of a hash outside of its heap. */
 export const digestOf = (payload: Uint8Array): Buffer => Buffer.from(hash('sha256', payload, 'hex').slice(0, 32), 'hex')
