@@ -99,7 +99,7 @@ async function deliverOrders(url: string, keys: readonly string[]): Promise<stri
 async function openView(page: Page, address: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
   await page.locator('main h1').waitFor()
-  await page.waitForFunction(`document.querySelector('[aria-busy=true], .skeleton') === null`)
+  await page.locator('[aria-busy=true], .skeleton').first().waitFor({ state: 'detached' })
 }
 
 async function photograph(browser: Browser, url: string, made: Made, { name, ...look }: Look): Promise<void> {

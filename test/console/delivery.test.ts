@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeSays, LOOKS } from '../support/axe.ts'
 import { browserPath, startBrowser } from '../support/browser.ts'
 import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
 
@@ -11,14 +11,6 @@ const line = (page: Page, text: string) => page.locator('.payload-row', { hasTex
 const isAsWideAsWindow = (page: Page) => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')
 const body = (orderId: string, status: number, quantity: number) =>
   JSON.stringify({ OrderID: orderId, Status: status, Products: [{ Sku: 'SKU-1', Quantity: quantity }] })
-
-/** Returns what axe finds wrong in the page as it is. */
-async function violations(page: Page): Promise<unknown[]> {
-  await page.evaluate(axe.source)
-  return page.evaluate<unknown[]>(
-    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))',
-  )
-}
 
 describe.skipIf(browserPath === undefined)('one delivery in the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
@@ -110,9 +102,9 @@ describe.skipIf(browserPath === undefined)('one delivery in the console', { time
     expect(complaints).toEqual([])
   })
 
-  it.each(['light', 'dark'] as const)('leave axe nothing to say, %s', async (colorScheme) => {
-    const receipt = await deliver(body('PO-AXE', 2, Math.random()))
-    const { page } = await open(`#/delivery/${receipt}`, { colorScheme })
+  it.each(LOOKS)('leaves axe nothing to say in $locale, $colorScheme', async (look) => {
+    const receipt = await deliver(body('PO-AXE', 2, LOOKS.indexOf(look)))
+    const { page } = await open(`#/delivery/${receipt}`, look)
     for (const [view, sign] of [
       [`#/delivery/${receipt}`, '.payload-row'],
       [`#/order/${customer.id}/PO-AXE`, '.payload-row'],
@@ -121,7 +113,7 @@ describe.skipIf(browserPath === undefined)('one delivery in the console', { time
     ] as const) {
       await page.goto(`${server.url}/console${view}`)
       await page.locator(sign).first().waitFor()
-      expect([view, await violations(page)]).toEqual([view, []])
+      expect([view, await axeSays(page)]).toEqual([view, []])
     }
   })
 

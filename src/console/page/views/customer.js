@@ -20,7 +20,7 @@ export function CustomerView({ parts: [id = ''], parameters }) {
     `
   }
   return html`
-    <h1><span class="foreign">${customer.Email}</span> <${Roles} customer=${customer} /></h1>
+    <h1><span class="foreign name">${customer.Email}</span> <${Roles} customer=${customer} /></h1>
     ${error && html`<${Problem} error=${error} again=${reload} />`}
     <${Attention} codes=${customer.Warnings} />
     <${Actions} customer=${customer} reload=${reload} />

@@ -125,7 +125,7 @@ function CodeList({ counts: { Total, ByCode }, chosen }) {
 /** What an operator can do about an error code. */
 export function whatToDo(code) {
   const key = `refusal.do.${code.startsWith('TOKEN_') ? 'TOKEN' : code}`
-  return t(hasText(key) ? key : 'refusal.do.other')
+  return t(hasText(key) ? key : 'refusal.do.anything')
 }
 
 const SECOND_MILLISECONDS = 1000
