@@ -13,6 +13,12 @@ interface Field {
   readonly description: string
 }
 
+interface Refusal {
+  readonly status: string
+  readonly codes: readonly string[]
+  readonly example?: unknown
+}
+
 /** The tag of operators' routes, which the page leaves out: it is for suppliers and API customers. */
 export const OPERATOR_TAG = 'Operator'
 
@@ -33,28 +39,36 @@ export function referencePage(document: OpenApi) {
   )
   const { title, version, description } = document.info
   const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
-  const codeLists = new Map<string, number>()
-  const withLists = byTag.flat().map((operation) => ({
-    ...operation,
-    refusals: operation.refusals.map(({ codes, ...refusal }) => ({ ...refusal, codes: placeIn(codeLists, codes) })),
-  }))
+  const [shared, codeLists] = [new Map<string, number>(), new Map<string, number>()]
+  const withPlaces = byTag.flat().map(({ parameters, refusals, ...operation }) => {
+    const { example: invalidRequest } = refusals.find(({ example }) => example !== undefined) ?? {}
+    return {
+      ...operation,
+      parameters: parameters.map((parameter) => placeIn(shared, parameter)),
+      refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
+      ...(invalidRequest !== undefined && { invalidRequest }),
+    }
+  })
   return {
     title,
     version,
     description,
     errors,
-    codeLists: [...codeLists.keys()].map((list) => list.split(' ')),
-    operations: withLists,
+    parameters: valuesIn(shared),
+    codeLists: valuesIn(codeLists),
+    operations: withPlaces,
   }
 }
 
-/** Many operations have the same list. */
-function placeIn(lists: Map<string, number>, codes: readonly string[]): number {
-  const list = codes.join(' ')
-  const place = lists.get(list) ?? lists.size
-  lists.set(list, place)
+/** Returns where a value stands in a list that operations share, and adds it if it is new. */
+function placeIn(list: Map<string, number>, value: object): number {
+  const text = JSON.stringify(value)
+  const place = list.get(text) ?? list.size
+  list.set(text, place)
   return place
 }
+
+const valuesIn = (list: Map<string, number>): object[] => Array.from(list.keys(), (text) => JSON.parse(text) as object)
 
 function pageOperation(method: string, path: string, operation: Operation) {
   const { operationId: id, tags, summary, description = '', security = [], parameters = [] } = operation
@@ -72,7 +86,11 @@ function pageOperation(method: string, path: string, operation: Operation) {
     mayHave: Object.keys(security[1] ?? {}).filter((name) => !(name in (security[0] ?? {}))),
     parameters: parameters.map(pageParameter),
     ...(body && {
-      body: { description: body.schema.description ?? '', fields: fieldsOf(body.schema), examples: bodyExamples(body) },
+      body: {
+        description: body.schema.description ?? '',
+        fields: bodyFields(body.schema),
+        examples: bodyExamples(body),
+      },
     }),
     answers: answers.filter(([status]) => status < '400').flatMap(([status, answer]) => pageAnswers(status, answer)),
     refusals: answers.filter(([status]) => status >= '400').map(([status, answer]) => pageRefusal(status, answer)),
@@ -82,8 +100,17 @@ function pageOperation(method: string, path: string, operation: Operation) {
 function pageParameter({ name, in: place, required = false, schema, description = '' }: Parameter) {
   const fallback = schema.default === undefined ? {} : { fallback: String(schema.default) }
   const example = schema.examples?.[0] === undefined ? {} : { example: String(schema.examples[0]) }
-  return { name, in: place, required, type: typeOf(schema), description, ...fallback, ...example }
+  return { name, in: place, ...(required && { required }), type: typeOf(schema), description, ...fallback, ...example }
 }
+
+/** What is usual is left out, here and below: most fields of a body are optional, most of an answer always there. */
+const bodyFields = (schema: Schema) =>
+  fieldsOf(schema).map(({ required, ...field }) => ({ ...withDepth(field), ...(required && { required }) }))
+
+const answerFields = (schema: Schema) =>
+  fieldsOf(schema).map(({ required, ...field }) => ({ ...withDepth(field), ...(!required && { optional: true }) }))
+
+const withDepth = ({ depth, ...field }: Omit<Field, 'required'>) => ({ ...field, ...(depth > 0 && { depth }) })
 
 const bodyExamples = ({ example, examples = {} }: Media) =>
   example === undefined
@@ -95,10 +122,10 @@ const bodyExamples = ({ example, examples = {} }: Media) =>
 const pageAnswers = (status: string, { description, content }: Answer) =>
   Object.entries(content).map(([type, { schema, example }]) => {
     const data = schema.properties?.success ? schema.properties.data : undefined
-    return { status, type, description, enveloped: data !== undefined, fields: fieldsOf(data ?? schema), example }
+    return { status, type, description, enveloped: data !== undefined, fields: answerFields(data ?? schema), example }
   })
 
-function pageRefusal(status: string, { content }: Answer) {
+function pageRefusal(status: string, { content }: Answer): Refusal {
   const examples = Object.values(content).flatMap((media) => Object.entries(media.examples ?? {}))
   return {
     status,

@@ -46,31 +46,31 @@ function errorTable(caption, refusals, errors) {
   return h('table', { class: 'errors' }, h('caption', { class: 'hidden' }, caption), h('tbody', {}, ...rows))
 }
 
-function errorsOf({ refusals, summary }, errors, codeLists) {
+function errorsOf({ refusals, invalidRequest, summary }, errors) {
   const only = (rare) =>
     refusals
       .map(({ status, codes }) => ({
         status,
-        codes: codeLists[codes].filter((code) => Boolean(errors[code].rare) === rare),
+        codes: codes.filter((code) => Boolean(errors[code].rare) === rare),
       }))
       .filter(({ codes }) => codes.length > 0)
   const [common, rare] = [only(false), only(true)]
   const count = rare.flatMap(({ codes }) => codes).length
-  const { example } = refusals.find((refusal) => refusal.example) ?? {}
   return [
     h('h4', {}, 'Errors'),
     common.length > 0 && errorTable(`Errors of: ${summary}`, common, errors),
     h('details', {}, h('summary', {}, `${count} rare errors`), errorTable(`Rare errors of: ${summary}`, rare, errors)),
-    example && h('details', {}, h('summary', {}, 'Example of an invalid request'), h('pre', {}, shown(example))),
+    invalidRequest &&
+      h('details', {}, h('summary', {}, 'Example of an invalid request'), h('pre', {}, shown(invalidRequest))),
   ]
 }
 
 const answerTable = ({ status, type, description, fields, enveloped }) => [
   h('h4', {}, `${status} `, h('span', {}, description), type !== 'application/json' && h('code', {}, type)),
-  fieldTable(enveloped ? 'Fields of data' : 'Fields', fields, ({ required }) => !required && 'may be absent'),
+  fieldTable(enveloped ? 'Fields of data' : 'Fields', fields, ({ optional }) => optional && 'may be absent'),
 ]
 
-export function operationSection(operation, errors, codeLists) {
+export function operationSection(operation, errors) {
   const { id, method, path, summary, description, parameters, body, answers } = operation
   return h(
     'section',
@@ -97,6 +97,6 @@ export function operationSection(operation, errors, codeLists) {
         h('pre', {}, shown(example)),
       ]),
     ),
-    h('div', { class: 'refused' }, ...errorsOf(operation, errors, codeLists)),
+    h('div', { class: 'refused' }, ...errorsOf(operation, errors)),
   )
 }

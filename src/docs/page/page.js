@@ -21,6 +21,15 @@ function sections(blocks) {
   return found
 }
 
+/** Puts in what operations share and only name the place of. */
+function withShared({ parameters, codeLists, operations, ...reference }) {
+  for (const operation of operations) {
+    operation.parameters = operation.parameters.map((place) => parameters[place])
+    operation.refusals = operation.refusals.map(([status, place]) => ({ status, codes: codeLists[place] }))
+  }
+  return { ...reference, operations }
+}
+
 function startSection(reference) {
   const start = document.getElementById('start').content.cloneNode(true)
   const [lead, ...rest] = markdown(reference.description)
@@ -38,10 +47,10 @@ function startSection(reference) {
   main.append(h('h2', { id: 'conventions' }, 'Conventions'), h('div', { class: 'columns' }, ...sections(rest)))
 }
 
-function showReference({ operations, errors, codeLists }) {
+function showReference({ operations, errors }) {
   for (const [tag, group] of Map.groupBy(operations, ({ tag }) => tag)) {
     main.append(h('h2', { class: 'group' }, tag))
-    main.append(...group.map((operation) => operationSection(operation, errors, codeLists)))
+    main.append(...group.map((operation) => operationSection(operation, errors)))
   }
 }
 
@@ -104,7 +113,7 @@ function openMenu() {
 }
 
 try {
-  const reference = await (await load('/docs/reference.json')).json()
+  const reference = withShared(await (await load('/docs/reference.json')).json())
   document.getElementById('version').textContent = reference.version
   document.getElementById('contents').append(...contents(reference))
   openMenu()
