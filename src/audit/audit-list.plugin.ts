@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { queryReading } from '#src/http/query-reading.ts'
@@ -26,12 +25,11 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
     scope.get('/Operator/audit', {
       schema,
       preValidation: queryReading(AuditQuerySchema),
-      handler: async ({ query }, reply) => {
+      handler: async ({ query }) => {
         const { customer, from, to, limit = DEFAULT_LIMIT, ...rest } = query
         const period = { from: timeOf('from', from), to: timeOf('to', to) }
         const customerId = customer === undefined ? undefined : await app.customerIdOf(customer)
         const { events, nextCursor } = await list({ ...rest, ...period, customerId, limit })
-        keepUncompressed(reply)
         return success({ Events: events.map(eventAnswer), NextCursor: nextCursor })
       },
     })

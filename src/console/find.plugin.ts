@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { queryReading } from '#src/http/query-reading.ts'
 import type { Store } from '#src/store/store.ts'
@@ -23,9 +22,8 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
     scope.get('/Operator/find', {
       schema,
       preValidation: queryReading(FindQuerySchema),
-      handler: async ({ query }, reply) => {
+      handler: async ({ query }) => {
         const matches = await find(query.text)
-        keepUncompressed(reply)
         const answers = matches.map(({ kind, id, customerId, text }) => ({
           Kind: kind,
           ID: id,

@@ -20,6 +20,7 @@ const authorization = `Bearer ${Token}`
 
 const paths = Object.keys(published.paths)
   .filter((path) => published.paths[path]?.get && path !== '/openapi.yaml')
+  .map((path) => (path === '/Operator/find' ? `${path}?text=ü-1` : path))
   .map((path) => path.replace('{orderId}', 'ü-1').replace('{receiptId}', ReceiptID).replace('{customerId}', id))
 const envelopes = paths.filter((path) => !path.endsWith('/payload'))
 

@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { prefersEvents } from '#src/http/accept.ts'
-import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { bearerToken } from '#src/http/bearer.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams, eventBytes } from '#src/http/event-streams.ts'
@@ -91,7 +90,6 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
       const position = positionIn(request.headers['last-event-id'] as string | undefined)
       if (hub.readers() >= MOST_CONSOLES) throw new AppError(consoleErrors.full, { retryAfterSeconds: RETRY_SECONDS })
       const rights = rightsOf(request)
-      keepUncompressed(reply)
       if (!prefersEvents(request.headers.accept)) {
         const { promise, resolve } = Promise.withResolvers<LiveFrame>()
         const leave = join(onlyOne(resolve), position)

@@ -2,7 +2,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { readingBody } from '#src/http/body/reading-body.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
@@ -62,9 +61,6 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
   }
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
-    // Some answers have secrets, which stand beside what was sent.
-    scope.addHook('preHandler', async (_request, reply) => keepUncompressed(reply))
-
     const add = {
       summary: 'Add a customer',
       operationId: 'operatorAddCustomer',

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
 import { queryReading } from '#src/http/query-reading.ts'
@@ -36,8 +35,6 @@ const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { co
   app.decorate('directory', directory)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
-    scope.addHook('preHandler', async (_request, reply) => keepUncompressed(reply))
-
     const list = {
       summary: 'List customers',
       operationId: 'operatorCustomers',

@@ -179,6 +179,7 @@ describe('compression', () => {
         .replace(/\{receiptId\}/, receipt)
         .replace(/\{refusalId\}/, refused.RefusalID)
         .replace(/\{customerId\}/, one.id)
+        .replace('/Operator/find', '/Operator/find?text=large')
       const isForOperators = operation.tags.includes('Operator')
       const headers = { 'accept-encoding': 'gzip, identity;q=0', ApiKey: key }
       const answer = await get(url, { ...headers, ...(isForOperators && { authorization: operator }) })
