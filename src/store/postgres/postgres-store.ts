@@ -89,22 +89,31 @@ function storeOn(database: Database, limits: QueueLimits): Store {
   }
 }
 
-/** When many replicas start at once, the first one applies the migrations while the others wait. */
+/**
+ * When many replicas start at once, the first one applies the migrations while the others wait. Each migration is a transaction of its
+ * own, because what one of them locks must not stay locked while the next one works. A new database gets all or none.
+ */
 async function migrate({ query, transaction }: Database, migrations: readonly Migration[], now: number) {
-  if (pendingMigrations(migrations, await schemaState(query)).length === 0) return []
-  return transaction(async (query) => {
-    await query('SELECT pg_advisory_xact_lock(7425, 0)')
-    await query(
-      'CREATE TABLE IF NOT EXISTS schema_migration (number integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest integer NOT NULL)',
-    )
-    const pending = pendingMigrations(migrations, await schemaState(query))
-    for (const migration of pending) {
-      const { number, name, sql, oldest } = migration
-      await query(sql)
-      await query('INSERT INTO schema_migration VALUES ($1, $2, $3, $4)', number, name, now, oldest)
-    }
-    return pending.map(migrationName)
-  })
+  const migrated: string[] = []
+  while (pendingMigrations(migrations, await schemaState(query)).length > 0) {
+    const applied = await transaction(async (query) => {
+      await query('SELECT pg_advisory_xact_lock(7425, 0)')
+      await query(
+        'CREATE TABLE IF NOT EXISTS schema_migration (number integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest integer NOT NULL)',
+      )
+      const state = await schemaState(query)
+      const pending = pendingMigrations(migrations, state)
+      const next = state.applied === 0 ? pending : pending.slice(0, 1)
+      for (const migration of next) {
+        const { number, name, sql, oldest } = migration
+        await query(sql)
+        await query('INSERT INTO schema_migration VALUES ($1, $2, $3, $4)', number, name, now, oldest)
+      }
+      return next.map(migrationName)
+    })
+    migrated.push(...applied)
+  }
+  return migrated
 }
 
 async function schemaState(query: Query): Promise<SchemaState> {
