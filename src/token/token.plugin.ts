@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
@@ -134,7 +135,7 @@ const scopeOf =
   (...refusals: readonly Refusal[]): Scope =>
   (routes) =>
     async function authenticatedScope(scope) {
-      scope.addHook('onRequest', async (request, reply) => {
+      const check = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
         const access = await scope.accessTokens.verify(bearerToken(request.headers.authorization))
         request.access = access
         request.customerId = access.customer.id
@@ -142,7 +143,10 @@ const scopeOf =
         if (refusal !== undefined) throw new AppError(refusal.error)
         // Operators' answers have data of several customers, and some have secrets beside what was sent.
         if (refusals.length > 0) keepUncompressed(reply)
-      })
+      }
+      scope.addHook('onRequest', check)
+      // The token may be revoked while a body arrives.
+      if (refusals.includes(READ_ONLY)) scope.addHook('preValidation', check)
       scope.addHook('onRoute', ({ schema = {} }) => {
         const { errors = [] } = schema as { errors?: readonly unknown[] }
         const codes = refusals.map(({ error }) => error.code)

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
 import { published } from '../support/contract.ts'
@@ -143,6 +146,25 @@ describe.each(stores)('on %s nobody else', async (_name, settings) => {
       }
     }
     expect(await kept()).toBe(before)
+  })
+
+  it.each([
+    ['disabled', (id: string) => customers.disable(id), 401, 'TOKEN_REVOKED'],
+    ['made read-only', (id: string) => store.customers.change(id, { readOnly: true }), 403, 'OPERATOR_READ_ONLY'],
+  ])('acts who is %s before the body has arrived', async (_name, change, status, code) => {
+    const { operator, token } = await operating(service)
+    if (!app.server.listening) await app.listen({ port: 0 })
+    const { port } = app.server.address() as { port: number }
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', expect: '100-continue' }
+    const request = httpRequest({ port, method: 'POST', path: '/Operator/customers', agent: false, headers })
+    request.flushHeaders()
+    // The server asks for the body once it has checked the token.
+    await once(request, 'continue')
+    await change(operator.id)
+    request.end('{"Email":"intruder@example.com","IsOperator":true}')
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    expect([response.statusCode, await json(response)]).toEqual([status, failure(code)])
+    expect(await store.customers.findByEmail('intruder@example.com')).toBeUndefined()
   })
 
   it('acts with a token that has expired', async () => {
