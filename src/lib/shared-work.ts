@@ -37,3 +37,15 @@ export function keptWork<Result>(work: () => Promise<Result>): () => Promise<Res
     return kept
   }
 }
+
+/** Runs calls of the work one after the other, in their order. */
+export function oneByOne<Arguments extends readonly unknown[], Result>(
+  work: (...sent: Arguments) => Promise<Result>,
+): (...sent: Arguments) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (...sent) => {
+    const result = last.then(() => work(...sent))
+    last = result.catch(() => undefined)
+    return result
+  }
+}

@@ -286,10 +286,34 @@ describe('the live hub', () => {
     store.rows.push({ position: 300_000, receivedAt: START, status: 1 })
     await second()
     const behind = page()
+    const reads = store.asked.length
     hub.join(behind.reader, 2)
     await new Promise(setImmediate)
+    expect(store.asked.length).toBe(reads)
     expect([behind.total(), behind.last()?.Since]).toEqual([6, SECOND - 898])
     expect(ahead.total()).toBe(6)
+  })
+
+  it('reads for one position at a time, whoever names how many, and for nobody who has left', async () => {
+    const { hub, store, deliver, second } = setUp()
+    hub.join(page().reader, undefined)
+    deliver(9)
+    await second()
+    const release = store.hold()
+    const pages = [1, 2, 3, 4, 2].map((position) => {
+      const one = page()
+      return { ...one, leave: hub.join(one.reader, position) }
+    })
+    await new Promise(setImmediate)
+    expect(store.asked).toEqual([undefined, 1])
+    for (const { leave } of pages.slice(2, 4)) leave()
+    release()
+    await expect.poll(() => pages.map(({ total }) => total())).toEqual([8, 7, 0, 0, 7])
+    await new Promise(setImmediate)
+    expect(store.asked).toEqual([undefined, 1, 2])
+    deliver(1)
+    await second()
+    expect(pages.map(({ total }) => total())).toEqual([9, 8, 0, 0, 8])
   })
 
   it('does not wait for a reader that takes nothing: it gets all it missed at once, or ends', async () => {

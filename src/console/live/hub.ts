@@ -1,5 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
-import { sharedWork } from '#src/lib/shared-work.ts'
+import { oneByOne, sharedWork } from '#src/lib/shared-work.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
@@ -117,8 +117,9 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
       return
     }
     joined.seen ??= position === undefined ? undefined : tally.stepAt(position)
-    if (joined.seen === undefined && position !== undefined && position < newest) {
-      void catchUp(reader, joined, position, newest)
+    const missed = position === undefined ? 0 : newest - position
+    if (joined.seen === undefined && position !== undefined && missed > 0 && missed <= MOST_LOOKED_AT) {
+      void catchUp(reader, joined, position)
       return
     }
     const frame = (joined.seen === undefined ? undefined : frameFor(joined.seen)) ?? frameFor('beginning')
@@ -129,13 +130,13 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
     frame !== undefined && reader.offer(frame)
 
   /** Reads for a reader that comes from another process, or from long ago. */
-  const catchUp = async (reader: LiveReader, joined: Joined, position: number, until: number): Promise<void> => {
-    const number = tally.number()
+  const catchUp = async (reader: LiveReader, joined: Joined, position: number): Promise<void> => {
     joined.catchingUp = true
     try {
-      const frame = await missedFrame(position, until)
-      if (frame === undefined) joined.position = undefined
-      else if (reader.offer(frame)) joined.seen = number
+      const missed = await missedSince(position)
+      if (readers.get(reader) !== joined) return
+      if (missed === undefined) joined.position = undefined
+      else if (reader.offer(missed.frame)) joined.seen = missed.step
     } catch (error) {
       lose(error)
     }
@@ -144,16 +145,19 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
     if (joined.position === undefined) serve(reader, joined)
   }
 
-  /** Readers that stopped at the same position share the work. */
-  const missedFrame = sharedWork(
-    async (position: number, until: number): Promise<LiveFrame | undefined> => {
+  /** Readers that stopped at the same position share the work. They may name any position, so no two are read at once. */
+  const missedSince = sharedWork(
+    oneByOne(async (position: number): Promise<{ readonly frame: LiveFrame; readonly step: number } | undefined> => {
+      const [until, step] = [tally.position(), tally.number()]
+      const isWanted = [...readers.values()].some((each) => each.catchingUp && each.position === position)
+      if (!isWanted || until === undefined) return undefined
       const pulse = await deliveries.pulse(position, { ...bounds(), until })
       if (pulse.since !== undefined) return undefined
       const { seconds, newest } = pulse
       const missed = { seconds, newest, skipped: pulse.deliveries - newest.length, refusals: {} }
-      return { id: String(until), answer: liveAnswer(stateNow(), missed) }
-    },
-    (position, until) => `${position} ${until}`,
+      return { frame: { id: String(until), answer: liveAnswer(stateNow(), missed) }, step }
+    }),
+    String,
   )
 
   const bounds = () => ({
