@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
 // npm run screenshots: every view of the console, in both languages and themes and on a phone, into coverage/screenshots, and
@@ -95,21 +96,28 @@ async function deliverOrders(url: string, keys: readonly string[]): Promise<stri
   return receipt
 }
 
-/** Goes to a view and waits until it has loaded. */
+const PAUSE_MILLISECONDS = 100
+
+/** Goes to another view and waits until it has loaded all of its parts. */
 async function openView(page: Page, address: string): Promise<void> {
+  const before = await page.title()
   await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
-  await page.locator('main h1').waitFor()
-  await page.locator('[aria-busy=true], .skeleton').first().waitFor({ state: 'detached' })
+  const isLoading = async (): Promise<boolean> =>
+    (await page.title()) === before || (await page.locator('main :is([aria-busy=true], .skeleton)').count()) > 0
+  // One part may load another, and names of customers follow their rows.
+  for (let quiet = 0; quiet < 5; quiet = (await isLoading()) ? 0 : quiet + 1) await sleep(PAUSE_MILLISECONDS)
 }
 
 async function photograph(browser: Browser, url: string, made: Made, { name, ...look }: Look): Promise<void> {
   const page = await browser.newPage(look)
-  await page.goto(`${url}/console`)
+  // Not the first one that is photographed, because each is waited for.
+  await page.goto(`${url}/console#/health`)
   await page.locator('input[name=email]').fill(OPERATOR)
   await page.screenshot({ path: join(everything, `sign-in-${name}.png`) })
   await page.locator('input[name=password]').fill(PASSWORD)
   await page.locator('form button').click()
   await page.locator('header.top').waitFor()
+  await page.mouse.move(0, 0)
   for (const [view, addressOf] of Object.entries(VIEWS)) {
     await openView(page, addressOf(made))
     await page.screenshot({ path: join(everything, `${view}-${name}.png`) })
