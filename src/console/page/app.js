@@ -7,6 +7,7 @@ import { Shell } from './parts/shell.js'
 
 await loadTexts()
 effect(() => {
-  if (language.value) void loadTexts()
+  // Without an answer, the texts stay as they are.
+  if (language.value) loadTexts().catch(() => undefined)
 })
 render(html`<${Shell} />`, document.getElementById('app'))

@@ -8,7 +8,7 @@ const usualLanguage = () =>
 
 function stored() {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? '{}')
+    return JSON.parse(localStorage.getItem(KEY)) ?? {}
   } catch {
     return {}
   }

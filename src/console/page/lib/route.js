@@ -25,7 +25,8 @@ export const route = computed(() => {
 export function href(name, parts = [], parameters = {}) {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== '')
   const query = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString()
-  const path = [name, ...parts].map(encodeURIComponent).join('/')
+  // A lone surrogate cannot be encoded.
+  const path = [name, ...parts].map((part) => encodeURIComponent(String(part).toWellFormed())).join('/')
   return `#/${path}${query && `?${query}`}`
 }
 

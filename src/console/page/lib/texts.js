@@ -10,7 +10,8 @@ const plurals = {}
 export async function loadTexts() {
   const chosen = language.value
   loaded[chosen] ??= await fetch(`/console/texts/${chosen}.json`).then((answer) => answer.json())
-  texts.value = loaded[chosen]
+  // Another language may have been chosen meanwhile.
+  if (chosen === language.value) texts.value = loaded[chosen]
 }
 
 /**

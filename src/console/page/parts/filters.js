@@ -19,7 +19,7 @@ export function Filters({ fields, parameters }) {
     const given = new FormData(event.currentTarget)
     const changes = fields.map(({ name, kind }) => {
       const text = String(given.get(name) ?? '').trim()
-      return [name, kind === 'time' ? timeOf(text, parameters[name]) : text]
+      return [name, kind === 'time' ? timeOf(text, parameters[name]) : textOf(text, parameters[name])]
     })
     if (changes.some(([name, value]) => value !== (parameters[name] ?? ''))) setParameters(Object.fromEntries(changes))
   }
@@ -71,6 +71,9 @@ function fieldTime(iso) {
   const minutes = zone.value === 'utc' ? 0 : new Date(at).getTimezoneOffset()
   return new Date(at - minutes * 60_000).toISOString().slice(0, 19)
 }
+
+/** A field has no line breaks: a text that was not changed stays as exact as it is in the address. */
+const textOf = (text, before = '') => (before.replace(/[\r\n]/g, '').trim() === text ? before : text)
 
 /** A field shows whole seconds: what was not changed stays as exact as it is in the address. */
 function timeOf(text, before) {

@@ -2,13 +2,24 @@ import { html } from '../lib/html.js'
 import { language, theme, zone } from '../lib/preferences.js'
 import { end, mayWrite, me } from '../lib/session.js'
 import { t } from '../lib/texts.js'
+import { foreign } from './foreign.js'
+
+function leave({ currentTarget, relatedTarget }) {
+  if (!currentTarget.contains(relatedTarget)) currentTarget.open = false
+}
+
+function onKey({ key, currentTarget }) {
+  if (key !== 'Escape' || !currentTarget.open) return
+  currentTarget.open = false
+  currentTarget.querySelector('summary').focus()
+}
 
 /** Who is signed in, the preferences, and the way out. */
 export function Menu() {
   return html`
-    <details class="menu">
-      <summary>${me.value.Email}</summary>
-      <div class="sheet">
+    <details class="menu" onFocusOut=${leave} onKeyDown=${onKey}>
+      <summary>${foreign(me.value.Email)}</summary>
+      <div class="sheet" tabindex="-1">
         <p>${t(mayWrite.value ? 'menu.operator' : 'menu.readOnly')}</p>
         <${Preferences} />
         <button onClick=${() => end('left')}>${t('menu.signOut')}</button>

@@ -93,9 +93,14 @@ export function SearchBox() {
     }
   }
 
+  const forget = () => {
+    forgetRecent()
+    document.getElementById('search').focus()
+  }
+  const leave = ({ currentTarget, relatedTarget }) => currentTarget.contains(relatedTarget) || setOpen(false)
   const isOpen = open && (text !== '' || options.length > 0)
   return html`
-    <form class="search" role="search" onSubmit=${(event) => event.preventDefault()}>
+    <form class="search" role="search" onSubmit=${(event) => event.preventDefault()} onFocusOut=${leave}>
       <input
         id="search"
         type="search"
@@ -116,11 +121,10 @@ export function SearchBox() {
           entered.current = false
         }}
         onFocus=${() => setOpen(true)}
-        onBlur=${() => setOpen(false)}
         onKeyDown=${onKeyDown}
       />
       <div class="found" hidden=${!isOpen} onMouseDown=${(event) => event.preventDefault()}>
-        ${text === '' && html`<p class="note">${t('search.recent')} <button type="button" class="small" onClick=${forgetRecent}>${t('search.forget')}</button></p>`}
+        ${text === '' && html`<p class="note">${t('search.recent')} <button type="button" class="small" onClick=${forget}>${t('search.forget')}</button></p>`}
         <ul id="search-list" role="listbox" aria-label=${t('search.results')}>
           ${options.map((option, index) => html`<${Option} key=${index} index=${index} option=${option} chosen=${index === chosen} take=${take} />`)}
         </ul>
@@ -153,7 +157,8 @@ const MOST = 8
 
 function stored() {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? '[]')
+    const texts = JSON.parse(sessionStorage.getItem(KEY))
+    return Array.isArray(texts) ? texts.map(String) : []
   } catch {
     return []
   }

@@ -17,7 +17,7 @@ import { SignIn } from './sign-in.js'
 export function Shell() {
   if (me.value === undefined) return html`<${SignIn} />`
   const { name, parts, parameters } = route.value
-  const view = VIEWS[name]
+  const view = Object.hasOwn(VIEWS, name) ? VIEWS[name] : undefined
   return html`
     <a class="skip" href="#content" onClick=${focusContent}>${t('shell.skip')}</a>
     <header class="top">
@@ -56,8 +56,9 @@ function Content({ name, view, parts, parameters }) {
   }, [title])
   useEffect(() => {
     // Moves to the new view as a browser does after following a link, but not on the first one.
-    if (shown !== undefined && shown !== name) main.current.focus()
-    shown = name
+    const place = `${name}/${parts.join('/')}`
+    if (shown !== undefined && shown !== place) main.current.focus()
+    shown = place
   }, [])
   return html`
     <main id="content" tabindex="-1" ref=${main}>

@@ -90,6 +90,7 @@ export function Table({ label, columns, pages, linkOf, empty }) {
   }
   const { active, onKeyDown, onFocusIn } = useMoves({ box, rows, keyOf: pages.keyOf, measure })
 
+  const waiting = loading || (next === undefined && !error)
   const isEmpty = rows.length === 0 && !loading && next === null && error === undefined
 
   pages.isReading = () => Boolean(box.current && isReading(box.current))
@@ -127,10 +128,9 @@ export function Table({ label, columns, pages, linkOf, empty }) {
         onFocusIn=${onFocusIn}
       >
         <table
-         
           aria-label=${label}
           aria-rowcount=${next === null ? rows.length + 1 : -1}
-          aria-busy=${String(loading)}
+          aria-busy=${String(waiting)}
         >
           <colgroup>
             ${columns.map(({ name, width }) => html`<col key=${name} style=${{ width: width ?? 'auto' }} />`)}
@@ -150,7 +150,7 @@ export function Table({ label, columns, pages, linkOf, empty }) {
               const isActive = key === active
               return html`<${Row} key=${key} row=${row} index=${from + index} columns=${columns} linkOf=${linkOf} active=${isActive} />`
             })}
-            ${loading && SKELETONS.map((key) => html`<${Skeleton} key=${key} columns=${columns} />`)}
+            ${waiting && SKELETONS.map((key) => html`<${Skeleton} key=${key} columns=${columns} />`)}
           </tbody>
           <${Gap} rows=${rows.length - from - shown.length} height=${view.height} />
         </table>

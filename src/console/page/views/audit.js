@@ -66,13 +66,20 @@ export function AuditView({ parameters: { customer, action, orderId, requestId, 
     [query],
     ({ number }) => number,
   )
-  const { rows, next, loading, error } = pages.state.value
   return html`
     <h1>${t('view.audit')}</h1>
     <${Filters} fields=${fields()} parameters=${query} />
+    <${Log} pages=${pages} />
+  `
+}
+
+/** Apart from the filters: rows that arrive must not undo what somebody types. */
+function Log({ pages }) {
+  const { rows, next, loading, error } = pages.state.value
+  return html`
     ${rows.length > 0 && html`<${Events} events=${rows} />`}
-    ${rows.length === 0 && loading && html`<div class="skeleton tall" aria-busy="true"></div>`}
-    ${rows.length === 0 && !loading && !error && html`<p class="empty">${t('audit.none')}</p>`}
+    ${rows.length === 0 && next !== null && !error && html`<div class="skeleton tall" aria-busy="true"></div>`}
+    ${rows.length === 0 && next === null && html`<p class="empty">${t('audit.none')}</p>`}
     ${error && html`<${Problem} error=${error} again=${pages.more} />`}
     <p class="rows-foot">
       <span class="note" role="status">${rows.length > 0 && t('audit.count', { count: rows.length, shown: whole(rows.length) })}</span>

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { browserPath, startBrowser } from '../support/browser.ts'
+import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { until } from '../support/until.ts'
+
+const PATIENCE = 120_000
+
+describe.skipIf(browserPath === undefined)('what a console seldom meets', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const { server, operator } = await startConsoleServer()
+  const open = async (view: string) => {
+    const opened = await openConsole(browser, server, view)
+    await signIn(opened.page, operator)
+    return opened
+  }
+
+  it('is an address that no view has, also one that every object has', async () => {
+    const { page, complaints } = await open('#/constructor')
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+    await page.evaluate("location.hash = '#/__proto__/x'")
+    await page.evaluate("location.hash = '#/audit'")
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('is something else in the storage of the browser', async () => {
+    const { page, complaints } = await openConsole(browser, server)
+    await page.evaluate("localStorage.setItem('teslim.console', 'null')")
+    await page.evaluate("sessionStorage.setItem('teslim.console.recent', '5')")
+    await page.reload()
+    await signIn(page, operator)
+    await page.getByRole('combobox', { name: 'Search' }).click()
+    expect(await page.locator('.found [role=option]').count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  it('is an order id that a field cannot show: another filter leaves it as it is', async () => {
+    const { page } = await open('#/deliveries?orderId=a%0Ab+')
+    await page.getByLabel('Status').selectOption('3')
+    await until('the filter is in the address', async () => page.url().includes('status=3'))
+    expect(new URL(page.url()).hash).toBe('#/deliveries?orderId=a%0Ab+&status=3')
+  })
+
+  it('is an answer with a language that is not chosen any more', async () => {
+    const { page } = await open('#/audit')
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/texts/tr.json', async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.locator('.menu summary').click()
+    await page.getByLabel('Language').selectOption('tr')
+    await page.getByLabel('Language').selectOption('en')
+    const answered = page.waitForResponse('**/texts/tr.json')
+    release()
+    await (await answered).finished()
+    await page.getByLabel('Times').selectOption('utc')
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Audit')
+  })
+
+  it('is somebody who types before the first rows are there', async () => {
+    const { page } = await openConsole(browser, server, '#/audit')
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/Operator/audit*', async (route) => {
+      await held
+      await route.continue()
+    })
+    await signIn(page, operator)
+    const field = page.getByLabel('Order', { exact: true })
+    await field.pressSequentially('PO-1')
+    expect(await page.getByText('Nothing in the audit log').count()).toBe(0)
+    release()
+    await page.locator('.audit tbody tr').first().waitFor()
+    expect(await field.inputValue()).toBe('PO-1')
+  })
+
+  it('is somebody without a mouse in the menu and in the search', async () => {
+    const { page } = await open('#/audit')
+    const menu = page.locator('.menu')
+    await menu.locator('summary').press('Enter')
+    await page.getByLabel('Times').press('Escape')
+    expect(await menu.getAttribute('open')).toBe(null)
+    await menu.locator('summary').press('Enter')
+    await page.keyboard.press('/')
+    await until('the menu is closed', async () => (await menu.getAttribute('open')) === null)
+    await page.keyboard.type('operator')
+    await page.locator('.found [role=option]').first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('/')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await until('recent searches are forgotten', async () => (await page.locator('.found [role=option]').count()) === 0)
+  })
+})
