@@ -29,6 +29,9 @@ export async function startBrowser(executablePath: string): Promise<Browser> {
   return browser
 }
 
+/** A page that is loaded again aborts what it still loads. */
+const ABORTED = ['fetch net::ERR_ABORTED', 'script net::ERR_ABORTED']
+
 /** Collects whatever a page must not do, from its last load on. */
 export function watchPage(page: Page) {
   const watched = { origin: '', complaints: [] as string[] }
@@ -41,7 +44,7 @@ export function watchPage(page: Page) {
     const reason = `${request.resourceType()} ${request.failure()?.errorText}`
     // On a busy machine Chromium reports this for one in thirty fetches whose answers the page has read whole. A fetch that is
     // really aborted shows no answer, and each test checks the answer.
-    if (reason !== 'fetch net::ERR_ABORTED') complain(`failed: ${request.url()} ${reason}`)
+    if (!ABORTED.includes(reason)) complain(`failed: ${request.url()} ${reason}`)
   })
   page.on('request', (request) => {
     const { protocol, origin } = new URL(request.url())
