@@ -10,6 +10,8 @@ export function nearest(
   let best: string | undefined
   let bestDistance = furthest + 1
   for (const candidate of candidates) {
+    // A name may be as long as a body.
+    if (Math.abs(name.length - candidate.length) > furthest) continue
     const distance = editDistance(name, candidate)
     if (distance < bestDistance) {
       best = candidate

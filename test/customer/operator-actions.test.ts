@@ -210,6 +210,17 @@ describe.each(stores)('operators change customers on %s', async (_name, settings
     ])
   })
 
+  it('are told of a list that is too long, and not of each thing in it', async () => {
+    const { id } = await addCustomer(service)
+    const answer = await post(`/Operator/customer/${id}/allow`, { Rules: Array(1001).fill(0) })
+    const errors = [{ path: '/Rules', message: 'must be a list of at most 1000 rules' }]
+    expect([answer.statusCode, answer.json()]).toEqual([400, { ...failure('INVALID_REQUEST'), errors }])
+    const networks = await post(`/Operator/customer/${id}/keys`, { Label: 'x', Networks: Array(1001).fill(0) })
+    expect(networks.json().errors).toEqual([
+      { path: '/Networks', message: 'must be a list of one network or more, or null' },
+    ])
+  })
+
   it('cannot change a customer that was removed', async () => {
     const { customer, keyId } = await addSupplier(service)
     await service.customers.remove(customer.id, false)

@@ -1,6 +1,7 @@
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { validationProblems } from '#src/http/validation-problems.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
@@ -113,4 +114,19 @@ describe('a refusal of what was sent', () => {
       }),
     )
   })
+})
+
+it('a body with many mistakes costs the words for 20 of them', () => {
+  let asked = 0
+  const parentSchema = {
+    get type() {
+      asked++
+      return 'string'
+    },
+  }
+  const mistake = { keyword: 'type', instancePath: '/Email', params: {}, schemaPath: '#/type', parentSchema }
+  const error = Object.assign(new Error('wrong'), { validation: Array(1000).fill(mistake) })
+  const problems = validationProblems(error as never)
+  expect(problems).toEqual(Array(20).fill({ path: '/Email', message: 'must be a string' }))
+  expect(asked).toBeLessThan(100)
 })
