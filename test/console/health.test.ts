@@ -1,6 +1,10 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
+import { json } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
+import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { examineInThread } from '#src/console/health/doctor-thread.ts'
@@ -9,9 +13,11 @@ import { createMinutes } from '#src/console/health/minutes.ts'
 import { createRecentLatency } from '#src/console/recent-latency.ts'
 import type { Check } from '#src/doctor/checks.ts'
 import { createHistogram, quantileOf } from '#src/lib/metrics/histogram.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { operating } from '../support/operating.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
+import { until } from '../support/until.ts'
 
 const OK: Check = { name: 'node', status: 'ok', message: 'good' }
 
@@ -249,4 +255,30 @@ it('a file that takes long to read is not checked for damage from the server, an
     Status: 'skipped',
     Message: expect.stringMatching(/^not checked, since the file has 34 MiB: run teslim doctor$/),
   })
+})
+
+it('checks that wait for a database end when the server stops, and their answer says so', async () => {
+  const url = await newDatabase(inject('postgresUrl'))
+  const service = await testApp({ DATABASE_URL: url })
+  const { token } = await operating(service)
+  const address = await service.app.listen({ port: 0 })
+  const headers = { authorization: `Bearer ${token}` }
+  const other = new pg.Client(url)
+  await other.connect()
+  await other.query('BEGIN; LOCK TABLE api_key')
+  const answer = once(get(`${address}/Operator/health`, { agent: false, headers }), 'response')
+  await until('the checks wait', async () => {
+    const waiting = `SELECT FROM pg_locks WHERE relation = 'api_key'::regclass AND NOT granted`
+    return (await runSql(url, waiting)).length > 0
+  })
+  const closed = service.app.close()
+  const [response] = (await answer) as [IncomingMessage]
+  const { Checks } = ((await json(response)) as { data: { Checks: unknown[] } }).data
+  expect(Checks.at(-1)).toEqual({
+    Name: 'customers',
+    Status: 'failed',
+    Message: expect.stringContaining('the thread of the checks was ended'),
+  })
+  await other.end()
+  await closed
 })

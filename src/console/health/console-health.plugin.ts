@@ -64,6 +64,8 @@ const plugin: FastifyPluginAsyncTypebox<ConsoleHealthOptions> = async (app, { lo
     minutes.sample()
   }, SAMPLE_MILLISECONDS).unref()
   app.decorate('deliveryLatency', latency)
+  // The server would wait for the answers of those who wait for checks.
+  app.addHook('preClose', async () => examiner.close())
   app.addHook('onClose', async () => {
     clearInterval(timer)
     delay.disable()
