@@ -1,4 +1,4 @@
-import { effect } from '@preact/signals'
+import { effect, untracked } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { frame } from './live.js'
 
@@ -28,6 +28,7 @@ export function useLiveRows(pages, { fits, readFirst }) {
       pages.arrive(page.rows, { gap })
     }
 
+    if (pages.restored) void read()
     const first = frame.peek()
     const stop = effect(() => {
       const { Newest: newest = [], Skipped: skipped = 0, Since: since } = frame.value ?? {}
@@ -39,8 +40,47 @@ export function useLiveRows(pages, { fits, readFirst }) {
       if (!unsure && since === undefined && (skipped === 0 || fitting.length === newest.length)) {
         return pages.arrive(fitting, { gap: skipped > 0 })
       }
-      if (timer === undefined) void read()
+      if (timer === undefined) void untracked(read)
       else again = true
+    })
+    return () => {
+      ended = true
+      clearTimeout(timer)
+      stop()
+    }
+  }, [pages])
+}
+
+/**
+ * Reads the first page of `pages` again when something came in that `concerns` them: at most once a second, and while nobody reads.
+ */
+export function useFreshRows(pages, { concerns, readFirst }) {
+  useEffect(() => {
+    let timer
+    let reading = false
+    let ended = false
+    let behind = pages.restored
+
+    const refresh = async () => {
+      if (!behind || reading || ended || timer !== undefined || pages.isReading()) return
+      behind = false
+      reading = true
+      timer = setTimeout(() => {
+        timer = undefined
+        void refresh()
+      }, AGAIN_MILLISECONDS)
+      const page = await readFirst().catch(() => undefined)
+      reading = false
+      if (ended) return
+      if (page === undefined || pages.isReading()) behind = true
+      else pages.replace(page)
+    }
+
+    const first = frame.peek()
+    const stop = effect(() => {
+      const { Newest: newest = [], Skipped: skipped = 0 } = frame.value ?? {}
+      if (frame.value !== first && (skipped > 0 || newest.some(concerns))) behind = true
+      void untracked(refresh)
     })
     return () => {
       ended = true

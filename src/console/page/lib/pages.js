@@ -1,5 +1,4 @@
 import { signal } from '@preact/signals'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
 
 /** A page may be short or empty although more follow: so many are read before the reader is asked to go on. */
 const MOST_PAGES_AT_ONCE = 20
@@ -8,26 +7,20 @@ const ENOUGH_ROWS = 25
 const MOST_LIVE_ROWS = 10_000
 
 /**
- * Rows that are read page by page: `usePages((place) => ..., [query], keyOf)`. `load` gets `{ cursor, before, signal }` and returns
- * `{ rows, next }`, with null as `next` at the end. After a gap, `before` is the row below which to read on, and rows that are known
- * already may come again. Other inputs begin a new list.
+ * Rows that are read page by page. `load` gets `{ cursor, before, signal }` and returns `{ rows, next }`, with null as `next` at the end.
+ * After a gap, `before` is the row below which to read on, and rows that are known already may come again.
  */
-export function usePages(load, inputs, keyOf) {
-  const latest = useRef(load)
-  latest.current = load
-  const pages = useMemo(() => createPages((place) => latest.current(place), keyOf), [JSON.stringify(inputs)])
-  useEffect(() => {
-    void pages.more()
-    return pages.leave
-  }, [pages])
-  return pages
-}
-
-export function createPages(load, keyOf) {
+export function createPages(load, keyOf, restored) {
+  const { top = 0, height = 0, ...place } = restored ?? {}
   const leaving = new AbortController()
-  const known = new Set()
+  const known = new Set([...(place.rows ?? []), ...(place.held ?? [])].map(keyOf))
+  /** Which list is shown: an answer that was asked for before belongs to another one. */
+  let round = 0
   /** `held`: rows that came while somebody was reading. `announced`: how many rows the last reading ended with. */
-  const state = signal({ rows: [], held: [], next: undefined, before: undefined, loading: false, announced: undefined })
+  const state = signal({
+    ...{ rows: [], held: [], next: undefined, before: undefined, loading: false, announced: undefined },
+    ...place,
+  })
   const set = (changes) => {
     if (!leaving.signal.aborted) state.value = { ...state.peek(), ...changes }
   }
@@ -40,13 +33,13 @@ export function createPages(load, keyOf) {
   async function more() {
     const { loading, next, before } = state.peek()
     if (loading || next === null) return
+    const mine = round
     set({ loading: true, error: undefined })
     try {
       let cursor = next
       for (let read = 0, found = 0; read < MOST_PAGES_AT_ONCE && found < ENOUGH_ROWS && cursor !== null; read++) {
         const page = await load({ cursor, before, signal: leaving.signal })
-        // A gap came in between: this page belongs to the list that was there before.
-        if (state.peek().before !== before) break
+        if (mine !== round) return
         // Rows may have arrived while the first page was read, and it may begin with newer ones.
         const firstKnown = page.rows.findIndex((row) => known.has(keyOf(row)))
         const newer = cursor === undefined && firstKnown > 0 ? unknown(page.rows.slice(0, firstKnown)) : []
@@ -57,29 +50,39 @@ export function createPages(load, keyOf) {
       }
       set({ loading: false, announced: state.peek().rows.length })
     } catch (error) {
-      set({ loading: false, error })
+      if (mine === round) set({ loading: false, error })
     }
   }
 
-  /** Begins again with these rows; what lies below them is read from the last one on. */
-  function startFrom(rows) {
+  function begin(rows, place = {}) {
+    round++
     known.clear()
-    set({ rows: unknown(rows), held: [], next: undefined, before: rows.at(-1), error: undefined })
+    const nothing = { held: [], next: undefined, before: undefined, error: undefined, loading: false }
+    set({ ...nothing, rows: unknown(rows), ...place })
   }
+
+  /** Begins again with these rows; what lies below them is read from the last one on. */
+  const startFrom = (rows) => begin(rows, { before: rows.at(-1) })
 
   return {
     state,
     keyOf,
     more,
     leave: () => leaving.abort(),
+    restored: restored !== undefined,
+    /** How far the table is scrolled, and how high a row is. The table says it. */
+    top,
+    height,
     /** Whether somebody reads, so that nothing may move. The table says it. */
     isReading: () => false,
 
     reload() {
-      known.clear()
-      set({ rows: [], held: [], next: undefined, before: undefined, error: undefined })
+      begin([])
       return more()
     },
+
+    /** Shows a first page that was read again, as long as nobody reads. */
+    replace: ({ rows, next }) => begin(rows, { next }),
 
     /** Takes new rows, newest first. With a gap, others came between them and those that are shown. */
     arrive(rows, { gap = false } = {}) {

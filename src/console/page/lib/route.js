@@ -2,7 +2,19 @@ import { computed, signal } from '@preact/signals'
 
 /** The address stands after the #, so that order ids and e-mail addresses reach no log of a server or proxy. */
 const hash = signal(location.hash)
+let entries = 0
+
+/** Gives the entry of the browser's history a name of its own, which stays when somebody comes back to it. */
+function nameEntry() {
+  if (history.state === null) history.replaceState(`${performance.timeOrigin} ${entries++}`, '')
+}
+
+export const entry = () => history.state
+
+history.scrollRestoration = 'manual'
+nameEntry()
 addEventListener('hashchange', () => {
+  nameEntry()
   hash.value = location.hash
 })
 
@@ -40,7 +52,7 @@ export function setParameters(changes, { replace = false } = {}) {
   const address = href(name, parts, { ...parameters, ...changes })
   if (!replace) location.hash = address
   else {
-    history.replaceState(null, '', address)
+    history.replaceState(history.state, '', address)
     hash.value = address
   }
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { html } from '../lib/html.js'
 import { hasText, t } from '../lib/texts.js'
+import { forgetPages } from '../lib/use-pages.js'
 import { Problem } from './problem.js'
 
 /** The field that an error is about, where its answer names none. */
@@ -73,6 +74,7 @@ export function ActionForm({ title, verb, danger, run, done, close, children }) 
     setError(undefined)
     try {
       const result = await run(Object.fromEntries(new FormData(form.current)))
+      forgetPages()
       close()
       done?.(result)
     } catch (problem) {

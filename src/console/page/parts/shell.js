@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { zoneName } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { href, route } from '../lib/route.js'
+import { entry, href, route } from '../lib/route.js'
 import { me } from '../lib/session.js'
 import { t } from '../lib/texts.js'
 import { VIEWS } from '../views/views.js'
@@ -47,6 +47,9 @@ function focusContent(event) {
 }
 
 let shown
+/** How far the page was scrolled, by entry of the browser's history. */
+const scrolled = new Map()
+addEventListener('scroll', () => scrolled.set(entry(), scrollY), { passive: true })
 
 function Content({ name, view, parts, parameters }) {
   const main = useRef()
@@ -54,10 +57,11 @@ function Content({ name, view, parts, parameters }) {
   useEffect(() => {
     document.title = title
   }, [title])
+  useLayoutEffect(() => scrollTo(0, scrolled.get(entry()) ?? 0), [])
   useEffect(() => {
     // Moves to the new view as a browser does after following a link, but not on the first one.
     const place = `${name}/${parts.join('/')}`
-    if (shown !== undefined && shown !== place) main.current.focus()
+    if (shown !== undefined && shown !== place) main.current.focus({ preventScroll: true })
     shown = place
   }, [])
   return html`

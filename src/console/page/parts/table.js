@@ -76,12 +76,13 @@ const SKELETONS = ['a', 'b', 'c', 'd', 'e', 'f']
 export function Table({ label, columns, pages, linkOf, empty }) {
   const box = useRef()
   const { rows, held, next, loading, error, announced } = pages.state.value
-  const [view, setView] = useState({ from: 0, to: 4 * MARGIN, height: 0 })
+  const [view, setView] = useState({ from: 0, to: 4 * MARGIN, height: pages.height })
 
   const measure = () => {
     if (!box.current) return
     const { scrollTop, clientHeight } = box.current
     const height = box.current.querySelector('tr.row')?.getBoundingClientRect().height || view.height || 34
+    Object.assign(pages, { top: scrollTop, height })
     const from = Math.max(0, Math.floor((scrollTop / height - MARGIN) / STEP) * STEP)
     const to = Math.ceil(((scrollTop + clientHeight) / height + MARGIN) / STEP) * STEP
     setView((before) =>
@@ -94,6 +95,10 @@ export function Table({ label, columns, pages, linkOf, empty }) {
   const isEmpty = rows.length === 0 && !loading && next === null && error === undefined
 
   pages.isReading = () => Boolean(box.current && isReading(box.current))
+  // A list begins at its top, or where it was left.
+  useLayoutEffect(() => {
+    if (box.current) box.current.scrollTop = pages.top
+  }, [pages])
   useLayoutEffect(measure)
   useEffect(() => {
     if (isEmpty) return undefined
@@ -104,7 +109,7 @@ export function Table({ label, columns, pages, linkOf, empty }) {
   useEffect(() => {
     // A long search that found nothing goes on only by the button.
     if (rows.length > 0 && view.to >= rows.length && next !== null && !error) void pages.more()
-  }, [view.to, rows.length])
+  }, [view.to, rows.length, next === undefined])
 
   if (isEmpty) return html`<div class="empty">${empty}</div>`
   const from = printing.value ? 0 : Math.min(view.from, Math.max(0, rows.length - 2 * MARGIN))

@@ -2,9 +2,10 @@ import { get } from '../lib/api.js'
 import { customerName } from '../lib/customers.js'
 import { dateTime, zoneName } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { usePages } from '../lib/pages.js'
+import { useFreshRows } from '../lib/live-rows.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
+import { usePages } from '../lib/use-pages.js'
 import { deliveryFields, FirstDelivery } from '../parts/delivery-list.js'
 import { Filters } from '../parts/filters.js'
 import { foreign, statusBadge } from '../parts/foreign.js'
@@ -43,13 +44,18 @@ const PAGE_ROWS = 100
 const keyOf = (row) => `${row.CustomerID} ${row.OrderID}`
 const linkOf = (row) => href('order', [row.CustomerID, row.OrderID])
 
+/** Whether a delivery may change the list. A newer Status also takes an order out of it. */
+const concerns = (row, { customer, orderId }) =>
+  (!customer || customer.includes('@') || row.CustomerID === customer) && (!orderId || row.OrderID === orderId)
+
 export function OrdersView({ parameters }) {
   const query = Object.fromEntries(FIELDS.map((name) => [name, parameters[name]]))
-  const load = async ({ cursor, signal }) => {
+  const load = async ({ cursor, signal } = {}) => {
     const data = await get('/Purchase/list', { ...query, order: 'newest', limit: PAGE_ROWS, cursor }, { signal })
     return { rows: data.Orders, next: data.NextCursor }
   }
   const pages = usePages(load, [query], keyOf)
+  useFreshRows(pages, { concerns: (row) => concerns(row, query), readFirst: () => load() })
   const filtered = Object.values(query).some(Boolean)
   return html`
     <h1>${t('view.orders')}</h1>
