@@ -14,10 +14,19 @@ const open = async (url: string, settings: Variables = {}) =>
 if (pgbouncer === undefined) it.skip('(no pgbouncer is installed here, so nothing is tested behind one)')
 else {
   describe(`behind PgBouncer ${pgbouncer} in transaction mode`, async () => {
-    const pooler: Pooler = await startPgbouncer(await newDatabase(inject('postgresUrl')))
-    afterAll(() => pooler.remove())
+    const start = async (): Promise<Pooler> => startPgbouncer(await newDatabase(inject('postgresUrl')))
+    const [pooler, ...forPurges] = await Promise.all([start(), start(), start(), start()])
+    const all = [pooler, ...forPurges]
+    afterAll(() => Promise.all(all.map((each) => each.remove())))
 
-    describeStore('postgres', () => open(pooler.url))
+    describeStore(
+      'postgres',
+      () => open(pooler.url),
+      () => {
+        const { url = '' } = forPurges.pop() ?? {}
+        return () => open(url)
+      },
+    )
 
     it('replicas are hidden', async () => {
       const store = await open(pooler.url)

@@ -40,9 +40,6 @@ const capabilities = [
   describePayloads,
   describeOrigins,
   describePulses,
-  describePurges,
-  describePurgeCuts,
-  describePurgeModel,
   describeErasures,
   describeRollUps,
   describeSecrets,
@@ -53,7 +50,10 @@ const capabilities = [
   describeHealth,
 ]
 
-/** Everything that an adapter must do. */
-export function describeStore(name: string, open: Open): void {
+const purging = [describePurges, describePurgeCuts, describePurgeModel]
+
+/** Everything that an adapter must do. What a purge removes depends on all that is stored, so each of its parts has a store of its own. */
+export function describeStore(name: string, open: Open, openEmpty: () => Open): void {
   for (const describeCapability of capabilities) describeCapability(name, open)
+  for (const describeCapability of purging) describeCapability(name, openEmpty())
 }
