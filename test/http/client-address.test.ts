@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
+import { clientAddress } from '#src/http/client-address.ts'
 import { type TestApp, testApp } from '../support/test-app.ts'
 
 const direct = await testApp()
@@ -54,4 +55,8 @@ describe('X-Forwarded-For', () => {
   ])('is trusted from %j by no setting', (value) => {
     expect(() => loadConfig({ TESLIM_TRUST_PROXY: value })).toThrow(/TESLIM_TRUST_PROXY.*it must be off, or addresses/)
   })
+})
+
+it('a connection that closed before its request was handled has no address, and the request goes on', () => {
+  expect(clientAddress({ ip: undefined, socket: { remoteAddress: undefined } as never })).toBe('unknown')
 })
