@@ -131,6 +131,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     await page.locator('dialog').waitFor({ state: 'detached' })
     expect(await hasFocus(button)).toBe(true)
     await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Shift+Tab')
     const answered = page.waitForResponse(`**/Operator/customer/${id}/revokeTokens`)
     await page.keyboard.press('Enter')

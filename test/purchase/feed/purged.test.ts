@@ -141,6 +141,8 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
 
   it('orders go as soon as a server starts that is told so', async () => {
     const { service, clock, start, deliver, page } = await purgedFeed(kind)
+    // On a busy machine its own timer would purge first.
+    await service.app.deliveryRetention.stop()
     clock.time = start + 38 * DAY - 1
     await deliver('E', 1)
     clock.time = start + 39 * DAY
