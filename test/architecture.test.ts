@@ -9,7 +9,7 @@ const files = globSync('src/**/*.ts').sort()
 const others = globSync('{test,bench,tools}/**/*.ts').sort()
 const sources = new Map([...files, ...others].map((file) => [file, readFileSync(file, 'utf8')]))
 
-const MODULES = ['audit', 'console', 'customer', 'docs', 'login', 'purchase', 'token']
+const MODULES = ['audit', 'console', 'customer', 'docs', 'login', 'purchase', 'token', 'webhook']
 const SHELVES = ['cli', 'config', 'doctor', 'http', 'lib', 'ops', 'store']
 
 type Kind =

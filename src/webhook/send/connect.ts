@@ -1,0 +1,117 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls, type SecureContext } from 'node:tls'
+import { urlHost } from '#src/lib/reachable-host.ts'
+import type { AddressRule } from './address-rule.ts'
+import type { ProxyServer } from './proxies.ts'
+import { forbiddenAddress, type Target } from './target.ts'
+
+/** Resolves a name to all its addresses. */
+export type Resolve = (host: string) => Promise<readonly string[]>
+
+/** Asks as every program on this machine does, /etc/hosts included. */
+export const systemResolve: Resolve = async (host) =>
+  (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address)
+
+export interface Way {
+  readonly target: Target
+  readonly proxy: ProxyServer | undefined
+  readonly rule: AddressRule
+  readonly resolve: Resolve
+  readonly authorities: SecureContext
+}
+
+/** Opens a connection on which the request to the target can be written. */
+export async function openConnection({ target, proxy, ...way }: Way, signal: AbortSignal): Promise<Socket> {
+  const socket = proxy ? await reachProxy(proxy, signal) : await reachDirectly({ target, ...way }, signal)
+  if (!target.isSecure) return socket
+  const tunnel = proxy ? await openTunnel(socket, proxy, target, signal) : socket
+  return secure(tunnel, target, signal, way.authorities)
+}
+
+async function reachDirectly({ target, rule, resolve }: Omit<Way, 'proxy'>, signal: AbortSignal): Promise<Socket> {
+  const { host, port, isAddress, isNamed } = target
+  if (isAddress) return openTcp(host, port, [host], signal)
+  const found = await unlessAborted(resolve(host), signal)
+  const allowed = isNamed ? found : found.filter(rule.allows)
+  if (allowed.length === 0) throw forbiddenAddress(target, found[0] ?? 'of no host')
+  return openTcp(host, port, allowed, signal)
+}
+
+async function reachProxy(proxy: ProxyServer, signal: AbortSignal): Promise<Socket> {
+  const { host, port, isSecure } = proxy
+  const socket = await openTcp(host, port, await unlessAborted(systemResolve(host), signal), signal)
+  return isSecure ? secure(socket, { host, isAddress: isIP(host) !== 0 }, signal) : socket
+}
+
+/** Connects to one of these addresses and to no other: the name is not resolved again. */
+async function openTcp(host: string, port: number, addresses: readonly string[], signal: AbortSignal): Promise<Socket> {
+  const all = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  const socket = connectTcp({
+    host,
+    port,
+    noDelay: true,
+    autoSelectFamily: true,
+    lookup: (_host, _options, callback) => callback(null, all),
+  })
+  return whenReady(socket, 'connect', signal)
+}
+
+async function openTunnel(socket: Socket, proxy: ProxyServer, target: Target, signal: AbortSignal): Promise<Socket> {
+  const path = `${urlHost(target.host)}:${target.port}`
+  const headers = { host: path, ...(proxy.authorization && { 'proxy-authorization': proxy.authorization }) }
+  const asked = request({ method: 'CONNECT', path, headers, createConnection: () => socket, signal })
+  asked.end()
+  try {
+    const [{ statusCode }, , head] = await once(asked, 'connect')
+    if (statusCode < 200 || statusCode > 299) throw new Error(`the proxy answered status ${statusCode}`)
+    if (head.length > 0) throw new Error('the proxy sent more than an answer')
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+async function secure(
+  socket: Socket,
+  { host, isAddress }: Pick<Target, 'host' | 'isAddress'>,
+  signal: AbortSignal,
+  secureContext?: SecureContext,
+): Promise<Socket> {
+  const tls = connectTls({
+    socket,
+    host,
+    servername: isAddress ? '' : host,
+    rejectUnauthorized: true,
+    ALPNProtocols: ['http/1.1'],
+    ...(secureContext && { secureContext }),
+  })
+  return whenReady(tls, 'secureConnect', signal)
+}
+
+async function whenReady(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<Socket> {
+  socket.on('error', () => undefined)
+  try {
+    await once(socket, event, { signal })
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+/** Rejects as soon as the signal aborts, because a look-up cannot be cancelled. */
+async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
