@@ -35,8 +35,10 @@ async function reachDirectly({ target, rule, resolve }: Omit<Way, 'proxy'>, sign
   const { host, port, isAddress, isNamed } = target
   if (isAddress) return openTcp(host, port, [host], signal)
   const found = await unlessAborted(resolve(host), signal)
+  const [first] = found
+  if (first === undefined) throw Object.assign(new Error(`no address of ${host}`), { code: 'ENOTFOUND' })
   const allowed = isNamed ? found : found.filter(rule.allows)
-  if (allowed.length === 0) throw forbiddenAddress(target, found[0] ?? 'of no host')
+  if (allowed.length === 0) throw forbiddenAddress(target, first)
   return openTcp(host, port, allowed, signal)
 }
 
