@@ -5,6 +5,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContext } from 'node:tls'
 import { urlHost } from '#src/lib/reachable-host.ts'
 import type { AddressRule } from './address-rule.ts'
+import { failureText } from './failure-text.ts'
 import type { ProxyServer } from './proxies.ts'
 import { forbiddenAddress, type Target } from './target.ts'
 
@@ -25,25 +26,30 @@ export interface Way {
 
 /** Opens a connection on which the request to the target can be written. */
 export async function openConnection({ target, proxy, ...way }: Way, signal: AbortSignal): Promise<Socket> {
-  const socket = proxy ? await reachProxy(proxy, signal) : await reachDirectly({ target, ...way }, signal)
-  if (!target.isSecure) return socket
-  const tunnel = proxy ? await openTunnel(socket, proxy, target, signal) : socket
-  return secure(tunnel, target, signal, way.authorities)
+  const socket = proxy ? await reachProxy(proxy, target, signal) : await reachDirectly({ target, ...way }, signal)
+  return target.isSecure ? secure(socket, target, signal, way.authorities) : socket
 }
 
 async function reachDirectly({ target, rule, resolve }: Omit<Way, 'proxy'>, signal: AbortSignal): Promise<Socket> {
   const { host, port, isAddress, isNamed } = target
   if (isAddress) return openTcp(host, port, [host], signal)
   const found = await unlessAborted(resolve(host), signal)
+  const [first] = found
+  if (first === undefined) throw Object.assign(new Error(`no address of ${host}`), { code: 'ENOTFOUND' })
   const allowed = isNamed ? found : found.filter(rule.allows)
-  if (allowed.length === 0) throw forbiddenAddress(target, found[0] ?? 'of no host')
+  if (allowed.length === 0) throw forbiddenAddress(target, first)
   return openTcp(host, port, allowed, signal)
 }
 
-async function reachProxy(proxy: ProxyServer, signal: AbortSignal): Promise<Socket> {
+async function reachProxy(proxy: ProxyServer, target: Target, signal: AbortSignal): Promise<Socket> {
   const { host, port, isSecure } = proxy
-  const socket = await openTcp(host, port, await unlessAborted(systemResolve(host), signal), signal)
-  return isSecure ? secure(socket, { host, isAddress: isIP(host) !== 0 }, signal) : socket
+  try {
+    const plain = await openTcp(host, port, await unlessAborted(systemResolve(host), signal), signal)
+    const socket = isSecure ? await secure(plain, { host, isAddress: isIP(host) !== 0 }, signal) : plain
+    return target.isSecure ? await openTunnel(socket, proxy, target, signal) : socket
+  } catch (error) {
+    throw new Error(`the proxy: ${failureText(error as Error, host)}`, { cause: error })
+  }
 }
 
 /** Connects to one of these addresses and to no other: the name is not resolved again. */
@@ -66,8 +72,8 @@ async function openTunnel(socket: Socket, proxy: ProxyServer, target: Target, si
   asked.end()
   try {
     const [{ statusCode }, , head] = await once(asked, 'connect')
-    if (statusCode < 200 || statusCode > 299) throw new Error(`the proxy answered status ${statusCode}`)
-    if (head.length > 0) throw new Error('the proxy sent more than an answer')
+    if (statusCode < 200 || statusCode > 299) throw new Error(`status ${statusCode}`)
+    if (head.length > 0) throw new Error('it sent more than an answer')
     return socket
   } catch (error) {
     socket.destroy()

@@ -74,7 +74,7 @@ function readException(text: string): (target: Target) => boolean {
     }
   }
   const domain = host.replace(/^\*?\./, '').replace(/\.$/, '')
-  return (target) => domain !== '' && `.${target.host}`.endsWith(`.${domain}`) && isPort(target)
+  return (target) => domain !== '' && !target.isAddress && `.${target.host}`.endsWith(`.${domain}`) && isPort(target)
 }
 
 /** Less strict than a setting of ours: other programs read NO_PROXY, too. */
