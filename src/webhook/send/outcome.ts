@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import type { Answer } from './exchange.ts'
 import { failureText } from './failure-text.ts'
 
@@ -47,8 +48,8 @@ function readRetryAfter(value: string | readonly string[] | undefined, now: numb
 }
 
 /** Shows control characters by their pictures (U+2400 and following), and all others that are not printable by U+FFFD. */
-export const visibleText = (bytes: Uint8Array): string =>
-  new TextDecoder().decode(bytes, { stream: true }).replace(/\p{C}/gu, pictureOf)
+export const visibleText = (bytes: Buffer): string =>
+  new StringDecoder('utf8').write(bytes).replace(/\p{C}/gu, pictureOf)
 
 function pictureOf(character: string): string {
   const code = character.charCodeAt(0)
