@@ -110,11 +110,11 @@ async function whenReady(socket: Socket, event: 'connect' | 'secureConnect', sig
 }
 
 /** Rejects as soon as the signal aborts, because a look-up cannot be cancelled. */
-async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  signal.throwIfAborted()
+export async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>()
   const abort = (): void => reject(signal.reason)
   signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
   try {
     return await Promise.race([work, promise])
   } finally {

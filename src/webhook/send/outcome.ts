@@ -15,13 +15,15 @@ export interface Outcome {
   readonly response: string | null
 }
 
+const REDIRECTS = [301, 302, 303, 307, 308]
+
 export function outcomeOf(result: Answer | Error, host: string, now: number, milliseconds: number): Outcome {
   if (result instanceof Error) return failedOutcome(failureText(result, host), milliseconds)
   const { status, headers, body } = result
   const isSuccess = status >= 200 && status <= 299
   return {
     status,
-    error: isSuccess ? null : `status ${status}${status >= 300 && status <= 399 ? ', redirects are not followed' : ''}`,
+    error: isSuccess ? null : `status ${status}${REDIRECTS.includes(status) ? ', redirects are not followed' : ''}`,
     retryAfterMilliseconds: isSuccess ? null : readRetryAfter(headers['retry-after'], now),
     gone: status === 410,
     milliseconds,

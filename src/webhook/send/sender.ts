@@ -73,7 +73,7 @@ export function createSender(options: SenderOptions): Sender {
       connections: createConnections({
         Client,
         origin: target.url.origin,
-        monotonic: clock.monotonic,
+        monotonic: () => clock.monotonic(),
         open: (signal) => openConnection({ target, proxy, rule, resolve, authorities }, signal),
       }),
     }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { makeCertificate } from '../../support/certificate.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, receive, sender, sending } from './receiver.ts'
@@ -39,6 +39,7 @@ describe('an attempt', () => {
     [200, { status: 200, error: null }],
     [204, { status: 204, error: null, response: null }],
     [299, { status: 299, error: null }],
+    [304, { status: 304, error: 'status 304', response: null }],
     [400, { status: 400, error: 'status 400', gone: false }],
     [404, { status: 404, error: 'status 404' }],
     [410, { status: 410, error: 'status 410', gone: true }],
@@ -138,6 +139,14 @@ describe('TLS', () => {
     const { error } = await client.send(sending(`https://127.0.0.1:${second.port}/`, { ca: expired.certificate }))
     expect(error).toBe('certificate has expired')
     expect([...first.received, ...second.received]).toEqual([])
+  })
+
+  it('is verified although NODE_TLS_REJECT_UNAUTHORIZED=0 is set', async () => {
+    const { port, received } = await receive(undefined, { certificate: makeCertificate() })
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { error } = await sender().send(sending(`https://127.0.0.1:${port}/`))
+    expect([error, received]).toEqual(['self-signed certificate', []])
   })
 
   it('with a server that speaks none fails in words', async () => {
