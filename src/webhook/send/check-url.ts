@@ -1,6 +1,6 @@
 import { createAddressRule } from './address-rule.ts'
-import { type Resolve, systemResolve, unlessAborted } from './connect.ts'
 import { noProxies, type Proxies } from './proxies.ts'
+import { type Resolve, systemResolve, unlessAborted } from './resolve.ts'
 import { forbiddenAddress, readTarget } from './target.ts'
 
 export interface UrlOptions {

@@ -1,3 +1,4 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { makeCertificate } from '../../support/certificate.ts'
 import { until } from '../../support/until.ts'
@@ -126,6 +127,34 @@ describe('TLS', () => {
     expect(await client.send(sending(`https://127.0.0.1:${port}/`))).toMatchObject({ error: 'self-signed certificate' })
     const other = makeCertificate().certificate
     expect((await client.send(sending(`https://127.0.0.1:${port}/`, { ca: other }))).error).toMatch(/certificate/)
+  })
+
+  it('is verified with any of several authorities, and fails in words with a text that is none', async () => {
+    const certificate = makeCertificate()
+    const { port } = await receive(undefined, { certificate })
+    const client = sender()
+    const several = makeCertificate({ commonName: 'another' }).certificate + certificate.certificate
+    expect(await client.send(sending(`https://127.0.0.1:${port}/`, { ca: several }))).toMatchObject({ status: 200 })
+    for (const ca of ['', 'none', '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n']) {
+      const { status, error } = await client.send(sending(`https://127.0.0.1:${port}/`, { ca }))
+      expect(status).toBeNull()
+      expect(error).toMatch(/certificate|PEM|TLS failed/i)
+    }
+  })
+
+  it('with an own authority trusts none of those that Node trusts', async () => {
+    const certificate = makeCertificate()
+    const { port } = await receive(undefined, { certificate })
+    const before = getCACertificates('default')
+    onTestFinished(() => setDefaultCACertificates(before))
+    setDefaultCACertificates([...before, certificate.certificate])
+    const client = sender()
+    const statusWith = async (ca: string | null) =>
+      (await client.send(sending(`https://127.0.0.1:${port}/`, { ca }))).status
+    expect(await statusWith(null)).toBe(200)
+    for (const ca of ['', 'none', makeCertificate({ commonName: 'another' }).certificate]) {
+      expect(await statusWith(ca)).toBeNull()
+    }
   })
 
   it('is refused when the certificate is for another name, or has expired', async () => {
