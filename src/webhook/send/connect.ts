@@ -1,20 +1,12 @@
-import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { request } from 'node:http'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { connect as connectTls, type SecureContext } from 'node:tls'
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
 import { urlHost } from '#src/lib/reachable-host.ts'
 import type { AddressRule } from './address-rule.ts'
 import { failureText } from './failure-text.ts'
 import type { ProxyServer } from './proxies.ts'
+import { type Resolve, systemResolve, unlessAborted } from './resolve.ts'
 import { forbiddenAddress, type Target } from './target.ts'
-
-/** Resolves a name to all its addresses. */
-export type Resolve = (host: string) => Promise<readonly string[]>
-
-/** Asks as every program on this machine does, /etc/hosts included. */
-export const systemResolve: Resolve = async (host) =>
-  (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address)
 
 export interface Way {
   readonly target: Target
@@ -22,6 +14,17 @@ export interface Way {
   readonly rule: AddressRule
   readonly resolve: Resolve
   readonly authorities: SecureContext
+}
+
+/** The authorities that an endpoint's certificate is verified with: an own one, as PEM, or those that Node trusts. */
+export function createAuthorities(): (ca: string | null) => SecureContext {
+  let trusted: SecureContext | undefined
+  return (ca) => {
+    // An empty text alone would mean Node's list.
+    if (ca !== null) return createSecureContext({ ca: [ca] })
+    trusted ??= createSecureContext()
+    return trusted
+  }
 }
 
 /** Opens a connection on which the request to the target can be written. */
@@ -68,6 +71,7 @@ async function openTcp(host: string, port: number, addresses: readonly string[],
 async function openTunnel(socket: Socket, proxy: ProxyServer, target: Target, signal: AbortSignal): Promise<Socket> {
   const path = `${urlHost(target.host)}:${target.port}`
   const headers = { host: path, ...(proxy.authorization && { 'proxy-authorization': proxy.authorization }) }
+  const { request } = await import('node:http')
   const asked = request({ method: 'CONNECT', path, headers, createConnection: () => socket, signal })
   asked.end()
   try {
@@ -106,18 +110,5 @@ async function whenReady(socket: Socket, event: 'connect' | 'secureConnect', sig
   } catch (error) {
     socket.destroy()
     throw error
-  }
-}
-
-/** Rejects as soon as the signal aborts, because a look-up cannot be cancelled. */
-async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  signal.throwIfAborted()
-  const { promise, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(signal.reason)
-  signal.addEventListener('abort', abort)
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', abort)
   }
 }

@@ -33,5 +33,5 @@ function textOf(error: Error, host: string, code: string, reason: string | undef
   const [, wrong] = NOT_HTTP.exec(error.message) ?? []
   if (wrong !== undefined) return `the answer is not HTTP/1.1 (${wrong})`
   if (code.startsWith('ERR_SSL_')) return `TLS failed: ${(reason ?? code).toLowerCase()}`
-  return TEXTS[code] ?? error.message.split(/\n|; if the root CA/, 1)[0] ?? code
+  return TEXTS[code] ?? (error.message.split(/\n|; if the root CA/, 1)[0] || code || 'unknown error')
 }

@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import type { Answer } from './exchange.ts'
 import { failureText } from './failure-text.ts'
 
@@ -14,13 +15,15 @@ export interface Outcome {
   readonly response: string | null
 }
 
+const REDIRECTS = [301, 302, 303, 307, 308]
+
 export function outcomeOf(result: Answer | Error, host: string, now: number, milliseconds: number): Outcome {
   if (result instanceof Error) return failedOutcome(failureText(result, host), milliseconds)
   const { status, headers, body } = result
   const isSuccess = status >= 200 && status <= 299
   return {
     status,
-    error: isSuccess ? null : `status ${status}${status >= 300 && status <= 399 ? ', redirects are not followed' : ''}`,
+    error: isSuccess ? null : `status ${status}${REDIRECTS.includes(status) ? ', redirects are not followed' : ''}`,
     retryAfterMilliseconds: isSuccess ? null : readRetryAfter(headers['retry-after'], now),
     gone: status === 410,
     milliseconds,
@@ -47,8 +50,8 @@ function readRetryAfter(value: string | readonly string[] | undefined, now: numb
 }
 
 /** Shows control characters by their pictures (U+2400 and following), and all others that are not printable by U+FFFD. */
-export const visibleText = (bytes: Uint8Array): string =>
-  new TextDecoder().decode(bytes, { stream: true }).replace(/\p{C}/gu, pictureOf)
+export const visibleText = (bytes: Buffer): string =>
+  new StringDecoder('utf8').write(bytes).replace(/\p{C}/gu, pictureOf)
 
 function pictureOf(character: string): string {
   const code = character.charCodeAt(0)

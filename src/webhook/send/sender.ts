@@ -1,14 +1,13 @@
-import { createSecureContext } from 'node:tls'
 import type { Clock } from '#src/lib/clock.ts'
 import { keptWork, sharedWork } from '#src/lib/shared-work.ts'
 import { createAddressRule } from './address-rule.ts'
 import type { UrlOptions } from './check-url.ts'
-import { openConnection, systemResolve } from './connect.ts'
 import { type Connections, createConnections, IDLE_MILLISECONDS } from './connections.ts'
 import { type Exchange, exchange } from './exchange.ts'
 import { failureText } from './failure-text.ts'
 import { failedOutcome, type Outcome, outcomeOf } from './outcome.ts'
 import { noProxies } from './proxies.ts'
+import { systemResolve } from './resolve.ts'
 import { readTarget } from './target.ts'
 
 export interface Sending {
@@ -41,7 +40,16 @@ interface Endpoint {
 
 const DEFAULT_TIMEOUT = 15_000
 
-type HttpClient = typeof import('undici/lib/dispatcher/client.js').default
+/** What only a process that sends webhooks needs. */
+async function loadTransport() {
+  const [{ default: Client }, { createAuthorities, openConnection }] = await Promise.all([
+    import('undici/lib/dispatcher/client.js'),
+    import('./connect.ts'),
+  ])
+  return { Client, authoritiesOf: createAuthorities(), openConnection }
+}
+
+type Transport = Awaited<ReturnType<typeof loadTransport>>
 
 const stopping = (): Error => new Error('the service is stopping')
 
@@ -49,32 +57,31 @@ export function createSender(options: SenderOptions): Sender {
   const { allow, clock, proxies = noProxies, timeoutMilliseconds = DEFAULT_TIMEOUT } = options
   const rule = createAddressRule(allow)
   const resolve = sharedWork(options.resolve ?? systemResolve, (host) => host)
-  const loadClient = keptWork(async () => (await import('undici/lib/dispatcher/client.js')).default)
-  const trusted = keptValue(createSecureContext)
+  const load = keptWork(loadTransport)
   const endpoints = new Map<string, Map<string | null, Endpoint>>()
   const attempts = new Set<Exchange>()
   const late = new Error(`no answer within ${timeoutMilliseconds / 1000} s`)
-  let Client: HttpClient | undefined
+  let transport: Transport | undefined
   let sweep: NodeJS.Timeout | undefined
   let isClosed = false
 
-  const endpointOf = (Client: HttpClient, url: string, ca: string | null): Endpoint => {
+  const endpointOf = (loaded: Transport, url: string, ca: string | null): Endpoint => {
     const ofUrl = endpoints.get(url) ?? new Map<string | null, Endpoint>()
     const known = ofUrl.get(ca)
     if (known) return known
     const target = readTarget(url, rule)
     const proxy = proxies(target)
-    const authorities = ca === null ? trusted() : createSecureContext({ ca })
+    const authorities = loaded.authoritiesOf(ca)
     const isForwarded = proxy !== undefined && !target.isSecure
     const endpoint = {
       host: target.host,
       path: isForwarded ? target.url.href : target.url.pathname + target.url.search,
       proxyHeaders: isForwarded && proxy.authorization ? { 'proxy-authorization': proxy.authorization } : undefined,
       connections: createConnections({
-        Client,
+        Client: loaded.Client,
         origin: target.url.origin,
-        monotonic: clock.monotonic,
-        open: (signal) => openConnection({ target, proxy, rule, resolve, authorities }, signal),
+        monotonic: () => clock.monotonic(),
+        open: (signal) => loaded.openConnection({ target, proxy, rule, resolve, authorities }, signal),
       }),
     }
     endpoints.set(url, ofUrl.set(ca, endpoint))
@@ -98,9 +105,9 @@ export function createSender(options: SenderOptions): Sender {
       const start = clock.monotonic()
       const passed = (): number => Math.round(clock.monotonic() - start)
       try {
-        Client ??= await loadClient()
+        transport ??= await load()
         if (isClosed) throw stopping()
-        const { host, path, proxyHeaders, connections } = endpointOf(Client, url, ca)
+        const { host, path, proxyHeaders, connections } = endpointOf(transport, url, ca)
         const attempt = exchange(connections, { path, headers: { ...headers, ...proxyHeaders }, body })
         const timer = setTimeout(() => attempt.stop(late), timeoutMilliseconds)
         attempts.add(attempt)
@@ -120,14 +127,5 @@ export function createSender(options: SenderOptions): Sender {
       endpoints.clear()
       await Promise.all(all.flat().map(({ connections }) => connections.close()))
     },
-  }
-}
-
-/** Makes a value when it is first asked for. */
-function keptValue<Value>(make: () => Value): () => Value {
-  let kept: Value | undefined
-  return () => {
-    kept ??= make()
-    return kept
   }
 }

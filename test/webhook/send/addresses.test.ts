@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
+import { readProxies } from '#src/webhook/send/proxies.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { listen, receive, sender, sending } from './receiver.ts'
 
@@ -76,6 +77,22 @@ describe('a connection', () => {
     }
     expect((await client.send(sending('http://shop.example/'))).error).toMatch(/begins with http:/)
     expect(connections()).toBe(0)
+  })
+
+  it('is checked when NO_PROXY takes it past the proxy', async () => {
+    const { resolve } = resolving({ 'shop.example': ['10.0.0.1'] })
+    const proxies = readProxies({ HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: 'example' })
+    const { error } = await sender({ allow: [], proxies, resolve }).send(sending('https://shop.example/'))
+    expect(error).toBe('the address 10.0.0.1 of shop.example is not allowed')
+  })
+
+  it('to localhost needs a network of loopback addresses, and then https', async () => {
+    const certificate = makeCertificate()
+    const { port } = await receive(undefined, { certificate })
+    const client = sender({ allow: ['127.0.0.0/8'] })
+    const ca = certificate.certificate
+    expect(await client.send(sending(`https://localhost:${port}/`, { ca }))).toMatchObject({ status: 200 })
+    expect((await client.send(sending(`http://localhost:${port}/`))).error).toMatch(/begins with http:/)
   })
 
   it('needs a name that exists', async () => {

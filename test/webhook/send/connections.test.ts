@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { randomBelow } from '../../support/random.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, receive, sender, sending } from './receiver.ts'
@@ -113,6 +113,26 @@ describe('a kept connection', () => {
     expect(await client.send(sending(url))).toMatchObject({ response: 'ok' })
     expect(connections()).toBe(2)
   })
+})
+
+it('a connection that is idle for 30 s is closed, and the next attempt opens a new one', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let now = 0
+  const { port, connections, sockets } = await receive()
+  const client = sender({ clock: { now: () => now, monotonic: () => now } })
+  const url = `http://127.0.0.1:${port}/`
+  expect(await client.send(sending(url))).toMatchObject({ status: 200 })
+  now = 29_999
+  vi.advanceTimersByTime(10_000)
+  expect(await client.send(sending(url))).toMatchObject({ status: 200 })
+  expect([connections(), vi.getTimerCount()]).toEqual([1, 1])
+  now += 30_000
+  vi.advanceTimersByTime(10_000)
+  await until('the connection is closed', () => sockets.size === 0)
+  expect(vi.getTimerCount()).toBe(0)
+  expect(await client.send(sending(url))).toMatchObject({ status: 200 })
+  expect([connections(), vi.getTimerCount()]).toEqual([2, 1])
 })
 
 describe('connections to one endpoint', () => {

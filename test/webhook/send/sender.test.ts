@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { makeCertificate } from '../../support/certificate.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, receive, sender, sending } from './receiver.ts'
@@ -39,6 +40,7 @@ describe('an attempt', () => {
     [200, { status: 200, error: null }],
     [204, { status: 204, error: null, response: null }],
     [299, { status: 299, error: null }],
+    [304, { status: 304, error: 'status 304', response: null }],
     [400, { status: 400, error: 'status 400', gone: false }],
     [404, { status: 404, error: 'status 404' }],
     [410, { status: 410, error: 'status 410', gone: true }],
@@ -127,6 +129,34 @@ describe('TLS', () => {
     expect((await client.send(sending(`https://127.0.0.1:${port}/`, { ca: other }))).error).toMatch(/certificate/)
   })
 
+  it('is verified with any of several authorities, and fails in words with a text that is none', async () => {
+    const certificate = makeCertificate()
+    const { port } = await receive(undefined, { certificate })
+    const client = sender()
+    const several = makeCertificate({ commonName: 'another' }).certificate + certificate.certificate
+    expect(await client.send(sending(`https://127.0.0.1:${port}/`, { ca: several }))).toMatchObject({ status: 200 })
+    for (const ca of ['', 'none', '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n']) {
+      const { status, error } = await client.send(sending(`https://127.0.0.1:${port}/`, { ca }))
+      expect(status).toBeNull()
+      expect(error).toMatch(/certificate|PEM|TLS failed/i)
+    }
+  })
+
+  it('with an own authority trusts none of those that Node trusts', async () => {
+    const certificate = makeCertificate()
+    const { port } = await receive(undefined, { certificate })
+    const before = getCACertificates('default')
+    onTestFinished(() => setDefaultCACertificates(before))
+    setDefaultCACertificates([...before, certificate.certificate])
+    const client = sender()
+    const statusWith = async (ca: string | null) =>
+      (await client.send(sending(`https://127.0.0.1:${port}/`, { ca }))).status
+    expect(await statusWith(null)).toBe(200)
+    for (const ca of ['', 'none', makeCertificate({ commonName: 'another' }).certificate]) {
+      expect(await statusWith(ca)).toBeNull()
+    }
+  })
+
   it('is refused when the certificate is for another name, or has expired', async () => {
     const client = sender()
     const foreign = makeCertificate({ names: ['other.example'], addresses: [] })
@@ -138,6 +168,14 @@ describe('TLS', () => {
     const { error } = await client.send(sending(`https://127.0.0.1:${second.port}/`, { ca: expired.certificate }))
     expect(error).toBe('certificate has expired')
     expect([...first.received, ...second.received]).toEqual([])
+  })
+
+  it('is verified although NODE_TLS_REJECT_UNAUTHORIZED=0 is set', async () => {
+    const { port, received } = await receive(undefined, { certificate: makeCertificate() })
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { error } = await sender().send(sending(`https://127.0.0.1:${port}/`))
+    expect([error, received]).toEqual(['self-signed certificate', []])
   })
 
   it('with a server that speaks none fails in words', async () => {
