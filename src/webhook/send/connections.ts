@@ -57,13 +57,21 @@ export function createConnections(options: Options): Connections {
     return slot
   }
   const free = (): Slot | undefined => idle.pop() ?? (all.size < MOST_CONNECTIONS ? add() : undefined)
-  const serveNext = (): void => {
+  const serveNext = (): boolean => {
     const [next] = waiting
-    if (next === undefined) return
+    if (next === undefined) return false
     const slot = free()
-    if (slot === undefined) return
+    if (slot === undefined) return false
     waiting.delete(next)
     next(slot)
+    return true
+  }
+  // Later, because attempts that began together end together: no connection is opened for one that is about to end.
+  const serveLater = (): void => {
+    if (waiting.size === 0) return
+    setImmediate(() => {
+      while (serveNext());
+    })
   }
 
   return {
@@ -82,7 +90,7 @@ export function createConnections(options: Options): Connections {
     },
     drop(connection) {
       void remove(connection as Slot)
-      serveNext()
+      serveLater()
     },
     replace(connection) {
       void remove(connection as Slot)
