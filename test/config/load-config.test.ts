@@ -206,6 +206,18 @@ describe('settings', () => {
     ])
   })
 
+  it('come with the variables of proxies, in capital or in small letters', () => {
+    const environment = { HTTPS_PROXY: 'http://proxy.example:3128', no_proxy: 'internal', NO_PROXY: '' }
+    const { proxyVariables, config } = loadConfig(environment, { http_proxy: 'http://other.example', OTHER: 'x' })
+    const given = Object.entries(proxyVariables ?? {}).filter(([, value]) => value)
+    expect(Object.fromEntries(given)).toEqual({
+      HTTPS_PROXY: 'http://proxy.example:3128',
+      http_proxy: 'http://other.example',
+      no_proxy: 'internal',
+    })
+    expect(JSON.stringify(config)).not.toContain('proxy.example')
+  })
+
   it('are described one by one with value and source', () => {
     const described = describeConfig(loadConfig({ PORT: '0' }))
     expect(described).toHaveLength(Object.keys(settings).length)
