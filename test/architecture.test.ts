@@ -48,12 +48,14 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
   purchase: ['customer'],
   console: ['purchase'],
   customer: ['audit'],
+  webhook: ['audit', 'customer', 'purchase', 'token'],
 }
 
 /** Folders of which none may use another. What two of them need stands in their parent. */
 const SIBLINGS: Record<string, readonly string[]> = {
   'src/purchase': ['intake', 'orders', 'deliveries', 'refusals', 'feed', 'purge', 'stats', 'supplier'],
   'src/console': ['live', 'health'],
+  'src/webhook': ['push', 'endpoints'],
   'src/store': ['sqlite', 'postgres'],
   'src/cli': ['backup', 'customer', 'key', 'purchase'],
 }
