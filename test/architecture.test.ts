@@ -57,7 +57,7 @@ const SIBLINGS: Record<string, readonly string[]> = {
   'src/console': ['live', 'health'],
   'src/webhook': ['push', 'endpoints'],
   'src/store': ['sqlite', 'postgres'],
-  'src/cli': ['backup', 'customer', 'key', 'purchase'],
+  'src/cli': ['backup', 'customer', 'key', 'purchase', 'webhook'],
 }
 
 const FRAMEWORK = /^(@?fastify|@fastify\/.*|fastify-plugin)$/
