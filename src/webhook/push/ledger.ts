@@ -1,4 +1,4 @@
-import type { WaitingDelivery, WebhookAttempt, WebhookMinute } from '#src/store/webhook-store.ts'
+import type { WaitingDelivery, WebhookAttempt, WebhookMinute } from '#src/store/store.ts'
 
 /** What happened since the last save. */
 export interface Entries {
