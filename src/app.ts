@@ -1,7 +1,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
-import type { Config, LoadedConfig } from '#src/config/load-config.ts'
+import type { Config, LoadedConfig, Variables } from '#src/config/load-config.ts'
 import { consoleErrors } from '#src/console/console.errors.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
 import { findPlugin } from '#src/console/find.plugin.ts'
@@ -57,6 +57,11 @@ import { operatorErrors } from '#src/token/operator.errors.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
+import { endpointChangesPlugin } from '#src/webhook/endpoints/endpoint-changes.plugin.ts'
+import { endpointReadsPlugin } from '#src/webhook/endpoints/endpoint-reads.plugin.ts'
+import type { SenderOptions } from '#src/webhook/send/sender.ts'
+import { webhookErrors } from '#src/webhook/webhook.errors.ts'
+import { webhookPlugin } from '#src/webhook/webhook.plugin.ts'
 
 export type App = FastifyInstance
 
@@ -72,12 +77,15 @@ const ERRORS = [
   signingKeyErrors,
   storeErrors,
   tokenErrors,
+  webhookErrors,
 ]
 
 export interface AppDependencies {
   readonly config: Config
   /** Where each setting comes from. */
   readonly sources: LoadedConfig['sources']
+  /** Through which servers others are reached. */
+  readonly proxyVariables?: Variables | undefined
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
@@ -86,13 +94,16 @@ export interface AppDependencies {
   /** Receives the log line of each request, as JSON. */
   readonly writeInfo: (line: string) => void
   readonly traces?: { install(app: App): void } | undefined
+  /** How webhooks are sent; replaced in tests. */
+  readonly sending?: Partial<SenderOptions>
   /** Registered before every route, so that it sees them all; `npm run openapi` uses it. */
   readonly observer?: FastifyPluginAsync
 }
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { config, sources, store, clock, random, metrics, logger, writeInfo, traces, observer } = dependencies
+  const { config, sources, proxyVariables, store, clock, random } = dependencies
+  const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics, ERRORS)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
@@ -135,7 +146,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(supplierReadsPlugin, { config, store })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(statsPlugin, { config, store, clock })
+  app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random })
+  app.register(endpointChangesPlugin, { store, clock })
   app.register(retentionPlugin, { config, store, clock })
+  app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })
     app.register(consoleHealthPlugin, { loaded: { config, sources }, clock, requests })
