@@ -7,6 +7,11 @@ import { answerRaw, receive, sender, sending } from './receiver.ts'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const CUT = 'the connection was closed before the answer was complete'
 
+/** Destroys a connection after some turns of the event loop. */
+const destroyAfter = (socket: Socket, turns: number): void => {
+  setImmediate(() => (turns === 0 ? socket.destroy() : destroyAfter(socket, turns - 1)))
+}
+
 /** Answers requests by their number on their connection, and all connections by their number. */
 async function scripted(answer: (socket: Socket, request: number, connection: number) => void) {
   const counts = new Map<Socket, { requests: number; connection: number }>()
@@ -110,7 +115,7 @@ describe('a kept connection', () => {
       const chance = randomBelow(5)
       if (chance === 0) socket.end()
       if (chance === 1) setImmediate(() => socket.end())
-      if (chance === 2) setTimeout(() => socket.destroy(), randomBelow(4))
+      if (chance === 2) destroyAfter(socket, randomBelow(30))
     })
     const client = sender()
     const errors: unknown[] = []
