@@ -43,7 +43,7 @@ describe.skipIf(browserPath === undefined)('deliveries in the console', { timeou
     await deliver(body('PO-F-2', 3, 1))
     const { page, complaints } = await open('#/deliveries?orderId=PO-F-1')
     await settled(page, 2)
-    await page.getByRole('button', { name: '3 · removed from processing' }).click()
+    await page.getByRole('button', { name: '3 · Removed from processing' }).click()
     await settled(page, 1)
     expect(new URL(page.url()).hash).toBe('#/deliveries?orderId=PO-F-1&status=3')
     await page.getByLabel('Order', { exact: true }).fill('PO-F-2')

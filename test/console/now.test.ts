@@ -37,9 +37,7 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
   it('teaches how to make the first delivery', async () => {
     const { page } = await open()
     await page.getByText('No deliveries came in during these 15 minutes.').waitFor()
-    expect(await page.locator('.empty code').innerText()).toContain(
-      `curl -s ${server.url}/Purchase/update -H 'ApiKey: `,
-    )
+    expect(await page.locator('.empty pre').innerText()).toContain(`curl -X POST '${server.url}/Purchase/update'`)
     expect([await numberOn(page, 'Deliveries'), await numberOn(page, 'Delivery, median')]).toEqual([
       '0',
       'None in the last minute',
@@ -73,6 +71,7 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       await deliver({ OrderID: 'N-live', Status: 0 })
       await shows(page, 'Canceled', '2')
       await deliver({ OrderID: 'N-live', Status: 9 }).catch(() => undefined)
+      expect(await page.locator('.tile', { hasText: /^Refused since \d\d:\d\d/ }).getAttribute('href')).toMatch(/from=/)
       const refusal = page.locator('.refused a')
       expect(await refusal.innerText()).toBe('INVALID_REQUEST')
       expect(await refusal.getAttribute('href')).toMatch(/^#\/refusals\?code=INVALID_REQUEST&from=/)

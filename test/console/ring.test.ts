@@ -12,6 +12,8 @@ interface Ring {
   add(frame: object): void
   read(second: number): Second
   clear(): void
+  connect(): void
+  refusedSince(): number | undefined
 }
 
 const file = new URL('../../src/console/page/lib/ring.js', import.meta.url).href
@@ -104,5 +106,16 @@ describe('the counts of the last minutes', () => {
     expect(ring.now()).toBeUndefined()
     ring.add(frame(10, {}, { Since: START + 10 }))
     expect(countsOf(ring, 8, 10)).toEqual([undefined, undefined, 0])
+  })
+
+  it('contain refusals of the newest connection only, and say since when', () => {
+    const ring = createRing(10)
+    ring.connect()
+    ring.add(frame(1, {}, { Refusals: { INTERNAL: 2 } }))
+    expect([ring.read(START + 1).refusals, ring.refusedSince()]).toEqual([{ INTERNAL: 2 }, START + 1])
+    ring.connect()
+    ring.add(frame(5, {}, { Refusals: { INTERNAL: 1 } }))
+    expect([ring.read(START + 1).refusals, ring.read(START + 5).refusals]).toEqual([{}, { INTERNAL: 1 }])
+    expect(ring.refusedSince()).toBe(START + 5)
   })
 })

@@ -22,10 +22,15 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-/** Starts a browser for one test file and closes it at the end of the file. */
+let started: Promise<Browser> | undefined
+
+/** The browser of this worker, which ends with it: the files that run in it share one. Its pages are closed at the end of each file. */
 export async function startBrowser(executablePath: string): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath, args: ARGUMENTS, timeout: 120_000 })
-  afterAll(() => browser.close())
+  started ??= chromium.launch({ executablePath, args: ARGUMENTS, timeout: 120_000 })
+  const browser = await started
+  afterAll(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()))
+  })
   return browser
 }
 

@@ -10,12 +10,6 @@ export const frame = signal(undefined)
 /** Counts of the last 15 minutes by second. They change whenever `frame` does. */
 export const ring = createRing()
 
-const MOST_NEWEST = 1000
-/** The newest deliveries, newest first, each once. It begins again when the stream does. */
-export const newest = signal([])
-/** How many deliveries came in since the oldest of `newest` that are not among them, because more came at once than a frame holds. */
-export const skipped = signal(0)
-
 const FIRST_PAUSE_MILLISECONDS = 500
 const LONGEST_PAUSE_MILLISECONDS = 10_000
 /** The server sends a frame each second. A connection that has been silent for so long is dead. */
@@ -27,8 +21,6 @@ let lastId
 function forget() {
   lastId = undefined
   ring.clear()
-  newest.value = []
-  skipped.value = 0
   frame.value = undefined
 }
 
@@ -43,21 +35,10 @@ function take(event, signal) {
   if (data === undefined || signal.aborted) return false
   const taken = JSON.parse(data)
   ring.add(taken)
-  addNewest(taken)
   lastId = field('id') ?? lastId
   frame.value = taken
   state.value = 'live'
   return true
-}
-
-function addNewest({ Newest, Since, Skipped }) {
-  const before = Since === undefined ? newest.value : []
-  if (Newest.length > 0 || Since !== undefined) {
-    const added = new Set(Newest.map(({ ReceiptID }) => ReceiptID))
-    const others = before.filter(({ ReceiptID }) => !added.has(ReceiptID))
-    newest.value = [...Newest, ...others].slice(0, MOST_NEWEST)
-  }
-  skipped.value = (Since === undefined ? skipped.value : 0) + Skipped
 }
 
 /** Reads server-sent events by fetch, because an EventSource cannot send a token. `onFrame` is called for each frame. */
@@ -80,6 +61,7 @@ async function read(signal, onFrame) {
     if (signal.aborted) return
     if (answer.status === 401 || answer.status === 403) return end('expired')
     if (!answer.ok) throw new Error(`status ${answer.status}`)
+    ring.connect()
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''
     for (;;) {

@@ -14,6 +14,9 @@ export function createRing(size = RING_SECONDS) {
   /** The first second that no frame has counted yet. */
   let next
 
+  /** From which second on refusals are counted: nobody says later what was refused without a connection. */
+  let refusedSince
+
   const at = (second) => {
     const index = second % size
     if (slots[index]?.second !== second) slots[index] = empty(second)
@@ -29,10 +32,18 @@ export function createRing(size = RING_SECONDS) {
 
   return {
     now: () => now,
+    refusedSince: () => refusedSince,
+
+    /** Begins to count refusals again. */
+    connect() {
+      refusedSince = undefined
+      for (const slot of slots) if (slot) slot.refusals = {}
+    },
 
     clear() {
       slots = []
       now = undefined
+      refusedSince = undefined
       next = undefined
     },
 
@@ -53,6 +64,7 @@ export function createRing(size = RING_SECONDS) {
         for (const status of slot.byStatus.keys()) slot.byStatus[status] += ByStatus[status]
         slot.duplicates += Duplicates
       }
+      refusedSince ??= now
       for (const [code, count] of Object.entries(Refusals)) {
         const { refusals } = at(now)
         refusals[code] = (refusals[code] ?? 0) + count

@@ -28,7 +28,7 @@ export function ChartTable({ columns, each }) {
           <thead>
             <tr>
               <th scope="col">${t('now.table.time')}</th>
-              ${[0, 1, 2, 3].map((status) => html`<th scope="col" class="number">${t(`now.status.${status}`)}</th>`)}
+              ${[0, 1, 2, 3].map((status) => html`<th scope="col" class="number">${t(`status.${status}`)}</th>`)}
               <th scope="col" class="number">${t('now.duplicates')}</th>
             </tr>
           </thead>

@@ -5,6 +5,8 @@ const STATUSES = [0, 1, 2, 3]
 const BAR = 0.8
 /** How far a page key goes. */
 const PAGE = 12
+/** The part of the width in which a label of a time may begin: further right it would be cut off. */
+const LAST_LABEL = 0.92
 
 const heightOf = (column, status) => column.byStatus[status] / column.seconds
 const sumOf = (column) => STATUSES.reduce((sum, status) => sum + heightOf(column, status), 0)
@@ -157,6 +159,7 @@ export function Chart({ columns, words, name, describe, selected, pointed, onPoi
       <div class="times" aria-hidden="true">
         ${columns.map(
           (column, index) =>
+            index / count < LAST_LABEL &&
             words.every(column, index, count) &&
             html`<span key=${column.from} style=${{ left: `${(index / count) * 100}%` }}>${words.label(column.from)}</span>`,
         )}

@@ -6,24 +6,26 @@ import { html } from '../lib/html.js'
 import { href, route, setParameters } from '../lib/route.js'
 import { sha256 } from '../lib/sha256.js'
 import { t } from '../lib/texts.js'
-import { CopyButton, curlOf, download } from './export.js'
+import { curlOf } from './curl.js'
+import { CopyButton, download } from './export.js'
 import { foreign, statusBadge } from './foreign.js'
 import { PayloadText } from './payload.js'
 import { PayloadChanges, textOf } from './payload-changes.js'
 import { Problem } from './problem.js'
+import { Facts } from './words.js'
 
 /** Everything about one delivery. `before` is the one before it in its order, if that is known. */
 export function DeliveryDetail({ delivery, before }) {
   return html`
     <section class="delivery" aria-labelledby="delivery-title">
       <h2 id="delivery-title">${t('detail.title')}</h2>
-      <${Facts} delivery=${delivery} before=${before} />
+      <${About} delivery=${delivery} before=${before} />
       ${delivery.Erased ? html`<p class="empty">${t('detail.erased')}</p>` : html`<${Payload} delivery=${delivery} before=${before} />`}
     </section>
   `
 }
 
-function Facts({ delivery, before }) {
+function About({ delivery, before }) {
   const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, KeyID, KeyLabel, Address, RequestID } =
     delivery
   const facts = [
@@ -53,11 +55,7 @@ function Facts({ delivery, before }) {
         html`<a href=${href('audit', [], { requestId: RequestID })}><code class="foreign">${RequestID}</code></a>`,
     ],
   ]
-  return html`
-    <dl class="facts">
-      ${facts.filter(([, value]) => value).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
-    </dl>
-  `
+  return html`<${Facts} facts=${facts} />`
 }
 
 function Payload({ delivery: { ReceiptID }, before }) {
@@ -92,10 +90,9 @@ function Payload({ delivery: { ReceiptID }, before }) {
       <button onClick=${() => download(body, `${ReceiptID}.json`)}>${t('payload.download')}</button>
     </div>
     ${showChanges ? html`<${PayloadChanges} text=${text} before=${before} />` : html`<${PayloadText} text=${text} />`}
-    <dl class="facts">
-      <div><dt>${t('payload.size')}</dt><dd>${bytes(body.length)}</dd></div>
-      <div><dt>${t('payload.digest')}</dt><dd><code>${digest}</code></dd></div>
-    </dl>
+    <${Facts}
+      facts=${[[t('payload.size'), bytes(body.length)], [t('payload.digest'), html`<code>${digest}</code>`]]}
+    />
     <h3>${t('detail.again')}</h3>
     <pre class="curl" tabindex="0" role="region" aria-label=${t('detail.again')}>${curl}</pre>
     <${CopyButton} text=${curl} label=${t('detail.copyCommand')} />

@@ -1,6 +1,4 @@
-import { html } from '../lib/html.js'
 import { t } from '../lib/texts.js'
-import { curlOf } from './export.js'
 import { STATUSES } from './foreign.js'
 
 const all = () => [
@@ -29,11 +27,3 @@ const all = () => [
 
 /** The filters of deliveries and orders with these names, for `Filters`. */
 export const deliveryFields = (names) => all().filter(({ name }) => names.includes(name))
-
-const EXAMPLE = '{"OrderID":"PO-1","Status":2,"Products":[{"Sku":"SKU-1","Quantity":3}]}'
-
-/** Shows how to make the first delivery. */
-export const FirstDelivery = ({ text }) => html`
-  <p>${text}</p>
-  <pre tabindex="0" role="region" aria-label="curl">${curlOf({ origin: location.origin, text: EXAMPLE })}</pre>
-`

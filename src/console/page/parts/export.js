@@ -26,20 +26,6 @@ export async function copy(text) {
   return done
 }
 
-const LONGEST_BODY = 1000
-/** Printable ASCII without the single quote: nothing in it can leave the quotes or is invisible. */
-const HARMLESS = /^[ -&(-~]*$/
-
-/** The command that would make a delivery again. The key is never shown. */
-export function curlOf({ origin, receiptId, text }) {
-  const inline = text.length <= LONGEST_BODY && HARMLESS.test(text)
-  return [
-    `curl -X POST '${origin}/Purchase/update' \\`,
-    `  -H "ApiKey: $KEY" -H 'Content-Type: application/json' \\`,
-    `  --data-binary ${inline ? `'${text}'` : `@${receiptId}.json`}`,
-  ].join('\n')
-}
-
 const SHOWN_MILLISECONDS = 2000
 
 /** A button that copies a text and says whether it worked. */

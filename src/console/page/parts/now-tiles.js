@@ -1,4 +1,4 @@
-import { ago, bytes, dateTime, decimal, whole } from '../lib/format.js'
+import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { frame } from '../lib/live.js'
 import { href } from '../lib/route.js'
@@ -22,7 +22,7 @@ const Tile = ({ name, value, address, status }) => html`
 `
 
 /** The numbers of the chart, each with the rows behind it. */
-export function Totals({ totals, span }) {
+export function Totals({ totals, span, refusedSince }) {
   const deliveries = (parameters) => href('deliveries', [], { ...parameters, ...within(span) })
   const value = (count) => totals && whole(count(totals))
   return html`
@@ -31,14 +31,16 @@ export function Totals({ totals, span }) {
       ${[0, 1, 2, 3].map(
         (status) => html`
           <${Tile}
-            name=${t(`now.status.${status}`)} value=${value(({ byStatus }) => byStatus[status])}
+            name=${t(`status.${status}`)} value=${value(({ byStatus }) => byStatus[status])}
             address=${deliveries({ status })} status=${status}
           />
         `,
       )}
       <${Tile} name=${t('now.duplicates')} value=${value(({ duplicates }) => duplicates)} address=${deliveries({ duplicate: true })} />
       <${Tile}
-        name=${t('now.refused')} value=${value(({ refusals }) => sum(refusals))} address=${href('refusals', [], within(span))}
+        name=${refusedSince ? t('now.refusedSince', { time: hourAndMinute(refusedSince) }) : t('now.refused')}
+        value=${value(({ refusals }) => sum(refusals))}
+        address=${href('refusals', [], within(refusedSince ? { ...span, from: refusedSince } : span))}
       />
     </ul>
   `
@@ -55,7 +57,7 @@ export function Refused({ totals, span, live }) {
         codes.length === 0
           ? html`<p class="note">${totals ? t('now.refused.none') : html`<span class="skeleton"></span>`}</p>`
           : html`
-              <dl class="codes">
+              <dl class="reasons">
                 ${codes.map(
                   ([code, count]) => html`
                     <dt><a href=${href('refusals', [], { code, ...within(span) })}><code class="foreign">${code}</code></a></dt>

@@ -69,8 +69,8 @@ const SKELETONS = ['a', 'b', 'c', 'd', 'e', 'f']
  * A table of `pages` (lib/pages.js) of which only the visible rows are in the document. All rows are equally high: a cell shows one line.
  *
  * columns: a list that stays the same, of
- *   `{ name, title: () => text, cell: (row) => node, width: '10rem', number: true, only: (row) => parameters of the address }`.
- *   The first column's cell becomes the link to the row; a cell with `only` becomes a button that filters.
+ *   `{ name, title: () => text, cell: (row) => node, width: '10rem', number: true, aside: true, only: (row) => parameters of the address }`.
+ *   On a phone, a cell `aside` stands in the corner, if there is something in it. The first column's cell becomes the link to the row; a cell with `only` becomes a button that filters.
  * linkOf: the address that a row opens. empty: what to show if there is nothing.
  */
 export function Table({ label, columns, pages, linkOf, empty }) {
@@ -187,7 +187,7 @@ const Gap = ({ rows, height }) =>
  */
 function Row({ row, index, columns, linkOf, active }) {
   const tabindex = active ? 0 : -1
-  const cells = columns.map(({ name, title, cell, number, only }, place) => {
+  const cells = columns.map(({ name, title, cell, number, aside, only }, place) => {
     const content = cell(row)
     const filter = content !== null && content !== undefined && only?.(row)
     const inside =
@@ -200,7 +200,7 @@ function Row({ row, index, columns, linkOf, active }) {
               content,
             )
           : content
-    return h('td', { key: name, class: number && 'number', 'data-title': title() }, inside)
+    return h('td', { key: name, class: number ? 'number' : aside && 'aside', 'data-title': title() }, inside)
   })
   return h('tr', { class: 'row', 'aria-rowindex': index + 2, onClick: openRow }, cells)
 }
@@ -212,5 +212,5 @@ function openRow(event) {
 }
 
 const Skeleton = ({ columns }) => html`
-  <tr class="skeleton" aria-hidden="true">${columns.map(({ name }) => html`<td key=${name}><span></span></td>`)}</tr>
+  <tr class="skeleton" aria-hidden="true">${columns.map(({ name, aside }) => html`<td key=${name} class=${aside && 'aside'}><span></span></td>`)}</tr>
 `

@@ -3,6 +3,7 @@ import { whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
+import { foreign } from './foreign.js'
 
 const HEIGHT = 56
 
@@ -79,10 +80,15 @@ export function Roles({ customer }) {
 export const Warnings = ({ codes }) =>
   codes.map((code) => html`<span class="badge warning" key=${code}>${t(`warning.${code}`)}</span> `)
 
+/** Names and values. Those without a value are left out. */
 export const Facts = ({ facts }) => html`
-  <dl class="facts">${facts.map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
+  <dl class="facts">${facts.filter((fact) => fact?.[1]).map(([term, value]) => html`<div key=${term}><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>
 `
 
 /** Names a customer by its e-mail address, and leads to it. */
 export const CustomerLink = ({ id }) =>
   id ? html`<a href=${href('customer', [id])}>${customerName(id)}</a>` : html`<span class="note">–</span>`
+
+/** An order, and the way to it if its customer is known. */
+export const OrderLink = ({ customer, order }) =>
+  customer ? html`<a href=${href('order', [customer, order])}>${foreign(order)}</a>` : foreign(order)

@@ -5,8 +5,9 @@ import { href } from '../lib/route.js'
 import { hasText, t } from '../lib/texts.js'
 import { usePages } from '../lib/use-pages.js'
 import { Filters } from '../parts/filters.js'
+import { foreign } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
-import { CustomerLink } from '../parts/words.js'
+import { CustomerLink, OrderLink } from '../parts/words.js'
 
 const ACTIONS = [
   'customer.add',
@@ -109,7 +110,7 @@ const Events = ({ events }) => html`
 const Row = ({ event }) => html`
   <tr>
     <td class="time">${dateTime(event.At)}</td>
-    <td><span class="foreign">${event.Actor}</span>${event.Address && html`<br /><small>${event.Address}</small>`}</td>
+    <td>${foreign(event.Actor)}${event.Address && html`<br /><small>${event.Address}</small>`}</td>
     <td>${actionName(event.Action)}</td>
     <td><${CustomerLink} id=${event.CustomerID} /></td>
     <td><${Details} event=${event} /></td>
@@ -121,15 +122,12 @@ function Details({ event: { CustomerID, RequestID, RefusalID, OrderID, KeyID, De
     CustomerID
       ? html`<a href=${href('customer', [CustomerID], { key: id })}><code>${id}</code></a>`
       : html`<code>${id}</code>`
-  const order = CustomerID
-    ? html`<a class="foreign" href=${href('order', [CustomerID, OrderID])}>${OrderID}</a>`
-    : html`<span class="foreign">${OrderID}</span>`
   const { keyId = KeyID, newKeyId, ...more } = details
   const shown = [
     keyId && ['keyId', key(keyId)],
     newKeyId && ['newKeyId', key(newKeyId)],
-    OrderID !== null && ['orderId', order],
-    ...Object.entries(more).map(([name, value]) => [name, html`<span class="foreign">${valueText(value)}</span>`]),
+    OrderID !== null && ['orderId', html`<${OrderLink} customer=${CustomerID} order=${OrderID} />`],
+    ...Object.entries(more).map(([name, value]) => [name, foreign(valueText(value))]),
     RefusalID && ['refusalId', html`<a href=${href('refusals', [RefusalID])}><code>${RefusalID}</code></a>`],
     RequestID && [
       'requestId',

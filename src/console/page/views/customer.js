@@ -1,11 +1,11 @@
 import { get, useLoad } from '../lib/api.js'
-import { ago, dateTime, day, whole } from '../lib/format.js'
+import { ago, dateTime, day, utcDay, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
-import { language } from '../lib/preferences.js'
 import { href } from '../lib/route.js'
 import { mayWrite, me } from '../lib/session.js'
 import { t } from '../lib/texts.js'
 import { allowRules, changeCustomer, disallowRule, issueKey, revokeKey, rotateKey } from '../parts/action-dialogs.js'
+import { foreign } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
 import { Bars, Facts, Roles } from '../parts/words.js'
 
@@ -83,7 +83,7 @@ function Rules({ customer, reload }) {
     <section>
       <h2>${t('customer.rules')}</h2>
       <p class="note">${t('customer.rules.about')}</p>
-      ${rules.length > 0 && html`<ul class="rules">${rules.map((rule) => html`<li key=${rule}><code class="foreign">${rule}</code> ${mayChange(customer) && remove(rule)}</li>`)}</ul>`}
+      ${rules.length > 0 && html`<ul class="rules">${rules.map((rule) => html`<li key=${rule}><code>${foreign(rule)}</code> ${mayChange(customer) && remove(rule)}</li>`)}</ul>`}
       ${rules.length === 0 && html`<p>${t('customer.rules.none')}</p>`}
       ${mayChange(customer) && html`<p><button onClick=${() => allowRules(customer, reload)}>${t('action.allow.verb')}</button></p>`}
     </section>
@@ -126,7 +126,7 @@ function Row({ customer, apiKey, marked, reload }) {
   const { KeyID, Label, State, CreatedAt, ExpiresAt, LastUse, Networks, RateLimit } = apiKey
   return html`
     <tr class=${marked ? 'marked' : undefined}>
-      <th scope="row"><span class="foreign">${Label || t('key.noLabel')}</span><br /><code>${KeyID}</code></th>
+      <th scope="row">${foreign(Label || t('key.noLabel'))}<br /><code>${KeyID}</code></th>
       <td><${KeyState} apiKey=${apiKey} /></td>
       <td>${day(CreatedAt)}</td>
       <td>
@@ -158,10 +158,6 @@ const RowActions = ({ customer, apiKey, reload }) => html`
   ${' '}<button class="small danger" onClick=${() => revokeKey(customer, apiKey, reload)}>${t('action.revoke.short')}${hidden(apiKey.Label || apiKey.KeyID)}</button>
   ${' '}
 `
-
-/** Days of the store's counts are days in UTC, whatever zone times are shown in. */
-const utcDay = (at) =>
-  new Intl.DateTimeFormat(language.value, { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(new Date(at))
 
 /** What a customer delivered in the last 30 days. */
 export function RollUp({ customer }) {

@@ -6,7 +6,8 @@ import { useLiveRows } from '../lib/live-rows.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
 import { usePages } from '../lib/use-pages.js'
-import { deliveryFields, FirstDelivery } from '../parts/delivery-list.js'
+import { FirstDelivery } from '../parts/curl.js'
+import { deliveryFields } from '../parts/delivery-list.js'
 import { Filters } from '../parts/filters.js'
 import { foreign, statusBadge } from '../parts/foreign.js'
 import { Table } from '../parts/table.js'
@@ -21,7 +22,7 @@ const COLUMNS = [
   {
     name: 'status',
     title: () => t('deliveries.status'),
-    width: '14rem',
+    width: '15rem',
     cell: (row) => statusBadge(row.Status),
     only: (row) => ({ status: row.Status }),
   },
@@ -41,6 +42,7 @@ const COLUMNS = [
     name: 'notes',
     title: () => t('deliveries.notes'),
     width: '8rem',
+    aside: true,
     cell: (row) =>
       row.Erased
         ? t('deliveries.erased')

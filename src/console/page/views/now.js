@@ -7,7 +7,7 @@ import { href, setParameters } from '../lib/route.js'
 import { t } from '../lib/texts.js'
 import { Chart } from '../parts/chart.js'
 import { ChartTable } from '../parts/chart-table.js'
-import { FirstDelivery } from '../parts/now-empty.js'
+import { FirstDelivery } from '../parts/curl.js'
 import {
   COLUMN_WORDS,
   liveColumns,
@@ -110,18 +110,24 @@ function Figures({ range, columns, stats, select }) {
         <p class="note" role="status">${selected && (live ? words.time(selected) : spanWords(selected))}</p>
         ${selected && html`<${SelectionLinks} selected=${selected} live=${live} columns=${chosen} onSelect=${onSelect} />`}
       </div>
-      <${Totals} totals=${totals} span=${span} />
-      ${live && !selected && totals && totalOf(totals) === 0 && html`<${FirstDelivery} />`}
+      <${Totals} totals=${totals} span=${span} refusedSince=${live ? refusedSince(span) : undefined} />
+      ${live && !selected && totals && totalOf(totals) === 0 && html`<div class="empty"><${FirstDelivery} text=${t('now.empty')} /></div>`}
     </section>
     <${Refused} totals=${totals} span=${span} live=${live} />
   `
+}
+
+/** Since when refusals have been counted, if that is later than the rest. */
+function refusedSince(span) {
+  const at = ring.refusedSince() * 1000
+  return at > (span?.from ?? at) ? at : undefined
 }
 
 const zoneWords = (each) =>
   each === 'day' || each === 'month' ? t('now.utcDays') : t('now.zone', { zone: zoneName() })
 
 const columnText = (column, each, words) => {
-  const counts = column.byStatus.map((count, status) => `${t(`now.status.${status}`)} ${words.value(count, column)}`)
+  const counts = column.byStatus.map((count, status) => `${t(`status.${status}`)} ${words.value(count, column)}`)
   const sum = t(`now.column.${each}`, { count: words.value(totalOf(column), column) })
   return column.known
     ? `${words.time(column)}: ${sum}. ${counts.join(', ')}`
@@ -133,7 +139,7 @@ const Legend = ({ column, words }) => html`
     ${[0, 1, 2, 3].map(
       (status) => html`
         <li>
-          <span class="swatch status-${status}"></span>${t(`now.status.${status}`)}
+          <span class="swatch status-${status}"></span>${t(`status.${status}`)}
           <span class="value">${column && words.value(column.byStatus[status], column)}</span>
         </li>
       `,

@@ -10,7 +10,7 @@ import { foreign } from '../parts/foreign.js'
 import { PayloadText } from '../parts/payload.js'
 import { Problem } from '../parts/problem.js'
 import { Table } from '../parts/table.js'
-import { CustomerLink, Facts } from '../parts/words.js'
+import { CustomerLink, Facts, OrderLink } from '../parts/words.js'
 
 const PAGE_ROWS = 100
 
@@ -42,13 +42,13 @@ const COLUMNS = [
   {
     name: 'order',
     title: () => t('refusals.order'),
-    cell: ({ OrderID }) => OrderID && html`<span class="foreign">${OrderID}</span>`,
+    cell: ({ OrderID }) => OrderID && foreign(OrderID),
     only: ({ OrderID }) => ({ orderId: OrderID }),
   },
   {
     name: 'message',
     title: () => t('refusals.message'),
-    cell: ({ Message }) => html`<span class="foreign">${Message}</span>`,
+    cell: ({ Message }) => foreign(Message),
   },
   {
     name: 'body',
@@ -166,7 +166,7 @@ function About({ refusal }) {
     OrderID !== undefined && [t('refusals.order'), html`<${OrderLink} customer=${CustomerID} order=${OrderID} />`],
     KeyID && [
       t('refusals.key'),
-      html`<a href=${href('customer', [CustomerID], { key: KeyID })}><span class="foreign">${KeyLabel || KeyID}</span></a>`,
+      html`<a href=${href('customer', [CustomerID], { key: KeyID })}>${foreign(KeyLabel || KeyID)}</a>`,
     ],
     [t('refusals.request'), html`<a href=${href('audit', [], { requestId: RequestID })}><code>${RequestID}</code></a>`],
     [t('refusals.id'), html`<code>${RefusalID}</code>`],
@@ -174,16 +174,11 @@ function About({ refusal }) {
   return html`
     <p>${foreign(Message)}</p>
     <p class="note">${whatToDo(ErrorCode)}</p>
-    <${Facts} facts=${facts.filter(Boolean)} />
+    <${Facts} facts=${facts} />
     <h2>${t('refusals.body')}${PayloadBytes !== undefined && html` <small>${bytes(PayloadBytes)}</small>`}</h2>
     ${PayloadBytes === undefined ? html`<p class="empty">${t('refusals.notKept')}</p>` : html`<${Body} id=${RefusalID} />`}
   `
 }
-
-const OrderLink = ({ customer, order }) =>
-  customer
-    ? html`<a class="foreign" href=${href('order', [customer, order])}>${order}</a>`
-    : html`<span class="foreign">${order}</span>`
 
 function Body({ id }) {
   const path = `/Purchase/refusal/${encodeURIComponent(id)}/payload`
