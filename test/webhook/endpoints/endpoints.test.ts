@@ -309,6 +309,20 @@ describe.each(stores)('operators on %s', async (_name, settings) => {
     await change(id, 'remove')
   })
 
+  it('replace it twice at once, and lose neither', async () => {
+    const { id } = await add()
+    const answers = await Promise.all([1, 2].map(() => change(id, 'rotateSecret', { OverlapHours: 1 })))
+    await change(id, 'test')
+    const { headers, body } = receiver.lastTest()
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+    const expected = answers.map((answer) => {
+      const key = Buffer.from(answer.json().data.Secret.slice(6), 'base64')
+      return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+    })
+    expect(String(headers['webhook-signature']).split(' ').sort()).toEqual(expected.sort())
+    await change(id, 'remove')
+  })
+
   it('send again from a place, one delivery, or what is set aside', async () => {
     const { ReceiptID } = await supplier.deliver({ OrderID: 'again', Status: 1, ProductID: 'A' })
     const { id } = await add({ Customer: supplier.customer.id })
