@@ -1,7 +1,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
-import type { Config, LoadedConfig } from '#src/config/load-config.ts'
+import type { Config, LoadedConfig, Variables } from '#src/config/load-config.ts'
 import { consoleErrors } from '#src/console/console.errors.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
 import { findPlugin } from '#src/console/find.plugin.ts'
@@ -57,6 +57,9 @@ import { operatorErrors } from '#src/token/operator.errors.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
+import { endpointChangesPlugin } from '#src/webhook/endpoints/endpoint-changes.plugin.ts'
+import { endpointReadsPlugin } from '#src/webhook/endpoints/endpoint-reads.plugin.ts'
+import { webhookErrors } from '#src/webhook/webhook.errors.ts'
 
 export type App = FastifyInstance
 
@@ -72,12 +75,15 @@ const ERRORS = [
   signingKeyErrors,
   storeErrors,
   tokenErrors,
+  webhookErrors,
 ]
 
 export interface AppDependencies {
   readonly config: Config
   /** Where each setting comes from. */
   readonly sources: LoadedConfig['sources']
+  /** Through which servers others are reached. */
+  readonly proxyVariables?: Variables | undefined
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
@@ -92,7 +98,8 @@ export interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { config, sources, store, clock, random, metrics, logger, writeInfo, traces, observer } = dependencies
+  const { config, sources, proxyVariables, store, clock, random } = dependencies
+  const { metrics, logger, writeInfo, traces, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics, ERRORS)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
@@ -135,6 +142,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(supplierReadsPlugin, { config, store })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(statsPlugin, { config, store, clock })
+  app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random })
+  app.register(endpointChangesPlugin, { store, clock })
   app.register(retentionPlugin, { config, store, clock })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })

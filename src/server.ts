@@ -24,7 +24,7 @@ export async function startServer(
   exit: Exit,
   traceVariables: Variables | undefined,
 ): Promise<RunningServer> {
-  const { config, sources } = loaded
+  const { config, sources, proxyVariables } = loaded
   const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, prettifier(config))
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   process.prependListener('exit', flushNow)
@@ -39,6 +39,7 @@ export async function startServer(
   const app = await buildApp({
     config,
     sources,
+    proxyVariables,
     store,
     clock,
     random: systemRandom,

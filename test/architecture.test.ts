@@ -9,7 +9,7 @@ const files = globSync('src/**/*.ts').sort()
 const others = globSync('{test,bench,tools}/**/*.ts').sort()
 const sources = new Map([...files, ...others].map((file) => [file, readFileSync(file, 'utf8')]))
 
-const MODULES = ['audit', 'console', 'customer', 'docs', 'login', 'purchase', 'token']
+const MODULES = ['audit', 'console', 'customer', 'docs', 'login', 'purchase', 'token', 'webhook']
 const SHELVES = ['cli', 'config', 'doctor', 'http', 'lib', 'ops', 'store']
 
 type Kind =
@@ -48,14 +48,16 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
   purchase: ['customer'],
   console: ['purchase'],
   customer: ['audit'],
+  webhook: ['audit', 'customer', 'purchase', 'token'],
 }
 
 /** Folders of which none may use another. What two of them need stands in their parent. */
 const SIBLINGS: Record<string, readonly string[]> = {
   'src/purchase': ['intake', 'orders', 'deliveries', 'refusals', 'feed', 'purge', 'stats', 'supplier'],
   'src/console': ['live', 'health'],
+  'src/webhook': ['push', 'endpoints'],
   'src/store': ['sqlite', 'postgres'],
-  'src/cli': ['backup', 'customer', 'key', 'purchase'],
+  'src/cli': ['backup', 'customer', 'key', 'purchase', 'webhook'],
 }
 
 const FRAMEWORK = /^(@?fastify|@fastify\/.*|fastify-plugin)$/

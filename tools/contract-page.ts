@@ -19,14 +19,18 @@ interface Refusal {
   readonly example?: unknown
 }
 
-/** The tag of operators' routes, which the page leaves out: it is for suppliers and API customers. */
 export const OPERATOR_TAG = 'Operator'
+export const WEBHOOK_TAG = 'Webhook'
+
+/** Whether a route is for operators only. The page leaves those out: it is for suppliers and API customers. */
+export const isForOperators = ({ tags }: Pick<Operation, 'tags'>): boolean =>
+  tags.includes(OPERATOR_TAG) || tags.includes(WEBHOOK_TAG)
 
 /** The contract as the reference page shows it: `npm run openapi` writes it, the page only lays it out. */
 export function referencePage(document: OpenApi) {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, { tags }]) => !tags.includes(OPERATOR_TAG))
+      .filter(([, operation]) => !isForOperators(operation))
       .map(([method, operation]) => pageOperation(method.toUpperCase(), path, operation)),
   )
   const { code: invalidCode, message: invalid } = httpErrors.invalidRequest

@@ -14,7 +14,7 @@ import { VERSION } from '#src/lib/version.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { finishContract, type OpenApi } from './contract-answers.ts'
 import type { RouteSchema } from './contract-errors.ts'
-import { OPERATOR_TAG } from './contract-page.ts'
+import { OPERATOR_TAG, WEBHOOK_TAG } from './contract-page.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
 
 const options: FastifyDynamicSwaggerOptions = {
@@ -44,6 +44,7 @@ const options: FastifyDynamicSwaggerOptions = {
       },
       { name: 'Customer', description: 'The customer a token belongs to' },
       { name: OPERATOR_TAG, description: 'Shows and changes customers and API keys; for operators, by their token' },
+      { name: WEBHOOK_TAG, description: 'Where deliveries are sent as they come in; for operators, by their token' },
       { name: 'Token', description: 'Public keys that verify tokens' },
       { name: 'Operation', description: 'Health checks and this contract' },
     ],

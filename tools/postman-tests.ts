@@ -7,6 +7,7 @@ const KEPT: Readonly<Record<string, string>> = { Token: 'token', OrderID: 'order
 const KEPT_WITHIN: Readonly<Record<string, readonly [string, string]>> = {
   Customer: ['CustomerID', 'customerId'],
   Key: ['KeyID', 'keyId'],
+  Endpoint: ['EndpointID', 'endpointId'],
 }
 
 /** Writes the test script of a request: it checks status, envelope, fields, and the whole answer against its schema. */

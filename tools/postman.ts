@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Example, Media, OpenApi, Operation, Parameter } from './contract-answers.ts'
 import { exampleOf } from './contract-examples.ts'
-import { OPERATOR_TAG } from './contract-page.ts'
+import { isForOperators } from './contract-page.ts'
 import { testsOf } from './postman-tests.ts'
 
 export const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
@@ -23,6 +23,7 @@ const VARIABLES = [
   { key: 'receiptId', value: '', type: 'default' },
   { key: 'customerId', value: '', type: 'default' },
   { key: 'keyId', value: '', type: 'default' },
+  { key: 'endpointId', value: '', type: 'default' },
 ]
 
 export const postmanEnvironment = {
@@ -40,6 +41,7 @@ const FROM_ENVIRONMENT: Readonly<Record<string, string>> = {
   receiptId: '{{receiptId}}',
   customerId: '{{customerId}}',
   keyId: '{{keyId}}',
+  endpointId: '{{endpointId}}',
 }
 
 /** Body fields of operators' requests that take a variable instead: each customer has an address of its own. */
@@ -61,8 +63,7 @@ export function postmanCollection(document: OpenApi) {
     description,
     item: places
       .filter(({ operation }) => operation.tags[0] === name)
-      // POST first: what it delivers is read by the others.
-      .sort((one, other) => Number(other.method === 'POST') - Number(one.method === 'POST'))
+      .sort((one, other) => orderOf(one) - orderOf(other))
       .map((place) => item(document, place)),
   })
   return {
@@ -75,6 +76,9 @@ export function postmanCollection(document: OpenApi) {
     item: document.tags.map(folder),
   }
 }
+
+/** POST first: what it delivers or adds is read by the others. Last, what removes it. */
+const orderOf = ({ method, path }: Place): number => (path.endsWith('/remove') ? 2 : method === 'POST' ? 0 : 1)
 
 function item(document: OpenApi, place: Place) {
   const request = requestOf(document, place)
@@ -139,28 +143,28 @@ function entry({ name, required = false, schema }: Parameter) {
   return { key: name, value, ...(!required && { disabled: true }) }
 }
 
-function credentials({ security = [], tags }: Operation) {
-  const [first] = security
+function credentials(operation: Operation) {
+  const [first] = operation.security ?? []
   if (first && 'ApiKey' in first) {
     const values = { key: 'ApiKey', value: '{{apiKey}}', in: 'header' }
     return { type: 'apikey', apikey: Object.entries(values).map(([key, value]) => ({ key, value, type: 'string' })) }
   }
-  const token = tags.includes(OPERATOR_TAG) ? '{{operatorToken}}' : '{{token}}'
+  const token = isForOperators(operation) ? '{{operatorToken}}' : '{{token}}'
   if (first) return { type: 'bearer', bearer: [{ key: 'token', value: token, type: 'string' }] }
   return { type: 'noauth' }
 }
 
 const languageOf = (type: string): string => (type === 'application/json' ? 'json' : 'text')
 
-function bodyOf(document: OpenApi, { tags }: Operation, { schema, example, examples = {} }: Media): string {
+function bodyOf(document: OpenApi, operation: Operation, { schema, example, examples = {} }: Media): string {
   const [named] = Object.values(examples)
   const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const value = example ?? (named && 'value' in named ? named.value : exampleOf(schema, resolve))
   if (typeof value === 'string') return value
-  const isForOperators = tags.includes(OPERATOR_TAG)
-  const variables = isForOperators ? FOR_OPERATORS : FROM_ENVIRONMENT
+  const forOperators = isForOperators(operation)
+  const variables = forOperators ? FOR_OPERATORS : FROM_ENVIRONMENT
   const filled = Object.entries(value as object).map(([key, inner]) => [
-    key === 'Email' && !isForOperators ? '{{emailField}}' : key,
+    key === 'Email' && !forOperators ? '{{emailField}}' : key,
     variables[key] ?? inner,
   ])
   return JSON.stringify(Object.fromEntries(filled), null, 2)

@@ -33,6 +33,16 @@ import { purge } from './purge.ts'
 import { serve } from './serve.ts'
 import { signingKeyList, signingKeyRewrap, signingKeyRotate } from './signing-key.ts'
 import { stats } from './stats.ts'
+import { webhookAdd } from './webhook/add.ts'
+import {
+  webhookPause,
+  webhookRemove,
+  webhookReplay,
+  webhookResume,
+  webhookRotateSecret,
+  webhookTest,
+} from './webhook/change.ts'
+import { webhookList, webhookShow } from './webhook/show.ts'
 
 const version: Command = {
   name: 'version',
@@ -77,6 +87,20 @@ export const commandGroups: readonly CommandGroup[] = [
       refusedShow,
       deliver,
       stats,
+    ],
+  },
+  {
+    title: 'Webhooks',
+    commands: [
+      webhookAdd,
+      webhookList,
+      webhookShow,
+      webhookPause,
+      webhookResume,
+      webhookReplay,
+      webhookRotateSecret,
+      webhookTest,
+      webhookRemove,
     ],
   },
   { title: 'Audit log', commands: [auditList] },

@@ -4,13 +4,14 @@ import { findServer } from '#src/store/open-store.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, type Command, type Input, Misuse } from './command.ts'
 import { readSecretText } from './input/password.ts'
+import { pausedText } from './output/paused.ts'
 import { table } from './output/table.ts'
 
 export const copy: Command = {
   name: 'copy',
   about: 'Copy the embedded store into a PostgreSQL database',
   details:
-    'Compares both afterwards. Run it again after an interruption, or to copy what was stored since; this works until a server uses the database.',
+    'Compares both afterwards, and pauses endpoints of webhooks in the copy. Run it again after an interruption, or to copy what was stored since; this works until a server uses the database.',
   options: {
     to: { type: 'string', value: 'URL', about: 'The database: postgres://USER@HOST/NAME' },
     'to-stdin': {
@@ -36,7 +37,7 @@ export const copy: Command = {
       })
     // Loaded here because the driver of PostgreSQL would slow down the start of every command.
     const { copyStore } = await import('#src/store/copy/copy-store.ts')
-    const { tables, changed } = await copyStore({
+    const { tables, paused, changed } = await copyStore({
       from: config,
       to,
       now: context.clock.now(),
@@ -48,7 +49,7 @@ export const copy: Command = {
     const serving = [server, findServer(config)].some((each) => each !== undefined)
     const complete = !serving && !changed
     if (input.json) {
-      context.out(JSON.stringify({ complete, tables }))
+      context.out(JSON.stringify({ complete, tables, ...(paused > 0 && { endpointsPaused: paused }) }))
       return
     }
     const rows = tables.map(({ name, rows, sha256 }) => [name, `${rows}`, sha256])
@@ -57,6 +58,7 @@ export const copy: Command = {
       ? `From now on: DATABASE_URL=${maskUrlPassword(to)}`
       : `What was stored after this copy began is missing: ${serving ? 'stop the server, then ' : ''}run this command again.`
     context.out(`\nBoth are equal. ${next}`)
+    if (paused > 0) context.out(pausedText(paused, 'the copy'))
   },
 }
 

@@ -66,7 +66,7 @@ export const signingKeyRotate: Command = {
 
 export const signingKeyRewrap: Command = {
   name: 'signing-key rewrap',
-  about: 'Encrypt every signing key under TESLIM_SECRET',
+  about: 'Encrypt signing keys and webhook secrets under TESLIM_SECRET',
   details: 'Run it after TESLIM_SECRET was set for the first time or has changed.',
   options: {
     'old-secret-stdin': {
@@ -78,15 +78,31 @@ export const signingKeyRewrap: Command = {
     const change = input.flag('old-secret-stdin') ? { formerSecret: await readSecretText('secret', context) } : {}
     if (change.formerSecret === '') throw new Misuse('there is no secret on stdin')
     const rewrap = async (store: Store, config: Config) => {
+      const { createWebhookSecrets } = await import('#src/webhook/webhook-secrets.ts')
+      const { secret, formerSecret } = config
+      const secrets = createWebhookSecrets({ secret, formerSecret, random: context.random })
+      const now = context.clock.now()
+      // Nothing is changed unless all of them can be opened.
+      await secrets.wrappings(await store.webhooks.list(), now)
       const done = await (await signingKeyRules(store, config, context)).rewrap()
-      await recordAction(store, context)('signing-key.rewrap', null, { ...done })
-      return done
+      const webhookSecrets = await secrets.rewrap(store.webhooks, now)
+      const details = { ...done, ...(hasAny(webhookSecrets) && { webhookSecrets }) }
+      await recordAction(store, context)('signing-key.rewrap', null, details)
+      return details
     }
-    const { rewrapped, kept } = await withStore(context, 'change', rewrap, change)
-    if (input.json) context.out(JSON.stringify({ rewrapped, kept }))
-    else context.out(`Encrypted under TESLIM_SECRET: ${rewrapped} now, ${kept} before.`)
+    const done = await withStore(context, 'change', rewrap, change)
+    if (input.json) context.out(JSON.stringify(done))
+    else {
+      const { rewrapped, kept, webhookSecrets } = done
+      context.out(`Encrypted under TESLIM_SECRET: ${rewrapped} now, ${kept} before.`)
+      if (webhookSecrets)
+        context.out(`Secrets of webhooks: ${webhookSecrets.rewrapped} now, ${webhookSecrets.kept} before.`)
+    }
   },
 }
+
+const hasAny = ({ rewrapped, kept }: { readonly rewrapped: number; readonly kept: number }): boolean =>
+  rewrapped + kept > 0
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
 

@@ -11,6 +11,8 @@ export type Source = 'default' | 'environment' | '.env'
 export interface LoadedConfig {
   readonly config: Config
   readonly sources: Readonly<Record<SettingName, Source>>
+  /** What HTTPS_PROXY, HTTP_PROXY and NO_PROXY say, in capital or in small letters. */
+  readonly proxyVariables?: Variables
 }
 
 /** All wrong settings at once, one line each. */
@@ -46,8 +48,11 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
   problems.push(...readSecretFiles(config, sources))
   problems.push(...halfPairs(config))
   if (problems.length > 0) throw new ConfigError(problems)
-  return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'] }
+  const proxyVariables = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, environment[name] || file[name]]))
+  return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'], proxyVariables }
 }
+
+const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()])
 
 /** Finds a certificate without a key, or a key without a certificate. */
 function halfPairs({ tlsCertificateFile, tlsKeyFile }: Record<string, unknown>): string[] {

@@ -14,6 +14,7 @@ import {
   whole,
 } from './setting-kinds.ts'
 import { areTrustedProxies } from './trusted-proxies.ts'
+import { readWebhookAllow } from './webhook-allow.ts'
 
 /** Every setting, in the order of docs/reference.md. */
 export const settings = {
@@ -156,6 +157,13 @@ export const settings = {
     description:
       'Origins of web pages that may read what a token or key of theirs opens (CORS), or `*`; no page can log in or deliver. None unless set.',
     read: readOrigins,
+  }),
+  webhookAllow: setting('TESLIM_WEBHOOK_ALLOW', {
+    default: [] as readonly string[],
+    allowed: 'host names, addresses, and networks such as 10.0.0.0/8, separated by commas',
+    description:
+      'Webhooks may use `http:` and private addresses for hosts named here, and reach the addresses in networks named here. None unless set.',
+    read: readWebhookAllow,
   }),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
   bodyBudgetBytes: setting(

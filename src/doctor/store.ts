@@ -13,6 +13,7 @@ import type { Check, ExaminationOptions } from './checks.ts'
 import { checkFacts, checkFuture } from './database.ts'
 import { freeBytes } from './files.ts'
 import { checkBackup, checkGrowth } from './growth.ts'
+import { checkWebhooks } from './webhooks.ts'
 
 const MIB = 1024 * 1024
 /** Larger files are not checked for damage. One of 512 MiB takes some seconds to read, one of 32 MiB a moment. */
@@ -54,6 +55,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
       ...secret,
       signingKeys,
       ...(await checkAccounts(accountsOf(store, options), config)),
+      ...(await checkWebhooks(store, config, options)),
     ]
   } catch (error) {
     return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...found, ...secret]

@@ -62,6 +62,9 @@ export const subjectOf = ({ subject }: X509Certificate): string => subject?.repl
 
 const LARGEST_FILE = 1_048_576
 
+/** Reads a PEM file that `what` names in errors. */
+export const readPem = (what: string, path: string): string => readFile(what, resolve(path)).content.toString('latin1')
+
 /** Reads plain files only: a pipe would block a server that reloads. */
 function readFile(variable: string, path: string): { content: Buffer; mode: number } {
   const unreadable = (why: string): AppError => unusable(`${variable} ${path} cannot be read: ${why}`)

@@ -83,11 +83,14 @@ export interface PurgeStore {
   keepMonths(before: number): Promise<{ readonly made: number; readonly dropped: readonly string[] }>
   /** Overwrites payloads and order ids of a customer among the next `look` deliveries. Digests of large payloads stay. */
   erase(customerId: string, after: number, look: number): Promise<ErasedPage>
-  /** Removes some of the states of a customer's orders, and of its idempotency keys. Resolves to whether there are more. */
+  /**
+   * Removes some of the states of a customer's orders, of its idempotency keys, and of the attempts to push its deliveries. Resolves to
+   * whether there are more.
+   */
   eraseNames(customerId: string): Promise<boolean>
   /**
-   * Removes copies of deliveries that purges left behind in unused parts of pages, among the next `look` deliveries. Resolves
-   * to where to continue; null where no purge removed anything.
+   * Removes copies of deliveries that purges left behind in unused parts of pages, among the next `look` deliveries; at first also
+   * copies of attempts to push them. Resolves to where to continue; null where no purge removed anything.
    */
   wipePages(after: number, look: number): Promise<number | null>
   /** Removes what was overwritten from the log, too. Resolves to why it cannot, if it cannot. */

@@ -8,6 +8,7 @@ import type { RefusedStore } from './refused-store.ts'
 import type { RollUpStore } from './roll-up-store.ts'
 import type { SecretStore } from './secret-store.ts'
 import type { SigningKeyStore } from './signing-key-store.ts'
+import type { WebhookStore } from './webhook-store.ts'
 
 export type * from './api-key-store.ts'
 export type * from './audit-store.ts'
@@ -19,6 +20,8 @@ export type * from './refused-store.ts'
 export type * from './roll-up-store.ts'
 export type * from './secret-store.ts'
 export type * from './signing-key-store.ts'
+export type * from './webhook-store.ts'
+export { WEBHOOK_PAUSES } from './webhook-store.ts'
 
 /**
  * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests
@@ -35,6 +38,7 @@ export interface Store {
   readonly audit: AuditStore
   readonly refused: RefusedStore
   readonly loginFailures: LoginFailureStore
+  readonly webhooks: WebhookStore
   /** Changes whenever any process may have changed a customer, an API key or a signing key. */
   accountVersion(): Promise<number>
   /**

@@ -60,7 +60,7 @@ export interface WebhookChange {
   readonly place?: WebhookPlace | undefined
 }
 
-/** A delivery that is not confirmed, though the endpoint's place lies at or after it. */
+/** A delivery that is not confirmed, though the endpoint's place lies at or after it, or one that an operator has sent again. */
 export interface WaitingDelivery {
   readonly position: number
   /** Failed attempts; 0 if it only waits for an earlier delivery of its order. */
@@ -168,16 +168,17 @@ export interface WebhookStore {
   /** Deliveries that failed at least once or are set aside, ascending by position; those set aside first. */
   failing(id: string, most: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>
   /**
-   * Sends again now, whether confirmed before or not: the delivery at a position, or everything that is set aside. Raises the version.
-   * Resolves to the number of deliveries; undefined if there is no such endpoint.
+   * Sends again now, whether confirmed before or not: the delivery at a position, or everything that is set aside. It waits then, as if
+   * it had never failed, also where it lies after the place. Raises the version. Resolves to the number of deliveries; undefined if
+   * there is no such endpoint.
    */
   replay(id: string, what: { readonly position: number } | 'set-aside', now: number): Promise<number | undefined>
-  /** The newest first. */
+  /** The newest first. Answers to deliveries of erased customers are not kept, nor to those that were purged before the attempt was saved. */
   attempts(id: string, most: number): Promise<WebhookAttempt[]>
   recordAttempt(id: string, attempt: WebhookAttempt): Promise<void>
   /** Minutes from `from` on, oldest first, without those that had no attempt. */
   minutes(id: string, from: number): Promise<WebhookMinute[]>
-  /** Replaces sealed secrets. Makes all changes or none; resolves to false if a text is no longer `from`. */
+  /** Replaces sealed secrets, and raises the versions. Makes all changes or none; resolves to false if a text is no longer `from`. */
   rewrap(changes: readonly SecretRewrap[]): Promise<boolean>
 }
 

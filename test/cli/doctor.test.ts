@@ -155,7 +155,7 @@ describe('teslim doctor', () => {
       0,
       [
         expect.stringMatching(
-          /^warning: sqlite:\S+ lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads: run teslim migrate/,
+          /^warning: sqlite:\S+ lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads, 0014-webhooks: run teslim migrate/,
         ),
       ],
     ])

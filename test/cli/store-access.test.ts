@@ -22,6 +22,7 @@ const ALL = [
   '0011-delivery-origins',
   '0012-customers-of-blocks',
   '0013-operator-reads',
+  '0014-webhooks',
 ]
 const READING = [
   ['customer', 'list'],
@@ -141,6 +142,7 @@ async function olderStore(): Promise<{ cwd: string; schema: () => unknown }> {
   const path = join(cwd, 'data/teslim.db')
   const edit = new DatabaseSync(path)
   edit.exec(`
+    DROP TRIGGER customer_attempts_erased;
     DROP TABLE audit_event; DROP TABLE login_failure; DROP TABLE service_secret; DROP TABLE purge;
     ALTER TABLE customer DROP COLUMN erased_at;
     DELETE FROM schema_migration WHERE number > 2`)
@@ -162,12 +164,12 @@ describe('on a store of an older schema', () => {
       status: 1,
       stdout: '',
       stderr:
-        'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads, which this command needs: run "teslim migrate".\n',
+        'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads, 0014-webhooks, which this command needs: run "teslim migrate".\n',
     })
     expect(await runCommand(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })).toMatchObject({
       status: 1,
       stderr: expect.stringContaining(
-        'lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads: run "teslim migrate"',
+        'lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads, 0014-webhooks: run "teslim migrate"',
       ),
     })
     expect(schema()).toBe(2)

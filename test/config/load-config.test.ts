@@ -45,6 +45,43 @@ describe('settings', () => {
     expect(sources).toMatchObject({ port: 'environment', host: '.env', logLevel: '.env', fieldCase: 'default' })
   })
 
+  it.each([
+    ['shop.example', ['shop.example']],
+    ['Intern, 10.0.0.0/8 ,fd00::/8', ['intern', '10.0.0.0/8', 'fd00::/8']],
+    ['localhost,localhost,127.0.0.1,::1', ['localhost', '127.0.0.1', '::1']],
+    ['FD00:0:0:0::/8,::ffff:10.0.0.0/104', ['fd00::/8', '10.0.0.0/8']],
+    ['under_score.xn--mnze-0ra.example', ['under_score.xn--mnze-0ra.example']],
+  ])('take TESLIM_WEBHOOK_ALLOW=%s', (written, read) => {
+    expect(loadConfig({ TESLIM_WEBHOOK_ALLOW: written }).config.webhookAllow).toEqual(read)
+  })
+
+  it.each([
+    '*',
+    '*.example',
+    '.example',
+    'shop.example.',
+    'shop.example:443',
+    'https://shop.example',
+    'shop.example/path',
+    'shop.example,',
+    ',',
+    'münze.example',
+    '10.0.0.1/8',
+    '10.0.0.0/08',
+    '10.0.0.0/33',
+    '0.0.0.0/0',
+    '::/0',
+    '10.1',
+    '2130706433',
+    '0x7f.0.0.1',
+    '[::1]',
+    'fe80::1%eth0',
+  ])('take no TESLIM_WEBHOOK_ALLOW=%s', (written) => {
+    expect(problemsOf({ TESLIM_WEBHOOK_ALLOW: written })).toEqual([
+      `TESLIM_WEBHOOK_ALLOW: ${JSON.stringify(written)} is not allowed, it must be host names, addresses, and networks such as 10.0.0.0/8, separated by commas`,
+    ])
+  })
+
   it('are frozen', () => {
     expect(Object.isFrozen(loadConfig({}).config)).toBe(true)
   })
@@ -167,6 +204,18 @@ describe('settings', () => {
     expect(problemsOf({ TESLIM_SECRET: 'geheim geheim geheim', TESLIM_SECRET_FILE: 'x' })).toEqual([
       'TESLIM_SECRET_FILE: "x" is not allowed, it must be left out where TESLIM_SECRET is set',
     ])
+  })
+
+  it('come with the variables of proxies, in capital or in small letters', () => {
+    const environment = { HTTPS_PROXY: 'http://proxy.example:3128', no_proxy: 'internal', NO_PROXY: '' }
+    const { proxyVariables, config } = loadConfig(environment, { http_proxy: 'http://other.example', OTHER: 'x' })
+    const given = Object.entries(proxyVariables ?? {}).filter(([, value]) => value)
+    expect(Object.fromEntries(given)).toEqual({
+      HTTPS_PROXY: 'http://proxy.example:3128',
+      http_proxy: 'http://other.example',
+      no_proxy: 'internal',
+    })
+    expect(JSON.stringify(config)).not.toContain('proxy.example')
   })
 
   it('are described one by one with value and source', () => {

@@ -7,9 +7,11 @@ import { describe, expect, it } from 'vitest'
 import { contract, toYaml } from '../../tools/contract.ts'
 import type { Operation } from '../../tools/contract-answers.ts'
 import { type Schema, withoutExamples } from '../../tools/contract-examples.ts'
+import { isForOperators } from '../../tools/contract-page.ts'
 import { anyText } from '../support/any-text.ts'
 import { contractViolation, published, written } from '../support/contract.ts'
 import { operating } from '../support/operating.ts'
+import { webhook } from '../support/store-rows.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { PASSWORD, testApp } from '../support/test-app.ts'
 
@@ -114,6 +116,9 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
   const operator = await operating(service)
   // Operators' requests change it.
   const target = await addSupplier(service)
+  // No address that anybody may send to.
+  const endpoint = webhook({ url: 'https://127.0.0.1/', secret: 'whsec_AAAA' })
+  await service.store.webhooks.add(endpoint)
 
   const fitting = (schema: Schema): fc.Arbitrary<unknown> => {
     if (schema.enum) return fc.constantFrom(...schema.enum)
@@ -162,8 +167,7 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
       .map(({ name, schema }) => [name, fc.oneof(fitting(schema) as fc.Arbitrary<string>, visible)] as const)
     const type = fc.constantFrom('application/json', 'application/json', 'application/json', 'text/plain', 'x')
     const ApiKey = fc.constantFrom(key, key, key, 'tsl_unknown')
-    const isForOperators = operation.tags.includes('Operator')
-    const token = isForOperators ? fc.constant(`Bearer ${operator.token}`) : fc.constant(bearer)
+    const token = isForOperators(operation) ? fc.constant(`Bearer ${operator.token}`) : fc.constant(bearer)
     const authorization = fc.oneof(
       { weight: 3, arbitrary: token },
       { weight: 2, arbitrary: fc.constantFrom('Bearer a.b.c', 'Basic x', bearer) },
@@ -175,7 +179,7 @@ describe('the service keeps to openapi.yaml, whatever it is sent', async () => {
 
   /** Fills in the path and query parameters of a path. */
   const addresses = (path: string, { parameters = [] }: Operation): fc.Arbitrary<string> => {
-    const known = fc.constantFrom('a/ı', ReceiptID, target.customer.id, target.keyId)
+    const known = fc.constantFrom('a/ı', ReceiptID, target.customer.id, target.keyId, endpoint.id)
     // A long poll would hold up the test.
     const own = parameters.filter((parameter) => parameter.in !== 'header' && parameter.name !== 'wait')
     const values = Object.fromEntries(

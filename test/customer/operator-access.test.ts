@@ -7,6 +7,7 @@ import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
 import { operating } from '../support/operating.ts'
 import { newDatabase } from '../support/postgres-server.ts'
+import { webhook } from '../support/store-rows.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, testApp } from '../support/test-app.ts'
 
@@ -16,7 +17,7 @@ const stores = [
 ] as const
 
 const routes = Object.entries(published.paths)
-  .filter(([path]) => path.startsWith('/Operator/'))
+  .filter(([path]) => path.startsWith('/Operator/') || path.startsWith('/Webhook/'))
   .flatMap(([path, methods]) => Object.keys(methods).map((method) => ({ path, method: method.toUpperCase() })))
 
 /** Bodies that would be right for one route or another. */
@@ -25,15 +26,18 @@ const BODIES = [
   { Rules: ['*'] },
   { Label: 'intruder' },
   { OverlapHours: 0 },
+  { URL: 'https://intruder.example/' },
+  { SetAside: true },
   {},
 ]
 
 it('every route of operators is in the contract, with its tag, a token, and the refusals of its scope', () => {
-  expect(routes.length).toBeGreaterThanOrEqual(11)
+  expect(routes.length).toBeGreaterThanOrEqual(21)
   for (const { path, method } of routes) {
     const operation = published.paths[path]?.[method.toLowerCase()]
     const refused = Object.keys(operation?.responses[403]?.content['application/json']?.examples ?? {})
-    expect([path, operation?.tags, operation?.security]).toEqual([path, ['Operator'], [{ bearer: [] }]])
+    const [, tag] = path.split('/')
+    expect([path, operation?.tags, operation?.security]).toEqual([path, [tag], [{ bearer: [] }]])
     expect(refused).toEqual(method === 'GET' ? ['OPERATOR_REQUIRED'] : ['OPERATOR_REQUIRED', 'OPERATOR_READ_ONLY'])
   }
 })
@@ -42,6 +46,9 @@ describe.each(stores)('on %s nobody else', async (_name, settings) => {
   const service = await testApp({ TESLIM_ROLL_UPS: 'off', ...settings })
   const { app, clock, customers, store } = service
   const target = await addSupplier(service)
+  // No address that anybody may send to.
+  const endpoint = webhook({ url: 'https://127.0.0.1/' })
+  await store.webhooks.add(endpoint)
   const full = await operating(service)
   const reader = await operating(service, { readOnly: true })
   const customer = await operating(service, { operator: false })
@@ -65,6 +72,8 @@ describe.each(stores)('on %s nobody else', async (_name, settings) => {
       await store.customers.list({ limit: 1000 }),
       await store.apiKeys.list(),
       await store.audit.list({ limit: 1000 }),
+      await store.webhooks.list(),
+      await store.webhooks.attempts(endpoint.id, 10),
     ])
 
   const callers = [
@@ -90,7 +99,10 @@ describe.each(stores)('on %s nobody else', async (_name, settings) => {
       fc.boolean(),
     )
     .map(([route, customerId, keyId, query, lower]) => {
-      const path = route.path.replace('{customerId}', customerId).replace('{keyId}', keyId)
+      const path = route.path
+        .replace('{customerId}', customerId)
+        .replace('{keyId}', keyId)
+        .replace('{endpointId}', endpoint.id)
       return { method: route.method, url: (lower ? path.toLowerCase() : path) + query }
     })
   const request = fc.tuple(addresses, fc.constantFrom(...BODIES))
@@ -137,7 +149,10 @@ describe.each(stores)('on %s nobody else', async (_name, settings) => {
     const before = await kept()
     const authorization = `Bearer ${late}`
     for (const { path, method } of routes) {
-      const url = path.replace('{customerId}', target.customer.id).replace('{keyId}', target.keyId)
+      const url = path
+        .replace('{customerId}', target.customer.id)
+        .replace('{keyId}', target.keyId)
+        .replace('{endpointId}', endpoint.id)
       const others = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const
       for (const other of others.filter((each) => each !== method && !(method === 'GET' && each === 'HEAD'))) {
         if (routes.some((route) => route.path === path && route.method === other)) continue

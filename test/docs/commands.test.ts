@@ -72,6 +72,7 @@ const learn = (printed: string): Known => ({
   ...found('THE-PASSWORD', /password +(\S+)/.exec(printed)),
   ...found('THE-KEY', /(tsl_\w+)/.exec(printed)),
   ...found('$TOKEN', /"Token":"([^"]+)"/.exec(printed)),
+  ...found('ENDPOINTID', /the endpoint is ([0-9a-f-]{36})/.exec(printed)),
 })
 const found = (name: string, match: RegExpExecArray | null): Known =>
   match?.[1] === undefined ? {} : { [name]: match[1] }

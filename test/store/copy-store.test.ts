@@ -8,12 +8,14 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { copyStore } from '#src/store/copy/copy-store.ts'
 import { COPY_TABLES, DERIVED_TABLES } from '#src/store/copy/copy-tables.ts'
 import { openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { serve, teslim } from '../support/process.ts'
-import { apiKey, customer, delivery, key } from '../support/store-rows.ts'
+import { apiKey, customer, delivery, key, webhook } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { attempt, NOW, save, waiting } from '../support/webhook-rows.ts'
 
 const DELIVERIES = 2500
 
@@ -45,6 +47,7 @@ async function makeSource(deliveries = DELIVERIES) {
   await store.rollUps.count(1000)
   const refused = { hour: 7, customerId: one.id, action: 'login.refused', errorCode: 'A', count: 3 }
   await store.audit.append([], [refused])
+  await pushSome(store)
   await store.close()
   const raw = new DatabaseSync(path)
   raw.exec(`
@@ -57,12 +60,40 @@ async function makeSource(deliveries = DELIVERIES) {
   return { config, path, cwd, one, made }
 }
 
+/** Two endpoints, one of them paused, with something in every table of theirs. */
+async function pushSome({ webhooks }: Store) {
+  const one = webhook({ statuses: [0, 3], ca: 'PEM', giveUpMilliseconds: 5, place: { position: 3, generation: 0 } })
+  await webhooks.add(one)
+  await webhooks.change(one.id, { secret: 'new', formerSecret: { sealed: 'old', until: 9 } })
+  await webhooks.claim('somebody', 600_000, 1)
+  const progress = {
+    place: { position: 7, generation: 0 },
+    confirmed: [9],
+    waiting: [waiting(4), waiting(5, { setAsideAt: 1 })],
+    attempts: [attempt({ position: 4 }), attempt({ response: 'ü' })],
+    minutes: [{ minute: NOW, succeeded: 3, failed: 2, longestMilliseconds: 12 }],
+    lastSuccessAt: 4,
+    failingSince: 5,
+    nextTryAt: 6,
+  }
+  await webhooks.save('somebody', [save(one.id, progress)], NOW)
+  const paused = webhook()
+  await webhooks.add(paused)
+  await webhooks.change(paused.id, { paused: { reason: 'operator', at: 8 } })
+}
+
 const source = await makeSource()
 const noProgress = (_table: string, _done: number, _all: number): void => undefined
 const copy = async (from: (typeof source)['config'], to: string, onProgress = noProgress) =>
   (await copyStore({ from, to, now: 0, onProgress })).tables
 const copyTo = (to: string, onProgress = noProgress) => copy(source.config, to, onProgress)
 const digestOfFile = () => createHash('sha256').update(readFileSync(source.path)).digest('hex')
+
+/** The number of an idempotency key is for SQLite's own use: it tells which one is the oldest. Nobody holds an endpoint of the copy. */
+const NOT_COPIED: Readonly<Record<string, readonly string[]>> = {
+  idempotency: ['number'],
+  webhook_progress: ['holder', 'leased_at', 'leased_until'],
+}
 
 it('covers every table of the store and every column', () => {
   const database = new DatabaseSync(source.path)
@@ -74,8 +105,7 @@ it('covers every table of the store and every column', () => {
   )
   for (const { name, columns } of COPY_TABLES) {
     const there = database.prepare('SELECT name FROM pragma_table_info(?)').all(name)
-    // The number of an idempotency key is for SQLite's own use: it tells which one is the oldest.
-    const wanted = there.map(({ name }) => name).filter((column) => name !== 'idempotency' || column !== 'number')
+    const wanted = there.map(({ name }) => name).filter((column) => !NOT_COPIED[name]?.includes(String(column)))
     expect(Object.keys(columns)).toEqual(wanted)
   }
   database.close()
@@ -137,6 +167,39 @@ it('copies everything, compares it, and leaves the source unchanged; the copy ca
   await copy.customers.insert(customer())
   await Promise.all([old.close(), copy.close()])
   await expect(copyTo(to)).rejects.toThrow('deliveries were stored in it since the copy of 1970-01-01T00:00:00.000Z')
+})
+
+it('pauses the endpoints of the copy, which nobody holds, and goes on copying until one is changed there', async () => {
+  const to = await newDatabase(inject('postgresUrl'))
+  const options = { from: source.config, to, onProgress: noProgress }
+  for (const now of [5, 6]) expect(await copyStore({ ...options, now })).toMatchObject({ paused: 1 })
+  const stores = [
+    await openStore(source.config, 0),
+    await openStore(loadConfig({ DATABASE_URL: to }).config, 0),
+  ] as const
+  const [old, copied] = [stores[0].store.webhooks, stores[1].store.webhooks]
+  const all = await old.list()
+  expect(await copied.list()).toEqual(
+    all.map((each) =>
+      each.paused ? each : { ...each, paused: { reason: 'restored', at: 6 }, version: each.version + 1 },
+    ),
+  )
+  const { id = '' } = all.find(({ paused }) => paused === null) ?? {}
+  const more = async (webhooks: Store['webhooks']) => [
+    (await webhooks.load(id))?.confirmed,
+    await webhooks.failing(id, 9),
+    await webhooks.attempts(id, 9),
+    await webhooks.minutes(id, 0),
+  ]
+  expect(await more(copied)).toEqual(await more(old))
+  expect(await copied.renew('somebody', 1000)).toEqual([])
+  expect(await old.renew('somebody', 600_000)).toHaveLength(1)
+  await copied.change(id, { paused: null })
+  expect(await copied.claim('another', 600_000, 9)).toEqual([id])
+  await copied.recordAttempt(id, attempt())
+  expect(await copied.attempts(id, 9)).toHaveLength(3)
+  for (const { store } of stores) await store.close()
+  await expect(copyTo(to)).rejects.toThrow('its table webhook was changed since')
 })
 
 it('continues where an interrupted run ended', async () => {

@@ -24,6 +24,10 @@ import { describeRefused } from './conformance/refused.ts'
 import { describeRollUps } from './conformance/roll-ups.ts'
 import { describeSecrets } from './conformance/secrets.ts'
 import { describeSigningKeys } from './conformance/signing-keys.ts'
+import { describeWebhookLeases } from './conformance/webhook-leases.ts'
+import { describeWebhookProgress } from './conformance/webhook-progress.ts'
+import { describeWebhookWaiting } from './conformance/webhook-waiting.ts'
+import { describeWebhooks } from './conformance/webhooks.ts'
 
 const capabilities = [
   describeCustomers,
@@ -47,6 +51,10 @@ const capabilities = [
   describeAudit,
   describeRefused,
   describeLoginFailures,
+  describeWebhooks,
+  describeWebhookLeases,
+  describeWebhookProgress,
+  describeWebhookWaiting,
   describeHealth,
 ]
 

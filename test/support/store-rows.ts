@@ -1,4 +1,4 @@
-import type { ApiKey, AuditEvent, Customer, NewDelivery, SigningKey } from '#src/store/store.ts'
+import type { ApiKey, AuditEvent, Customer, NewDelivery, NewWebhook, SigningKey } from '#src/store/store.ts'
 
 let counter = 0
 
@@ -79,3 +79,20 @@ export const auditEvent = (more: Partial<AuditEvent> = {}): AuditEvent => ({
   details: {},
   ...more,
 })
+
+export const webhook = (more: Partial<NewWebhook> = {}): NewWebhook => {
+  const number = nextNumber()
+  return {
+    id: `01a1fd40-d173-7140-9bbb-${number.toString(16).padStart(12, '0')}`,
+    url: 'https://shop.example/hooks?tenant=ü',
+    customerId: null,
+    statuses: null,
+    duplicates: true,
+    ca: null,
+    giveUpMilliseconds: null,
+    createdAt: 1_763_726_400_123 + number,
+    secret: 'sealed',
+    place: { position: 0, generation: 0 },
+    ...more,
+  }
+}

@@ -6,6 +6,7 @@ import type { StagedRestore } from '#src/store/backup/restore-store.ts'
 import { refuseServers, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { type CliContext, type Command, Misuse } from '../command.ts'
+import { pausedText } from '../output/paused.ts'
 import { table } from '../output/table.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
@@ -16,7 +17,7 @@ export const restore: Command = {
   name: 'restore',
   about: 'Replace the embedded store by a backup; no server may run',
   details:
-    'Verifies the backup first, and that TESLIM_SECRET opens its signing keys. Keeps the old store beside the new one, and says what was undone. Cursors of followers that lie after the backup are refused from then on.',
+    'Verifies the backup first, and that TESLIM_SECRET opens its signing keys. Keeps the old store beside the new one, and says what was undone. Cursors of followers that lie after the backup are refused from then on, and endpoints of webhooks are paused.',
   positionals: ['[PATH]'],
   options: {
     check: { type: 'boolean', about: 'Only verify the backup' },
@@ -75,27 +76,38 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
       const contents = await contentsOf(store, config, context)
       const compared = await compare(staged, contents, now)
       await refuseCursorsAfter(contents.lastPosition, store.secrets, now)
+      const endpointsPaused = await store.webhooks.pauseAll('restored', now)
       await recordAction(store, context)('store.restore', null, {
         from: path,
         deliveriesUndone: compared.deliveriesUndone,
       })
-      return { contents, compared, digestCompared: staged.digestCompared }
+      return { contents, compared, endpointsPaused, digestCompared: staged.digestCompared }
     },
   )
   context.progress('')
-  const { contents, compared, digestCompared } = result
+  const { contents, compared, endpointsPaused, digestCompared } = result
   const { notCompared, deliveriesUndone, undone, ...missing } = compared
   const restored = sqlitePath(config.databaseUrl)
   if (json) {
     const rows = undone.map(([what, happened, command]) => ({ what, happened, command }))
-    const fields = { digestCompared, notCompared, deliveriesUndone, undone: rows, ...missing }
+    const fields = {
+      digestCompared,
+      notCompared,
+      deliveriesUndone,
+      undone: rows,
+      ...missing,
+      ...pausedJson(endpointsPaused),
+    }
     context.out(JSON.stringify({ path, restored, kept, ...contentsJson(contents), ...fields }))
     return
   }
   const digest = digestCompared ? '' : ' There was no SHA-256 beside it to compare with.'
   context.out(`${restored} is restored from ${path}.${digest}\n${contentsText(contents)}`)
+  if (endpointsPaused > 0) context.out(pausedText(endpointsPaused, 'this store'))
   if (kept !== null) context.out(`The replaced store is kept as ${kept}.\n${comparedText(compared, context.columns)}`)
 }
+
+const pausedJson = (endpointsPaused: number) => endpointsPaused > 0 && { endpointsPaused }
 
 interface Compared extends Comparison {
   /** Why the replaced store could not be compared, if it could not. */
@@ -152,15 +164,20 @@ async function acceptRecovered(config: Config, json: boolean, context: CliContex
   const { withoutServers } = await import('#src/store/backup/restore-store.ts')
   await refuseServers(config)
   const now = context.clock.now()
-  const contents = await withStore(context, 'change', (store) =>
+  const { contents, endpointsPaused } = await withStore(context, 'change', (store) =>
     withoutServers(config, now, async () => {
       const contents = await contentsOf(store, config, context)
       // Nobody knows how far the cursors of before may be trusted: a server may have stored deliveries since.
       await refuseCursorsAfter(0, store.secrets, now)
+      const endpointsPaused = await store.webhooks.pauseAll('restored', now)
       await recordAction(store, context)('store.restore', null, { recovered: true })
-      return contents
+      return { contents, endpointsPaused }
     }),
   )
-  if (json) context.out(JSON.stringify({ recovered: true, ...contentsJson(contents) }))
-  else context.out(`Every cursor made before is refused from now on.\n${contentsText(contents)}`)
+  if (json) {
+    context.out(JSON.stringify({ recovered: true, ...contentsJson(contents), ...pausedJson(endpointsPaused) }))
+    return
+  }
+  context.out(`Every cursor made before is refused from now on.\n${contentsText(contents)}`)
+  if (endpointsPaused > 0) context.out(pausedText(endpointsPaused, 'this store'))
 }

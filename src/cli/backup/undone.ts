@@ -1,5 +1,5 @@
 import { isRemoved } from '#src/customer/customer.rule.ts'
-import type { ApiKey, Customer, SigningKey, Store } from '#src/store/store.ts'
+import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
 import { limitsUndone } from './limits-undone.ts'
 
 /** A row for people: what it is, what a restore did to it, and the command that undoes that. */
@@ -24,6 +24,7 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
   const signingKeys = await pairs(was, willBe, async (store) =>
     (await store.signingKeys.list()).map((key) => ({ ...key, id: key.kid })),
   )
+  const endpoints = await pairs(was, willBe, ({ webhooks }) => webhooks.list().catch(() => []))
   const emails = new Map(customers.both.map(([, after]) => [after.id, after.email]))
   const removed = new Set(customers.both.filter(([before]) => isRemoved(before)).map(([{ id }]) => id))
   const events = await was.audit.list({ from: since + 1, limit: MOST_EVENTS })
@@ -51,6 +52,16 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
         .filter(([before, after]) => isLive(after, now) && !isLive(before, now))
         .map(([, after]) => signingKeyUndone(after)),
       ...signingKeys.onlyAfter.filter((key) => isLive(key, now)).map(signingKeyUndone),
+      ...endpoints.both
+        .filter(([before, after]) => before.secret !== after.secret)
+        .map(([, after]) => secretUndone(after)),
+      ...endpoints.onlyAfter.map(
+        ({ id, url }): Undone => [
+          `endpoint ${id} (${url})`,
+          'is not in the replaced store, and is there again, paused',
+          `teslim webhook remove ${id}`,
+        ],
+      ),
     ],
     missingCustomers: customers.onlyBefore.filter((customer) => !isRemoved(customer)).map(({ email }) => email),
     missingKeys: keys.onlyBefore.map(({ id }) => id),
@@ -151,6 +162,13 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
     ])
   return found
 }
+
+/** A rewrap changes what is stored, too, but not the secret. */
+const secretUndone = ({ id, url }: Webhook): Undone => [
+  `endpoint ${id} (${url})`,
+  'may have its former secret again',
+  `teslim webhook rotate-secret ${id}`,
+]
 
 const signingKeyUndone = ({ kid }: SigningKey): Undone => [
   `signing key ${kid}`,

@@ -8,7 +8,7 @@ import { withAccounts } from '../with-accounts.ts'
 /** Copies of the data that no command can reach. */
 const UNREACHED = [
   'backups and copies of the store',
-  'what followers of the feed have taken',
+  'what followers of the feed have taken, and what was sent to endpoints',
   'the audit log, which has client addresses, networks of keys, refused product codes, and labels of keys issued by earlier versions under the id',
   'in a file: copies of order ids and idempotency keys in unused parts of index pages, until "teslim purge --rewrite"',
   'on PostgreSQL: dead rows until VACUUM (FULL), archived log, replicas of the database',
@@ -30,21 +30,27 @@ export const customerRemove: Command = {
   async run(input, context) {
     const [who = ''] = input.positionals
     const erase = input.flag('erase')
-    const { id, erased, left } = await withAccounts(context, 'change', async ({ customers }, { purges, refused }) => {
+    const removed = await withAccounts(context, 'change', async ({ customers }, { purges, refused, webhooks }) => {
       const { id } = await customers.remove(who, erase)
+      const paused = await webhooks.pauseAll('customer-removed', context.clock.now(), id)
       const pause = (milliseconds: number) => wait(milliseconds)
-      if (!erase) return { id, erased: undefined, left: [await wipeLog(purges, pause)] }
+      if (!erase) return { id, paused, erased: undefined, left: [await wipeLog(purges, pause)] }
       const pace = createPace({ clock: context.clock, wait: pause })
       const onProgress = (deliveries: number): void =>
         context.progress(`${counted(deliveries, 'delivery', 'deliveries')} erased`)
       const { deliveries, left } = await eraseDeliveries({ purges, refused, pace, wait: pause, onProgress }, id)
       context.progress('')
-      return { id, erased: deliveries, left }
+      return { id, paused, erased: deliveries, left }
     })
+    const { id, paused, erased, left } = removed
     const failed = left.filter((each) => each !== undefined)
     for (const each of failed) context.err(`teslim customer remove: ${each}`)
     if (input.json) {
-      context.out(JSON.stringify({ id, removed: true, ...(erased !== undefined && { erased, unreached: UNREACHED }) }))
+      const more = {
+        ...(paused > 0 && { endpointsPaused: paused }),
+        ...(erased !== undefined && { erased, unreached: UNREACHED }),
+      }
+      context.out(JSON.stringify({ id, removed: true, ...more }))
     } else if (erased === undefined) {
       context.out(`The customer ${id} is removed. Its deliveries stay under this id.`)
     } else {
@@ -56,6 +62,8 @@ export const customerRemove: Command = {
         ].join('\n'),
       )
     }
+    if (!input.json && paused > 0)
+      context.out(`${counted(paused, 'endpoint')} of it ${paused === 1 ? 'is' : 'are'} paused: teslim webhook list`)
     return failed.length > 0 ? 1 : 0
   },
 }

@@ -43,6 +43,16 @@ export function findKeyId(text: string, keys: readonly { readonly id: string; re
   return only(text, found, ({ id, label }) => (label === '' ? id : `${id} (${label})`))?.id ?? text
 }
 
+/** Expands a unique prefix of an endpoint's id to the whole id; returns the text unchanged if nothing matches. */
+export function findEndpointId(
+  text: string,
+  endpoints: readonly { readonly id: string; readonly url: string }[],
+): string {
+  if (!isPrefix(text)) return text
+  const found = endpoints.filter(({ id }) => id.startsWith(text.toLowerCase()))
+  return only(text, found, ({ id, url }) => `${id} (${url})`)?.id ?? text
+}
+
 /** Expands a unique prefix of a receipt to the whole receipt; returns the text unchanged if nothing matches. */
 export async function findReceipt(text: string, deliveries: DeliveryStore): Promise<string> {
   if (!isPrefix(text)) return text

@@ -30,13 +30,19 @@ export const readPeriod = (input: Input, now: number) => ({
 /** Milliseconds since 1970 of a date, a date and time (UTC unless an offset is given), or a duration before now. */
 function readMoment(option: string, text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
+  const moment = momentOf(text, now)
+  if (moment === undefined)
+    throw new Misuse(`${option} takes a time such as 2026-11-21, 2026-11-21T14:30:00Z or 24h (ago), not "${text}"`)
+  return moment
+}
+
+/** The same; undefined for a text that is no time. */
+export function momentOf(text: string, now: number): number | undefined {
   const ago = parseDuration(text)
   if (ago !== undefined) return now - ago
   const [, date = '', time = '00:00', offset = 'Z'] = ISO.exec(text) ?? []
   const moment = Date.parse(`${date}T${time}${offset.toUpperCase()}`)
   // JavaScript takes the 30th of February for a day in March.
-  if (Number.isNaN(moment) || new Date(`${date}T00:00Z`).toISOString().slice(0, 10) !== date) {
-    throw new Misuse(`${option} takes a time such as 2026-11-21, 2026-11-21T14:30:00Z or 24h (ago), not "${text}"`)
-  }
+  if (Number.isNaN(moment) || new Date(`${date}T00:00Z`).toISOString().slice(0, 10) !== date) return undefined
   return moment
 }

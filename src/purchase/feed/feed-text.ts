@@ -15,11 +15,12 @@ export function createFeedText(cursors: Cursors) {
   /** Followers that share a page share its text. */
   const made = new WeakMap<FeedPage, Promise<FeedEvent[]>>()
   const purpose = (scope: Scope) => ['feed', scope]
+  const cursorOf = (scope: Scope, place: FeedPlace): Promise<string> => cursors.seal(purpose(scope), sealedPlace(place))
 
   const makeEvents = (page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> =>
     Promise.all(
       page.items.map(async (item) => ({
-        id: await cursors.seal(purpose(scope), sealedPlace(placeAt(item.delivery.position, page.state))),
+        id: await cursorOf(scope, placeAt(item.delivery.position, page.state)),
         data: writeJson(answerOf(item, withCustomer)).toString(),
       })),
     )
@@ -28,9 +29,11 @@ export function createFeedText(cursors: Cursors) {
     placeOf: async (scope: Scope, cursor: string): Promise<FeedPlace> =>
       openedPlace(await cursors.open<SealedPlace>(purpose(scope), cursor)),
 
+    cursorOf,
+
     answer: async (page: FeedPage, scope: Scope, withCustomer: boolean) => ({
       Deliveries: page.items.map((item) => answerOf(item, withCustomer)),
-      NextCursor: await cursors.seal(purpose(scope), sealedPlace(page.place)),
+      NextCursor: await cursorOf(scope, page.place),
     }),
 
     events(page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> {

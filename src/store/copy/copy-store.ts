@@ -20,6 +20,8 @@ export interface CopyOptions {
 
 export interface Copied {
   readonly tables: CopiedTable[]
+  /** The number of endpoints that were active, and are paused in the copy. */
+  readonly paused: number
   /** Whether the embedded store was changed since the copy began. */
   readonly changed: boolean
 }
@@ -42,18 +44,19 @@ export async function copyStore({ from, to, now, whileServing, onProgress }: Cop
       await refusePurged(source.database, target.query)
       for (const table of COPY_TABLES.filter((each) => !SMALL_TABLES.includes(each)))
         await copyTable(source.database, target.query, table, onProgress)
-      const tables = await target.transaction(async (query, direct) => {
+      const copied = await target.transaction(async (query, direct) => {
         await lockTarget(source.database, query, direct)
         // The copied customers fill `erased_customer` again.
         await query(`TRUNCATE ${SMALL_TABLES.map(({ name }) => name)}, erased_customer`)
         for (const table of SMALL_TABLES) await copyTable(source.database, query, table, onProgress)
         await setSequences(query)
-        const copied: CopiedTable[] = []
-        for (const table of COPY_TABLES) copied.push(await compare(source.database, query, table, onProgress))
-        await recordCopy(query, copied, now)
-        return copied
+        const tables: CopiedTable[] = []
+        for (const table of COPY_TABLES) tables.push(await compare(source.database, query, table, onProgress))
+        const { paused, left } = await pauseWebhooks(query, tables, now)
+        await recordCopy(query, left, now)
+        return { tables, paused }
       })
-      return { tables, changed: source.isChanged() }
+      return { ...copied, changed: source.isChanged() }
     } finally {
       await target.close()
     }
@@ -109,11 +112,22 @@ async function openSource(options: StoreOptions, now: number, whileServing: bool
 async function setSequences(query: Query): Promise<void> {
   const purged = Number((await query('SELECT position FROM purge')).rows[0]?.position)
   await query(`ALTER SEQUENCE last_position RESTART WITH ${Math.max((await lastPosition(query)) ?? 0, purged)}`)
-  for (const table of ['customer', 'audit_event', 'refused_delivery']) {
+  for (const table of ['customer', 'audit_event', 'refused_delivery', 'webhook_attempt']) {
     const sequence = `pg_get_serial_sequence('${table}', 'number')`
     await query(`SELECT setval(${sequence}, max(number)) FROM ${table} HAVING max(number) IS NOT NULL`)
   }
 }
+
+/** Pauses the endpoints of the copy: those of the embedded store may go on. Returns their number, and the tables as they are now. */
+async function pauseWebhooks(query: Query, tables: readonly CopiedTable[], now: number) {
+  const table = COPY_TABLES.find(({ name }) => name === 'webhook') as CopyTable
+  const { count } = await query(PAUSE, now)
+  const changed = await digestTarget(query, table)
+  return { paused: count, left: tables.map((each) => (each.name === table.name ? changed : each)) }
+}
+
+const PAUSE = `
+  UPDATE webhook SET paused_reason = 'restored', paused_at = $1, version = version + 1 WHERE paused_at IS NULL`
 
 async function copyTable(
   source: DatabaseSync,

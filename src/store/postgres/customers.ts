@@ -79,7 +79,10 @@ const CHANGE = `
   )
   SELECT FROM changed`
 
-/** With `erased_at`, a trigger on `customer` makes `deliver_2` refuse what this customer still delivers. */
+/**
+ * With `erased_at`, triggers on `customer` make `deliver_2` refuse what this customer still delivers, and delete the attempts to push
+ * its deliveries.
+ */
 const REMOVE = `
   WITH ${countVersion}, removed AS (
     UPDATE customer
@@ -107,7 +110,7 @@ const MAY_ERASE = `
   SELECT has_column_privilege('delivery', 'payload', 'UPDATE') AND has_column_privilege('delivery', 'order_id', 'UPDATE')
      AND has_table_privilege('order_state', 'DELETE') AND has_table_privilege('idempotency', 'DELETE')
      AND has_table_privilege('refused_delivery', 'DELETE') AND has_table_privilege('refused_tally', 'UPDATE')
-     AND has_column_privilege('audit_event', 'order_id', 'UPDATE')
+     AND has_column_privilege('audit_event', 'order_id', 'UPDATE') AND has_table_privilege('webhook_attempt', 'DELETE')
      AND has_table_privilege('purge', 'UPDATE') AND has_table_privilege('erased_customer', 'INSERT') AS may`
 
 export function postgresCustomers({ query, lookUp }: Database): CustomerStore {

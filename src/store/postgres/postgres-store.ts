@@ -21,6 +21,7 @@ import { countReplicas } from './replicas.ts'
 import { postgresRollUps } from './roll-ups.ts'
 import { postgresSecrets } from './secrets.ts'
 import { postgresSigningKeys } from './signing-keys.ts'
+import { postgresWebhooks } from './webhooks/webhooks.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
@@ -72,6 +73,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     audit: postgresAudit(database),
     refused: postgresRefused(database),
     loginFailures: postgresLoginFailures(database),
+    webhooks: postgresWebhooks(database),
     accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,
     room: async () => {

@@ -70,8 +70,11 @@ const ERASE_NAMES = `
   ), keys AS (
     DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM idempotency WHERE customer = (SELECT number FROM found) LIMIT $2)) RETURNING 1
+  ), attempts AS (
+    DELETE FROM webhook_attempt WHERE number IN (
+      SELECT number FROM webhook_attempt WHERE customer = (SELECT number FROM found) LIMIT $2) RETURNING 1
   )
-  SELECT greatest((SELECT count(*) FROM orders), (SELECT count(*) FROM keys)) AS most`
+  SELECT greatest((SELECT count(*) FROM orders), (SELECT count(*) FROM keys), (SELECT count(*) FROM attempts)) AS most`
 
 const NAMES_AT_ONCE = 500
 const MONTHS_AHEAD = 3

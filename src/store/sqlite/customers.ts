@@ -60,6 +60,7 @@ const CHANGE = `
 
 const DELETE_REGIONS = 'DELETE FROM customer_region WHERE customer = (SELECT number FROM customer WHERE id = $1)'
 
+/** With `erased_at`, a trigger on `customer` deletes the attempts to push its deliveries. */
 const REMOVE = `
   UPDATE customer
      SET email = 'removed:' || id, password_hash = '', is_api = 0, operator = 0, read_only = 0, enabled = 0,

@@ -29,6 +29,7 @@ import { type StoreWatch, watchStore } from './store-watch.ts'
 import type { StoreThread } from './thread/operations.ts'
 import { createReader, type SpawnReader } from './thread/reader.ts'
 import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
+import { sqliteWebhooks } from './webhooks/webhooks.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
@@ -143,6 +144,7 @@ function storeOn(
     audit: sqliteAudit(database, writer, reader),
     refused: sqliteRefused(database, writer, reader),
     loginFailures: sqliteLoginFailures(database, writer),
+    webhooks: sqliteWebhooks(database, writer, reader),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {
       try {

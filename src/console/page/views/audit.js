@@ -28,6 +28,13 @@ const ACTIONS = [
   'store.restore',
   'store.rewrite',
   'delivery.purge',
+  'webhook.add',
+  'webhook.pause',
+  'webhook.resume',
+  'webhook.replay',
+  'webhook.rotate-secret',
+  'webhook.test',
+  'webhook.remove',
   'login.refused',
   'delivery.refused',
 ]

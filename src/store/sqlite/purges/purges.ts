@@ -2,6 +2,7 @@ import type { PurgeStore } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { sqliteRollUps } from '../roll-ups.ts'
 import { bindOperations, type StoreThread, sendOperations } from '../thread/operations.ts'
+import { wipeAttempts } from '../webhooks/wipe-attempts.ts'
 import { isCounted, purgeLookUps, purgeReads } from './reads.ts'
 import { purgeWrites } from './writes.ts'
 
@@ -11,7 +12,8 @@ const NOTHING = { deliveries: 0, orders: 0, payloadBytes: 0, highest: 0 }
 /** The reader thread finds what is to go, so that deliveries wait only for its removal. */
 export function sqlitePurges(database: Database, writer: StoreThread, reader: StoreThread): PurgeStore {
   const reads = sendOperations(purgeReads, reader, 'purges')
-  const { remove, erase, ...writes } = sendOperations(purgeWrites, writer, 'purges')
+  const { remove, erase, wipePages, ...writes } = sendOperations(purgeWrites, writer, 'purges')
+  const attempts = sendOperations({ wipeAttempts }, writer, 'webhooks')
   const rollUps = sqliteRollUps(writer, reader)
   const lookUps = bindOperations(purgeLookUps, database)
   return {
@@ -34,6 +36,10 @@ export function sqlitePurges(database: Database, writer: StoreThread, reader: St
     async erase(customerId, after, look) {
       const { positions, position } = await reads.ofCustomer(customerId, after, look)
       return { deliveries: positions.length > 0 ? await erase(positions) : 0, position }
+    },
+    async wipePages(after, look) {
+      if (after === 0) for (let next: number | null = 0; next !== null; ) next = await attempts.wipeAttempts(next)
+      return wipePages(after, look)
     },
   }
 }

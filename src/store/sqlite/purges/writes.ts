@@ -206,4 +206,5 @@ const NAMES = [
   `DELETE FROM order_state
     WHERE customer = $1 AND order_id IN (SELECT order_id FROM order_state WHERE customer = $1 LIMIT $2)`,
   'DELETE FROM idempotency WHERE number IN (SELECT number FROM idempotency WHERE customer = $1 LIMIT $2)',
+  'DELETE FROM webhook_attempt WHERE number IN (SELECT number FROM webhook_attempt WHERE customer = $1 LIMIT $2)',
 ]

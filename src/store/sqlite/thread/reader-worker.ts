@@ -8,6 +8,7 @@ import { deliveryReads } from '../deliveries/reads.ts'
 import { purgeReads } from '../purges/reads.ts'
 import { refusedReads } from '../refused.ts'
 import { rollUpReads } from '../roll-ups.ts'
+import { webhookReads } from '../webhooks/reads.ts'
 import { answerOperations, bindOperations } from './operations.ts'
 
 if (parentPort) {
@@ -20,5 +21,6 @@ if (parentPort) {
     purges: bindOperations(purgeReads, database),
     refused: bindOperations(refusedReads, database),
     rollUps: bindOperations(rollUpReads, database),
+    webhooks: bindOperations(webhookReads, database),
   })
 }

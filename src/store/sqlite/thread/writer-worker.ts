@@ -13,6 +13,10 @@ import { rollUpWrites } from '../roll-ups.ts'
 import { secretWrites } from '../secrets.ts'
 import { signingKeyWrites } from '../signing-keys.ts'
 import { changeOf } from '../store-file.ts'
+import { webhookLeases } from '../webhooks/leases.ts'
+import { webhookProgress } from '../webhooks/progress.ts'
+import { wipeAttempts } from '../webhooks/wipe-attempts.ts'
+import { webhookWrites } from '../webhooks/writes.ts'
 import { answerOperations, bindOperations } from './operations.ts'
 import type { WriterData } from './writer.ts'
 
@@ -27,6 +31,7 @@ const operationsOn = (database: Database) => ({
   audit: bindOperations(auditWrites, database),
   refused: bindOperations(refusedWrites, database),
   loginFailures: bindOperations(loginFailureWrites, database),
+  webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
   /** Writes a page without changing anything, to prove that the store can be written to. */
   ping: { probe: () => database.transaction(() => void database.run('UPDATE account_version SET number = number')) },
 })

@@ -1,0 +1,159 @@
+import { timeText } from '#src/lib/clock.ts'
+import { counted, printable } from '#src/lib/printable.ts'
+import type { Store } from '#src/store/store.ts'
+import { attemptsAnswer, endpointAnswer, shownAnswer } from '#src/webhook/endpoints/answers.ts'
+import type { DescribedEndpoint, ShownAttempts, ShownEndpoint } from '#src/webhook/endpoints/endpoints.rule.ts'
+import type { Command } from '../command.ts'
+import { table } from '../output/table.ts'
+import { withEndpoints } from './with-endpoints.ts'
+
+export const webhookList: Command = {
+  name: 'webhook list',
+  about: 'List endpoints, oldest first, and how far each has come',
+  async run({ json }, context) {
+    const { all, emails } = await withEndpoints(context, 'read', async ({ endpoints }, store) => {
+      const all = await endpoints.list()
+      return { all, emails: await emailsOf(all, store) }
+    })
+    if (json) {
+      context.out(JSON.stringify(all.map(endpointAnswer)))
+      return
+    }
+    if (all.length === 0) {
+      context.out('There are no endpoints yet: see teslim webhook add --help.')
+      return
+    }
+    const heading = ['id', 'state', 'behind', 'pending', 'set aside', 'sent to']
+    const rows = all.map((endpoint) => {
+      const { id, url, setAside, customerId } = endpoint.webhook
+      return [
+        id,
+        stateText(endpoint),
+        behindText(endpoint),
+        String(endpoint.pending),
+        String(setAside),
+        customerId === null ? url : `${url} (only ${emails.get(customerId) ?? customerId})`,
+      ]
+    })
+    context.out(table(heading, rows, context.columns))
+  },
+}
+
+export const webhookShow: Command = {
+  name: 'webhook show',
+  about: 'Show an endpoint, what fails, and its last attempts',
+  positionals: ['ENDPOINTID'],
+  async run({ positionals: [typed = ''], json }, context) {
+    const { shown, attempts, emails } = await withEndpoints(context, 'read', async ({ endpoints, idOf }, store) => {
+      const id = await idOf(typed)
+      const shown = await endpoints.show(id)
+      return { shown, attempts: await endpoints.attempts(id), emails: await emailsOf([shown.endpoint], store) }
+    })
+    if (json) {
+      context.out(JSON.stringify({ ...shownAnswer(shown), ...attemptsAnswer(attempts) }))
+      return
+    }
+    const { columns } = context
+    const parts = [
+      headText(shown, emails),
+      deliveriesText('Failing, tried again', shown.failing, columns),
+      deliveriesText('Set aside, not tried again', shown.setAside, columns),
+      attemptsText(attempts, columns),
+    ]
+    context.out(parts.filter((part) => part !== '').join('\n\n'))
+  },
+}
+
+/** The e-mail addresses of the customers of endpoints, by id. */
+async function emailsOf(all: readonly DescribedEndpoint[], { customers }: Store): Promise<Map<string, string>> {
+  const ids = new Set(all.flatMap(({ webhook: { customerId } }) => (customerId === null ? [] : [customerId])))
+  return new Map((await customers.findMany([...ids])).map(({ id, email }) => [id, email]))
+}
+
+/** `active`, `failing`, `paused` or `paused: gone`. */
+export function stateText({ webhook: { paused, failingSince } }: DescribedEndpoint): string {
+  if (paused !== null) return paused.reason === 'operator' ? 'paused' : `paused: ${paused.reason}`
+  return failingSince === null ? 'active' : 'failing'
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const
+
+/** `3h`, in whole units. */
+function behindText({ behindMilliseconds: behind }: DescribedEndpoint): string {
+  const [unit, length] = UNITS.find(([, each]) => behind >= each) ?? (['s', 1000] as const)
+  return behind < 1000 ? '' : `${Math.floor(behind / length)}${unit}`
+}
+
+/** `3d`: the largest unit that leaves no rest. */
+function exactDuration(milliseconds: number): string {
+  const [unit, length] = UNITS.find(([, each]) => milliseconds % each === 0) ?? (['s', 1000] as const)
+  return `${milliseconds / length}${unit}`
+}
+
+const timeOr = (milliseconds: number | null, none: string): string =>
+  milliseconds === null ? none : `${timeText(milliseconds)} UTC`
+
+function headText({ endpoint }: ShownEndpoint, emails: ReadonlyMap<string, string>): string {
+  const { webhook, pending, cursor } = endpoint
+  const { customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, waiting, setAside } = webhook
+  const rows = [
+    ['URL', webhook.url],
+    ['state', `${stateText(endpoint)}${paused === null ? '' : ` since ${timeText(paused.at)} UTC`}`],
+    ...(paused === null ? [] : [['to resume', `teslim webhook resume ${webhook.id}`]]),
+    ['customer', customerId === null ? 'all' : (emails.get(customerId) ?? customerId)],
+    [
+      'gets',
+      `${statuses === null ? 'every Status' : `Status ${statuses.join(', ')}`}${duplicates ? '' : ', no duplicates'}`,
+    ],
+    ['sets aside', giveUpMilliseconds === null ? 'nothing' : `what fails for ${exactDuration(giveUpMilliseconds)}`],
+    ...(webhook.ca === null ? [] : [['trusts', 'its own certificate authority']]),
+    ['added', timeOr(webhook.createdAt, '')],
+    ['confirmed', timeOr(webhook.lastSuccessAt, 'nothing yet')],
+    ...(failingSince === null
+      ? []
+      : [['failing', `since ${timeOr(failingSince, '')}; next try ${timeOr(webhook.nextTryAt, 'not known')}`]]),
+    ['behind', behindText(endpoint) || 'no'],
+    ['pending', `at most ${pending}, of which ${waiting} wait to be tried again`],
+    ['set aside', String(setAside)],
+    ['cursor', cursor],
+  ] as const
+  return [webhook.id, ...rows.map(([name = '', text = '']) => `  ${name.padEnd(12)}${printable(text)}`)].join('\n')
+}
+
+function deliveriesText(title: string, deliveries: ShownEndpoint['failing'], columns: number | undefined): string {
+  if (deliveries.length === 0) return ''
+  const rows = deliveries.map(({ receiptId, failures, firstFailedAt, nextAt, lastError }) => [
+    receiptId ?? 'removed',
+    String(failures),
+    firstFailedAt === null ? '' : timeText(firstFailedAt),
+    nextAt === null ? '' : timeText(nextAt),
+    printable(lastError ?? ''),
+  ])
+  return `${title}\n${table(['receipt', 'failures', 'first (UTC)', 'next try (UTC)', 'error'], rows, columns)}`
+}
+
+/** The attempts that the terminal shows; --json has up to 500. */
+const MOST_ATTEMPTS = 20
+
+function attemptsText({ attempts, minutes }: ShownAttempts, columns: number | undefined): string {
+  const [succeeded, failed] = (['succeeded', 'failed'] as const).map((name) =>
+    minutes.reduce((sum, minute) => sum + minute[name], 0),
+  ) as [number, number]
+  const longest = minutes.reduce((most, { longestMilliseconds }) => Math.max(most, longestMilliseconds), 0)
+  const both = `${counted(succeeded, 'attempt')} succeeded, ${failed.toLocaleString('en')} failed; the longest took ${Math.round(longest)} ms`
+  const sum = `Last 24 hours: ${minutes.length === 0 ? 'no delivery was sent' : both}`
+  if (attempts.length === 0) return sum
+  const rows = attempts
+    .slice(0, MOST_ATTEMPTS)
+    .map(({ at, position, receiptId, milliseconds, error, status, response }) => [
+      timeText(at),
+      position === null ? 'test' : (receiptId ?? 'removed'),
+      `${Math.round(milliseconds)}`,
+      printable([error ?? `status ${status}`, response].filter(Boolean).join(': ')),
+    ])
+  return `${sum}\n${table(['time (UTC)', 'receipt', 'ms', 'answer'], rows, columns)}`
+}

@@ -1,0 +1,48 @@
+import type { Store } from '#src/store/store.ts'
+import { auditedEndpoints } from '#src/webhook/endpoints/audited.ts'
+import type { Endpoints } from '#src/webhook/endpoints/endpoints.rule.ts'
+import type { CliContext } from '../command.ts'
+import { byPrefix, findEndpointId, findReceipt } from '../input/id-prefix.ts'
+import { recordAction } from '../with-accounts.ts'
+import { type Access, withStore } from '../with-store.ts'
+
+export interface EndpointRules {
+  readonly endpoints: Endpoints
+  /** The id that a unique prefix stands for. */
+  idOf(text: string): Promise<string>
+  /** The receipt that a unique prefix stands for. */
+  receiptOf(text: string): Promise<string>
+}
+
+/** Opens the store for the length of one piece of work on endpoints. Each change is written into the audit log. */
+export const withEndpoints = <Result>(
+  context: CliContext,
+  access: Access,
+  work: (rules: EndpointRules, store: Store) => Promise<Result>,
+): Promise<Result> =>
+  withStore(context, access, async (store, config) => {
+    // Loaded here because the other commands start sooner without it.
+    const { openEndpoints } = await import('#src/webhook/endpoints/open-endpoints.ts')
+    const { clock, random } = context
+    const { proxyVariables } = context.loadConfig()
+    const customers = byPrefix(store.customers)
+    const { endpoints, close } = openEndpoints({
+      store: { ...store, customers },
+      config,
+      proxyVariables,
+      clock,
+      random,
+    })
+    try {
+      return await work(
+        {
+          endpoints: auditedEndpoints(endpoints, recordAction(store, context)),
+          idOf: async (text) => findEndpointId(text, await store.webhooks.list()),
+          receiptOf: (text) => findReceipt(text, store.deliveries),
+        },
+        store,
+      )
+    } finally {
+      await close()
+    }
+  })

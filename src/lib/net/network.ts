@@ -1,0 +1,65 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** All addresses with one prefix. */
+export interface Network {
+  /** 4 or 16. */
+  readonly bytes: readonly number[]
+  readonly prefixBits: number
+}
+
+export const contains = ({ bytes, prefixBits }: Network, address: readonly number[]): boolean =>
+  bytes.length === address.length &&
+  bytes.every((byte, index) => (byte ^ (address[index] ?? 0)) >> hostBits(index, prefixBits) === 0)
+
+/** How many of the eight bits of a byte lie beyond the prefix. */
+const hostBits = (index: number, prefixBits: number): number => Math.min(8, Math.max(0, 8 * (index + 1) - prefixBits))
+
+/** The first address of a network. */
+export const firstAddress = (bytes: readonly number[], prefixBits: number): number[] =>
+  bytes.map((byte, index) => byte & (0xff << hostBits(index, prefixBits)))
+
+/** The bytes of an address, four for IPv4 that is mapped into IPv6; undefined for anything else. A zone id does not count. */
+export function addressBytes(text: string): number[] | undefined {
+  if (isIPv4(text)) return text.split('.').map(Number)
+  if (!isIPv6(text)) return undefined
+  const [bare = ''] = text.split('%', 1)
+  const [head = '', tail] = bare.split('::')
+  const [front, back] = [groupBytes(head), groupBytes(tail ?? '')]
+  const bytes = [...front, ...new Array<number>(16 - front.length - back.length).fill(0), ...back]
+  const isMapped = bytes.slice(0, 12).join() === '0,0,0,0,0,0,0,0,0,0,255,255'
+  return isMapped ? bytes.slice(12) : bytes
+}
+
+const groupBytes = (text: string): number[] =>
+  text === ''
+    ? []
+    : text.split(':').flatMap((group) => {
+        if (group.includes('.')) return group.split('.').map(Number)
+        const value = Number.parseInt(group, 16)
+        return [value >> 8, value & 0xff]
+      })
+
+/** Reads an address, or a network by its first address; undefined for any other text, and for a prefix length of 0. */
+export function parseNetwork(text: string): Network | undefined {
+  const [, address = '', prefix] = /^([^/%]+)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
+  const bytes = addressBytes(address)
+  if (bytes === undefined) return undefined
+  const all = 8 * bytes.length
+  const prefixBits = prefix === undefined ? all : Number(prefix) - (isIPv6(address) ? 128 - all : 0)
+  if (prefixBits < 1 || prefixBits > all) return undefined
+  return firstAddress(bytes, prefixBits).join() === bytes.join() ? { bytes, prefixBits } : undefined
+}
+
+/** The canonical spelling (RFC 5952). */
+export function networkText({ bytes, prefixBits }: Network): string {
+  const address = bytes.length === 4 ? bytes.join('.') : ipv6Text(bytes)
+  return prefixBits === 8 * bytes.length ? address : `${address}/${prefixBits}`
+}
+
+/** URLs spell IPv6 addresses as RFC 5952 does. */
+function ipv6Text(bytes: readonly number[]): string {
+  const groups = bytes.flatMap((high, index) =>
+    index % 2 === 0 ? [(high * 256 + (bytes[index + 1] ?? 0)).toString(16)] : [],
+  )
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+}

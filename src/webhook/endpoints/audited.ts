@@ -1,0 +1,70 @@
+import type { RecordAction } from '#src/audit/actions.ts'
+import type { Endpoints } from './endpoints.rule.ts'
+
+/** Wraps the rule so that each completed change is recorded in the audit log. */
+export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): Endpoints {
+  return {
+    ...endpoints,
+    async add(wanted) {
+      const added = await endpoints.add(wanted)
+      const { id, customerId, url, statuses, duplicates, giveUpMilliseconds, ca } = added.endpoint.webhook
+      await record('webhook.add', customerId, {
+        endpointId: id,
+        url: urlInLog(url),
+        ...(statuses && { statuses }),
+        ...(!duplicates && { duplicates }),
+        ...(giveUpMilliseconds !== null && { giveUpSeconds: giveUpMilliseconds / 1000 }),
+        ...(ca !== null && { ca: 'own' }),
+      })
+      return added
+    },
+    async pause(id) {
+      const endpoint = await endpoints.pause(id)
+      await record('webhook.pause', endpoint.webhook.customerId, { endpointId: endpoint.webhook.id })
+      return endpoint
+    },
+    async resume(id) {
+      const endpoint = await endpoints.resume(id)
+      await record('webhook.resume', endpoint.webhook.customerId, { endpointId: endpoint.webhook.id })
+      return endpoint
+    },
+    async replay(id, what) {
+      const replayed = await endpoints.replay(id, what)
+      const { id: endpointId, customerId } = replayed.endpoint.webhook
+      const { deliveries } = replayed
+      await record('webhook.replay', customerId, { endpointId, ...detailsOf(what), deliveries })
+      return replayed
+    },
+    async rotateSecret(id, overlapMilliseconds) {
+      const rotated = await endpoints.rotateSecret(id, overlapMilliseconds)
+      const { id: endpointId, customerId } = rotated.endpoint.webhook
+      await record('webhook.rotate-secret', customerId, { endpointId, overlapSeconds: overlapMilliseconds / 1000 })
+      return rotated
+    },
+    async test(id) {
+      const tested = await endpoints.test(id)
+      const { webhook, attempt } = tested
+      const { status, error } = attempt
+      await record('webhook.test', webhook.customerId, { endpointId: webhook.id, status, error })
+      return tested
+    },
+    async remove(id) {
+      const removed = await endpoints.remove(id)
+      await record('webhook.remove', removed.customerId, { endpointId: removed.id, url: urlInLog(removed.url) })
+      return removed
+    },
+  }
+}
+
+type What = Parameters<Endpoints['replay']>[1]
+
+function detailsOf(what: What): Readonly<Record<string, unknown>> {
+  if (what === 'set-aside') return { setAside: true }
+  if ('receiptId' in what) return { receiptId: what.receiptId.toLowerCase() }
+  const { begin } = what
+  if (typeof begin === 'string') return { from: begin }
+  return { from: 'time' in begin ? new Date(begin.time).toISOString() : 'cursor' }
+}
+
+/** Without the query, which may hold a token. */
+export const urlInLog = (url: string): string => url.split('?', 1).join()

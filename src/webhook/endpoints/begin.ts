@@ -1,0 +1,66 @@
+import { AppError } from '#src/lib/app-error.ts'
+import { type Cursors, lastPositionOf } from '#src/purchase/cursors.ts'
+import { createFeedText } from '#src/purchase/feed/feed-text.ts'
+import { type FeedPlace, firstPlace, placeAt, refusePurged } from '#src/purchase/feed-place.ts'
+import { positionsWithin } from '#src/purchase/period.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import type { Store } from '#src/store/store.ts'
+
+/** Where an endpoint begins: with what comes in from now on, with the first delivery that there is, or after one. */
+export type Begin =
+  | 'now'
+  | 'start'
+  /** A cursor of the feed. */
+  | { readonly cursor: string }
+  /** A time of receipt, in milliseconds since 1970. */
+  | { readonly time: number }
+
+export interface BeginDependencies {
+  readonly store: Pick<Store, 'deliveries' | 'purges'>
+  readonly cursors: Cursors
+}
+
+/** Finds the place where an endpoint begins, or begins again. Throws CURSOR_INVALID or CURSOR_PURGED. */
+export function createBegin({ store: { deliveries, purges }, cursors }: BeginDependencies) {
+  const text = createFeedText(cursors)
+
+  const placeOf = async (customerId: string | null, cursor: string): Promise<FeedPlace> => {
+    try {
+      // A cursor of all customers has nothing of this one before it that was not read, either.
+      if (customerId !== null) return await text.placeOf(customerId, cursor)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorInvalid.code) throw error
+    }
+    return text.placeOf(null, cursor)
+  }
+
+  return async (begin: Begin, customerId: string | null): Promise<FeedPlace> => {
+    if (begin === 'start') return firstPlace(purges)
+    if (begin === 'now') return placeAt(await lastPositionOf(deliveries), await purges.state())
+    // Deliveries are nearly in the order of their times: those of a few minutes before may come, too, but none is left out.
+    if ('time' in begin) {
+      const { early } = await positionsWithin({ from: begin.time }, deliveries)
+      return placeAt(early, await purges.state())
+    }
+    try {
+      const place = await placeOf(customerId, begin.cursor)
+      await refusePurged(place, purges)
+      return place
+    } catch (error) {
+      throw inWordsOfEndpoints(error)
+    }
+  }
+}
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  [purchaseErrors.cursorInvalid.code]:
+    'This is no cursor of the feed of all customers, or of the customer of this endpoint, or it lies in what a restored backup undid.',
+  [purchaseErrors.cursorPurged.code]:
+    'Deliveries that follow this cursor were removed because of their age: begin with "start", which is the first delivery that is left.',
+}
+
+/** Both errors tell followers of the feed what to do. */
+function inWordsOfEndpoints(error: unknown): unknown {
+  const message = error instanceof AppError ? MESSAGES[error.code] : undefined
+  return error instanceof AppError && message !== undefined ? new AppError(error, { message }) : error
+}

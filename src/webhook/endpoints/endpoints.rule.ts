@@ -1,0 +1,234 @@
+import { customerErrors } from '#src/customer/customer.errors.ts'
+import { isRemoved } from '#src/customer/customer.rule.ts'
+import { findCustomer } from '#src/customer/find-customer.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import { type Clock, isoMilliseconds, toSeconds } from '#src/lib/clock.ts'
+import { newId } from '#src/lib/ids.ts'
+import type { Random } from '#src/lib/random.ts'
+import type { Cursors } from '#src/purchase/cursors.ts'
+import { createFeedText } from '#src/purchase/feed/feed-text.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import type { Store, WaitingDelivery, Webhook, WebhookAttempt, WebhookChange, WebhookMinute } from '#src/store/store.ts'
+import type { Outcome } from '../send/outcome.ts'
+import type { Sending } from '../send/sender.ts'
+import { generateSecret, signedHeaders } from '../send/signature.ts'
+import { isWanted } from '../wanted.ts'
+import { webhookErrors } from '../webhook.errors.ts'
+import type { WebhookSecrets } from '../webhook-secrets.ts'
+import { readAuthority } from './authority.ts'
+import { type Begin, createBegin } from './begin.ts'
+import { createProgress, type Progress } from './progress.ts'
+
+export interface EndpointsDependencies {
+  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'customers' | 'purges'>
+  readonly cursors: Cursors
+  readonly secrets: WebhookSecrets
+  readonly clock: Clock
+  readonly random: Random
+  /** Returns the URL as it is used; throws for one that is not valid, or not allowed. */
+  readonly checkUrl: (url: string) => Promise<string>
+  readonly send: (sending: Sending) => Promise<Outcome>
+}
+
+export interface NewEndpoint {
+  readonly url: string
+  /** E-mail address or id; all customers if it is undefined. */
+  readonly customer?: string | undefined
+  readonly statuses?: readonly number[] | undefined
+  readonly duplicates?: boolean | undefined
+  readonly begin?: Begin | undefined
+  readonly giveUpMilliseconds?: number | undefined
+  /** Certificates in PEM. */
+  readonly ca?: string | undefined
+}
+
+/** An endpoint as operators see it. */
+export interface DescribedEndpoint extends Progress {
+  /** A cursor of the feed. */
+  readonly cursor: string
+}
+
+/** What is sent again. */
+export type Replayed = { readonly begin: Begin } | { readonly receiptId: string } | 'set-aside'
+
+/** An endpoint with its secret, which is shown only once. */
+export interface WithSecret {
+  readonly endpoint: DescribedEndpoint
+  readonly secret: string
+}
+
+export interface ShownEndpoint {
+  readonly endpoint: DescribedEndpoint
+  readonly failing: readonly ShownDelivery[]
+  readonly setAside: readonly ShownDelivery[]
+}
+
+type ShownDelivery = WaitingDelivery & { readonly receiptId: string | null }
+
+export interface ShownAttempts {
+  /** The newest first. */
+  readonly attempts: readonly WebhookAttempt[]
+  /** Of the last day. */
+  readonly minutes: readonly WebhookMinute[]
+}
+
+export type Endpoints = ReturnType<typeof createEndpoints>
+
+const MOST_ENDPOINTS = 1_000
+const MOST_SHOWN = 100
+const MOST_READ = 5_000
+const MOST_ATTEMPTS = 500
+const DAY_MILLISECONDS = 86_400_000
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The operators' actions on endpoints. */
+export function createEndpoints(dependencies: EndpointsDependencies) {
+  const { store, cursors, secrets, clock, random, checkUrl, send } = dependencies
+  const { webhooks, deliveries } = store
+  const placeOf = createBegin(dependencies)
+  const progressOf = createProgress(dependencies)
+  const { cursorOf } = createFeedText(cursors)
+
+  const describeAll = async (all: readonly Webhook[]): Promise<DescribedEndpoint[]> =>
+    Promise.all(
+      (await progressOf(all)).map(async (progress) => {
+        const { customerId, place } = progress.webhook
+        return { ...progress, cursor: await cursorOf(customerId, place) }
+      }),
+    )
+
+  const describe = async (webhook: Webhook): Promise<DescribedEndpoint> => {
+    const [described] = await describeAll([webhook])
+    return described as DescribedEndpoint
+  }
+
+  const find = async (id: string): Promise<Webhook> => {
+    const found = UUID.test(id) ? await webhooks.find(id.toLowerCase()) : undefined
+    return found ?? notFound(id)
+  }
+
+  const change = async ({ id }: Webhook, changes: WebhookChange): Promise<Webhook> =>
+    (await webhooks.change(id, changes)) ?? notFound(id)
+
+  const customerOf = async (who: string): Promise<string> => {
+    const found = await findCustomer(store.customers, who)
+    if (found === undefined)
+      throw new AppError(customerErrors.notFound, { message: `There is no customer ${JSON.stringify(who)}.` })
+    if (isRemoved(found)) throw new AppError(customerErrors.removed)
+    return found.id
+  }
+
+  const positionOf = async (webhook: Webhook, receiptId: string): Promise<number> => {
+    const found = UUID.test(receiptId) ? await deliveries.findByReceipt(receiptId.toLowerCase()) : undefined
+    const { customerId } = webhook
+    if (found === undefined || (customerId !== null && found.customerId !== customerId))
+      throw new AppError(purchaseErrors.deliveryNotFound)
+    if (!isWanted(webhook, found)) throw new AppError(webhookErrors.leftOut)
+    if (found.position > webhook.place.position) throw new AppError(webhookErrors.pending)
+    return found.position
+  }
+
+  return {
+    async add({ url, customer, statuses, duplicates = true, begin = 'now', giveUpMilliseconds, ca }: NewEndpoint) {
+      const all = await webhooks.list()
+      if (all.length >= MOST_ENDPOINTS) throw new AppError(webhookErrors.tooMany)
+      const settings = {
+        url: await checkUrl(url),
+        customerId: customer === undefined ? null : await customerOf(customer),
+        statuses: statuses === undefined ? null : [...new Set(statuses)].sort(),
+        duplicates,
+        ca: ca === undefined ? null : readAuthority(ca),
+        giveUpMilliseconds: giveUpMilliseconds ?? null,
+      }
+      const place = await placeOf(begin, settings.customerId)
+      // Servers could not use a secret that is sealed under a wrong one.
+      await secrets.wrappings(all.slice(-1), clock.now())
+      const id = newId(clock.now(), random)
+      const secret = generateSecret(random)
+      await webhooks.add({ ...settings, id, createdAt: clock.now(), secret: await secrets.seal(id, secret), place })
+      return { endpoint: await describe(await find(id)), secret }
+    },
+
+    /** Lists the oldest first. */
+    list: async (): Promise<DescribedEndpoint[]> => describeAll(await webhooks.list()),
+
+    async show(id: string): Promise<ShownEndpoint> {
+      const webhook = await find(id)
+      const all = await webhooks.failing(webhook.id, Math.min(webhook.setAside + MOST_SHOWN, MOST_READ))
+      return {
+        endpoint: await describe(webhook),
+        failing: all.filter(({ setAsideAt }) => setAsideAt === null).slice(0, MOST_SHOWN),
+        setAside: all.filter(({ setAsideAt }) => setAsideAt !== null).slice(0, MOST_SHOWN),
+      }
+    },
+
+    async attempts(id: string): Promise<ShownAttempts> {
+      const webhook = await find(id)
+      const from = clock.now() - DAY_MILLISECONDS
+      const attempts = await webhooks.attempts(webhook.id, MOST_ATTEMPTS)
+      return { attempts: attempts.filter(({ at }) => at >= from), minutes: await webhooks.minutes(webhook.id, from) }
+    },
+
+    /** Keeps the reason of an endpoint that is paused already. */
+    async pause(id: string): Promise<DescribedEndpoint> {
+      const webhook = await find(id)
+      if (webhook.paused !== null) return describe(webhook)
+      return describe(await change(webhook, { paused: { reason: 'operator', at: clock.now() } }))
+    },
+
+    async resume(id: string): Promise<DescribedEndpoint> {
+      const webhook = await find(id)
+      return describe(webhook.paused === null ? webhook : await change(webhook, { paused: null }))
+    },
+
+    /** Sends again, whether confirmed or not. Resolves to the number of deliveries, at most, too. */
+    async replay(id: string, what: Replayed): Promise<{ endpoint: DescribedEndpoint; deliveries: number }> {
+      const webhook = await find(id)
+      if (typeof what === 'object' && 'begin' in what) {
+        const endpoint = await describe(await change(webhook, { place: await placeOf(what.begin, webhook.customerId) }))
+        return { endpoint, deliveries: endpoint.pending }
+      }
+      const chosen = what === 'set-aside' ? what : { position: await positionOf(webhook, what.receiptId) }
+      const replayed = (await webhooks.replay(webhook.id, chosen, clock.now())) ?? notFound(id)
+      return { endpoint: await describe(await find(id)), deliveries: replayed }
+    },
+
+    /** The secret before signs, too, until the overlap is over. */
+    async rotateSecret(id: string, overlapMilliseconds: number): Promise<WithSecret> {
+      const webhook = await find(id)
+      // Servers could not use a secret that is sealed under a wrong one.
+      await secrets.signing(webhook, clock.now())
+      const secret = generateSecret(random)
+      const until = clock.now() + overlapMilliseconds
+      const changed = await change(webhook, {
+        secret: await secrets.seal(webhook.id, secret),
+        formerSecret: overlapMilliseconds === 0 ? null : { sealed: webhook.secret, until },
+      })
+      return { endpoint: await describe(changed), secret }
+    },
+
+    /** Sends a test now, also to an endpoint that is paused. */
+    async test(id: string): Promise<{ webhook: Webhook; attempt: WebhookAttempt }> {
+      const webhook = await find(id)
+      const at = clock.now()
+      const body = Buffer.from(JSON.stringify({ type: 'teslim.test', timestamp: isoMilliseconds(at), data: {} }))
+      const signing = await secrets.signing(webhook, at)
+      const headers = signedHeaders(`test_${newId(at, random)}`, toSeconds(at), body, signing)
+      const { status, error, milliseconds, response } = await send({ url: webhook.url, ca: webhook.ca, headers, body })
+      const result = { status, error, milliseconds, response }
+      const attempt = { at, position: null, receiptId: null, ...result, nextAt: null }
+      await webhooks.recordAttempt(webhook.id, attempt)
+      return { webhook, attempt }
+    },
+
+    async remove(id: string): Promise<Webhook> {
+      const webhook = await find(id)
+      if (!(await webhooks.remove(webhook.id))) notFound(id)
+      return webhook
+    },
+  }
+}
+
+function notFound(id: string): never {
+  throw new AppError(webhookErrors.notFound, { message: `There is no endpoint ${JSON.stringify(id)}.` })
+}

@@ -1,0 +1,49 @@
+import type { Config, Variables } from '#src/config/load-config.ts'
+import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import type { Random } from '#src/lib/random.ts'
+import { createCursors } from '#src/purchase/cursors.ts'
+import type { Store } from '#src/store/store.ts'
+import { checkUrl } from '../send/check-url.ts'
+import { readProxies } from '../send/proxies.ts'
+import { createSender, type Sender } from '../send/sender.ts'
+import { createWebhookSecrets } from '../webhook-secrets.ts'
+import { createEndpoints, type Endpoints } from './endpoints.rule.ts'
+
+export interface OpenEndpointsOptions {
+  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'customers' | 'purges' | 'secrets'>
+  readonly config: Config
+  /** HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly proxyVariables: Variables | undefined
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** The rule of endpoints with the settings of the service. `close` ends the connections of tests. */
+export function openEndpoints({ store, config, proxyVariables = {}, clock, random }: OpenEndpointsOptions): {
+  readonly endpoints: Endpoints
+  readonly close: () => Promise<void>
+} {
+  const { webhookAllow: allow, secret, formerSecret } = config
+  const proxies = readProxies(proxyVariables)
+  let sender: Sender | undefined
+  const senderOnce = (): Sender => {
+    sender ??= createSender({ allow, proxies, clock })
+    return sender
+  }
+  const endpoints = createEndpoints({
+    store,
+    cursors: createCursors(store.secrets, random),
+    secrets: createWebhookSecrets({ secret, formerSecret, random }),
+    clock,
+    random,
+    checkUrl: (url) => checkUrl(url, { allow, proxies }).catch(withoutReason),
+    send: (sending) => senderOnce().send(sending),
+  })
+  return { endpoints, close: async () => sender?.close() }
+}
+
+/** The message says it already. */
+function withoutReason(error: unknown): never {
+  throw error instanceof AppError ? new AppError(error, { message: error.message }) : error
+}

@@ -1,0 +1,119 @@
+import type { Socket } from 'node:net'
+import type { Client } from 'undici'
+
+/** A place for one connection, which is opened by the first request and opened again if it was closed meanwhile. */
+export interface Connection {
+  readonly client: Client
+  /** Null while there is no connection. */
+  socket(): Socket | null
+}
+
+/** The connections to one endpoint. Each serves one request at a time. */
+export interface Connections {
+  /** Calls back once a connection is free; a fresh one was never used. Returns a function that gives up waiting. */
+  take(fresh: boolean, callback: (connection: Connection) => void): () => void
+  /** Keeps a connection for the next request. */
+  give(connection: Connection): void
+  /** Closes a connection, whatever it is doing. */
+  drop(connection: Connection): void
+  /** Forgets connections that were idle since this time. Returns whether none are left. */
+  prune(idleSince: number): boolean
+  close(): Promise<void>
+}
+
+export const MOST_CONNECTIONS = 32
+export const IDLE_MILLISECONDS = 30_000
+
+interface Options {
+  readonly Client: typeof Client
+  readonly origin: string
+  readonly open: (signal: AbortSignal) => Promise<Socket>
+  readonly monotonic: () => number
+}
+
+interface Slot extends Connection {
+  readonly abort: AbortController
+  idleSince: number
+}
+
+export function createConnections(options: Options): Connections {
+  const all = new Set<Slot>()
+  const idle: Slot[] = []
+  const waiting = new Set<(connection: Connection) => void>()
+
+  const drop = async (slot: Slot): Promise<void> => {
+    if (!all.delete(slot)) return
+    const place = idle.indexOf(slot)
+    if (place >= 0) idle.splice(place, 1)
+    slot.abort.abort(new Error('the connection was given up'))
+    serveNext()
+    await slot.client.destroy(new Error('the connection was given up'))
+  }
+  const add = (): Slot => {
+    const slot = openSlot(options)
+    all.add(slot)
+    return slot
+  }
+  const serveNext = (): void => {
+    const [next] = waiting
+    if (next === undefined) return
+    const slot = idle.pop() ?? (all.size < MOST_CONNECTIONS ? add() : undefined)
+    if (slot === undefined) return
+    waiting.delete(next)
+    next(slot)
+  }
+
+  return {
+    take(fresh, callback) {
+      const slot = (fresh ? undefined : idle.pop()) ?? (all.size < MOST_CONNECTIONS ? add() : undefined)
+      if (slot) callback(slot)
+      else waiting.add(callback)
+      return () => waiting.delete(callback)
+    },
+    give(connection) {
+      const slot = connection as Slot
+      if (!all.has(slot)) return
+      slot.idleSince = options.monotonic()
+      idle.push(slot)
+      serveNext()
+    },
+    drop: (connection) => void drop(connection as Slot),
+    prune(idleSince) {
+      for (const slot of idle.filter((each) => each.idleSince <= idleSince)) void drop(slot)
+      return all.size === 0 && waiting.size === 0
+    },
+    async close() {
+      waiting.clear()
+      await Promise.all(Array.from(all, drop))
+    },
+  }
+}
+
+function openSlot({ Client, origin, open, monotonic }: Options): Slot {
+  const abort = new AbortController()
+  let socket: Socket | null = null
+  const connect = async (): Promise<Socket> => {
+    const opened = await open(abort.signal)
+    socket = opened
+    opened.once('close', () => {
+      if (socket === opened) socket = null
+    })
+    return opened
+  }
+  const client = new Client(origin, {
+    allowH2: false,
+    pipelining: 1,
+    // One timer for the whole attempt does what these would do.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: IDLE_MILLISECONDS,
+    keepAliveMaxTimeout: IDLE_MILLISECONDS,
+    connect: (_options, callback) => {
+      connect().then(
+        (opened) => callback(null, opened),
+        (error) => callback(error, null),
+      )
+    },
+  })
+  return { client, abort, socket: () => socket, idleSince: monotonic() }
+}

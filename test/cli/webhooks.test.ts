@@ -1,0 +1,402 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { Store } from '#src/store/store.ts'
+import { makeCertificate } from '../support/certificate.ts'
+import { runCommand } from '../support/command.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { startReceiver } from '../support/receiver.ts'
+import { customer, delivery } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const SECRET = 'a secret that is long enough to be one'
+const OTHER = 'another secret, just as long as that'
+const receiver = await startReceiver()
+
+/** A store with two customers and three deliveries, and commands that run on it. */
+async function makeStage(databaseUrl?: string) {
+  const cwd = tempFolder()
+  const env = {
+    DATABASE_URL: databaseUrl ?? `sqlite:${cwd}/teslim.db`,
+    TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
+    TESLIM_SECRET: SECRET,
+  }
+  const run = (args: readonly string[], more = {}, columns?: number) =>
+    runCommand(args, { cwd, env: { ...env, ...more }, ...(columns && { columns }) })
+  const webhook = (...args: string[]) => run(['webhook', ...args])
+  const json = async (...args: string[]) => {
+    const { status, stdout, stderr } = await run([...args, '--json'])
+    expect([status, stderr]).toEqual([0, ''])
+    return JSON.parse(stdout)
+  }
+  const withStore = async <Result>(work: (store: Store) => Promise<Result>): Promise<Result> => {
+    const { store } = await openStore(loadConfig(env).config, 0)
+    return work(store).finally(() => store.close())
+  }
+  const [one, other] = [customer({ email: 'one@b.co' }), customer({ email: 'other@b.co' })]
+  const receipts = await withStore(async (store) => {
+    for (const each of [one, other]) await store.customers.insert(each)
+    const made = [delivery(one.id, { orderId: 'PO-1' }), delivery(one.id, { orderId: 'PO-2' }), delivery(other.id)]
+    for (const each of made) await store.deliveries.deliver(each)
+    return made.map(({ receiptId }) => receiptId)
+  })
+  const add = (...args: string[]) => json('webhook', 'add', '--url', receiver.url, ...args)
+  return { cwd, env, run, webhook, json, withStore, add, one, other, receipts }
+}
+
+describe.each(['SQLite', 'PostgreSQL'])('webhooks on the command line, on %s,', (kind) => {
+  let stage: Awaited<ReturnType<typeof makeStage>>
+  beforeAll(async () => {
+    stage = await makeStage(kind === 'SQLite' ? undefined : await newDatabase(inject('postgresUrl')))
+  })
+
+  it('are added, listed, shown and removed', async () => {
+    const { json, webhook, add, one } = stage
+    expect((await webhook('list')).stdout).toBe('There are no endpoints yet: see teslim webhook add --help.\n')
+    expect(await json('webhook', 'list')).toEqual([])
+    const { Endpoint, Secret } = await add(
+      '--customer',
+      one.id.slice(0, 8),
+      '--status',
+      '1, 3',
+      '--no-duplicates',
+      '--give-up',
+      '3d',
+      '--from',
+      'start',
+    )
+    expect(Secret).toMatch(/^whsec_/)
+    expect(Endpoint).toMatchObject({
+      URL: receiver.url,
+      CustomerID: one.id,
+      Statuses: [1, 3],
+      Duplicates: false,
+      GiveUp: 259_200,
+      HasCA: false,
+      State: 'active',
+      Pending: 3,
+    })
+    const { EndpointID } = Endpoint
+    const [listed] = await json('webhook', 'list')
+    expect({ ...listed, BehindSeconds: 0 }).toEqual({ ...Endpoint, BehindSeconds: 0 })
+    const shown = await json('webhook', 'show', EndpointID.slice(0, 13))
+    expect(shown).toMatchObject({ Endpoint: { EndpointID }, Failing: [], SetAside: [], Attempts: [], Minutes: [] })
+    const { stdout } = await webhook('show', EndpointID)
+    for (const part of [receiver.url, 'one@b.co', 'Status 1, 3, no duplicates', 'what fails for 3d', 'at most 3'])
+      expect(stdout).toContain(part)
+    expect(stdout + JSON.stringify([listed, shown])).not.toContain('whsec_')
+    expect(await json('webhook', 'remove', EndpointID)).toEqual({ EndpointID })
+    expect((await webhook('remove', EndpointID)).status).toBe(1)
+    const done = await json('audit', 'list', '--action', 'webhook')
+    expect(done.map(({ action, customerId }: Record<string, string>) => [action, customerId])).toEqual([
+      ['webhook.add', one.id],
+      ['webhook.remove', one.id],
+    ])
+    expect(JSON.stringify(done)).not.toContain('whsec_')
+  })
+
+  it('are paused, resumed, tested and sent again', async () => {
+    const { json, webhook, add, receipts, one } = stage
+    const { EndpointID } = (await add()).Endpoint
+    expect(await json('webhook', 'pause', EndpointID)).toMatchObject({
+      EndpointID,
+      State: 'paused',
+      PausedReason: 'operator',
+    })
+    expect((await webhook('pause', EndpointID)).stdout).toBe(`${EndpointID}: paused, 0 deliveries pending.\n`)
+    receiver.answer.status = 200
+    expect(await webhook('test', EndpointID)).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(/^It answered 200, after \d+ ms\.\nthank you\n$/),
+      stderr: '',
+    })
+    receiver.answer.status = 503
+    const failed = await webhook('test', EndpointID)
+    expect([failed.status, failed.stdout]).toEqual([1, expect.stringMatching(/^It failed: status 503, after \d+ ms\./)])
+    expect((await stage.run(['webhook', 'test', EndpointID, '--json'])).stdout).toMatch(/^\{"At":.*"Status":503/)
+    expect((await webhook('show', EndpointID)).stdout).toMatch(/test +\d+ +status 503: thank you/)
+
+    expect(await webhook('replay', EndpointID, '--receipt', receipts[0]?.slice(0, -1) ?? '')).toMatchObject({
+      status: 1,
+    })
+    expect((await webhook('replay', EndpointID, '--receipt', receipts[0] ?? '')).stdout).toBe(
+      `1 delivery is sent again.\n  the endpoint is paused: teslim webhook resume ${EndpointID}\n`,
+    )
+    expect((await webhook('replay', EndpointID, '--set-aside')).stdout).toMatch(/^0 deliveries are sent again\./)
+    expect(await json('webhook', 'replay', EndpointID, '--from', 'start')).toMatchObject({
+      Deliveries: 3,
+      Endpoint: { Pending: 3, Waiting: 0 },
+    })
+    const [line = ''] = (await stage.run(['delivery', 'export'])).stdout.split('\n')
+    const { Cursor } = JSON.parse(line)
+    expect(await json('webhook', 'replay', EndpointID, '--from', Cursor)).toMatchObject({ Deliveries: 2 })
+    expect((await webhook('replay', EndpointID, '--from', '30d')).stdout).toMatch(
+      /^At most \d deliver(y|ies) (is|are) sent/,
+    )
+    const [own = ''] = (await stage.run(['delivery', 'export', '--customer', one.id])).stdout.split('\n')
+    const foreign = await webhook('replay', EndpointID, '--from', JSON.parse(own).Cursor)
+    expect([foreign.status, foreign.stderr]).toEqual([
+      2,
+      expect.stringContaining('no cursor of the feed of all customers, or of the customer of this endpoint'),
+    ])
+    expect((await webhook('resume', EndpointID)).stdout).toMatch(new RegExp(`^${EndpointID}: active, \\d`))
+    await webhook('remove', EndpointID)
+  })
+
+  it('get another secret, while both sign for a day', async () => {
+    const { json, webhook, add } = stage
+    const { Endpoint, Secret } = await add()
+    const { EndpointID } = Endpoint
+    const rotated = await json('webhook', 'rotate-secret', EndpointID)
+    expect(rotated.Secret).not.toBe(Secret)
+    await webhook('test', EndpointID)
+    expect(String(receiver.last().headers['webhook-signature']).split(' ')).toHaveLength(2)
+    const { stdout } = await webhook('rotate-secret', EndpointID, '--overlap', '0')
+    expect(stdout).toMatch(/^whsec_\S{44}\n {2}shown once: .*\n.*\n.*\n {2}the old secret no longer signs\n$/)
+    await webhook('test', EndpointID)
+    expect(String(receiver.last().headers['webhook-signature']).split(' ')).toHaveLength(1)
+    expect((await webhook('rotate-secret', EndpointID, '--overlap', '1h')).stdout).toMatch(/signs, too, until \d{4}-/)
+    await webhook('remove', EndpointID)
+  })
+
+  it('have secrets that a rewrap encrypts again, and that a wrong TESLIM_SECRET names in one line', async () => {
+    const { run, add, json, withStore } = stage
+    const { EndpointID } = (await add()).Endpoint
+    await json('webhook', 'rotate-secret', EndpointID)
+    const sealed = () => withStore(async ({ webhooks }) => webhooks.find(EndpointID))
+    const before = await sealed()
+    expect([before?.secret, before?.formerSecret?.sealed]).toEqual(
+      [/^v1\./, /^v1\./].map((each) => expect.stringMatching(each)),
+    )
+    for (const [args, TESLIM_SECRET] of [
+      [['rotate-secret', EndpointID], OTHER],
+      [['test', EndpointID], OTHER],
+      [['test', EndpointID], ''],
+      [['add', '--url', receiver.url], OTHER],
+    ] as const) {
+      const { status, stdout, stderr } = await run(['webhook', ...args], { TESLIM_SECRET })
+      expect([status, stdout, stderr.trimEnd().split('\n')]).toEqual([
+        1,
+        '',
+        [expect.stringMatching(new RegExp(`the webhook endpoint ${EndpointID}: .*TESLIM_SECRET`))],
+      ])
+      expect(stderr).not.toContain(SECRET)
+    }
+    const doctor = await run(['doctor', '--json'], { TESLIM_SECRET: OTHER })
+    expect(doctor).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining(
+        `"failed","message":"the secret of the webhook endpoint ${EndpointID}: TESLIM_SECRET `,
+      ),
+    })
+    const changed = { TESLIM_SECRET: OTHER, TESLIM_SECRET_OLD: SECRET }
+    expect((await run(['signing-key', 'rewrap'], changed)).stdout).toBe(
+      'Encrypted under TESLIM_SECRET: 0 now, 0 before.\nSecrets of webhooks: 2 now, 0 before.\n',
+    )
+    const again = await run(['signing-key', 'rewrap', '--json'], { TESLIM_SECRET: OTHER })
+    expect(JSON.parse(again.stdout)).toEqual({ rewrapped: 0, kept: 0, webhookSecrets: { rewrapped: 0, kept: 2 } })
+    expect((await sealed())?.secret).not.toBe(before?.secret)
+    const tested = await run(['webhook', 'test', EndpointID], { TESLIM_SECRET: OTHER })
+    expect(tested.stdout).toMatch(/^It (answered|failed: status)/)
+    await run(['webhook', 'remove', EndpointID], { TESLIM_SECRET: OTHER })
+  })
+
+  it('are paused with their customer, which is said', async () => {
+    const { add, run, json, other } = stage
+    const { EndpointID } = (await add('--customer', other.email)).Endpoint
+    const { EndpointID: all } = (await add()).Endpoint
+    const { stdout } = await run(['customer', 'remove', other.email])
+    expect(stdout).toMatch(/^The customer .*\n1 endpoint of it is paused: teslim webhook list\n$/)
+    expect(await json('webhook', 'list')).toMatchObject([
+      { EndpointID, State: 'paused', PausedReason: 'customer-removed' },
+      { EndpointID: all, State: 'active' },
+    ])
+    expect(await json('customer', 'remove', other.id, '--erase')).not.toHaveProperty('endpointsPaused')
+    await run(['webhook', 'resume', EndpointID])
+    expect(await json('customer', 'remove', other.id, '--erase')).toMatchObject({ endpointsPaused: 1 })
+    for (const id of [EndpointID, all]) await run(['webhook', 'remove', id])
+  })
+
+  it.each([
+    [['add'], 2, '--url is required'],
+    [['add', '--url', ''], 2, 'The URL does not have the form https://HOST/PATH.'],
+    [['add', '--url', 'ftp://a.example/'], 2, /https/],
+    [['add', '--url', 'http://192.0.2.1/'], 2, /192\.0\.2\.1|https/],
+    [['add', '--url', 'https://10.0.0.1/'], 2, '10.0.0.1'],
+    [['add', '--url', 'https://[::1]/'], 2, '::1'],
+    [['add', '--url', 'URL', '--customer', 'nobody@b.co'], 1, 'There is no customer "nobody@b.co".'],
+    [['add', '--url', 'URL', '--status', '4'], 2, '--status takes numbers from 0 to 3'],
+    [['add', '--url', 'URL', '--status', ''], 2, '--status takes numbers from 0 to 3'],
+    [['add', '--url', 'URL', '--give-up', '0'], 2, '--give-up takes a time'],
+    [['add', '--url', 'URL', '--give-up', '59s'], 2, 'from 1m to 365d'],
+    [['add', '--url', 'URL', '--from', 'yesterday'], 2, '--from takes now, start, a cursor'],
+    [['add', '--url', 'URL', '--from', '2999-01-01'], 2, 'not in the future'],
+    [['add', '--url', 'URL', '--from', 'cAAAAAAAAAAAAAAAAAAAAAAAA'], 2, 'no cursor of the feed'],
+    [['add', '--url', 'URL', '--ca', 'missing.pem'], 2, /--ca .*missing\.pem cannot be read: ENOENT/],
+    [['add', '--url', 'URL', '--ca', '.'], 2, 'not a plain file'],
+    [['add', '--url', 'URL', '--ca', 'text.pem'], 2, 'must be certificates in PEM'],
+    [['show'], 2, 'ENDPOINTID is missing'],
+    [['show', 'nothing'], 1, 'There is no endpoint "nothing".'],
+    [['replay', 'x'], 2, 'one of --from, --receipt and --set-aside'],
+    [['replay', 'x', '--from', 'start', '--set-aside'], 2, 'one of --from, --receipt and --set-aside'],
+    [['replay', 'x', '--from', 'now'], 2, '--from takes start, a cursor'],
+    [['rotate-secret', 'x', '--overlap', 'long'], 2, '--overlap takes a time'],
+    [['rotate-secret', 'x', '--overlap', '367d'], 2, 'at most 366d'],
+    [['pause', 'a', 'b'], 2, '"b" is one word too many'],
+  ] as const)('refuse %j, in one line', async (args, exit, line) => {
+    const { webhook, cwd, json } = stage
+    writeFileSync(join(cwd, 'text.pem'), 'no certificate\n')
+    const { status, stdout, stderr } = await webhook(...args.map((word) => (word === 'URL' ? receiver.url : word)))
+    const wanted = typeof line === 'string' ? expect.stringContaining(line) : expect.stringMatching(line)
+    expect([status, stdout, stderr.trimEnd().split('\n')]).toEqual([exit, '', [wanted]])
+    expect(await json('webhook', 'list')).toEqual([])
+  })
+
+  it('name several that begin with one prefix', async () => {
+    const { add, webhook } = stage
+    const ids = [(await add()).Endpoint.EndpointID, (await add()).Endpoint.EndpointID]
+    const prefix = ids[0].slice(0, 6)
+    const { status, stderr } = await webhook('pause', prefix)
+    const named = ids.map((id) => `${id} (${receiver.url})`).join(', ')
+    expect([status, stderr]).toEqual([
+      1,
+      `teslim webhook pause: Several ids begin with ${prefix}: ${named}. Type more characters.\n`,
+    ])
+    for (const id of ids) await webhook('remove', id)
+  })
+
+  it('trust an own certificate authority, of which only the certificates are kept', async () => {
+    const { add, withStore, cwd, webhook } = stage
+    const { certificate, key } = makeCertificate()
+    writeFileSync(join(cwd, 'ca.pem'), `${key}${certificate}`)
+    const { EndpointID, HasCA } = (await add('--ca', 'ca.pem')).Endpoint
+    expect(HasCA).toBe(true)
+    const stored = await withStore(async ({ webhooks }) => webhooks.find(EndpointID))
+    expect(stored?.ca?.trim()).toBe(certificate.trim())
+    await webhook('remove', EndpointID)
+  })
+
+  it('fit a terminal of 80 columns', async () => {
+    const { add, run, one } = stage
+    const { EndpointID } = (await add('--customer', one.email, '--from', 'start')).Endpoint
+    await run(['webhook', 'test', EndpointID])
+    for (const args of [['list'], ['show', EndpointID], ['add', '--help'], ['replay', '--help'], ['test', '--help']]) {
+      const { stdout } = await run(['webhook', ...args], {}, 80)
+      const words = (line: string): boolean => line.trim().includes(' ')
+      expect(stdout.split('\n').filter((line) => line.length > 80 && words(line))).toEqual([])
+    }
+    await run(['webhook', 'remove', EndpointID])
+  })
+})
+
+it('doctor names endpoints that are paused, that fail, and that are far behind', async () => {
+  const { add, run, withStore, env } = await makeStage()
+  const doctor = async (more = {}) => {
+    const { stdout } = await run(['doctor', '--json'], more)
+    return (JSON.parse(stdout).checks as { name: string; status: string; message: string }[])
+      .filter(({ name }) => name === 'webhooks')
+      .map(({ status, message }) => `${status}: ${message}`)
+  }
+  expect(await doctor()).toEqual([])
+  const ids: string[] = []
+  for (let count = 0; count < 3; count++) ids.push((await add('--from', 'start')).Endpoint.EndpointID)
+  expect(await doctor()).toEqual(['ok: 3 endpoints, 3 of them active; none is failing or far behind'])
+  const [gone = '', restored = '', failing = ''] = ids
+  await withStore(async ({ webhooks }) => {
+    await webhooks.change(gone, { paused: { reason: 'gone', at: 1 } })
+    await webhooks.change(restored, { paused: { reason: 'restored', at: 1 } })
+    await webhooks.claim('me', 60_000, 10)
+    const { epoch = 0, place = { position: 0, generation: 0 } } = (await webhooks.find(failing)) ?? {}
+    const nothing = { confirmed: [], waiting: [], settled: [], attempts: [], minutes: [] }
+    const times = { lastSuccessAt: null, failingSince: Date.now() - 3_700_000, nextTryAt: null }
+    await webhooks.save('me', [{ id: failing, epoch, place, ...nothing, ...times, gone: false }], Date.now())
+    await webhooks.release('me')
+  })
+  expect(await doctor({ TESLIM_RETENTION_DAYS: '1000' })).toEqual([
+    `warning: paused, since they answered 410: ${gone}: resume them, or remove them`,
+    `warning: paused, since the store was restored or copied: ${restored}: teslim webhook resume ID`,
+    `warning: failing for more than an hour: ${failing}: see teslim webhook show ID`,
+  ])
+  const behind = await doctor({ TESLIM_RETENTION_DAYS: '30' })
+  expect(behind.at(-1)).toBe(
+    `warning: behind by more than half of TESLIM_RETENTION_DAYS (30), after which deliveries are removed: ${ids.join(', ')}`,
+  )
+  expect(await doctor({ TESLIM_SECRET: '' })).toContainEqual(
+    expect.stringMatching(/^failed: the secret of the webhook/),
+  )
+  expect(readFileSync(join(env.DATABASE_URL.replace('sqlite:', ''))).includes('whsec_')).toBe(false)
+})
+
+it('a restored store sends nothing until its endpoints are resumed', async () => {
+  const { add, json, run } = await makeStage()
+  const { EndpointID } = (await add()).Endpoint
+  await json('backup', 'b.db')
+  const { status, stdout } = await run(['restore', 'b.db'])
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringContaining(
+      'This store sends nothing to 1 endpoint: it is paused, in case this store is for tests. To go on: teslim webhook resume ENDPOINTID',
+    ),
+  ])
+  expect(await json('webhook', 'show', EndpointID)).toMatchObject({
+    Endpoint: { State: 'paused', PausedReason: 'restored' },
+  })
+  expect(await json('webhook', 'resume', EndpointID)).toMatchObject({ State: 'active' })
+  expect(await json('restore', '--recovered')).toMatchObject({ recovered: true, endpointsPaused: 1 })
+  expect(await json('restore', '--recovered')).not.toHaveProperty('endpointsPaused')
+})
+
+it('a restore names endpoints that are there again, and secrets that were replaced since', async () => {
+  const { add, json } = await makeStage()
+  const [removed, rotated, kept] = [await add(), await add(), await add()].map(({ Endpoint }) => Endpoint.EndpointID)
+  await json('backup', 'b.db')
+  await json('webhook', 'remove', removed)
+  await json('webhook', 'rotate-secret', rotated)
+  await json('webhook', 'pause', kept)
+  const { undone, endpointsPaused } = await json('restore', 'b.db')
+  expect([undone, endpointsPaused]).toEqual([
+    [
+      {
+        what: `endpoint ${rotated} (${receiver.url})`,
+        happened: 'may have its former secret again',
+        command: `teslim webhook rotate-secret ${rotated}`,
+      },
+      {
+        what: `endpoint ${removed} (${receiver.url})`,
+        happened: 'is not in the replaced store, and is there again, paused',
+        command: `teslim webhook remove ${removed}`,
+      },
+    ],
+    3,
+  ])
+})
+
+it('a copy sends nothing until its endpoints are resumed, and the store itself goes on', async () => {
+  const { add, json, run } = await makeStage()
+  const { EndpointID } = (await add()).Endpoint
+  const url = await newDatabase(inject('postgresUrl'))
+  const { status, stdout } = await run(['copy', '--to', url])
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringContaining(
+      'The copy sends nothing to 1 endpoint: it is paused, in case the copy is for tests. To go on: teslim webhook resume ENDPOINTID',
+    ),
+  ])
+  const copied = await run(['webhook', 'list', '--json'], { DATABASE_URL: url })
+  expect(JSON.parse(copied.stdout)).toMatchObject([{ EndpointID, State: 'paused', PausedReason: 'restored' }])
+  expect(await json('webhook', 'list')).toMatchObject([{ EndpointID, State: 'active' }])
+  expect(await json('copy', '--to', url)).toMatchObject({ complete: true, endpointsPaused: 1 })
+})
+
+it('without a secret of the service those of endpoints are stored as they are, until a rewrap', async () => {
+  const { run, withStore } = await makeStage()
+  const added = await run(['webhook', 'add', '--url', receiver.url, '--json'], { TESLIM_SECRET: '' })
+  const { Endpoint, Secret } = JSON.parse(added.stdout)
+  const stored = () => withStore(async ({ webhooks }) => (await webhooks.find(Endpoint.EndpointID))?.secret)
+  expect(await stored()).toBe(Secret)
+  expect((await run(['doctor'])).stdout).toMatch(/warning +webhooks +1 secrets? .* rewrap/)
+  expect((await run(['signing-key', 'rewrap'])).stdout).toContain('Secrets of webhooks: 1 now, 0 before.')
+  expect(await stored()).toMatch(/^v1\./)
+})

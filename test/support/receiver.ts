@@ -1,0 +1,34 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { atTheEnd } from './at-the-end.ts'
+
+export interface Received {
+  readonly url: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** A back office that writes down what is sent to it, and answers as it is told. */
+export async function startReceiver() {
+  const received: Received[] = []
+  const answer = { status: 200, body: 'thank you' }
+  const server = createServer(async (request, response) => {
+    const { url, headers } = request
+    received.push({ url, headers, body: await text(request) })
+    response.writeHead(answer.status).end(answer.body)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  atTheEnd(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const last = (): Received => {
+    const found = received.at(-1)
+    if (found === undefined) throw new Error('nothing was received')
+    return found
+  }
+  return { last, url: `http://127.0.0.1:${port}/hook`, received, answer }
+}

@@ -1,0 +1,461 @@
+import { createHmac } from 'node:crypto'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { makeCertificate } from '../../support/certificate.ts'
+import { failure } from '../../support/failure.ts'
+import { operating } from '../../support/operating.ts'
+import { newDatabase } from '../../support/postgres-server.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { addSupplier, readingSupplier } from '../../support/supplier.ts'
+import { testApp } from '../../support/test-app.ts'
+
+const stores = [
+  ['sqlite', {}],
+  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
+] as const
+
+const HOUR = 3_600_000
+const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
+const ALLOWED = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
+const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
+const receiver = await startReceiver()
+
+describe.each(stores)('operators on %s', async (_name, settings) => {
+  const service = await testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...ALLOWED, ...settings })
+  const { app, clock, store, log } = service
+  const { get, post, operator } = await operating(service)
+  const supplier = await readingSupplier(service)
+  const other = await readingSupplier(service)
+  beforeEach(() => {
+    clock.time += 1000
+    receiver.answer.status = 200
+  })
+  /** Paused at once, so that nothing but what the tests ask for is sent. */
+  const add = async (more: object = {}) => {
+    const answer = await post('/Webhook/endpoints', { URL: receiver.url, ...more })
+    expect(answer.statusCode, answer.payload).toBe(200)
+    const { Endpoint, Secret } = answer.json().data
+    const paused = await post(`/Webhook/endpoint/${Endpoint.EndpointID}/pause`)
+    expect(paused.statusCode).toBe(200)
+    return { id: Endpoint.EndpointID as string, endpoint: Endpoint, secret: Secret as string }
+  }
+  const change = (id: string, what: string, body?: object) => post(`/Webhook/endpoint/${id}/${what}`, body)
+  const shown = async (id: string) => (await get(`/Webhook/endpoint/${id}`)).json().data
+  const events = async (customerId?: string) =>
+    (await store.audit.list({ limit: 20, action: 'webhook.', ...(customerId && { customerId }) })).map(
+      ({ actor, action, address, customerId: about, details }) => ({
+        actor,
+        action,
+        address,
+        customerId: about,
+        details,
+      }),
+    )
+  const event = (action: string, details = {}, customerId: string | null = null) => ({
+    actor: `console:${operator.email}`,
+    action,
+    address: '127.0.0.1',
+    customerId,
+    details,
+  })
+  const cursorOf = async (who: { get: typeof get }, query = '') =>
+    (await who.get(`/Purchase/feed?payload=none${query}`)).json().data.NextCursor as string
+
+  it('add an endpoint, and see its secret once', async () => {
+    const answer = await post('/Webhook/endpoints', {
+      URL: `${receiver.url}?token=hidden`,
+      Customer: supplier.customer.email.toUpperCase(),
+      Statuses: [3, 0, 3],
+      Duplicates: false,
+      GiveUpSeconds: 259_200,
+      CA: `anything\n${makeCertificate().certificate}`,
+    })
+    expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store, no-transform'])
+    const { Endpoint, Secret } = answer.json().data
+    expect(Endpoint).toEqual({
+      EndpointID: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      URL: `${receiver.url}?token=hidden`,
+      CustomerID: supplier.customer.id,
+      Statuses: [0, 3],
+      Duplicates: false,
+      State: 'active',
+      PausedReason: null,
+      PausedAt: null,
+      Pending: 0,
+      Waiting: 0,
+      SetAside: 0,
+      LastSuccessAt: null,
+      FailingSince: null,
+      NextTryAt: null,
+      BehindSeconds: 0,
+      CreatedAt: iso(clock.now()),
+      GiveUp: 259_200,
+      HasCA: true,
+      Cursor: expect.stringMatching(/^c/),
+    })
+    expect(Secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    const { EndpointID } = Endpoint
+    const rest = [await get('/Webhook/endpoints'), await get(`/Webhook/endpoint/${EndpointID.toUpperCase()}`)]
+    for (const { statusCode, payload } of rest) {
+      expect(statusCode).toBe(200)
+      expect(payload).not.toContain('whsec_')
+    }
+    const [added] = await events(supplier.customer.id)
+    const details = {
+      endpointId: EndpointID,
+      url: receiver.url,
+      statuses: [0, 3],
+      duplicates: false,
+      giveUpSeconds: 259_200,
+      ca: 'own',
+    }
+    expect(added).toEqual(event('webhook.add', details, supplier.customer.id))
+    expect(JSON.stringify([log, await events()])).not.toMatch(/whsec_|token=hidden/)
+    expect((await store.webhooks.find(EndpointID))?.ca).not.toContain('anything')
+    await change(EndpointID, 'remove')
+  })
+
+  it.each([
+    ['no URL', { URL: undefined }, 400, 'INVALID_REQUEST'],
+    ['an empty URL', { URL: '' }, 400, 'INVALID_REQUEST'],
+    ['a text', { URL: 'backoffice' }, 400, 'WEBHOOK_URL_INVALID'],
+    ['ftp', { URL: 'ftp://backoffice.example/' }, 400, 'WEBHOOK_URL_INVALID'],
+    ['http to a host that is not allowed', { URL: 'http://192.0.2.1/' }, 400, expect.stringMatching(/^WEBHOOK_/)],
+    ['a private address', { URL: 'https://10.0.0.1/' }, 400, 'WEBHOOK_ADDRESS_FORBIDDEN'],
+    ['a user name', { URL: 'https://a:b@backoffice.example/' }, 400, 'WEBHOOK_URL_INVALID'],
+    ['a customer that does not exist', { Customer: 'nobody@example.com' }, 404, 'CUSTOMER_NOT_FOUND'],
+    ['a Status that there is not', { Statuses: [4] }, 400, 'INVALID_REQUEST'],
+    ['no Status', { Statuses: [] }, 400, 'INVALID_REQUEST'],
+    ['a cursor that is none', { From: 'cAAAA' }, 400, 'CURSOR_INVALID'],
+    ['a time to come', { From: '2999-01-01T00:00:00Z' }, 400, 'INVALID_REQUEST'],
+    ['a time without a zone', { From: '2026-11-21T00:00:00' }, 400, 'INVALID_REQUEST'],
+    ['an empty beginning', { From: '' }, 400, 'INVALID_REQUEST'],
+    ['a short patience', { GiveUpSeconds: 59 }, 400, 'INVALID_REQUEST'],
+    ['a patience of zero', { GiveUpSeconds: 0 }, 400, 'INVALID_REQUEST'],
+    ['a CA that is no certificate', { CA: 'x' }, 400, 'WEBHOOK_CA_INVALID'],
+    [
+      'a CA that only looks like a certificate',
+      { CA: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
+      400,
+      'WEBHOOK_CA_INVALID',
+    ],
+    ['a CA that is a private key', { CA: makeCertificate().key }, 400, 'WEBHOOK_CA_INVALID'],
+    ['a long CA', { CA: makeCertificate().certificate.repeat(200) }, 400, 'WEBHOOK_CA_INVALID'],
+    ['an unknown field', { url: 'https://backoffice.example/' }, 400, 'INVALID_REQUEST'],
+  ])('add none with %s', async (_what, wrong, status, code) => {
+    const before = (await store.webhooks.list()).length
+    const answer = await post('/Webhook/endpoints', { URL: receiver.url, ...wrong })
+    expect([answer.statusCode, answer.json().errorCode]).toEqual([status, code])
+    expect(await store.webhooks.list()).toHaveLength(before)
+  })
+
+  it('add none for a customer that was removed', async () => {
+    const { customer } = await addSupplier(service)
+    await service.customers.remove(customer.id, false)
+    const answer = await post('/Webhook/endpoints', { URL: receiver.url, Customer: customer.id })
+    expect([answer.statusCode, answer.json()]).toEqual([409, failure('CUSTOMER_REMOVED')])
+  })
+
+  it('may begin with a cursor of all customers or of the customer of the endpoint, and of nobody else', async () => {
+    const full = { get }
+    await supplier.deliver({ OrderID: 'begin', Status: 1, ProductID: 'A' })
+    const cursors = {
+      all: await cursorOf(full),
+      own: await cursorOf(supplier),
+      asOperator: await cursorOf(full, `&customer=${supplier.customer.id}`),
+      foreign: await cursorOf(other),
+    }
+    await supplier.deliver({ OrderID: 'begin', Status: 2, ProductID: 'A' })
+    const Customer = supplier.customer.id
+    for (const From of [cursors.all, cursors.own, cursors.asOperator]) {
+      const { id, endpoint } = await add({ Customer, From })
+      expect([endpoint.Cursor === '', endpoint.Pending]).toEqual([false, 1])
+      await change(id, 'remove')
+    }
+    const { id, endpoint } = await add({ From: cursors.all })
+    expect(endpoint.Cursor).toBe(cursors.all)
+    await change(id, 'remove')
+    for (const wrong of [{ From: cursors.own }, { From: cursors.foreign }, { Customer, From: cursors.foreign }]) {
+      const answer = await post('/Webhook/endpoints', { URL: receiver.url, ...wrong })
+      expect([answer.statusCode, answer.json().errorCode]).toEqual([400, 'CURSOR_INVALID'])
+    }
+  })
+
+  it('may begin now, with the first delivery, or at a time, and read on from the cursor of the endpoint', async () => {
+    await supplier.deliver({ OrderID: 'times', Status: 1, ProductID: 'A' })
+    clock.time += HOUR
+    const since = iso(clock.now())
+    clock.time += 1000
+    await supplier.deliver({ OrderID: 'times', Status: 2, ProductID: 'A' })
+    await other.deliver({ OrderID: 'times', Status: 0, ProductID: 'A' })
+    clock.time += 2000
+    const begun = async (From: string, more = {}) => {
+      const { id, endpoint } = await add({ From, ...more })
+      const { Deliveries } = (await get(`/Purchase/feed?after=${endpoint.Cursor}`)).json().data
+      await change(id, 'remove')
+      return { endpoint, Deliveries }
+    }
+    expect(await begun('now')).toMatchObject({ endpoint: { Pending: 0, BehindSeconds: 0 }, Deliveries: [] })
+    const start = await begun('start')
+    expect(start.Deliveries.length).toBe(start.endpoint.Pending)
+    expect(start.endpoint.BehindSeconds).toBeGreaterThanOrEqual(3602)
+    expect(await begun(since)).toMatchObject({
+      endpoint: { Pending: 2, BehindSeconds: 2 },
+      Deliveries: [{ OrderID: 'times', Status: 2 }, { Status: 0 }],
+    })
+    const { id, endpoint } = await add({ From: since, Statuses: [0], Customer: other.customer.id })
+    expect(endpoint).toMatchObject({ BehindSeconds: 2 })
+    await change(id, 'remove')
+    const { id: idle, endpoint: none } = await add({ From: since, Statuses: [3] })
+    expect(none).toMatchObject({ Pending: 2, BehindSeconds: 0 })
+    await change(idle, 'remove')
+  })
+
+  it('pause, resume and remove it', async () => {
+    const { id } = await add()
+    const pausedAt = iso(clock.now())
+    clock.time += 1000
+    const paused = { State: 'paused', PausedReason: 'operator', PausedAt: pausedAt }
+    expect((await change(id, 'pause')).json().data.Endpoint).toMatchObject(paused)
+    const active = { State: 'active', PausedReason: null, PausedAt: null }
+    expect((await change(id.toUpperCase(), 'resume')).json().data.Endpoint).toMatchObject(active)
+    expect((await change(id, 'resume')).json().data.Endpoint).toMatchObject(active)
+    expect((await change(id, 'remove')).json().data).toEqual({ EndpointID: id })
+    expect((await change(id, 'remove')).statusCode).toBe(404)
+    expect(await store.webhooks.find(id)).toBeUndefined()
+    const done = (await events()).filter(({ details }) => details.endpointId === id)
+    expect(done.map(({ action }) => action)).toEqual([
+      'webhook.add',
+      'webhook.pause',
+      'webhook.pause',
+      'webhook.resume',
+      'webhook.resume',
+      'webhook.remove',
+    ])
+    expect(done.at(-1)).toEqual(event('webhook.remove', { endpointId: id, url: receiver.url }))
+  })
+
+  it('keep the reason why an endpoint was paused', async () => {
+    const { id } = await add()
+    await store.webhooks.change(id, { paused: { reason: 'gone', at: 5 } })
+    expect((await change(id, 'pause')).json().data.Endpoint).toMatchObject({ PausedReason: 'gone', PausedAt: iso(5) })
+    await change(id, 'remove')
+  })
+
+  it('send a test, which is signed and written down', async () => {
+    const { id, secret } = await add()
+    const before = receiver.received.length
+    const sent = await change(id, 'test')
+    const { Attempt } = sent.json().data
+    expect(Attempt).toEqual({
+      At: iso(clock.now()),
+      ReceiptID: null,
+      Test: true,
+      Status: 200,
+      Error: null,
+      Milliseconds: expect.any(Number),
+      Response: 'thank you',
+      NextTryAt: null,
+    })
+    expect(receiver.received).toHaveLength(before + 1)
+    const { headers, body } = receiver.last()
+    expect(JSON.parse(body)).toEqual({ type: 'teslim.test', timestamp: iso(clock.now()), data: {} })
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+    const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+      .update(signed)
+      .digest('base64')
+    expect(headers).toMatchObject({
+      'webhook-id': expect.stringMatching(/^test_/),
+      'webhook-signature': `v1,${signature}`,
+    })
+    receiver.answer.status = 500
+    expect((await change(id, 'test')).json().data.Attempt).toMatchObject({ Status: 500, Error: 'status 500' })
+    const { Attempts, Minutes } = (await get(`/Webhook/endpoint/${id}/attempts`)).json().data
+    expect(Attempts.map(({ Status }: { Status: number }) => Status)).toEqual([500, 200])
+    expect([Attempts[1], Minutes]).toEqual([Attempt, []])
+    const [tested] = (await events()).filter(({ action }) => action === 'webhook.test').slice(-1)
+    expect(tested).toEqual(event('webhook.test', { endpointId: id, status: 500, error: 'status 500' }))
+    await change(id, 'remove')
+  })
+
+  it('replace the secret, while both sign until the overlap is over', async () => {
+    const { id, secret } = await add()
+    const signatures = async () => {
+      await change(id, 'test')
+      const { headers, body } = receiver.last()
+      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+      return {
+        sent: String(headers['webhook-signature']).split(' '),
+        by: (text: string) =>
+          `v1,${createHmac('sha256', Buffer.from(text.slice(6), 'base64'))
+            .update(signed)
+            .digest('base64')}`,
+      }
+    }
+    const answer = await change(id, 'rotateSecret', { OverlapHours: 0.5 })
+    const { Secret } = answer.json().data
+    expect(Secret).toMatch(/^whsec_/)
+    expect(Secret).not.toBe(secret)
+    const both = await signatures()
+    expect(both.sent).toEqual([both.by(Secret), both.by(secret)])
+    clock.time += HOUR / 2
+    const later = await signatures()
+    expect(later.sent).toEqual([later.by(Secret)])
+    const last = (await change(id, 'rotateSecret', { OverlapHours: 0 })).json().data.Secret
+    const now = await signatures()
+    expect(now.sent).toEqual([now.by(last)])
+    for (const wrong of [{}, { OverlapHours: -1 }, { OverlapHours: '1' }, { OverlapHours: 8785 }])
+      expect((await change(id, 'rotateSecret', wrong)).json().errorCode).toBe('INVALID_REQUEST')
+    const rotated = (await events()).filter(({ action }) => action === 'webhook.rotate-secret')
+    expect(rotated.map(({ details }) => details.overlapSeconds)).toEqual([1800, 0])
+    await change(id, 'remove')
+  })
+
+  it('send again from a place, one delivery, or what is set aside', async () => {
+    const { ReceiptID } = await supplier.deliver({ OrderID: 'again', Status: 1, ProductID: 'A' })
+    const { id } = await add({ Customer: supplier.customer.id })
+    await supplier.deliver({ OrderID: 'again', Status: 2, ProductID: 'A' })
+    const replay = async (body: object) => {
+      const answer = await change(id, 'replay', body)
+      expect(answer.statusCode, answer.payload).toBe(200)
+      return answer.json().data
+    }
+    expect(await replay({ SetAside: true })).toMatchObject({ Deliveries: 0 })
+    expect(await replay({ ReceiptID: ReceiptID.toUpperCase() })).toMatchObject({
+      Deliveries: 1,
+      Endpoint: { Waiting: 1 },
+    })
+    const all = await replay({ From: 'start' })
+    expect(all.Deliveries).toBe(all.Endpoint.Pending)
+    expect(all).toMatchObject({ Endpoint: { Waiting: 0 } })
+    expect(all.Deliveries).toBeGreaterThanOrEqual(2)
+    const now = iso(clock.now())
+    await replay({ From: now })
+    const done = (await events(supplier.customer.id)).filter(({ action }) => action === 'webhook.replay')
+    expect(done.map(({ details }) => details)).toEqual([
+      { endpointId: id, setAside: true, deliveries: 0 },
+      { endpointId: id, receiptId: ReceiptID, deliveries: 1 },
+      { endpointId: id, from: 'start', deliveries: all.Deliveries },
+      { endpointId: id, from: now, deliveries: expect.any(Number) },
+    ])
+    await change(id, 'remove')
+  })
+
+  it('send nothing again that the endpoint does not get, or has not got yet', async () => {
+    const { ReceiptID: foreign } = await other.deliver({ OrderID: 'not', Status: 1, ProductID: 'A' })
+    const { ReceiptID: left } = await supplier.deliver({ OrderID: 'not', Status: 2, ProductID: 'A' })
+    const { id } = await add({ Customer: supplier.customer.id, Statuses: [1] })
+    const { ReceiptID: pending } = await supplier.deliver({ OrderID: 'not', Status: 1, ProductID: 'A' })
+    for (const [body, status, code] of [
+      [{}, 400, 'INVALID_REQUEST'],
+      [{ From: 'start', SetAside: true }, 400, 'INVALID_REQUEST'],
+      [{ From: 'start', ReceiptID: left }, 400, 'INVALID_REQUEST'],
+      [{ SetAside: false }, 400, 'INVALID_REQUEST'],
+      [{ From: 'now' }, 400, 'INVALID_REQUEST'],
+      [{ From: '2999-01-01' }, 400, 'INVALID_REQUEST'],
+      [{ From: await cursorOf(other) }, 400, 'CURSOR_INVALID'],
+      [{ ReceiptID: foreign }, 404, 'DELIVERY_NOT_FOUND'],
+      [{ ReceiptID: NOBODY }, 404, 'DELIVERY_NOT_FOUND'],
+      [{ ReceiptID: 'x\0' }, 404, 'DELIVERY_NOT_FOUND'],
+      [{ ReceiptID: left }, 409, 'WEBHOOK_DELIVERY_LEFT_OUT'],
+      [{ ReceiptID: pending }, 409, 'WEBHOOK_DELIVERY_PENDING'],
+    ] as const) {
+      const answer = await change(id, 'replay', body)
+      expect([body, answer.statusCode, answer.json().errorCode]).toEqual([body, status, code])
+    }
+    expect((await shown(id)).Endpoint).toMatchObject({ Waiting: 0 })
+    await change(id, 'remove')
+  })
+
+  it.each(['x', NOBODY, '%00', 'a%2Fb', 'ü'])('know no endpoint %s', async (id) => {
+    const answers = [
+      await get(`/Webhook/endpoint/${id}`),
+      await get(`/Webhook/endpoint/${id}/attempts`),
+      await change(id, 'pause'),
+      await change(id, 'resume'),
+      await change(id, 'replay', { SetAside: true }),
+      await change(id, 'rotateSecret', { OverlapHours: 1 }),
+      await change(id, 'test'),
+      await change(id, 'remove'),
+    ]
+    for (const answer of answers)
+      expect([answer.statusCode, answer.json().errorCode]).toEqual([404, 'WEBHOOK_NOT_FOUND'])
+  })
+
+  it('see what fails and what is set aside', async () => {
+    const { ReceiptID } = await supplier.deliver({ OrderID: 'fails', Status: 1, ProductID: 'A' })
+    const { ReceiptID: second } = await supplier.deliver({ OrderID: 'fails', Status: 2, ProductID: 'A' })
+    const { id } = await add()
+    await change(id, 'resume')
+    const found = await store.webhooks.find(id)
+    const [one, two] = await Promise.all(
+      [ReceiptID, second].map(async (receipt) => (await store.deliveries.findByReceipt(receipt))?.position ?? 0),
+    )
+    const held = await store.webhooks.claim('me', 60_000, 10)
+    expect(held).toContain(id)
+    const failed = { failures: 3, firstFailedAt: 5, lastError: 'status 500' }
+    const saved = await store.webhooks.save(
+      'me',
+      [
+        {
+          id,
+          epoch: found?.epoch ?? 0,
+          place: found?.place ?? { position: 0, generation: 0 },
+          confirmed: [],
+          waiting: [
+            { ...failed, position: one ?? 0, nextAt: null, setAsideAt: 7 },
+            { ...failed, position: two ?? 0, nextAt: 9, setAsideAt: null },
+          ],
+          settled: [],
+          attempts: [],
+          minutes: [],
+          lastSuccessAt: 4,
+          failingSince: 5,
+          nextTryAt: 9,
+          gone: false,
+        },
+      ],
+      clock.now(),
+    )
+    expect(saved).toEqual([id])
+    clock.time += 7000
+    const row = { Failures: 3, FirstFailedAt: iso(5), Error: 'status 500' }
+    expect(await shown(id)).toMatchObject({
+      Endpoint: {
+        Waiting: 1,
+        SetAside: 1,
+        FailingSince: iso(5),
+        NextTryAt: iso(9),
+        LastSuccessAt: iso(4),
+        BehindSeconds: 7,
+      },
+      Failing: [{ ...row, ReceiptID: second, NextTryAt: iso(9) }],
+      SetAside: [{ ...row, ReceiptID, SetAsideAt: iso(7) }],
+    })
+    await store.webhooks.release('me')
+    await change(id, 'pause')
+    expect((await change(id, 'replay', { SetAside: true })).json().data).toMatchObject({ Deliveries: 1 })
+    await change(id, 'remove')
+  })
+
+  it('say that a JSON body is JSON, and take no other', async () => {
+    const { id } = await add()
+    for (const path of ['/Webhook/endpoints', `/Webhook/endpoint/${id}/replay`, `/Webhook/endpoint/${id}/test`]) {
+      const answer = await post(path, 'x', { headers: { 'content-type': 'text/plain' } })
+      expect([path, answer.statusCode]).toEqual([path, expect.toBeOneOf([401, 415])])
+    }
+    await change(id, 'remove')
+  })
+
+  it('add no more than 1,000', async () => {
+    const [one] = [await add()]
+    const webhook = await store.webhooks.find(one.id)
+    if (webhook === undefined) throw new Error('there is none')
+    const { length } = await store.webhooks.list()
+    const made = Array.from({ length: 1000 - length }, (_, n) => `${NOBODY.slice(0, -4)}${(n + 4096).toString(16)}`)
+    for (const id of made) await store.webhooks.add({ ...webhook, id })
+    const answer = await post('/Webhook/endpoints', { URL: receiver.url })
+    expect([answer.statusCode, answer.json()]).toEqual([409, failure('WEBHOOK_TOO_MANY')])
+    for (const id of [one.id, ...made]) await store.webhooks.remove(id)
+    expect(app.server.listening).toBe(false)
+  })
+})
