@@ -46,9 +46,9 @@ describe.each(stores)('on %s nobody else', async (_name, settings) => {
   const service = await testApp({ TESLIM_ROLL_UPS: 'off', ...settings })
   const { app, clock, customers, store } = service
   const target = await addSupplier(service)
-  // No address that anybody may send to.
-  const endpoint = webhook({ url: 'https://127.0.0.1/' })
+  const endpoint = webhook()
   await store.webhooks.add(endpoint)
+  await store.webhooks.pauseAll('operator', 1)
   const full = await operating(service)
   const reader = await operating(service, { readOnly: true })
   const customer = await operating(service, { operator: false })

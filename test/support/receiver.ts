@@ -25,10 +25,11 @@ export async function startReceiver() {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  const last = (): Received => {
-    const found = received.at(-1)
-    if (found === undefined) throw new Error('nothing was received')
+  const tests = () => received.filter(({ body }) => body.includes('teslim.test'))
+  const lastTest = (): Received => {
+    const found = tests().at(-1)
+    if (found === undefined) throw new Error('no test was received')
     return found
   }
-  return { last, url: `http://127.0.0.1:${port}/hook`, received, answer }
+  return { tests, lastTest, url: `http://127.0.0.1:${port}/hook`, answer }
 }

@@ -10,6 +10,7 @@ import type { Store } from '#src/store/store.ts'
 import { createActing } from './acting.ts'
 import { attemptAnswer, endpointAnswer, withSecretAnswer } from './answers.ts'
 import type { Begin } from './begin.ts'
+import { NEW_ENDPOINT_EXAMPLES, REPLAY_EXAMPLES } from './body-examples.ts'
 import type { Replayed } from './endpoints.rule.ts'
 import {
   ChangedEndpointSchema,
@@ -74,20 +75,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         'WEBHOOK_SECRET_CANNOT_OPEN',
       ],
       body: NewEndpointSchema,
-      bodyExamples: {
-        all: { summary: 'Everything from now on', value: { URL: 'https://backoffice.example/webhooks' } },
-        some: {
-          summary: 'Only some deliveries of one customer, from a time on',
-          value: {
-            URL: 'https://backoffice.example/webhooks',
-            Customer: 'shop@example.com',
-            Statuses: [0, 3],
-            Duplicates: false,
-            From: '2026-11-21T00:00:00Z',
-            GiveUpSeconds: 259_200,
-          },
-        },
-      },
+      bodyExamples: NEW_ENDPOINT_EXAMPLES,
       response: {
         200: successSchema(EndpointWithSecretSchema, 'The endpoint, and its secret'),
         ...failures(400, 401, 403, 404, 409, 410, 413, 415, 500, 503),
@@ -149,11 +137,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
       ],
       params: EndpointParamsSchema,
       body: ReplaySchema,
-      bodyExamples: {
-        setAside: { summary: 'Everything that is set aside', value: { SetAside: true } },
-        from: { summary: 'Everything since a time', value: { From: '2026-11-21T00:00:00Z' } },
-        one: { summary: 'One delivery', value: { ReceiptID: '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f' } },
-      },
+      bodyExamples: REPLAY_EXAMPLES,
       response: {
         200: successSchema(ReplayedSchema, 'The endpoint, and how much is sent again'),
         ...failures(400, 401, 403, 404, 409, 410, 413, 415, 500, 503),

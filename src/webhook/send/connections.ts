@@ -10,12 +10,14 @@ export interface Connection {
 
 /** The connections to one endpoint. Each serves one request at a time. */
 export interface Connections {
-  /** Calls back once a connection is free; a fresh one was never used. Returns a function that gives up waiting. */
-  take(fresh: boolean, callback: (connection: Connection) => void): () => void
+  /** Calls back once a connection is free. Returns a function that gives up waiting. */
+  take(callback: (connection: Connection) => void): () => void
   /** Keeps a connection for the next request. */
   give(connection: Connection): void
   /** Closes a connection, whatever it is doing. */
   drop(connection: Connection): void
+  /** Closes a connection and returns a new one in its place, which those that wait do not get. */
+  replace(connection: Connection): Connection
   /** Forgets connections that were idle since this time. Returns whether none are left. */
   prune(idleSince: number): boolean
   close(): Promise<void>
@@ -41,31 +43,40 @@ export function createConnections(options: Options): Connections {
   const idle: Slot[] = []
   const waiting = new Set<(connection: Connection) => void>()
 
-  const drop = async (slot: Slot): Promise<void> => {
-    if (!all.delete(slot)) return
+  const remove = (slot: Slot): Promise<void> | undefined => {
+    if (!all.delete(slot)) return undefined
     const place = idle.indexOf(slot)
     if (place >= 0) idle.splice(place, 1)
-    slot.abort.abort(new Error('the connection was given up'))
-    serveNext()
-    await slot.client.destroy(new Error('the connection was given up'))
+    const reason = new Error('the connection was given up')
+    slot.abort.abort(reason)
+    return slot.client.destroy(reason)
   }
   const add = (): Slot => {
     const slot = openSlot(options)
     all.add(slot)
     return slot
   }
-  const serveNext = (): void => {
+  const free = (): Slot | undefined => idle.pop() ?? (all.size < MOST_CONNECTIONS ? add() : undefined)
+  const serveNext = (): boolean => {
     const [next] = waiting
-    if (next === undefined) return
-    const slot = idle.pop() ?? (all.size < MOST_CONNECTIONS ? add() : undefined)
-    if (slot === undefined) return
+    if (next === undefined) return false
+    const slot = free()
+    if (slot === undefined) return false
     waiting.delete(next)
     next(slot)
+    return true
+  }
+  // Later, because attempts that began together end together: no connection is opened for one that is about to end.
+  const serveLater = (): void => {
+    if (waiting.size === 0) return
+    setImmediate(() => {
+      while (serveNext());
+    })
   }
 
   return {
-    take(fresh, callback) {
-      const slot = (fresh ? undefined : idle.pop()) ?? (all.size < MOST_CONNECTIONS ? add() : undefined)
+    take(callback) {
+      const slot = free()
       if (slot) callback(slot)
       else waiting.add(callback)
       return () => waiting.delete(callback)
@@ -77,14 +88,21 @@ export function createConnections(options: Options): Connections {
       idle.push(slot)
       serveNext()
     },
-    drop: (connection) => void drop(connection as Slot),
+    drop(connection) {
+      void remove(connection as Slot)
+      serveLater()
+    },
+    replace(connection) {
+      void remove(connection as Slot)
+      return add()
+    },
     prune(idleSince) {
-      for (const slot of idle.filter((each) => each.idleSince <= idleSince)) void drop(slot)
+      for (const slot of idle.filter((each) => each.idleSince <= idleSince)) void remove(slot)
       return all.size === 0 && waiting.size === 0
     },
     async close() {
       waiting.clear()
-      await Promise.all(Array.from(all, drop))
+      await Promise.all(Array.from(all, remove))
     },
   }
 }
@@ -115,5 +133,5 @@ function openSlot({ Client, origin, open, monotonic }: Options): Slot {
       )
     },
   })
-  return { client, abort, socket: () => socket, idleSince: monotonic() }
+  return { client, abort, socket: () => (socket?.destroyed ? null : socket), idleSince: monotonic() }
 }

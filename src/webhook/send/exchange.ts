@@ -29,20 +29,14 @@ export interface Exchange {
 export function exchange(connections: Connections, post: Post): Exchange {
   const { promise, resolve } = Promise.withResolvers<Answer | Error>()
   let connection: Connection | undefined
-  let stopWaiting: () => void = () => undefined
   let isSettled = false
   const end = (result: Answer | Error): void => {
     if (isSettled) return
     isSettled = true
     resolve(result)
   }
-  const begin = (fresh: boolean): void => {
-    stopWaiting = connections.take(fresh, (taken) => {
-      connection = taken
-      run(taken)
-    })
-  }
   const run = (taken: Connection): void => {
+    connection = taken
     const isReused = taken.socket() !== null
     let isHeard = false
     let status = 0
@@ -74,15 +68,14 @@ export function exchange(connections: Connections, post: Post): Exchange {
           end(answer())
         },
         onResponseError(_controller, error) {
+          if (!isSettled && isReused && !isHeard && isClosedByOtherSide(error)) return run(connections.replace(taken))
+          end(error)
           connections.drop(taken)
-          if (isSettled) return
-          if (isReused && !isHeard && isClosedByOtherSide(error)) begin(true)
-          else end(error)
         },
       },
     )
   }
-  begin(false)
+  const stopWaiting = connections.take(run)
   return {
     result: promise,
     stop(error) {

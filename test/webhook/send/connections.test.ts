@@ -58,6 +58,25 @@ describe('a kept connection', () => {
     expect(connections()).toBe(4)
   })
 
+  it('is replaced by a new one before others that wait get one, so nothing is sent more than twice', async () => {
+    const times = new Map<string, number>()
+    const counts = new Map<Socket, number>()
+    const { port } = await answerRaw((socket, data) => {
+      const [, id = ''] = /webhook-id: (\w+)/.exec(data) ?? []
+      times.set(id, (times.get(id) ?? 0) + 1)
+      counts.set(socket, (counts.get(socket) ?? 0) + 1)
+      if (counts.get(socket) === 1) socket.write(OK)
+      else socket.destroy()
+    })
+    const client = sender()
+    const attempts = Array.from({ length: 300 }, (_, index) =>
+      client.send(sending(`http://127.0.0.1:${port}/`, { headers: { 'webhook-id': `msg${index}` } })),
+    )
+    const errors = (await Promise.all(attempts)).map(({ error }) => error)
+    expect(errors.filter((error) => error !== null)).toEqual([])
+    expect(Math.max(...times.values())).toBe(2)
+  })
+
   it('that ends within an answer is a failure, and so is a new one that ends before it', async () => {
     const { url, connections } = await scripted((socket, request, connection) => {
       if (connection > 1) socket.destroy()
@@ -156,7 +175,7 @@ describe('connections to one endpoint', () => {
   })
 
   it('are 32 at most for 1,000 attempts that hang, and all are closed in the end', async () => {
-    const { port, sockets, received } = await receive(() => undefined)
+    const { port, sockets, received, connections } = await receive(() => undefined)
     let most = 0
     const client = sender({ timeoutMilliseconds: 1000 })
     const url = `http://127.0.0.1:${port}/`
@@ -168,6 +187,8 @@ describe('connections to one endpoint', () => {
     const errors = new Set((await Promise.all(attempts)).map(({ error }) => error))
     expect([...errors]).toEqual(['no answer within 1 s'])
     expect(most).toBe(32)
+    // None is opened for an attempt that ends in the same moment.
+    expect(connections()).toBeLessThan(100)
     await until('all are closed', () => sockets.size === 0)
     expect(await client.send(sending(url)).then(({ error }) => error)).toBe('no answer within 1 s')
   })

@@ -1,5 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { readProxies } from '#src/webhook/send/proxies.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, receive, sender, sending } from './receiver.ts'
@@ -176,6 +177,24 @@ describe('TLS', () => {
     onTestFinished(() => void vi.unstubAllEnvs())
     const { error } = await sender().send(sending(`https://127.0.0.1:${port}/`))
     expect([error, received]).toEqual(['self-signed certificate', []])
+  })
+
+  it('with a server that says nothing ends with the time, through a proxy and a tunnel too, and every connection is closed', async () => {
+    const silent = await answerRaw(() => undefined)
+    const proxy = await answerRaw(
+      (socket, data) => data.startsWith('CONNECT') && socket.write('HTTP/1.1 200 OK\r\n\r\n'),
+    )
+    const ways = [
+      [`https://127.0.0.1:${silent.port}/`, {}],
+      ['https://shop.example/', { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` }],
+      ['https://shop.example/', { HTTPS_PROXY: `https://127.0.0.1:${silent.port}` }],
+    ] as const
+    for (const [url, variables] of ways) {
+      const client = sender({ timeoutMilliseconds: 100, proxies: readProxies(variables) })
+      expect((await client.send(sending(url))).error).toBe('no answer within 0.1 s')
+      await until('all is closed', () => silent.sockets.size + proxy.sockets.size === 0)
+    }
+    expect([silent.connections(), proxy.connections()]).toEqual([2, 1])
   })
 
   it('with a server that speaks none fails in words', async () => {

@@ -1,0 +1,21 @@
+/** Bodies that the contract shows. */
+export const NEW_ENDPOINT_EXAMPLES = {
+  all: { summary: 'Everything from now on', value: { URL: 'https://backoffice.example/webhooks' } },
+  some: {
+    summary: 'Only some deliveries of one customer, from a time on',
+    value: {
+      URL: 'https://backoffice.example/webhooks',
+      Customer: 'shop@example.com',
+      Statuses: [0, 3],
+      Duplicates: false,
+      From: '2026-11-21T00:00:00Z',
+      GiveUpSeconds: 259_200,
+    },
+  },
+}
+
+export const REPLAY_EXAMPLES = {
+  setAside: { summary: 'Everything that is set aside', value: { SetAside: true } },
+  from: { summary: 'Everything since a time', value: { From: '2026-11-21T00:00:00Z' } },
+  one: { summary: 'One delivery', value: { ReceiptID: '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f' } },
+}

@@ -1,0 +1,63 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { webhook } from '../support/store-rows.ts'
+import { until } from '../support/until.ts'
+import type { Step } from '../support/webhook-holder.ts'
+
+const HOLDER = fileURLToPath(new URL('../support/webhook-holder.ts', import.meta.url))
+const LEASE_MILLISECONDS = 200
+const HOLDERS = ['a', 'b', 'c']
+const STEPS = 600
+const FAR = 1_000_000
+
+it('processes that take endpoints from each other lose no step and store none twice, whoever stalls and whatever operators change', async () => {
+  const url = await newDatabase(inject('postgresUrl'))
+  const { store } = await openStore(loadConfig({ DATABASE_URL: url }).config, 0)
+  onTestFinished(() => store.close())
+  const { webhooks } = store
+  const all = Array.from({ length: 3 }, () => webhook())
+  for (const each of all) await webhooks.add(each)
+
+  const steps: (Step & { readonly by: string })[] = []
+  const start = (by: string): ChildProcess => {
+    const child = fork(HOLDER, [url, by, String(LEASE_MILLISECONDS)], { env: { PATH: process.env.PATH } })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    child.on('message', (step: Step) => void steps.push({ ...step, by }))
+    return child
+  }
+  const children = HOLDERS.map(start)
+  for (let turn = 0; steps.length < STEPS; turn++) {
+    const before = steps.length
+    const stalled = children[turn % children.length] as ChildProcess
+    stalled.kill('SIGSTOP')
+    await until('the others go on', () => steps.length > before + 20)
+    stalled.kill('SIGCONT')
+    const { id } = all[turn % all.length] as { id: string }
+    await webhooks.change(id, { place: { position: FAR * (turn + 1), generation: 0 } })
+  }
+  const ends = children.map(async (child) => {
+    const ended = once(child, 'exit')
+    child.send('end')
+    return (await ended)[0]
+  })
+  expect(await Promise.all(ends)).toEqual([0, 0, 0])
+
+  expect(new Set(steps.map(({ by }) => by)).size).toBe(HOLDERS.length)
+  for (const { id } of all) {
+    const theirs = steps.filter((step) => step.id === id)
+    const last = await webhooks.find(id)
+    for (const [epoch, some = []] of Object.entries(Object.groupBy(theirs, (step) => step.epoch))) {
+      const positions = some.map(({ position }) => position).sort((one, other) => one - other)
+      const from = Math.floor((positions[0] as number) / FAR) * FAR
+      expect(positions).toEqual(positions.map((_, index) => from + index + 1))
+      if (Number(epoch) === last?.epoch) expect(last.place.position).toBe(positions.at(-1))
+    }
+    const waits = (await webhooks.load(id))?.waiting.map(({ position }) => position) ?? []
+    expect(waits.filter((position) => position !== last?.place.position)).toEqual([])
+  }
+})

@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, inject, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { openDatabase } from '#src/store/sqlite/database.ts'
+import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
+import { webhookLeases } from '#src/store/sqlite/webhooks/leases.ts'
+import { webhookProgress } from '#src/store/sqlite/webhooks/progress.ts'
+import { webhookReads } from '#src/store/sqlite/webhooks/reads.ts'
+import { webhookWrites } from '#src/store/sqlite/webhooks/writes.ts'
+import type { WebhookStore } from '#src/store/store.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { ALL, attempt, LONG, save, waiting } from '../support/webhook-rows.ts'
+
+/** 100 endpoints, each with 200 deliveries that wait, a tenth of them set aside, 300 attempts and 300 minutes; and 20,000 deliveries. */
+const FILL = (numbers: string, receipt: string, payload: string, yes: string) => `
+  INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at)
+  SELECT 'c-' || n, 'c-' || n, '', ${yes}, ${yes}, ${yes}, 0, 0 FROM ${numbers} WHERE n <= 100;
+  INSERT INTO delivery (position, receipt, customer, status, received_at, payload)
+  SELECT n, ${receipt}, n % 100 + 1, 1, n, ${payload} FROM ${numbers} WHERE n <= 20000;
+  INSERT INTO webhook (id, url, duplicates, created_at, secret, version) SELECT 'w-' || n, 'u', ${yes}, n, 's', 1 FROM ${numbers} WHERE n <= 100;
+  INSERT INTO webhook_progress (webhook, epoch, position, generation, confirmed) SELECT id, 1, 20000, 0, '' FROM webhook;
+  INSERT INTO webhook_waiting (webhook, position, failures, set_aside_at)
+  SELECT 'w-' || (n % 100 + 1), n, 1, CASE WHEN n / 100 % 10 = 0 THEN n END FROM ${numbers} WHERE n <= 20000;
+  INSERT INTO webhook_attempt (webhook, at, position, customer, milliseconds) SELECT 'w-' || (n % 100 + 1), n, n % 20000, n % 100 + 1, 1 FROM ${numbers} WHERE n <= 30000;
+  INSERT INTO webhook_minute (webhook, minute, succeeded, failed, longest) SELECT 'w-' || (n % 100 + 1), n / 100, 1, 1, 1 FROM ${numbers} WHERE n <= 30000`
+
+const SQLITE = FILL('numbers', "CAST(printf('%016d', n) AS BLOB)", "x'00'", '1')
+const POSTGRES = FILL('generate_series(1, 30000) n', "lpad(n::text, 32, '0')::uuid", `'\\x00'`, 'true')
+
+/** What the engine, operators and an erasure do. The times are as old as the rows, so that nothing expires, except at the end. */
+async function useAll(webhooks: WebhookStore): Promise<void> {
+  const held = await webhooks.claim('a', LONG, 50)
+  expect(held).toHaveLength(50)
+  const attempts = [attempt({ at: 1, position: 5 })]
+  const minutes = [{ minute: 7, succeeded: 1, failed: 0, longestMilliseconds: 1 }]
+  const saves = held.map((id) => save(id, { waiting: [waiting(3), waiting(4)], settled: [3, 5, 6], attempts, minutes }))
+  for (let times = 0; times < 8; times++) {
+    expect(await webhooks.renew('a', LONG)).toHaveLength(50)
+    expect(await webhooks.save('a', saves, 0)).toHaveLength(50)
+  }
+  const [id = ''] = held
+  await webhooks.recordAttempt(id, attempt())
+  expect(await webhooks.list()).toHaveLength(100)
+  expect((await webhooks.load(id))?.waiting.length).toBeGreaterThan(100)
+  expect(await webhooks.failing(id, ALL)).not.toEqual([])
+  expect(await webhooks.attempts(id, 10)).toHaveLength(10)
+  expect(await webhooks.minutes(id, 250)).not.toEqual([])
+  expect(await webhooks.replay(id, { position: 9 }, 1)).toBe(1)
+  expect(await webhooks.replay(id, 'set-aside', 1)).toBeGreaterThan(10)
+  await webhooks.change(id, { place: { position: 3, generation: 0 } })
+  await webhooks.save('a', saves, 86_400_100)
+  await webhooks.remove(id)
+}
+
+it('SQLite finds what belongs to an endpoint by an index, whether or not it has statistics', async () => {
+  const path = join(tempFolder(), 'plans.db')
+  await (await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)).store.close()
+  const raw = new DatabaseSync(path)
+  raw.exec(
+    'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 30000) SELECT n FROM r',
+  )
+  raw.exec(SQLITE)
+  const empty = [
+    'webhook',
+    'webhook_progress',
+    'webhook_waiting',
+    'webhook_attempt',
+    'webhook_minute',
+    'delivery',
+    'customer',
+  ]
+  for (const statistics of [false, true]) {
+    if (statistics) {
+      for (const table of empty) raw.exec(`DELETE FROM ${table}`)
+      raw.exec(SQLITE)
+      raw.exec('ANALYZE')
+    }
+    const database = openDatabase(path)
+    const steps = new Set<string>()
+    const explained =
+      (name: 'all' | 'get' | 'run') =>
+      (sql: string, ...values: never[]) => {
+        for (const { detail } of /^\s*PRAGMA/.test(sql) ? [] : database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values))
+          steps.add(`${detail}: ${sql}`)
+        return database[name](sql, ...values)
+      }
+    const watched = { ...database, all: explained('all'), get: explained('get'), run: explained('run') }
+    const all = { ...webhookReads, ...webhookLeases, ...webhookProgress, ...webhookWrites }
+    await useAll(bindOperations(all, watched as typeof database) as unknown as WebhookStore)
+    watched.run('DELETE FROM webhook_attempt WHERE customer = $1', ...([1] as never[]))
+    database.close()
+    // Every endpoint is looked at when all are listed, claimed or renewed.
+    expect([...steps].filter((step) => /^SCAN (?!json_each|[wp][: ]|webhook_progress: )/.test(step))).toEqual([])
+    expect(
+      [...steps].filter((step) => /^(?:AUTOMATIC|USE TEMP B-TREE(?! FOR ORDER BY:\s+SELECT\s+w\.id))/.test(step)),
+    ).toEqual([])
+    expect([...steps].filter((step) => step.startsWith('SEARCH webhook_waiting'))).not.toEqual([])
+  }
+  raw.close()
+})
+
+it('PostgreSQL finds what belongs to an endpoint by an index, whether or not it has statistics', async () => {
+  for (const statistics of [false, true]) {
+    const url = await newDatabase(inject('postgresUrl'))
+    const { config } = loadConfig({ DATABASE_URL: url })
+    await (await openStore(config, 0)).store.close()
+    await runSql(url, POSTGRES)
+    if (statistics) await runSql(url, 'ANALYZE')
+    const scans = async () =>
+      runSql(
+        url,
+        `SELECT relname AS name, seq_scan::integer AS scans FROM pg_stat_user_tables
+          WHERE relname IN ('webhook_waiting', 'webhook_attempt', 'webhook_minute', 'delivery') ORDER BY 1`,
+      )
+    const before = await scans()
+    const { store } = await openStore(config, 0)
+    await useAll(store.webhooks)
+    // Sessions report what they scanned when they end.
+    await store.close()
+    expect([statistics, await scans()]).toEqual([statistics, before])
+    await runSql(url, 'SELECT count(*) FROM webhook_waiting')
+    await expect.poll(scans).not.toEqual(before)
+  }
+})

@@ -1,0 +1,55 @@
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { save, waiting } from './webhook-rows.ts'
+
+/** What a holder was allowed to store: the next position of an endpoint in an epoch. */
+export interface Step {
+  readonly id: string
+  readonly epoch: number
+  readonly position: number
+}
+
+/** Takes endpoints and moves each of them forward one by one, for as long as it may. A parent may stop and continue this process. */
+async function hold([url = '', holder = '', lease = '']: readonly string[]): Promise<void> {
+  const { store } = await openStore(loadConfig({ DATABASE_URL: url, TESLIM_DATABASE_POOL: '3' }).config, 0)
+  const { webhooks } = store
+  const mine = new Map<string, Step>()
+  let done = false
+  process.once('message', () => {
+    done = true
+  })
+  for (let round = 0; !done; round++) {
+    for (const id of await webhooks.claim(holder, Number(lease), 2)) {
+      const found = (await webhooks.load(id))?.webhook
+      if (found !== undefined) mine.set(id, { id, epoch: found.epoch, position: found.place.position })
+    }
+    const next = [...mine.values()].map((step) => ({ ...step, position: step.position + 1 }))
+    const saves = next.map(({ id, epoch, position }) =>
+      save(id, {
+        epoch,
+        place: { position, generation: 0 },
+        waiting: [waiting(position)],
+        settled: [position - 1],
+      }),
+    )
+    const [stored] = await Promise.all([
+      webhooks.save(holder, saves, Date.now()),
+      webhooks.renew(holder, Number(lease)),
+    ])
+    for (const step of next) {
+      if (!stored.includes(step.id)) mine.delete(step.id)
+      else {
+        mine.set(step.id, step)
+        process.send?.(step)
+      }
+    }
+    if (round % 10 === 9) {
+      await webhooks.release(holder)
+      mine.clear()
+    }
+  }
+  await store.close()
+  process.disconnect?.()
+}
+
+if (process.send) await hold(process.argv.slice(2))
