@@ -59,7 +59,9 @@ import { tokenErrors } from '#src/token/token.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 import { endpointChangesPlugin } from '#src/webhook/endpoints/endpoint-changes.plugin.ts'
 import { endpointReadsPlugin } from '#src/webhook/endpoints/endpoint-reads.plugin.ts'
+import type { SenderOptions } from '#src/webhook/send/sender.ts'
 import { webhookErrors } from '#src/webhook/webhook.errors.ts'
+import { webhookPlugin } from '#src/webhook/webhook.plugin.ts'
 
 export type App = FastifyInstance
 
@@ -92,6 +94,8 @@ export interface AppDependencies {
   /** Receives the log line of each request, as JSON. */
   readonly writeInfo: (line: string) => void
   readonly traces?: { install(app: App): void } | undefined
+  /** How webhooks are sent; replaced in tests. */
+  readonly sending?: Partial<SenderOptions>
   /** Registered before every route, so that it sees them all; `npm run openapi` uses it. */
   readonly observer?: FastifyPluginAsync
 }
@@ -99,7 +103,7 @@ export interface AppDependencies {
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { config, sources, proxyVariables, store, clock, random } = dependencies
-  const { metrics, logger, writeInfo, traces, observer } = dependencies
+  const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics, ERRORS)
   const app = Fastify(serverOptions(config, logger, certificate, requests))
@@ -145,6 +149,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random })
   app.register(endpointChangesPlugin, { store, clock })
   app.register(retentionPlugin, { config, store, clock })
+  app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })
     app.register(consoleHealthPlugin, { loaded: { config, sources }, clock, requests })

@@ -32,8 +32,15 @@ const dashboard = JSON.parse(read('deploy/grafana/teslim.json'))
 const panels: readonly Panel[] = dashboard.panels
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
-/** Not in every scrape. */
-const ABSENT_AT_FIRST = ['teslim_backup_age_seconds']
+/** Not in every scrape: those of webhooks need an endpoint, and have a test of their own. */
+const ABSENT_AT_FIRST = [
+  'teslim_backup_age_seconds',
+  'teslim_webhook_attempts_total',
+  'teslim_webhook_behind_seconds',
+  'teslim_webhook_paused',
+  'teslim_webhook_pending',
+  'teslim_webhook_set_aside',
+]
 
 describe('the alerts and the dashboard', () => {
   it('name only metrics that a server has', async () => {
@@ -67,6 +74,7 @@ describe('the dashboard', () => {
     expect(panels.filter(({ type }) => type === 'row').map(({ title }) => title)).toEqual([
       'Requests: rate, errors, duration',
       'Deliveries',
+      'Webhooks',
       'Store',
       'Logins and refusals',
       'Process',
@@ -116,6 +124,14 @@ const observed = (name: string, bound: string, next: string) => [
 const deliveries = (values: string) => [series('teslim_deliveries_total', 'status="1",duplicate="false"', values)]
 const servers = (...values: readonly string[]) =>
   values.map((one, at) => ({ series: `up{job="teslim",instance="${at}:9464"}`, values: one }))
+
+const ENDPOINT = 'endpoint="01a1fd40"'
+const attempts = (success: string, failure: string) => [
+  series('teslim_webhook_attempts_total', `${ENDPOINT},outcome="success"`, success),
+  series('teslim_webhook_attempts_total', `${ENDPOINT},outcome="failure"`, failure),
+]
+const paused = (reason: string, values: string) =>
+  gauge('teslim_webhook_paused', values, `${ENDPOINT},reason="${reason}"`)
 
 const WEEK = 7 * 24 * 60
 const DAY = 24 * 60
@@ -210,6 +226,16 @@ const cases: readonly Case[] = [
   fires('TeslimFollowersGone', 'the only follower left', DAY + 30, gauge('teslim_feed_followers', `1x${DAY} 0x60`)),
   silent('TeslimFollowersGone', 'one reconnected', DAY + 30, gauge('teslim_feed_followers', `1x${DAY} 0x5 1x60`)),
   silent('TeslimFollowersGone', 'nobody ever followed', DAY + 30, gauge('teslim_feed_followers', `0x${DAY + 60}`)),
+  fires('TeslimWebhookBehind', 'an endpoint is away', 30, gauge('teslim_webhook_behind_seconds', '0+60x60', ENDPOINT)),
+  silent('TeslimWebhookBehind', 'it catches up', 30, gauge('teslim_webhook_behind_seconds', '0+60x15 0x60', ENDPOINT)),
+  fires('TeslimWebhookFailing', 'all attempts fail', 40, attempts('0+5x10 50x50', '0x3 0+1x60')),
+  fires('TeslimWebhookFailing', 'it never took anything', 40, attempts('_x60', '0+1x60')),
+  silent('TeslimWebhookFailing', 'some succeed', 40, attempts('0+1x60', '0+30x60')),
+  silent('TeslimWebhookFailing', 'nothing is sent', 40, attempts('5x60', '5x60')),
+  fires('TeslimWebhookSetAside', 'a delivery is set aside', 5, gauge('teslim_webhook_set_aside', '0 1x10', ENDPOINT)),
+  silent('TeslimWebhookSetAside', 'none is', 5, gauge('teslim_webhook_set_aside', '0x10', ENDPOINT)),
+  fires('TeslimWebhookGone', 'an endpoint answered 410', 5, paused('gone', '1x10')),
+  silent('TeslimWebhookGone', 'an operator paused it', 5, paused('operator', '1x10')),
 ]
 
 describe('the alerts', () => {

@@ -17,7 +17,7 @@ import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 
-/** The names of DESIGN.md, section 5: the age of a backup has a test of its own, and webhooks come with their own work. */
+/** The names of DESIGN.md, section 5: the age of a backup has a test of its own, and so have metrics of endpoints (push.test.ts). */
 const NAMES = [
   'teslim_build_info',
   'teslim_store_up',
@@ -35,6 +35,7 @@ const NAMES = [
   'teslim_queue_bytes',
   'teslim_feed_followers',
   'teslim_feed_lag_seconds',
+  'teslim_webhook_delay_seconds',
   'teslim_api_keys_expiring',
   'teslim_store_bytes',
   'teslim_disk_free_bytes',

@@ -46,7 +46,8 @@ export function createFeedText(cursors: Cursors) {
   }
 }
 
-const answerOf = ({ delivery, payload }: FeedItem, withCustomer: boolean) => {
+/** A delivery as the feed shows it. */
+export const answerOf = ({ delivery, payload }: FeedItem, withCustomer: boolean) => {
   const { orderId, customerId } = delivery
   return {
     ...itemAnswer(delivery),

@@ -18,6 +18,8 @@ export interface FeedQuery {
   readonly after: FeedPlace | undefined
   readonly limit: number
   readonly withPayload: boolean
+  /** Bytes of payload in a page, unless the first payload is larger. */
+  readonly mostPayloadBytes?: number
 }
 
 export interface FeedItem {
@@ -43,21 +45,20 @@ export interface Feed {
 
 /** Deliveries that one query looks at: those of one customer may lie far apart. */
 const MOST_LOOKED_AT = 20_000
-/** Bytes of payload in a page, unless the first payload is larger. */
 const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
 
 /** Reads deliveries in the order of their commits, without gaps or repeats. */
 export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): Feed {
   /** `from` is a later position than that of the place, if the scope is known to have nothing between them. */
   const readPage = async (
-    { scope, limit, withPayload, ...query }: FeedQuery,
+    { scope, limit, withPayload, mostPayloadBytes = MOST_PAYLOAD_BYTES, ...query }: FeedQuery,
     from: number | undefined,
   ): Promise<FeedPage> => {
     const place = query.after ?? (await firstPlace(purges))
     const after = from ?? place.position
     const filter = scope === null ? {} : { customerId: scope }
     const found = await deliveries.after(after, filter, { most: limit, look: MOST_LOOKED_AT })
-    const fitting = withPayload ? withinBytes(found.deliveries, MOST_PAYLOAD_BYTES) : found.deliveries
+    const fitting = withPayload ? withinBytes(found.deliveries, mostPayloadBytes) : found.deliveries
     const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
     const state = await refusePurged(place, purges)
     // Without a payload where it should be, the delivery was purged since it was found.
@@ -69,8 +70,8 @@ export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): 
   }
 
   /** Followers at the same place share one query. */
-  const read = sharedWork(readPage, ({ scope, after, limit, withPayload }, from) =>
-    JSON.stringify([scope, after, limit, withPayload, from]),
+  const read = sharedWork(readPage, ({ scope, after, limit, withPayload, mostPayloadBytes }, from) =>
+    JSON.stringify([scope, after, limit, withPayload, mostPayloadBytes, from]),
   )
 
   const readOrWait = async (query: FeedQuery, until: AbortSignal): Promise<FeedPage> => {

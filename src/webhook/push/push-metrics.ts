@@ -1,0 +1,46 @@
+import type { Metrics, Reading } from '#src/lib/metrics/metrics.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
+import type { WebhookStore } from '#src/store/store.ts'
+import type { RunDependencies, RunState } from './run.ts'
+
+/** Seconds, from what nobody notices to a day. */
+const DELAYS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300, 3600, 86_400]
+
+/** Counts attempts, and shows the endpoints that the store has and those that this process pushes to. */
+export function createPushMetrics(
+  metrics: Metrics,
+  webhooks: Pick<WebhookStore, 'list'>,
+  states: () => Map<string, RunState>,
+): RunDependencies['count'] {
+  const attempts = metrics.counter('teslim_webhook_attempts_total', 'Attempts to push a delivery to an endpoint.')
+  const delay = metrics.histogram(
+    'teslim_webhook_delay_seconds',
+    'Time from the receipt of a delivery until an endpoint has confirmed it.',
+    DELAYS,
+  )({})
+  const ofStates = (read: (state: RunState) => number) => (): Reading[] =>
+    Array.from(states(), ([endpoint, state]) => [{ endpoint }, read(state)])
+  metrics.gauge(
+    'teslim_webhook_pending',
+    'Deliveries that wait for an endpoint or are on their way, of those read so far; at the process that pushes to it.',
+    ofStates(({ pending }) => pending),
+  )
+  metrics.gauge(
+    'teslim_webhook_behind_seconds',
+    'Age of the oldest delivery that an endpoint has not confirmed; at the process that pushes to it.',
+    ofStates(({ behindSeconds }) => behindSeconds),
+  )
+  const list = sharedWork(() => webhooks.list())
+  metrics.gauge('teslim_webhook_set_aside', 'Deliveries that were set aside, by endpoint.', async () =>
+    (await list()).map(({ id, setAside }): Reading => [{ endpoint: id }, setAside]),
+  )
+  metrics.gauge('teslim_webhook_paused', 'Whether an endpoint is paused, and why.', async () =>
+    (await list()).map(
+      ({ id, paused }): Reading => [{ endpoint: id, reason: paused?.reason ?? 'none' }, paused === null ? 0 : 1],
+    ),
+  )
+  return ({ id, succeeded, delayMilliseconds }) => {
+    attempts({ endpoint: id, outcome: succeeded ? 'success' : 'failure' }).value++
+    if (succeeded) delay.observe(Math.max(0, delayMilliseconds) / 1000)
+  }
+}

@@ -1,0 +1,104 @@
+import { createServer, type ServerResponse } from 'node:http'
+import { atTheEnd } from './at-the-end.ts'
+import { until } from './until.ts'
+
+/** One request as it arrived, complete. */
+export interface Received {
+  readonly id: string
+  readonly order: string | undefined
+  readonly body: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** On the clock that never jumps. */
+  readonly at: number
+}
+
+/** What the endpoint does with a request. */
+export type Behaviour = (received: Received, response: ServerResponse) => void
+
+export const accept: Behaviour = (_received, response) => void response.end()
+export const refuse: Behaviour = (_received, response) => void response.writeHead(500).end('no')
+export const hang: Behaviour = () => undefined
+/** Announces more than it sends. */
+export const closeHalfWay: Behaviour = (_received, response) => {
+  response.writeHead(200, { 'content-length': 1000 })
+  response.write('part', () => response.destroy())
+}
+export const acceptAfter =
+  (milliseconds: number): Behaviour =>
+  (_received, response) => {
+    const due = performance.now() + milliseconds
+    const isDue = (): boolean => response.destroyed || performance.now() >= due
+    void until('it is time to answer', isDue, { milliseconds: 60_000 }).then(() => response.end())
+  }
+
+export interface Receiver {
+  readonly url: string
+  /** In the order of arrival. */
+  readonly received: Received[]
+  behave: Behaviour
+  /** Waits until so many different deliveries have arrived. */
+  arrived(count: number, milliseconds?: number): Promise<void>
+  /** Requests that were not answered yet. */
+  open(): number
+}
+
+/** An endpoint of a back office. */
+export async function startReceiver(behave: Behaviour = accept): Promise<Receiver> {
+  let open = 0
+  const ids = new Set<string>()
+  const server = createServer((request, response) => {
+    open++
+    response.on('close', () => open--)
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('error', () => undefined)
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString()
+      const { headers } = request
+      const id = String(headers['webhook-id'])
+      const order = /"OrderID":"([^"]*)"/.exec(body)?.[1]
+      const received = { id, order, body, headers, at: performance.now() }
+      receiver.received.push(received)
+      ids.add(id)
+      receiver.behave(received, response)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  atTheEnd(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/hook?token=secret-token`,
+    received: [],
+    behave,
+    arrived: (count, milliseconds = 15_000) =>
+      until(`${count} deliveries have arrived`, () => ids.size >= count, { milliseconds }),
+    open: () => open,
+  }
+  return receiver
+}
+
+/** The ids of each order as they arrived first, without repeats. */
+export function firstArrivals(received: readonly Received[]): Map<string, string[]> {
+  const orders = new Map<string, Set<string>>()
+  for (const { order = '', id } of received) orders.set(order, (orders.get(order) ?? new Set()).add(id))
+  return new Map(Array.from(orders, ([order, ids]) => [order, [...ids]]))
+}
+
+/** Ids that came with different bytes: a repeat must be one. */
+export function changedRepeats(received: readonly Received[]): string[] {
+  const bodies = new Map<string, string>()
+  return received.flatMap(({ id, body }) => {
+    const before = bodies.get(id) ?? body
+    bodies.set(id, before)
+    return before === body ? [] : [id]
+  })
+}
+
+/** How often each id came, of those that came more than once. */
+export function repeats(received: readonly Received[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { id } of received) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return new Map([...counts].filter(([, count]) => count > 1))
+}

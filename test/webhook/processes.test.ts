@@ -1,0 +1,167 @@
+import { join } from 'node:path'
+import { expect, inject, it } from 'vitest'
+import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { createCustomers } from '#src/customer/customer.rule.ts'
+import { systemClock } from '#src/lib/clock.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import type { Store } from '#src/store/store.ts'
+import { fetch } from '../support/checked-fetch.ts'
+import { pauseAfterRefusal } from '../support/ledger.ts'
+import { newDatabase } from '../support/postgres-server.ts'
+import { addEndpoint, isCaughtUp, openTestStore, storedDeliveries } from '../support/push.ts'
+import { randomBelow } from '../support/random.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
+import { type PushingServer, startPushing } from '../support/webhook-process.ts'
+import {
+  accept,
+  acceptAfter,
+  type Behaviour,
+  changedRepeats,
+  closeHalfWay,
+  firstArrivals,
+  hang,
+  refuse,
+  repeats,
+  startReceiver,
+} from '../support/webhook-receiver.ts'
+
+const TIMEOUT = 1000
+const WRITERS = 12
+/** How long servers are killed in turn; WEBHOOK_CHAOS_SECONDS makes it longer by hand. */
+const CHAOS_MILLISECONDS = Number(process.env.WEBHOOK_CHAOS_SECONDS ?? 8) * 1000
+
+async function makeKey(store: Store): Promise<string> {
+  const rules = { store, clock: systemClock, random: systemRandom }
+  const customers = createCustomers({ ...rules, hashPassword: async () => 'none' })
+  const wanted = { email: 'a@b.co', isApi: true, operator: false, regions: ['TR'], authority: ['*'] }
+  const { customer } = await customers.add({ ...wanted, password: 'correct horse battery staple' })
+  return (await createApiKeys({ ...rules, customers }).issue(customer.id, 'erp')).key
+}
+
+const databases = {
+  sqlite: async () => `sqlite:${join(tempFolder(), 'teslim.db')}`,
+  postgres: () => newDatabase(inject('postgresUrl')),
+}
+
+/** Writers that deliver to any server that answers, each its own orders one after the other, until told to stop. */
+function startWriters(servers: readonly PushingServer[], key: string) {
+  let stopped = false
+  let acknowledged = 0
+  const write = async (writer: number): Promise<void> => {
+    for (let step = 0; !stopped; step++) {
+      const body = `{"OrderID":"w${writer}-${step % 6}","Status":${step % 4},"n":${step}}`
+      const headers = { ApiKey: key, 'idempotency-key': `${writer}-${step}` }
+      for (let tries = 0; ; tries++) {
+        const { url } = servers[(writer + tries) % servers.length] as PushingServer
+        const answer = await fetch(`${url}/Purchase/update`, { method: 'POST', headers, body }).catch(() => undefined)
+        await answer?.text().catch(() => undefined)
+        await pauseAfterRefusal()
+        if (answer?.status === 200) break
+      }
+      acknowledged++
+    }
+  }
+  const all = Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
+  return {
+    acknowledged: () => acknowledged,
+    async stop(): Promise<void> {
+      stopped = true
+      await all
+    },
+  }
+}
+
+it.each([
+  ['sqlite', 1],
+  ['postgres', 2],
+] as const)(
+  'on %s every delivery arrives, in order, from servers that are killed in turn to an endpoint that fails in every way',
+  async (kind, count) => {
+    const databaseUrl = await databases[kind]()
+    const store = await openTestStore(databaseUrl)
+    const receiver = await startReceiver()
+    const ways: readonly Behaviour[] = [refuse, refuse, hang, closeHalfWay, acceptAfter(TIMEOUT + 300)]
+    receiver.behave = (received, response) =>
+      (randomBelow(100) < 5 ? (ways[randomBelow(ways.length)] ?? accept) : accept)(received, response)
+    const key = await makeKey(store)
+    const id = await addEndpoint(store, receiver.url)
+    const servers = await Promise.all(Array.from({ length: count }, () => startPushing(databaseUrl, TIMEOUT)))
+    const writers = startWriters(servers, key)
+
+    const end = performance.now() + CHAOS_MILLISECONDS
+    for (let kills = 0; performance.now() < end; kills++) {
+      const before = receiver.received.length
+      // Longer than a lease, so that the other one takes over.
+      await until('deliveries arrive again', () => receiver.received.length > before + 100, { milliseconds: 20_000 })
+      const index = kills % count
+      await (servers[index] as PushingServer).end('SIGKILL')
+      servers[index] = await startPushing(databaseUrl, TIMEOUT)
+    }
+    await writers.stop()
+    receiver.behave = accept
+    await until('everything is confirmed', () => isCaughtUp(store, id), { milliseconds: 60_000 })
+    for (const server of servers) expect(await server.end('SIGTERM')).toBe(0)
+
+    const stored = await storedDeliveries(store)
+    expect(stored).toHaveLength(writers.acknowledged())
+    expect(stored.length).toBeGreaterThan(500)
+    const seen = firstArrivals(receiver.received)
+    for (const [order, deliveries] of Map.groupBy(stored, ({ orderId }) => String(orderId))) {
+      expect(seen.get(order)).toEqual(deliveries.map(({ receiptId }) => receiptId))
+    }
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(stored.length)
+    expect(changedRepeats(receiver.received)).toEqual([])
+    console.info(`${kind}: ${stored.length} deliveries, ${repeats(receiver.received).size} came more than once`)
+  },
+  240_000,
+)
+
+it('another replica takes over within ten seconds after the one that pushes was killed, and after it was stopped', async () => {
+  const databaseUrl = await databases.postgres()
+  const store = await openTestStore(databaseUrl)
+  const receiver = await startReceiver()
+  const key = await makeKey(store)
+  const ids = await Promise.all(Array.from({ length: 40 }, () => addEndpoint(store, receiver.url)))
+  const holder = await startPushing(databaseUrl, TIMEOUT)
+  const deliver = async (url: string, n: number): Promise<void> => {
+    const body = `{"OrderID":"o","Status":1,"n":${n}}`
+    expect((await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })).status).toBe(200)
+  }
+  const allCameTo = (n: number) => (): boolean =>
+    receiver.received.filter(({ body }) => body.includes(`"n":${n}}`)).length >= ids.length
+  const allConfirmed = () =>
+    until('everything is confirmed', async () => {
+      const caughtUp = await Promise.all(ids.map((id) => isCaughtUp(store, id)))
+      return caughtUp.every(Boolean)
+    })
+  await deliver(holder.url, 1)
+  await until('the first one pushes', allCameTo(1))
+  const other = await startPushing(databaseUrl, TIMEOUT)
+  await deliver(other.url, 2)
+  await until('the first one still pushes', allCameTo(2))
+  // What it has sent, but not stored, is sent again.
+  await allConfirmed()
+  holder.child.kill('SIGKILL')
+  await deliver(other.url, 3)
+  await until('the other one pushes', allCameTo(3), { milliseconds: 10_000 })
+  await allConfirmed()
+
+  const third = await startPushing(databaseUrl, TIMEOUT)
+  other.child.kill('SIGSTOP')
+  await deliver(third.url, 4)
+  await until('the third one pushes', allCameTo(4), { milliseconds: 10_000 })
+  other.child.kill('SIGCONT')
+  await deliver(third.url, 5)
+  await until('it still does', allCameTo(5))
+  // The one that went on has noticed that it holds nothing.
+  await deliver(other.url, 6)
+  await until('it still does', allCameTo(6))
+  await allConfirmed()
+  expect(receiver.received.length).toBe(6 * ids.length)
+  expect(await other.end('SIGTERM')).toBe(0)
+  await deliver(third.url, 7)
+  await until('it still does', allCameTo(7))
+  expect(await third.end('SIGTERM')).toBe(0)
+  expect(receiver.received.length).toBe(7 * ids.length)
+}, 120_000)

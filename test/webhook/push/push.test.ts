@@ -1,0 +1,384 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { describe, expect, inject, it } from 'vitest'
+import { newId } from '#src/lib/ids.ts'
+import { systemRandom } from '#src/lib/random.ts'
+import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
+import type { NewDelivery, Store } from '#src/store/store.ts'
+import { newDatabase } from '../../support/postgres-server.ts'
+import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/push.ts'
+import { randomBelow } from '../../support/random.ts'
+import { seriesOf } from '../../support/scrape.ts'
+import { customer, delivery } from '../../support/store-rows.ts'
+import { until } from '../../support/until.ts'
+import {
+  accept,
+  acceptAfter,
+  type Behaviour,
+  changedRepeats,
+  closeHalfWay,
+  firstArrivals,
+  hang,
+  refuse,
+  repeats,
+  startReceiver,
+} from '../../support/webhook-receiver.ts'
+
+const DAY = 86_400_000
+const SHORT = { timeoutMilliseconds: 500 }
+
+describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
+  const open = async (): Promise<Store> =>
+    openTestStore(kind === 'postgres' ? await newDatabase(inject('postgresUrl')) : undefined)
+
+  /** A store with a customer that delivers. */
+  const prepare = async () => {
+    const store = await open()
+    const one = customer()
+    await store.customers.insert(one)
+    let number = 0
+    const deliver = (more: Partial<NewDelivery> = {}) => {
+      const payload = Buffer.from(`{"Status":1,"n":${number++}}`)
+      const { receivedAt = Date.now() } = more
+      const wanted = { receiptId: newId(receivedAt, systemRandom), receivedAt, payload, ...more }
+      return store.deliveries.deliver(delivery(one.id, wanted))
+    }
+    const deliverMany = (count: number, orders: number) =>
+      Promise.all(Array.from({ length: count }, (_, index) => deliver({ orderId: `o${index % orders}` })))
+    return { store, customerId: one.id, deliver, deliverMany }
+  }
+
+  const caughtUp = (store: Store, id: string, milliseconds = 30_000) =>
+    until('everything is confirmed', () => isCaughtUp(store, id), { milliseconds })
+
+  it('sends each delivery once, signed, with the exact bytes that came in', async () => {
+    const { store, customerId, deliver } = await prepare()
+    const receiver = await startReceiver()
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    const id = await addEndpoint(store, receiver.url, { secret })
+    startPush(store)
+    const payload = Buffer.from('\ufeff{ "Status" : 1,"n":12345678901234567890,\r\n"n":1e400 }')
+    const receivedAt = Date.parse('2026-11-22T10:00:00.123Z')
+    const { receiptId } = await deliver({ orderId: 'A/ü', payload, receivedAt })
+    await receiver.arrived(1)
+    await caughtUp(store, id)
+    const [first] = receiver.received
+    expect(first?.body).toBe(
+      `{"type":"delivery.received","timestamp":"2026-11-22T10:00:00.123Z","data":{"ReceiptID":"${receiptId}","Status":1,"Duplicate":false,"ReceivedAt":"2026-11-22T10:00:00.123Z","OrderID":"A/ü","CustomerID":"${customerId}","Payload":${payload.subarray(3)}}}`,
+    )
+    const headers = first?.headers ?? {}
+    expect(headers).toMatchObject({ 'webhook-id': receiptId, 'content-type': 'application/json' })
+    const signed = createHmac('sha256', Buffer.alloc(32, 7))
+      .update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${first?.body}`)
+      .digest('base64')
+    expect(headers['webhook-signature']).toBe(`v1,${signed}`)
+    expect(receiver.received).toHaveLength(1)
+    expect(await store.webhooks.find(id)).toMatchObject({ failingSince: null, nextTryAt: null, waiting: 0 })
+  })
+
+  it('gives an echo a webhook-id of its own, and leaves out what the endpoint does not want', async () => {
+    const { store, deliver } = await prepare()
+    const other = customer()
+    await store.customers.insert(other)
+    const [all, some, theirs] = [await startReceiver(), await startReceiver(), await startReceiver()]
+    const ids = [
+      await addEndpoint(store, all.url),
+      await addEndpoint(store, some.url, { statuses: [2, 3], duplicates: false }),
+      await addEndpoint(store, theirs.url, { customerId: other.id }),
+    ]
+    startPush(store)
+    const payload = Buffer.from('{"Status":2}')
+    await deliver({ orderId: 'A', status: 2, payload })
+    await deliver({ orderId: 'A', status: 2, payload })
+    await deliver({ orderId: 'A', status: 1 })
+    await store.deliveries.deliver(delivery(other.id, { receiptId: randomUUID(), status: 3 }))
+    for (const id of ids) await caughtUp(store, id)
+    const seen = ({ received }: typeof all) =>
+      received.map(({ body }) => /"Status":(\d),"Duplicate":(\w+)/.exec(body)?.slice(1).join())
+    expect(seen(all).sort()).toEqual(['1,false', '2,false', '2,true', '3,false'])
+    expect(new Set(all.received.map(({ id }) => id)).size).toBe(4)
+    expect(seen(some).sort()).toEqual(['2,false', '3,false'])
+    expect(seen(theirs)).toEqual(['3,false'])
+  })
+
+  it('delivers everything, per order in order, to an endpoint that fails in every way, from two processes', async () => {
+    const { store, deliver } = await prepare()
+    const receiver = await startReceiver()
+    const ways: readonly Behaviour[] = [refuse, hang, closeHalfWay, acceptAfter(800)]
+    receiver.behave = (received, response) => {
+      const way = randomBelow(100) < 12 ? ways[randomBelow(ways.length)] : accept
+      way?.(received, response)
+    }
+    const id = await addEndpoint(store, receiver.url)
+    startPush(store, { sending: SHORT })
+    startPush(store, { sending: SHORT })
+    await Promise.all(
+      Array.from({ length: 12 }, async (_, writer) => {
+        for (let step = 0; step < 40; step++) await deliver({ orderId: `o${(writer * 7 + step) % 30}` })
+      }),
+    )
+    await receiver.arrived(480, 30_000)
+    receiver.behave = accept
+    await caughtUp(store, id)
+    const stored = await storedDeliveries(store)
+    expect(stored).toHaveLength(480)
+    const wanted = Map.groupBy(stored, ({ orderId }) => orderId)
+    const seen = firstArrivals(receiver.received)
+    for (const [order, deliveries] of wanted) {
+      expect(seen.get(String(order))).toEqual(deliveries.map(({ receiptId }) => receiptId))
+    }
+    expect(changedRepeats(receiver.received)).toEqual([])
+  })
+
+  it('does not let a poisoned delivery hold up other orders, and keeps its own order waiting', async () => {
+    const { store, deliver } = await prepare()
+    const receiver = await startReceiver()
+    receiver.behave = (received, response) => (received.order === 'bad' ? refuse : accept)(received, response)
+    const id = await addEndpoint(store, receiver.url)
+    const push = startPush(store)
+    await deliver({ orderId: 'bad' })
+    await deliver({ orderId: 'bad' })
+    for (let number = 0; number < 50; number++) await deliver({ orderId: `good-${number}` })
+    await receiver.arrived(51)
+    await until('the rest is confirmed', async () => (await store.webhooks.find(id))?.waiting === 2)
+    const attempts = await store.webhooks.attempts(id, 10)
+    expect(attempts[0]).toMatchObject({ status: 500, error: 'status 500', response: 'no' })
+    expect(firstArrivals(receiver.received).get('bad')).toHaveLength(1)
+    const series = seriesOf(await push.metrics.text('text'))
+    expect(series.get(`teslim_webhook_pending{endpoint="${id}"}`)).toBe(2)
+    expect(series.get(`teslim_webhook_behind_seconds{endpoint="${id}"}`)).toBeGreaterThan(0)
+    expect(series.get(`teslim_webhook_attempts_total{endpoint="${id}",outcome="success"}`)).toBe(50)
+    expect(series.get(`teslim_webhook_paused{endpoint="${id}",reason="none"}`)).toBe(0)
+    expect(series.get('teslim_webhook_delay_seconds_count')).toBe(50)
+    receiver.behave = accept
+    await caughtUp(store, id)
+    expect(firstArrivals(receiver.received).get('bad')).toHaveLength(2)
+  })
+
+  it('sets a delivery aside after the time to give up, and sends it again by a replay', async () => {
+    const { store, deliver } = await prepare()
+    const receiver = await startReceiver(refuse)
+    const id = await addEndpoint(store, receiver.url, { giveUpMilliseconds: 500 })
+    const push = startPush(store)
+    const { receiptId } = await deliver({ orderId: 'A' })
+    await until('it is set aside', async () => (await store.webhooks.find(id))?.setAside === 1)
+    expect(seriesOf(await push.metrics.text('text')).get(`teslim_webhook_set_aside{endpoint="${id}"}`)).toBe(1)
+    receiver.behave = accept
+    await deliver({ orderId: 'A' })
+    await receiver.arrived(2)
+    const before = receiver.received.length
+    expect(await store.webhooks.replay(id, 'set-aside', Date.now())).toBe(1)
+    await until('it is sent again', () => receiver.received.length > before)
+    expect(receiver.received.at(-1)?.id).toBe(receiptId)
+    await caughtUp(store, id)
+    expect(await store.webhooks.find(id)).toMatchObject({ setAside: 0, waiting: 0 })
+  })
+
+  it('pauses an endpoint that answers 410, and goes on without a gap when it is resumed', async () => {
+    const { store, deliverMany } = await prepare()
+    const receiver = await startReceiver((_received, response) => void response.writeHead(410).end())
+    const id = await addEndpoint(store, receiver.url)
+    const push = startPush(store)
+    await deliverMany(5, 5)
+    await until('it is paused', async () => (await store.webhooks.find(id))?.paused?.reason === 'gone')
+    expect(seriesOf(await push.metrics.text('text')).get(`teslim_webhook_paused{endpoint="${id}",reason="gone"}`)).toBe(
+      1,
+    )
+    const before = receiver.received.length
+    await deliverMany(5, 5)
+    receiver.behave = accept
+    await store.webhooks.change(id, { paused: null })
+    await caughtUp(store, id)
+    expect(new Set(receiver.received.slice(before).map(({ id }) => id)).size).toBe(10)
+  })
+
+  it('waits as long as Retry-After says', async () => {
+    const { store, deliver } = await prepare()
+    const receiver = await startReceiver(
+      (_received, response) => void response.writeHead(503, { 'retry-after': '3' }).end(),
+    )
+    const id = await addEndpoint(store, receiver.url)
+    startPush(store)
+    await deliver()
+    await until('it was asked to wait', () => receiver.received.length === 1)
+    await deliver()
+    receiver.behave = accept
+    await caughtUp(store, id)
+    const [first, second] = receiver.received
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(2900)
+    expect(receiver.received).toHaveLength(3)
+  })
+
+  it('stops within a second of a pause, and sends all again from a place that was set while it sends', async () => {
+    const { store, deliverMany } = await prepare()
+    const receiver = await startReceiver()
+    const id = await addEndpoint(store, receiver.url)
+    startPush(store)
+    await deliverMany(100, 10)
+    await receiver.arrived(50)
+    await store.webhooks.change(id, { place: { position: 0, generation: 0 } })
+    await caughtUp(store, id)
+    await until('all came again', () => receiver.received.length >= 150)
+    await caughtUp(store, id)
+    const seen = Map.groupBy(receiver.received, ({ order = '' }) => order)
+    const stored = Map.groupBy(await storedDeliveries(store), ({ orderId }) => String(orderId))
+    // What came after the change is everything, in order.
+    for (const [order, all] of stored) {
+      const ids = all.map(({ receiptId }) => receiptId)
+      expect(
+        seen
+          .get(order)
+          ?.slice(-ids.length)
+          .map(({ id }) => id),
+      ).toEqual(ids)
+    }
+    await store.webhooks.change(id, { paused: { reason: 'operator', at: Date.now() } })
+    await until('the lease is given back', async () => (await store.webhooks.claim('me', 1000, 9)).length === 0)
+    const paused = receiver.received.length
+    await deliverMany(20, 10)
+    await store.webhooks.change(id, { paused: null })
+    await caughtUp(store, id)
+    expect(receiver.received.length).toBe(paused + 20)
+  })
+
+  it('repeats nothing after a graceful stop', async () => {
+    const { store, deliverMany } = await prepare()
+    const receiver = await startReceiver(acceptAfter(50))
+    const id = await addEndpoint(store, receiver.url)
+    for (let start = 0; start < 3; start++) {
+      const push = startPush(store)
+      await deliverMany(100, 40)
+      const before = receiver.received.length
+      await until('some were sent', () => receiver.received.length > before + 40)
+      await push.stop()
+      expect(receiver.open()).toBe(0)
+    }
+    startPush(store)
+    await caughtUp(store, id)
+    expect(repeats(receiver.received)).toEqual(new Map())
+    expect(receiver.received).toHaveLength(300)
+  })
+
+  it('does not send what was erased while it waited', async () => {
+    const { store, customerId, deliver } = await prepare()
+    const receiver = await startReceiver(refuse)
+    const id = await addEndpoint(store, receiver.url)
+    startPush(store)
+    const first = await deliver({ orderId: 'secret-order', payload: Buffer.from('{"Status":1,"secret":"payload"}') })
+    await until('it failed twice', () => receiver.received.length >= 2)
+    await store.customers.remove(customerId, { tokensValidFrom: 0, now: Date.now(), erase: true })
+    receiver.behave = accept
+    await caughtUp(store, id)
+    const last = receiver.received.at(-1)
+    expect(last?.id).toBe(first.receiptId)
+    expect(last?.body).toContain('"Erased":true')
+    expect(last?.body).not.toMatch(/secret-order|payload/)
+  })
+
+  it('goes on after deliveries that a purge removed, whether they waited or were not even read', async () => {
+    const { store, deliver, deliverMany } = await prepare()
+    const receiver = await startReceiver(refuse)
+    const id = await addEndpoint(store, receiver.url)
+    const old = Date.now() - 10 * DAY
+    const push = startPush(store)
+    await deliver({ receivedAt: old })
+    await until('it failed', async () => (await store.webhooks.find(id))?.waiting === 1)
+    await push.stop()
+    for (let number = 0; number < 5; number++) await deliver({ receivedAt: old })
+    await deliverMany(3, 3)
+    const pace = <Result>(step: () => Promise<Result>): Promise<Result> => step()
+    const scope = { before: Date.now() - DAY, orders: true, onBegin: async () => undefined }
+    expect(await purgeDeliveries({ purges: store.purges, pace }, scope)).toMatchObject({ deliveries: 6 })
+    receiver.behave = accept
+    const before = receiver.received.length
+    const again = startPush(store)
+    await caughtUp(store, id)
+    expect(receiver.received.length - before).toBe(3)
+    const errors = (await store.webhooks.attempts(id, 2)).map(({ error }) => error)
+    expect(new Set(errors)).toEqual(
+      new Set([
+        'deliveries were removed by a purge before they were sent',
+        'the delivery was removed by a purge before it was sent',
+      ]),
+    )
+    expect(again.log).toEqual([expect.objectContaining({ level: 'warn', details: { endpoint: id } })])
+  })
+
+  it('says in one line that a secret cannot be opened, and sends nothing', async () => {
+    const { store, deliver } = await prepare()
+    const receiver = await startReceiver()
+    const id = await addEndpoint(store, receiver.url, { secret: `v1.${'A'.repeat(16)}.${'A'.repeat(40)}` })
+    const other = await startReceiver()
+    await addEndpoint(store, other.url)
+    const push = startPush(store)
+    await deliver()
+    await other.arrived(1)
+    await until('it is logged', () => push.log.length > 0)
+    expect(push.log).toEqual([
+      expect.objectContaining({ level: 'error', details: expect.objectContaining({ endpoint: id }) }),
+    ])
+    expect(receiver.received).toEqual([])
+    expect(JSON.stringify(push.log)).not.toContain('AAAA')
+  })
+
+  it('sends no more while it cannot store what it sent, and goes on when it can', async () => {
+    const { store, deliverMany } = await prepare()
+    const receiver = await startReceiver(acceptAfter(20))
+    const id = await addEndpoint(store, receiver.url)
+    const disk: { isFull: boolean } = { isFull: true }
+    const webhooks: typeof store.webhooks = {
+      ...store.webhooks,
+      save: async (...sent) => {
+        if (disk.isFull) throw new Error('the disk is full')
+        return store.webhooks.save(...sent)
+      },
+    }
+    const push = startPush({ ...store, webhooks })
+    await deliverMany(2000, 2000)
+    await until('it is logged', () => push.log.length > 0)
+    await until('nothing is under way', () => receiver.open() === 0)
+    const before = receiver.received.length
+    expect(before).toBeLessThan(1000)
+    expect((await store.webhooks.find(id))?.place.position).toBe(0)
+    disk.isFull = false
+    await caughtUp(store, id)
+    expect(receiver.received).toHaveLength(2000)
+    expect(push.log.map(({ message }) => message)).toEqual([
+      'webhooks wait: the store does not answer',
+      'webhooks go on: the store answers again',
+    ])
+  })
+
+  it('asks the store once a second where there is no endpoint', async () => {
+    const store = await open()
+    const asked: string[] = []
+    const webhooks = Object.fromEntries(
+      Object.entries(store.webhooks).map(([name, method]) => [
+        name,
+        (...sent: never[]) => {
+          asked.push(name)
+          return (method as (...sent: never[]) => unknown)(...sent)
+        },
+      ]),
+    ) as unknown as typeof store.webhooks
+    const push = startPush({ ...store, webhooks })
+    await until('it asked three times', () => asked.length >= 3)
+    await push.stop()
+    expect(new Set(asked)).toEqual(new Set(['claim']))
+    expect(push.log).toEqual([])
+  })
+
+  it('takes part in no work that another process does', async () => {
+    const { store, deliverMany } = await prepare()
+    const receivers = await Promise.all(Array.from({ length: 8 }, () => startReceiver()))
+    const ids = await Promise.all(receivers.map(({ url }) => addEndpoint(store, url)))
+    startPush(store)
+    startPush(store)
+    startPush(store)
+    await deliverMany(60, 20)
+    for (const id of ids) await caughtUp(store, id)
+    for (const { received } of receivers) {
+      expect(received).toHaveLength(60)
+      expect(repeats(received)).toEqual(new Map())
+    }
+  })
+})
