@@ -16,7 +16,8 @@ export interface Answer {
 }
 
 const MOST_BYTES = 65_536
-const KEPT_BYTES = 1024
+/** Of the body. */
+export const KEPT_BYTES = 1024
 
 export interface Exchange {
   /** The answer, or what went wrong. Never rejects. */
