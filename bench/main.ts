@@ -17,6 +17,7 @@ import { benchRefusals } from './refusals.ts'
 import { benchRollUps } from './roll-ups.ts'
 import { benchStorm } from './storm.ts'
 import { benchSupplier } from './supplier.ts'
+import { benchWebhooks } from './webhooks.ts'
 
 const values = readOptions()
 if (values !== undefined) {
@@ -40,6 +41,7 @@ if (values !== undefined) {
       values.supplier && benchSupplier,
       values.refusals && benchRefusals,
       values.feed && benchFeed,
+      values.webhooks && benchWebhooks,
       values.grow && benchGrowth,
       values.postgres && benchPostgres,
       values.login && benchLogin,

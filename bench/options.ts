@@ -26,6 +26,7 @@ Without one of the first ten options: deliveries to teslim, to bare Fastify and 
   --purge          deliveries at a fixed rate while old ones are removed
   --roll-ups       deliveries with and without counting by hour, and reading the counts
   --consoles       deliveries while operators' consoles are open; with --postgres there
+  --webhooks       deliveries pushed to one endpoint, and to many of which two are out of order; with --postgres from there
   --refusals       refusals as suppliers list them; with --postgres from there
 
   --rounds N       rounds of each measurement (5)
@@ -75,6 +76,7 @@ const parseOptions = () =>
       refusals: { type: 'boolean', default: false },
       consoles: { type: 'boolean', default: false },
       bulk: { type: 'boolean', default: false },
+      webhooks: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },
       connections: { type: 'string', default: '64' },

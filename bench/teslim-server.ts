@@ -8,23 +8,23 @@ export const BIN = join(import.meta.dirname, '../bin/teslim.js')
 
 export const EMAIL = 'bench@example.com'
 
-async function cli(databaseUrl: string, ...args: string[]) {
-  const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl }
+export async function cli(databaseUrl: string, args: readonly string[], settings: Record<string, string> = {}) {
+  const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl, ...settings }
   return JSON.parse((await promisify(execFile)(process.execPath, [BIN, ...args, '--json'], { env })).stdout)
 }
 
 /** teslim as it is run in production, logging to a file, with a customer that may deliver what the load delivers. */
 export async function prepareTeslim(databaseUrl: string): Promise<{ apiKey: string; password: string }> {
   const customer = ['customer', 'add', '--email', EMAIL, '--api', '--allow', 'SKU-*', '--generate']
-  const { id, password } = await cli(databaseUrl, ...customer)
-  const { key } = await cli(databaseUrl, 'key', 'issue', '--customer', id, '--label', 'bench')
+  const { id, password } = await cli(databaseUrl, customer)
+  const { key } = await cli(databaseUrl, ['key', 'issue', '--customer', id, '--label', 'bench'])
   return { apiKey: key, password }
 }
 
 /** A customer that reads; resolves to what logs it in. */
 export async function addReader(databaseUrl: string, ...options: string[]): Promise<(url: string) => Promise<string>> {
   const email = `${randomUUID()}@example.com`
-  const { password } = await cli(databaseUrl, 'customer', 'add', '--email', email, '--api', '--generate', ...options)
+  const { password } = await cli(databaseUrl, ['customer', 'add', '--email', email, '--api', '--generate', ...options])
   return async (url) => {
     const answer = await fetch(`${url}/Login/Customer/Api/Verify`, {
       method: 'POST',

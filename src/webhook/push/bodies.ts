@@ -1,5 +1,5 @@
+import { withoutMark } from '#src/lib/byte-text.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import { writeJson } from '#src/lib/json/raw.ts'
 import type { FeedItem } from '#src/purchase/feed/feed.rule.ts'
 import { answerOf } from '#src/purchase/feed/feed-text.ts'
 
@@ -13,9 +13,12 @@ export function createBodies(): (item: FeedItem) => Uint8Array {
   }
 }
 
-const bodyOf = (item: FeedItem): Uint8Array =>
-  writeJson({
-    type: 'delivery.received',
-    timestamp: isoMilliseconds(item.delivery.receivedAt),
-    data: answerOf(item, true),
-  })
+/** Does what writeJson would do, in a fraction of its time. */
+const bodyOf = ({ delivery, payload }: FeedItem): Uint8Array => {
+  const data = answerOf({ delivery, payload: undefined }, true)
+  const head = JSON.stringify({ type: 'delivery.received', timestamp: isoMilliseconds(delivery.receivedAt), data })
+  if (payload === undefined) return Buffer.from(head)
+  return Buffer.concat([Buffer.from(`${head.slice(0, -END.length)},"Payload":`), withoutMark(payload), END])
+}
+
+const END = Buffer.from('}}')

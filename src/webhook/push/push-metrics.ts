@@ -1,4 +1,4 @@
-import type { Metrics, Reading } from '#src/lib/metrics/metrics.ts'
+import type { Count, Metrics, Reading } from '#src/lib/metrics/metrics.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { RunDependencies, RunState } from './run.ts'
@@ -39,8 +39,20 @@ export function createPushMetrics(
       ({ id, paused }): Reading => [{ endpoint: id, reason: paused?.reason ?? 'none' }, paused === null ? 0 : 1],
     ),
   )
+  /** Labels cost more than everything else here. */
+  const counts = new Map<string, Record<'success' | 'failure', Count>>()
+  const countsOf = (endpoint: string) => {
+    const known = counts.get(endpoint)
+    if (known !== undefined) return known
+    const both = {
+      success: attempts({ endpoint, outcome: 'success' }),
+      failure: attempts({ endpoint, outcome: 'failure' }),
+    }
+    counts.set(endpoint, both)
+    return both
+  }
   return ({ id, succeeded, delayMilliseconds }) => {
-    attempts({ endpoint: id, outcome: succeeded ? 'success' : 'failure' }).value++
+    countsOf(id)[succeeded ? 'success' : 'failure'].value++
     if (succeeded) delay.observe(Math.max(0, delayMilliseconds) / 1000)
   }
 }

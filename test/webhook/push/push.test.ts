@@ -303,6 +303,31 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     expect(again.log).toEqual([expect.objectContaining({ level: 'warn', details: { endpoint: id } })])
   })
 
+  it('signs with both secrets while one replaces the other, and with the new one alone after that', async () => {
+    const { store, deliver } = await prepare()
+    const receiver = await startReceiver()
+    const [former, next] = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`)
+    const id = await addEndpoint(store, receiver.url, { secret: former ?? '' })
+    startPush(store)
+    await deliver()
+    await receiver.arrived(1)
+    const end = Date.now() + 4000
+    await store.webhooks.change(id, { secret: next, formerSecret: { sealed: former ?? '', until: end } })
+    const signatures = async (): Promise<number> => {
+      const before = receiver.received.length
+      await deliver()
+      await until('it is sent', () => receiver.received.length > before)
+      return String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ').length
+    }
+    await until('both sign', async () => (await signatures()) === 2)
+    await until('one signs', async () => (await signatures()) === 1)
+    expect(Date.now()).toBeGreaterThanOrEqual(end)
+    const { headers, body } = receiver.received.at(-1) ?? { headers: {}, body: '' }
+    const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+    const signed = createHmac('sha256', Buffer.alloc(32, 2)).update(text).digest('base64')
+    expect(headers['webhook-signature']).toBe(`v1,${signed}`)
+  })
+
   it('says in one line that a secret cannot be opened, and sends nothing', async () => {
     const { store, deliver } = await prepare()
     const receiver = await startReceiver()

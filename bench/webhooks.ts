@@ -1,0 +1,162 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import type { Load } from './load.ts'
+import { type OpenLoopResult, openLoop, percentile } from './open-loop.ts'
+import type { BenchOptions } from './options.ts'
+import { median, printTable } from './report.ts'
+import { type BenchServer, startServer, syncDisk } from './server-process.ts'
+import { cli, prepareTeslim, startTeslim } from './teslim-server.ts'
+
+const PER_SECOND = 2000
+const ENDPOINTS = 100
+/** A hundred POSTs for each delivery. */
+const PER_SECOND_TO_MANY = 20
+const MOST_CONNECTIONS = 200
+/** A server looks every second which endpoints it may push to. */
+const TAKEN_MILLISECONDS = 3000
+
+interface Pushed {
+  readonly count: number
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+}
+
+/** What pushing costs deliveries, and how soon they arrive: one endpoint at a high rate, then many of which two are out of order. */
+export async function benchWebhooks(load: Load, options: BenchOptions): Promise<void> {
+  const { folder, postgres } = options
+  const database = postgres ? await startPostgres() : undefined
+  const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
+  const { apiKey } = await prepareTeslim(databaseUrl)
+  const receiver = await startServer('receiver', [join(import.meta.dirname, 'servers/receiver.ts')], folder)
+  const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' })
+  const bench: Bench = { load, options, databaseUrl, apiKey, receiver, teslim }
+  try {
+    await load.run(teslim.url, apiKey, options.connections, 2)
+    await benchOne(bench)
+    await benchMany(bench)
+  } finally {
+    await teslim.stop()
+    await receiver.stop()
+    await database?.remove()
+  }
+}
+
+interface Bench {
+  readonly load: Load
+  readonly options: BenchOptions
+  readonly databaseUrl: string
+  readonly apiKey: string
+  readonly receiver: BenchServer
+  readonly teslim: BenchServer
+}
+
+const allowed = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
+const webhook = (databaseUrl: string, ...args: string[]) => cli(databaseUrl, ['webhook', ...args], allowed)
+
+/** What the receiver got since it was asked last. */
+const pushed = async ({ receiver }: Bench): Promise<Pushed> => (await (await fetch(receiver.url)).json()) as Pushed
+
+/** Adds an endpoint that gets what comes in from now on, and waits until a server pushes to it. */
+async function addEndpoints({ databaseUrl, receiver }: Bench, paths: readonly string[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const path of paths)
+    ids.push((await webhook(databaseUrl, 'add', '--url', `${receiver.url}${path}`)).Endpoint.EndpointID)
+  await wait(TAKEN_MILLISECONDS)
+  return ids
+}
+
+async function remove(bench: Bench, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await webhook(bench.databaseUrl, 'remove', id)
+  await settle(bench)
+}
+
+const deliver = ({ teslim, apiKey, options }: Bench, perSecond: number): Promise<OpenLoopResult> =>
+  openLoop({ url: teslim.url, apiKey, perSecond, seconds: options.seconds, mostConnections: MOST_CONNECTIONS })
+
+/** Waits until everything has arrived, so that a round does not begin with the rest of the one before. */
+async function settle(bench: Bench): Promise<void> {
+  do await wait(1000)
+  while ((await pushed(bench)).count > 0)
+  await syncDisk()
+}
+
+interface Round extends Partial<Pushed> {
+  readonly takenPerSecond: number
+  readonly answerP99: number
+  readonly microseconds: number
+  readonly most: number
+}
+
+async function round(bench: Bench, isPushing: boolean): Promise<Round> {
+  const { teslim, load, apiKey, options } = bench
+  const ids = await addEndpoints(bench, isPushing ? ['/one'] : [])
+  await settle(bench)
+  const before = teslim.cpuMilliseconds()
+  const started = performance.now()
+  const { taken } = await deliver(bench, PER_SECOND)
+  const seconds = (performance.now() - started) / 1000
+  const got = await pushed(bench)
+  const microseconds = ((teslim.cpuMilliseconds() - before) * 1000) / taken.length
+  const most = (await load.run(teslim.url, apiKey, options.connections, options.seconds)).perSecond
+  // What is left of that need not be pushed.
+  await remove(bench, ids)
+  return {
+    ...(isPushing && { ...got, perSecond: got.count / seconds }),
+    takenPerSecond: taken.length / seconds,
+    answerP99: percentile(taken, 99),
+    microseconds,
+    most,
+  }
+}
+
+async function benchOne(bench: Bench): Promise<void> {
+  const { rounds, seconds } = bench.options
+  const results: Record<'without' | 'with', Round[]> = { without: [], with: [] }
+  for (let turn = 0; turn < 2 * rounds; turn++) {
+    // In turn, so that neither always comes second.
+    const isPushing = turn % 4 === 0 || turn % 4 === 3
+    results[isPushing ? 'with' : 'without'].push(await round(bench, isPushing))
+  }
+  const middle = (all: readonly Round[], of: keyof Round): string => median(all.map((each) => each[of] ?? 0)).toFixed(1)
+  const columns = ['takenPerSecond', 'answerP99', 'microseconds', 'most', 'perSecond', 'p50', 'p99'] as const
+  console.log(`one endpoint, ${PER_SECOND} deliveries a second, ${rounds} rounds of ${seconds} s each, medians`)
+  printTable(
+    ['', 'taken/s', 'answer p99 ms', 'us of processor each', 'most/s', 'pushed/s', 'to the POST p50 ms', 'p99 ms'],
+    [
+      ['without webhooks', ...columns.slice(0, 4).map((of) => middle(results.without, of)), '', '', ''],
+      ['with webhooks', ...columns.map((of) => middle(results.with, of))],
+    ],
+  )
+  console.log('aims: 2,000 pushed a second, at least 0.90 of the deliveries taken without webhooks, p99 under 50 ms')
+}
+
+async function benchMany(bench: Bench): Promise<void> {
+  const { teslim, options } = bench
+  const before = teslim.memory()
+  const paths = Array.from({ length: ENDPOINTS - 2 }, (_, number) => `/${number}`)
+  await addEndpoints(bench, paths)
+  const results: Record<'without' | 'with', Pushed[]> = { without: [], with: [] }
+  let most = 0
+  for (let turn = 0; turn < 2 * options.rounds; turn++) {
+    const withBad = turn % 4 === 1 || turn % 4 === 2
+    const bad = await addEndpoints(bench, withBad ? ['/hang', '/fail'] : [])
+    await settle(bench)
+    await deliver(bench, PER_SECOND_TO_MANY)
+    results[withBad ? 'with' : 'without'].push(await pushed(bench))
+    most = Math.max(most, teslim.memory())
+    await remove(bench, bad)
+  }
+  const row = (name: string, all: readonly Pushed[]) => [
+    name,
+    ...(['count', 'p50', 'p99'] as const).map((of) => median(all.map((each) => each[of])).toFixed(0)),
+  ]
+  console.log(`\n${ENDPOINTS} endpoints, ${PER_SECOND_TO_MANY} deliveries a second to each of them`)
+  printTable(
+    ['', 'pushed to the others', 'p50 ms', 'p99 ms'],
+    [row('without the two', results.without), row('one hangs, one fails', results.with)],
+  )
+  console.log(`memory: ${most - before} MB more`)
+  console.log('aims: p99 at most 1.5 times, under 60 MB more')
+}
