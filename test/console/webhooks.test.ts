@@ -1,17 +1,18 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { axeSays, LOOKS } from '../support/axe.ts'
 import { browserPath, startBrowser } from '../support/browser.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 import { accept, startReceiver } from '../support/webhook-receiver.ts'
 
 const PATIENCE = 180_000
 const SOON = { timeout: 30_000 }
-/** Markup, a bidi override and a NUL in an answer, which must stay text that can be seen. */
+/** Markup and a bidi override, which must stay text that can be seen. */
 const STRANGE = '<img src=x onerror=alert(1)>\u202e no such article'
 
 describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout: PATIENCE }, async () => {
@@ -123,7 +124,9 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
     expect(await failing.getByRole('link').getAttribute('href')).toBe(`#/delivery/${receipt}`)
     const attempt = page.locator('.attempts tbody tr').first()
     await attempt.locator('summary').click()
-    expect(await attempt.locator('.answer').innerText()).toBe('<img src=x onerror=alert(1)>U+202E no such article')
+    expect(await attempt.locator('.answer').innerText()).toMatch(
+      /^<img src=x onerror=alert\(1\)>[^\u202e]+ no such article$/,
+    )
     expect(await page.locator('main img').count()).toBe(0)
     expect(await attempt.locator('td').nth(2).innerText()).toBe('500')
     expect(await attempt.locator('time').getAttribute('datetime')).toMatch(/Z$/)
@@ -217,39 +220,39 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
     await press(page, 'Copy')
     await dialog(page).getByText('Copied.').waitFor()
     await press(page, 'Close')
-    await deliver({ OrderID: 'ACTIONS-2', Status: 3 })
-    await expect
-      .poll(() => String(receiver.received.at(-1)?.headers['webhook-signature']), SOON)
-      .toMatch(/^v1,\S+ v1,\S+$/)
+    await command(['webhook', 'test', id])
+    expect(receiver.received.at(-1)?.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
 
     await action(page, 'Remove')
     expect(await dialog(page).innerText()).toContain('This cannot be undone')
     expect(await page.locator(':focus').innerText()).toBe('Cancel')
     await press(page, 'Remove')
     await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
-    expect(await command(['webhook', 'list'])).toEqual({ Endpoints: [] })
+    expect(await command(['webhook', 'list'])).toEqual([])
     expect(complaints.filter((each) => !/\b40[04]\b/.test(each))).toEqual([])
   })
 
   describe('with deliveries that are set aside', async () => {
     const receiver = await startReceiver()
-    const id = await add(receiver.url, '--customer', customer.email)
-    const receipts = [
-      await deliver({ OrderID: 'ASIDE-1', Status: 1 }),
-      await deliver({ OrderID: 'ASIDE-2', Status: 1 }),
-    ]
-    await receiver.arrived(2)
-    await expect.poll(async () => (await show(id)).Pending, SOON).toBe(0)
-    await command(['webhook', 'pause', id])
-    // A delivery is set aside after a minute at the earliest, so the test writes it down itself.
-    const database = new DatabaseSync(file)
-    database.exec('PRAGMA busy_timeout = 10000')
-    const insert = database.prepare(`
-      INSERT INTO webhook_waiting (webhook, position, failures, first_failed_at, set_aside_at, last_error)
-      SELECT ?, position, 7, ?, ?, 'no answer within 15 s' FROM delivery WHERE receipt = ?`)
-    for (const receipt of receipts)
-      insert.run(id, Date.now() - 7_200_000, Date.now(), Buffer.from(receipt.replaceAll('-', ''), 'hex'))
-    database.close()
+    const receipts: string[] = []
+    let id = ''
+
+    beforeAll(async () => {
+      id = await add(receiver.url, '--customer', customer.email)
+      for (const OrderID of ['ASIDE-1', 'ASIDE-2']) receipts.push(await deliver({ OrderID, Status: 1 }))
+      await receiver.arrived(2)
+      await until('both are confirmed', async () => (await show(id)).Pending === 0)
+      await command(['webhook', 'pause', id])
+      // A delivery is set aside after a minute at the earliest, so the test writes it down itself.
+      const database = new DatabaseSync(file)
+      database.exec('PRAGMA busy_timeout = 10000')
+      const insert = database.prepare(`
+        INSERT INTO webhook_waiting (webhook, position, failures, first_failed_at, set_aside_at, last_error)
+        SELECT ?, position, 7, ?, ?, 'no answer within 15 s' FROM delivery WHERE receipt = ?`)
+      for (const receipt of receipts)
+        insert.run(id, Date.now() - 7_200_000, Date.now(), Buffer.from(receipt.replaceAll('-', ''), 'hex'))
+      database.close()
+    }, PATIENCE)
 
     it.each(LOOKS)('pass axe in $locale, $colorScheme', async (look) => {
       const { page, complaints } = await open('#/webhooks', look)
@@ -320,7 +323,9 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
     })
 
     it('are not read while Live is off, and are read at once when it is on again', async () => {
-      const { page } = await open('#/webhooks')
+      const { page } = await open('#/health')
+      await page.clock.install()
+      await go(page, '#/webhooks')
       await page.locator('tr.row').waitFor()
       let reads = 0
       page.on('request', (request) => {
@@ -331,8 +336,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
       await page.getByRole('button', { name: 'Paused', exact: true }).waitFor()
       const other = await add('http://127.0.0.1:9/other')
       const before = reads
-      // Longer than the pause between two readings.
-      await page.evaluate('new Promise((resolve) => setTimeout(resolve, 4000))')
+      await page.clock.fastForward('01:00')
       expect([reads, await page.locator('tr.row').count()]).toEqual([before, 1])
       await page.getByRole('button', { name: 'Paused', exact: true }).click()
       await expect.poll(() => page.locator('tr.row').count(), SOON).toBe(2)
