@@ -8,4 +8,6 @@ if (Number(process.versions.node.split('.')[0]) >= 26) {
   await import('../src/store/sqlite/thread/writer-worker.ts')
   await import('../src/login/hash-worker.ts')
   await import('../src/store/postgres/postgres-store.ts')
+  await import('../src/webhook/send/connect.ts')
+  await import('undici/lib/dispatcher/client.js')
 }

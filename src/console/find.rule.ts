@@ -19,6 +19,8 @@ const BEGINS_AN_ID = /^[0-9a-f][0-9a-f-]{0,35}$/
 /** Customers that one step looks at, and all steps of one search. */
 const CUSTOMERS_AT_ONCE = 2_500
 const MOST_CUSTOMERS = 20_000
+/** Deliveries that the search for a request looks at. */
+const MOST_DELIVERIES = 20_000
 
 type FindStore = Pick<Store, 'deliveries' | 'customers' | 'apiKeys' | 'refused' | 'audit'>
 
@@ -32,6 +34,11 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     const found = receipt === undefined || other !== undefined ? undefined : await deliveries.findByReceipt(receipt)
     if (found === undefined) return []
     return [{ kind: 'delivery', id: found.receiptId, customerId: found.customerId, text: found.orderId ?? '' }]
+  }
+
+  const ofDelivering = async (requestId: string): Promise<Match[]> => {
+    const receipts = await deliveries.receiptsOfRequest(requestId, { most: MOST_MATCHES, look: MOST_DELIVERIES })
+    return (await Promise.all((receipts ?? []).map(ofReceipt))).flat()
   }
 
   const ofRefusal = async (idPrefix: string): Promise<Match[]> => {
@@ -107,6 +114,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     const ways = [
       ...(isId ? [ofReceipt(lower), ofRefusal(lower), ofKey(lower), ofCustomerId(lower)] : []),
       ofRequest(text),
+      ofDelivering(lower),
       ofOrder(text),
       ofEmail(lower),
     ]

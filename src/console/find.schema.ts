@@ -9,7 +9,7 @@ export const FindQuerySchema = Type.Object(
       maxLength: LONGEST_TEXT,
       title: `a text of at most ${LONGEST_TEXT} characters`,
       description:
-        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order or a request by its whole id; a customer by a part of the e-mail address. White space around it does not count.',
+        'A receipt, refusal, API key or customer by its id, or by its beginning if no other one begins so; an order or a request by its whole id (a request that delivered something only if the service made the id); a customer by a part of the e-mail address. White space around it does not count.',
       examples: ['PO-1'],
     }),
   },

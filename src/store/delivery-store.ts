@@ -168,6 +168,11 @@ export interface DeliveryStore {
   findByReceipt(receiptId: string): Promise<Delivery | undefined>
   /** At most `most` receipts that begin with `prefix`: lower-case hexadecimal digits and hyphens. */
   receiptsWith(prefix: string, most: number): Promise<string[]>
+  /**
+   * Returns the receipts of the deliveries that came with a request id, oldest first. Finds those whose receipts were made within a
+   * minute after the request id, which is a version 7 UUID for requests that brought none; undefined for any other text.
+   */
+  receiptsOfRequest(requestId: string, bounds: Bounds): Promise<string[] | undefined>
   orderState(customerId: string, orderId: string): Promise<OrderState | undefined>
   /** Returns the deliveries of an order, newest first: all of them, or `most` beginning with the one at `from`. */
   history(customerId: string, orderId: string, page?: HistoryPage): Promise<DeliverySummary[]>

@@ -32,6 +32,11 @@ export const webhookErrors = {
     kind: 'conflict',
     message: 'The delivery is still to be sent, or is being sent now: it needs no replay.',
   },
+  changedMeanwhile: {
+    code: 'WEBHOOK_CHANGED',
+    kind: 'conflict',
+    message: 'Others kept replacing the secret at the same time: try again.',
+  },
   /** The reason is for operators only. */
   secretCannotOpen: {
     code: 'WEBHOOK_SECRET_CANNOT_OPEN',

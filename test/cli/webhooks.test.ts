@@ -348,6 +348,29 @@ it('a restored store sends nothing until its endpoints are resumed', async () =>
   expect(await json('restore', '--recovered')).not.toHaveProperty('endpointsPaused')
 })
 
+it('a backup says whether TESLIM_SECRET opens the secrets of its endpoints, and can be restored without it', async () => {
+  const { add, json, run } = await makeStage()
+  expect(await json('backup', 'none.db')).toMatchObject({ sha256: expect.any(String) })
+  expect((await run(['restore', '--check', 'none.db'])).stdout).toContain(
+    'It has no signing keys, so it needs no secret.',
+  )
+  const { EndpointID } = (await add()).Endpoint
+  await json('backup', 'b.db')
+  expect((await run(['restore', '--check', 'b.db'])).stdout).toContain(
+    'Its signing keys (0) and the secrets of its endpoints (1) are encrypted under TESLIM_SECRET, which opens them: keep that secret.',
+  )
+  expect(await json('restore', '--check', 'b.db')).toMatchObject({ endpoints: 1, endpointsNotOpened: 0 })
+  const { status, stdout } = await run(['restore', 'b.db'], { TESLIM_SECRET: OTHER })
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringContaining(
+      'The secrets of 1 endpoint cannot be opened: set the TESLIM_SECRET of then, or replace the endpoints.',
+    ),
+  ])
+  expect(stdout).not.toContain('needs no secret')
+  expect(await json('webhook', 'list')).toMatchObject([{ EndpointID, PausedReason: 'restored' }])
+})
+
 it('a restore names endpoints that are there again, and secrets that were replaced since', async () => {
   const { add, json } = await makeStage()
   const [removed, rotated, kept] = [await add(), await add(), await add()].map(({ Endpoint }) => Endpoint.EndpointID)

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
+import { newId } from '#src/lib/ids.ts'
+import { systemRandom } from '#src/lib/random.ts'
 import { anyText } from '../support/any-text.ts'
 import { failure } from '../support/failure.ts'
 import { newDatabase } from '../support/postgres-server.ts'
@@ -102,6 +104,17 @@ describe.each(where)('GET /Operator/find on %s', async (_name, settings) => {
       }),
       { numRuns: 150 },
     )
+  })
+
+  it('finds what a request delivered by the id that the service gave it', async () => {
+    const email = 'by-request@example.com'
+    const one = await readingSupplier(service, { email })
+    const requestId = newId(clock.time, systemRandom)
+    const { ReceiptID } = await one.deliver({ OrderID: 'PO-R', Status: 2 }, { 'x-request-id': requestId })
+    await one.deliver({ OrderID: 'PO-R', Status: 3 })
+    const found = [{ Kind: 'delivery', ID: ReceiptID, CustomerID: one.customer.id, Text: 'PO-R' }]
+    expect(await find(requestId)).toEqual(found)
+    expect(await find(` ${requestId.toUpperCase()}`)).toEqual(found)
   })
 
   it('finds an order of every customer, and at most 20 matches', async () => {

@@ -23,12 +23,15 @@ export async function readingSupplier(service: TestApp, more: Wanted = {}) {
     (await service.login({ Email: customer.email, Password: PASSWORD })).json().data.Token
   const token = await logIn()
 
-  const deliver = async (payload: string | Buffer | object): Promise<{ ReceiptID: string; ReceivedAt: string }> => {
+  const deliver = async (
+    payload: string | Buffer | object,
+    headers = {},
+  ): Promise<{ ReceiptID: string; ReceivedAt: string }> => {
     const body = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload)
     const answer = await app.inject({
       method: 'POST',
       url: '/Purchase/update',
-      headers: { ApiKey: key },
+      headers: { ApiKey: key, ...headers },
       payload: body,
     })
     if (answer.statusCode !== 200) throw new Error(answer.payload)

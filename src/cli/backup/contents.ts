@@ -1,6 +1,8 @@
 import type { Config } from '#src/config/load-config.ts'
+import { counted } from '#src/lib/printable.ts'
 import { lastPositionOf } from '#src/purchase/cursors.ts'
 import type { Store } from '#src/store/store.ts'
+import type { Wrapping } from '#src/token/key-sealing.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import type { CliContext } from '../command.ts'
 
@@ -9,19 +11,26 @@ export interface Contents {
   readonly lastDelivery: { readonly receiptId: string; readonly receivedAt: number } | undefined
   readonly lastPosition: number
   readonly signingKeys: number
+  /** Endpoints of webhooks, and those whose secrets cannot be opened. */
+  readonly endpoints: number
+  readonly endpointsNotOpened: number
   readonly secret: 'TESLIM_SECRET' | 'TESLIM_SECRET_OLD' | 'none'
 }
 
-/** Rejects if a signing key cannot be opened. */
+/** Rejects if a signing key cannot be opened. An endpoint whose secret is lost does not hold up a restore. */
 export async function contentsOf(store: Store, config: Config, context: CliContext): Promise<Contents> {
-  const wrappings = await (await signingKeyRules(store, config, context)).wrappings()
+  const ofKeys = await (await signingKeyRules(store, config, context)).wrappings()
+  const ofEndpoints = await endpointWrappings(store, config, context)
+  const wrappings = [...ofKeys, ...ofEndpoints.flatMap((each) => each ?? [])]
   const lastPosition = await lastPositionOf(store.deliveries)
   const bounds = { most: 1, look: 1 }
   const [last] = lastPosition === 0 ? [] : (await store.deliveries.after(lastPosition - 1, {}, bounds)).deliveries
   return {
     lastDelivery: last,
     lastPosition,
-    signingKeys: wrappings.length,
+    signingKeys: ofKeys.length,
+    endpoints: ofEndpoints.length,
+    endpointsNotOpened: ofEndpoints.filter((each) => each === undefined).length,
     secret: wrappings.includes('former')
       ? 'TESLIM_SECRET_OLD'
       : wrappings.includes('secret')
@@ -30,23 +39,48 @@ export async function contentsOf(store: Store, config: Config, context: CliConte
   }
 }
 
-export const contentsJson = ({ lastDelivery, signingKeys, secret }: Contents) => ({
+/** How the secrets of each endpoint are stored; undefined where one cannot be opened. */
+async function endpointWrappings(store: Store, config: Config, { clock, random }: CliContext) {
+  const { createWebhookSecrets } = await import('#src/webhook/webhook-secrets.ts')
+  const { secret, formerSecret } = config
+  const secrets = createWebhookSecrets({ secret, formerSecret, random })
+  // A backup of an earlier version has no endpoints.
+  const all = await store.webhooks.list().catch(() => [])
+  const found: (Wrapping[] | undefined)[] = []
+  for (const webhook of all) found.push(await secrets.wrappings([webhook], clock.now()).catch(() => undefined))
+  return found
+}
+
+export const contentsJson = ({ lastDelivery, signingKeys, endpoints, endpointsNotOpened, secret }: Contents) => ({
   lastReceiptId: lastDelivery?.receiptId ?? null,
   lastReceivedAt: lastDelivery === undefined ? null : new Date(lastDelivery.receivedAt).toISOString(),
   signingKeys,
+  ...(endpoints > 0 && { endpoints, endpointsNotOpened }),
   secret,
 })
 
-export function contentsText({ lastDelivery, signingKeys, secret }: Contents): string {
+export function contentsText({ lastDelivery, signingKeys, endpoints, endpointsNotOpened, secret }: Contents): string {
   const last =
     lastDelivery === undefined
       ? 'It has no deliveries.'
       : `Its last delivery is ${lastDelivery.receiptId} of ${new Date(lastDelivery.receivedAt).toISOString()}.`
-  const keys =
-    signingKeys === 0
-      ? 'It has no signing keys, so it needs no secret.'
-      : secret === 'none'
-        ? `Its signing keys (${signingKeys}) are unencrypted: it needs no secret.`
-        : `Its signing keys (${signingKeys}) are encrypted under ${secret}, which opens them: keep that secret.`
-  return `${last}\n${keys}`
+  const opened = endpoints - endpointsNotOpened
+  const lines = [last]
+  if (signingKeys + opened > 0 || endpointsNotOpened === 0) lines.push(secretText(signingKeys, opened, secret))
+  if (endpointsNotOpened > 0)
+    lines.push(
+      `The secrets of ${counted(endpointsNotOpened, 'endpoint')} cannot be opened: set the TESLIM_SECRET of then, or replace the endpoints.`,
+    )
+  return lines.join('\n')
+}
+
+function secretText(signingKeys: number, endpoints: number, secret: Contents['secret']): string {
+  if (signingKeys + endpoints === 0) return 'It has no signing keys, so it needs no secret.'
+  const what =
+    endpoints === 0
+      ? `Its signing keys (${signingKeys})`
+      : `Its signing keys (${signingKeys}) and the secrets of its endpoints (${endpoints})`
+  return secret === 'none'
+    ? `${what} are unencrypted: it needs no secret.`
+    : `${what} are encrypted under ${secret}, which opens them: keep that secret.`
 }

@@ -56,8 +56,8 @@ export const webhookShow: Command = {
     const { columns } = context
     const parts = [
       headText(shown, emails),
-      deliveriesText('Failing, tried again', shown.failing, columns),
-      deliveriesText('Set aside, not tried again', shown.setAside, columns),
+      deliveriesText('Failing, tried again', 'next try (UTC)', shown.failing, columns),
+      deliveriesText('Set aside, not tried again', 'since (UTC)', shown.setAside, columns),
       attemptsText(attempts, columns),
     ]
     context.out(parts.filter((part) => part !== '').join('\n\n'))
@@ -124,16 +124,21 @@ function headText({ endpoint }: ShownEndpoint, emails: ReadonlyMap<string, strin
   return [webhook.id, ...rows.map(([name = '', text = '']) => `  ${name.padEnd(12)}${printable(text)}`)].join('\n')
 }
 
-function deliveriesText(title: string, deliveries: ShownEndpoint['failing'], columns: number | undefined): string {
+const timeOrNothing = (milliseconds: number | null): string => (milliseconds === null ? '' : timeText(milliseconds))
+
+type Deliveries = ShownEndpoint['failing']
+
+/** Either are tried again, or are set aside: the last time is that of the next attempt, or since when. */
+function deliveriesText(title: string, time: string, deliveries: Deliveries, columns: number | undefined): string {
   if (deliveries.length === 0) return ''
-  const rows = deliveries.map(({ receiptId, failures, firstFailedAt, nextAt, lastError }) => [
+  const rows = deliveries.map(({ receiptId, failures, firstFailedAt, nextAt, setAsideAt, lastError }) => [
     receiptId ?? 'removed',
     String(failures),
-    firstFailedAt === null ? '' : timeText(firstFailedAt),
-    nextAt === null ? '' : timeText(nextAt),
+    timeOrNothing(firstFailedAt),
+    timeOrNothing(setAsideAt ?? nextAt),
     printable(lastError ?? ''),
   ])
-  return `${title}\n${table(['receipt', 'failures', 'first (UTC)', 'next try (UTC)', 'error'], rows, columns)}`
+  return `${title}\n${table(['receipt', 'failures', 'first (UTC)', time, 'error'], rows, columns)}`
 }
 
 /** The attempts that the terminal shows; --json has up to 500. */

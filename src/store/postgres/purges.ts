@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { BLOCK_SIZE } from '../shared/blocks.ts'
-import { firstReceiptOf } from '../shared/rows.ts'
+import { firstReceiptOf } from '../shared/uuid.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { PurgeStore } from '../store.ts'
 import type { Database, Row } from './database.ts'

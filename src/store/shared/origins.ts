@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryOrigin } from '../store.ts'
-import { UUID_BYTES, uuidFrom, writeUuid } from './uuid.ts'
+import { firstReceiptOf, UUID_BYTES, uuidFrom, writeUuid } from './uuid.ts'
 
 /** Longer than every address without a zone. */
 const MOST_ADDRESS = 64
@@ -31,6 +31,22 @@ export function writeOrigin({ keyId, address, requestId }: DeliveryOrigin, into:
     end += into[place] as number
   }
   return end + writeCharacters(address, MOST_ADDRESS, into, end)
+}
+
+const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+/** A request has less time to arrive. */
+const LONGEST_REQUEST_MILLISECONDS = 60_000
+
+/** Where the bytes of a request id begin in an origin, counted from 1. */
+export const REQUEST_START = UUID_BYTES + 1
+
+/** Returns what an origin has for a request id, and the receipts that may belong to it; undefined if the id tells no time. */
+export function requestIn(requestId: string) {
+  if (!VERSION_7.test(requestId)) return undefined
+  const bytes = Buffer.alloc(1 + UUID_BYTES)
+  writeUuid(requestId, bytes, 1)
+  const madeAt = bytes.readUIntBE(1, 6)
+  return { bytes, first: firstReceiptOf(madeAt), end: firstReceiptOf(madeAt + LONGEST_REQUEST_MILLISECONDS) }
 }
 
 function writeCharacters(text: string, most: number, into: Uint8Array, at: number): number {

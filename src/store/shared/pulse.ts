@@ -1,5 +1,5 @@
 import type { Pulse, PulseBounds, PulseSecond } from '../store.ts'
-import { firstReceiptOf } from './rows.ts'
+import { firstReceiptOf } from './uuid.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

@@ -16,7 +16,7 @@ import type {
   SigningKey,
 } from '../store.ts'
 import { originFrom } from './origins.ts'
-import { uuidFrom } from './uuid.ts'
+import { firstReceiptOf, uuidFrom } from './uuid.ts'
 
 /** A row of either database. The functions below read what both give under the same names and as the same types. */
 type Row = Readonly<Record<string, unknown>>
@@ -137,13 +137,6 @@ export const countsFromRows = (
     count: row.count as number,
   })),
 })
-
-/** Returns the smallest receipt of a time, as 32 hexadecimal digits: a version 7 UUID begins with its milliseconds. */
-export const firstReceiptOf = (time: number): string =>
-  Math.min(Math.max(time, 0), 2 ** 48 - 1)
-    .toString(16)
-    .padStart(12, '0')
-    .padEnd(32, '0')
 
 /** Returns the smallest and the largest receipt that begin with a prefix, as 32 hexadecimal digits. */
 export function receiptRange(prefix: string): [first: string, last: string] {

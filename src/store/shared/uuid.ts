@@ -33,3 +33,10 @@ export function uuidFrom(text: string): string {
   const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)]
   return parts.join('-')
 }
+
+/** Returns the smallest receipt of a time, as 32 hexadecimal digits: a version 7 UUID begins with its milliseconds. */
+export const firstReceiptOf = (time: number): string =>
+  Math.min(Math.max(time, 0), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, '0')
+    .padEnd(32, '0')

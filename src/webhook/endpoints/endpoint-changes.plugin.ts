@@ -162,13 +162,13 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         'Both secrets sign until the overlap is over; a secret that was replaced before stops. The answer has the new secret, which cannot be shown again.',
       ...TAGS,
       ...BODY,
-      errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_SECRET_CANNOT_OPEN'],
+      errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_CHANGED', 'WEBHOOK_SECRET_CANNOT_OPEN'],
       params: EndpointParamsSchema,
       body: SecretRotationSchema,
       bodyExamples: { day: { summary: 'Both secrets sign for a day', value: { OverlapHours: 24 } } },
       response: {
         200: successSchema(EndpointWithSecretSchema, 'The endpoint, and its new secret'),
-        ...failures(400, 401, 403, 404, 413, 415, 500, 503),
+        ...failures(400, 401, 403, 404, 409, 413, 415, 500, 503),
       },
     }
     scope.post('/Webhook/endpoint/:endpointId/rotateSecret', {

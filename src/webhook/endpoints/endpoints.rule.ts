@@ -79,6 +79,8 @@ const MOST_SHOWN = 100
 const MOST_READ = 5_000
 const MOST_ATTEMPTS = 500
 const DAY_MILLISECONDS = 86_400_000
+/** Concurrent changes are rare: losing more often than this means a defect. */
+const MOST_TRIES = 10
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The operators' actions on endpoints. */
@@ -195,16 +197,21 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
 
     /** The secret before signs, too, until the overlap is over. */
     async rotateSecret(id: string, overlapMilliseconds: number): Promise<WithSecret> {
-      const webhook = await find(id)
-      // Servers could not use a secret that is sealed under a wrong one.
-      await secrets.signing(webhook, clock.now())
-      const secret = generateSecret(random)
-      const until = clock.now() + overlapMilliseconds
-      const changed = await change(webhook, {
-        secret: await secrets.seal(webhook.id, secret),
-        formerSecret: overlapMilliseconds === 0 ? null : { sealed: webhook.secret, until },
-      })
-      return { endpoint: await describe(changed), secret }
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const webhook = await find(id)
+        // Servers could not use a secret that is sealed under a wrong one.
+        await secrets.signing(webhook, clock.now())
+        const secret = generateSecret(random)
+        const until = clock.now() + overlapMilliseconds
+        // It signs twice until the new one is there, so that no message goes without it.
+        if (overlapMilliseconds > 0) await change(webhook, { formerSecret: { sealed: webhook.secret, until } })
+        const to = await secrets.seal(webhook.id, secret)
+        // False if somebody else has replaced it meanwhile, whose secret must not be lost.
+        if (!(await webhooks.rewrap([{ id: webhook.id, which: 'secret', from: webhook.secret, to }]))) continue
+        if (overlapMilliseconds === 0) await change(webhook, { formerSecret: null })
+        return { endpoint: await describe(await find(id)), secret }
+      }
+      throw new AppError(webhookErrors.changedMeanwhile)
     },
 
     /** Sends a test now, also to an endpoint that is paused. */

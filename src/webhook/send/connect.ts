@@ -72,10 +72,11 @@ async function openTunnel(socket: Socket, proxy: ProxyServer, target: Target, si
   const path = `${urlHost(target.host)}:${target.port}`
   const headers = { host: path, ...(proxy.authorization && { 'proxy-authorization': proxy.authorization }) }
   const { request } = await import('node:http')
-  const asked = request({ method: 'CONNECT', path, headers, createConnection: () => socket, signal })
+  const asked = request({ method: 'CONNECT', path, headers, createConnection: () => socket })
+  asked.on('error', () => undefined)
   asked.end()
   try {
-    const [{ statusCode }, , head] = await once(asked, 'connect')
+    const [{ statusCode }, , head] = await unlessAborted(once(asked, 'connect'), signal)
     if (statusCode < 200 || statusCode > 299) throw new Error(`status ${statusCode}`)
     if (head.length > 0) throw new Error('it sent more than an answer')
     return socket

@@ -37,7 +37,7 @@ export function exchange(connections: Connections, post: Post): Exchange {
   }
   const run = (taken: Connection): void => {
     connection = taken
-    const isReused = taken.socket() !== null
+    const isReused = taken.begin()
     let isHeard = false
     let status = 0
     let headers: AnswerHeaders = {}

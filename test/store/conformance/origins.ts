@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { newId } from '#src/lib/ids.ts'
 import type { DeliveryOrigin } from '#src/store/store.ts'
 import { apiKey, delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
@@ -62,6 +63,43 @@ export function describeOrigins(name: string, open: Open): void {
       expect(await store.deliveries.deliver(retry)).toMatchObject({ receiptId: first.receiptId, duplicate: true })
       expect((await store.deliveries.findByReceipt(first.receiptId))?.origin).toEqual({ ...origin, keyLabel: null })
     })
+
+    withCustomers(
+      'lead from the id of a request that the service made to what it delivered',
+      async (store, one, two) => {
+        const madeAt = Date.UTC(2026, 10, 21)
+        const id = (time: number, n: number) => newId(time, () => Buffer.alloc(10, n))
+        const from = (requestId: string, receiptId: string, customerId = one.id) =>
+          delivery(customerId, { receiptId, origin: { keyId: uuid(3), address: '192.0.2.1', requestId } })
+        const requestId = id(madeAt, 1)
+        const receipts = [id(madeAt, 20), id(madeAt + 30_000, 21), id(madeAt + 59_999, 22)]
+        await deliverAll(store, [
+          ...receipts.map((receiptId) => from(requestId, receiptId)),
+          from(id(madeAt, 2), id(madeAt + 1, 23)),
+          from('own-id', id(madeAt + 2, 24)),
+          from(requestId.toUpperCase(), id(madeAt + 3, 25)),
+          from(requestId, id(madeAt + 60_000, 26)),
+          from(requestId, id(madeAt - 1, 27)),
+          delivery(one.id, { receiptId: id(madeAt + 4, 28) }),
+          from(id(madeAt, 3), id(madeAt + 5, 29), two.id),
+        ])
+        const { receiptsOfRequest } = store.deliveries
+        const all = { most: 10, look: 100 }
+        expect(await receiptsOfRequest(requestId, all)).toEqual(receipts)
+        expect(await receiptsOfRequest(requestId, { ...all, most: 2 })).toEqual(receipts.slice(0, 2))
+        expect(await receiptsOfRequest(requestId, { ...all, look: 1 })).toEqual(receipts.slice(0, 1))
+        expect(await receiptsOfRequest(id(madeAt, 9), all)).toEqual([])
+        for (const other of ['own-id', '', requestId.toUpperCase(), crypto.randomUUID(), `${requestId}0`]) {
+          expect([other, await receiptsOfRequest(other, all)]).toEqual([other, undefined])
+        }
+        const theirs = id(madeAt, 3)
+        expect(await receiptsOfRequest(theirs, all)).toHaveLength(1)
+        await store.customers.remove(two.id, { tokensValidFrom: 1, now: 1, erase: true })
+        for (let after: number | null = 0; after !== null; )
+          after = (await store.purges.erase(two.id, after, 100)).position
+        expect(await receiptsOfRequest(theirs, all)).toEqual([])
+      },
+    )
 
     withCustomers('lose address and request id when their customer is erased', async (store, one, two) => {
       const origin = { keyId: uuid(8), address: '198.51.100.8', requestId: 'secret-request' }

@@ -309,6 +309,20 @@ describe.each(stores)('operators on %s', async (_name, settings) => {
     await change(id, 'remove')
   })
 
+  it('replace it twice at once, and lose neither', async () => {
+    const { id } = await add()
+    const answers = await Promise.all([1, 2].map(() => change(id, 'rotateSecret', { OverlapHours: 1 })))
+    await change(id, 'test')
+    const { headers, body } = receiver.lastTest()
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+    const expected = answers.map((answer) => {
+      const key = Buffer.from(answer.json().data.Secret.slice(6), 'base64')
+      return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+    })
+    expect(String(headers['webhook-signature']).split(' ').sort()).toEqual(expected.sort())
+    await change(id, 'remove')
+  })
+
   it('send again from a place, one delivery, or what is set aside', async () => {
     const { ReceiptID } = await supplier.deliver({ OrderID: 'again', Status: 1, ProductID: 'A' })
     const { id } = await add({ Customer: supplier.customer.id })
@@ -386,6 +400,26 @@ describe.each(stores)('operators on %s', async (_name, settings) => {
       const answer = await post(path, 'x', { headers: { 'content-type': 'text/plain' } })
       expect([path, answer.statusCode]).toEqual([path, expect.toBeOneOf([401, 415])])
     }
+    await change(id, 'remove')
+  })
+
+  it('are told that deliveries after a cursor were removed', async () => {
+    const { id } = await add()
+    await supplier.deliver({ OrderID: 'purged', Status: 1, ProductID: 'A' })
+    const From = await cursorOf({ get }, '&limit=1')
+    const { ReceiptID } = await supplier.deliver({ OrderID: 'purged', Status: 2, ProductID: 'A' })
+    await store.purges.announce((await store.deliveries.findByReceipt(ReceiptID))?.position ?? 0)
+    for (const answer of [
+      await post('/Webhook/endpoints', { URL: receiver.url, From }),
+      await change(id, 'replay', { From }),
+    ]) {
+      expect([answer.statusCode, answer.json()]).toEqual([
+        410,
+        { ...failure('CURSOR_PURGED'), message: expect.stringContaining('begin with "start"') },
+      ])
+    }
+    const { Cursor } = (await change(id, 'replay', { From: 'start' })).json().data.Endpoint
+    expect((await get(`/Purchase/feed?after=${Cursor}`)).statusCode).toBe(200)
     await change(id, 'remove')
   })
 

@@ -190,8 +190,8 @@ describe('TLS', () => {
       ['https://shop.example/', { HTTPS_PROXY: `https://127.0.0.1:${silent.port}` }],
     ] as const
     for (const [url, variables] of ways) {
-      const client = sender({ timeoutMilliseconds: 100, proxies: readProxies(variables) })
-      expect((await client.send(sending(url))).error).toBe('no answer within 0.1 s')
+      const client = sender({ timeoutMilliseconds: 300, proxies: readProxies(variables) })
+      expect((await client.send(sending(url))).error).toBe('no answer within 0.3 s')
       await until('all is closed', () => silent.sockets.size + proxy.sockets.size === 0)
     }
     expect([silent.connections(), proxy.connections()]).toEqual([2, 1])

@@ -1,4 +1,5 @@
 import { afterBlocks, bitOf, type FoundPositions, walkBlocks } from '#src/store/shared/blocks.ts'
+import { REQUEST_START, requestIn } from '#src/store/shared/origins.ts'
 import { summaryFromRow } from '#src/store/shared/rows.ts'
 import {
   deliveryPage,
@@ -118,9 +119,18 @@ const PAYLOADS = `
     JOIN LATERAL (SELECT payload FROM delivery WHERE position = w.position LIMIT 1) d
       ON $2::bytea IS NULL OR position($2 IN d.payload) > 0 OR position('\\x5c'::bytea IN d.payload) > 0`
 
+const OF_REQUEST = `
+  SELECT receipt
+    FROM (SELECT receipt, origin FROM delivery WHERE receipt >= $1::uuid AND receipt < $2::uuid ORDER BY receipt LIMIT $3) d
+   WHERE substr(origin, ${REQUEST_START}, octet_length($4::bytea)) = $4
+   LIMIT $5`
+
 const NUMBER = 'SELECT number FROM customer WHERE id = $1'
 
-type DeliveryReads = Pick<DeliveryStore, 'history' | 'orders' | 'after' | 'before' | 'statesAt' | 'payloads'>
+type DeliveryReads = Pick<
+  DeliveryStore,
+  'history' | 'orders' | 'after' | 'before' | 'statesAt' | 'receiptsOfRequest' | 'payloads'
+>
 
 /** Everything that walks through deliveries or orders. */
 export function deliveryReads(query: Query): DeliveryReads {
@@ -193,6 +203,13 @@ export function deliveryReads(query: Query): DeliveryReads {
 
     async statesAt(positions: readonly number[], at: number): Promise<number[] | undefined> {
       return statesAmong(positions, (await query(STATES_AT, positions, at, MOST_SINCE)).rows)
+    },
+
+    async receiptsOfRequest(requestId: string, { most, look }: Bounds): Promise<string[] | undefined> {
+      const wanted = requestIn(requestId)
+      if (wanted === undefined) return undefined
+      const { rows } = await query(OF_REQUEST, wanted.first, wanted.end, look, wanted.bytes, most)
+      return rows.map(({ receipt }) => receipt as string)
     },
 
     async payloads(positions: readonly number[], holding?: string): Promise<Map<number, Uint8Array>> {

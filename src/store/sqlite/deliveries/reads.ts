@@ -1,5 +1,7 @@
 import { afterBlocks, type FoundPositions, placeInList, walkBlocks } from '#src/store/shared/blocks.ts'
+import { REQUEST_START, requestIn } from '#src/store/shared/origins.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/shared/rows.ts'
+import { uuidFrom } from '#src/store/shared/uuid.ts'
 import {
   deliveryPage,
   endOfWalk,
@@ -152,6 +154,13 @@ const PAYLOADS = `
   SELECT position, payload FROM json_each($1) CROSS JOIN delivery ON position = json_each.value
    WHERE $2 IS NULL OR instr(payload, $2) > 0 OR instr(payload, x'5c') > 0`
 
+const OF_REQUEST = `
+  SELECT hex(d.receipt) AS receipt
+    FROM (SELECT position FROM delivery WHERE receipt >= unhex($1) AND receipt < unhex($2) ORDER BY receipt LIMIT $3) m
+   CROSS JOIN delivery d ON d.position = m.position
+   WHERE substr(d.origin, ${REQUEST_START}, length($4)) = $4
+   LIMIT $5`
+
 /** Everything that walks through deliveries or orders. Run by the reader thread. */
 export const deliveryReads = {
   history(database, customerId, orderId, { from, most = NO_LIMIT } = {}) {
@@ -197,6 +206,13 @@ export const deliveryReads = {
 
   statesAt: (database, positions, at) =>
     statesAmong(positions, database.all(STATES_AT, JSON.stringify(positions), at, MOST_SINCE)),
+
+  receiptsOfRequest(database, requestId, { most, look }) {
+    const wanted = requestIn(requestId)
+    if (wanted === undefined) return undefined
+    const rows = database.all(OF_REQUEST, wanted.first, wanted.end, look, wanted.bytes, most)
+    return rows.map(({ receipt }) => uuidFrom(receipt as string))
+  },
 
   payloads(database, positions, holding) {
     const bytes = holding === undefined ? null : Buffer.from(holding)

@@ -1,4 +1,4 @@
-import { firstReceiptOf } from '#src/store/shared/rows.ts'
+import { firstReceiptOf } from '#src/store/shared/uuid.ts'
 import type { PurgePage, PurgeState, PurgeStore } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
