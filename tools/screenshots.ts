@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,15 +28,18 @@ const VIEWS: Readonly<Record<string, (made: Made) => string>> = {
   customers: () => '#/customers',
   customer: ({ customer }) => `#/customer/${customer}`,
   refusals: () => '#/refusals',
+  webhooks: () => '#/webhooks',
+  webhook: ({ endpoint }) => `#/webhook/${endpoint}`,
   audit: () => '#/audit',
   health: () => '#/health',
 }
-const IN_DOCS = ['now', 'deliveries', 'order', 'customer']
+const IN_DOCS = ['now', 'deliveries', 'order', 'customer', 'webhook']
 
 interface Made {
   readonly customer: string
   readonly order: string
   readonly receipt: string
+  readonly endpoint: string
 }
 
 interface Look {
@@ -56,12 +61,19 @@ const env = {
   PATH: process.env.PATH,
   NODE_ENV: 'production',
   TESLIM_KEEP_REFUSED: 'known',
+  TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
   TESLIM_OPS_PORT: '0',
   PORT: '0',
 }
 
+interface Printed {
+  readonly id: string
+  readonly key: string
+  readonly Endpoint: { readonly EndpointID: string }
+}
+
 /** Runs a command on the store of the screenshots. */
-function teslim(args: readonly string[], input = ''): { readonly id: string; readonly key: string } {
+function teslim(args: readonly string[], input = ''): Printed {
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args, '--json'], { cwd: folder, env, input })
   if (status !== 0) throw new Error(`teslim ${args.join(' ')}: ${stderr}`)
   return JSON.parse(String(stdout))
@@ -69,6 +81,19 @@ function teslim(args: readonly string[], input = ''): { readonly id: string; rea
 
 const add = (email: string, ...more: string[]): string =>
   teslim(['customer', 'add', '--email', email, '--api', '--region', 'TR', '--password-stdin', ...more], PASSWORD).id
+
+/** A back office that never takes some of the orders. Returns its URL. */
+async function receive(): Promise<string> {
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    response.statusCode = body.includes('"OrderID":"PO-4704"') ? 500 : 204
+    response.end(response.statusCode === 500 ? '{"error":"unknown article SKU-4"}\n' : '')
+  })
+  server.unref().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
+}
 
 /** Delivers orders that go through their Status values, some echoes, and some that are refused. */
 async function deliverOrders(url: string, keys: readonly string[]): Promise<string> {
@@ -97,6 +122,7 @@ async function deliverOrders(url: string, keys: readonly string[]): Promise<stri
 }
 
 const PAUSE_MILLISECONDS = 100
+const SENDING_MILLISECONDS = 5000
 
 /** Goes to another view and waits until it has loaded all of its parts. */
 async function openView(page: Page, address: string): Promise<void> {
@@ -132,13 +158,21 @@ async function run(executablePath: string): Promise<void> {
   add(OPERATOR, '--operator')
   const customers = ['shop@example.com', 'kitap@example.com'].map((email) => add(email, '--allow', 'SKU-*'))
   const keys = customers.map((customer) => teslim(['key', 'issue', '--customer', customer, '--label', 'erp']).key)
+  const backOffice = await receive()
+  const [endpoint = '', paused = ''] = [[], ['--status', '0,3', '--give-up', '3d'], ['--no-duplicates']].map(
+    (options, index) =>
+      teslim(['webhook', 'add', '--url', `${backOffice}/${index + 1}`, ...options]).Endpoint.EndpointID,
+  )
+  teslim(['webhook', 'pause', paused])
   const server = spawn(process.execPath, [main, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(server, 'exit')
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   try {
     const url = await addressOf(server.stdout)
     const receipt = await deliverOrders(url, keys)
-    const made = { customer: customers[1] ?? '', order: 'PO-4759', receipt }
+    // The beginning of the answers, and some pauses.
+    await sleep(SENDING_MILLISECONDS)
+    const made = { endpoint, customer: customers[1] ?? '', order: 'PO-4759', receipt }
     for (const look of LOOKS) await photograph(browser, url, made, look)
     console.log(`${Object.keys(VIEWS).length * LOOKS.length} screenshots are in ${everything}`)
   } finally {

@@ -33,7 +33,7 @@ describe('the console', async () => {
       return answer.rawPayload.length
     }
     const views = Array.from(read('views/views.js').matchAll(/import\('\.\/([\w-]+\.js)'\)/g), ([, view = '']) => view)
-    expect(views).toHaveLength(10)
+    expect(views).toHaveLength(12)
     const libraries = LIBRARIES.map(({ name }) => `libraries/${name}.js`)
     for (const view of views) {
       const scripts = [...libraries, ...(await importedBy(['app.js', `views/${view}`], async (file) => read(file)))]

@@ -71,6 +71,13 @@ const STEPS = [
   ['second', 1],
 ]
 
+/** How long something takes: `1.5 hours`. */
+export function duration(seconds) {
+  const [unit, size] = STEPS.find(([, size]) => seconds >= size) ?? ['second', 1]
+  const options = { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: seconds < 60 ? 0 : 1 }
+  return numberFormat(options).format(seconds / size)
+}
+
 /** How long ago something was: `3 hours ago`. */
 export function ago(at, now = Date.now()) {
   const seconds = (new Date(at).getTime() - now) / 1000

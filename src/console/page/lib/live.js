@@ -1,10 +1,12 @@
-import { effect, signal } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
 import { createRing } from './ring.js'
 import { bearer, end, me } from './session.js'
 
 /** Whether the user wants live data, and what happens: `connecting`, `live`, `paused` (by the user or a hidden tab), `lost`. */
 export const wanted = signal(true)
 export const state = signal('paused')
+/** Whether data is read again and again: the switch is on, and the tab is visible. */
+export const isOn = computed(() => state.value !== 'paused')
 /** The newest frame of /Operator/live. */
 export const frame = signal(undefined)
 /** Counts of the last 15 minutes by second. They change whenever `frame` does. */

@@ -14,10 +14,20 @@ const FIELDS = {
   AUTHORITY_RULE_MISSING: 'Rules',
   LABEL_INVALID: 'Label',
   NETWORK_INVALID: 'Networks',
+  CUSTOMER_NOT_FOUND: 'Customer',
+  CUSTOMER_REMOVED: 'Customer',
+  CURSOR_INVALID: 'From',
+  CURSOR_PURGED: 'From',
+  DELIVERY_NOT_FOUND: 'ReceiptID',
+  WEBHOOK_URL_INVALID: 'URL',
+  WEBHOOK_ADDRESS_FORBIDDEN: 'URL',
+  WEBHOOK_CA_INVALID: 'CA',
+  WEBHOOK_DELIVERY_LEFT_OUT: 'ReceiptID',
+  WEBHOOK_DELIVERY_PENDING: 'ReceiptID',
 }
 
 /** Other names of fields in requests. */
-const NAMES = { AuthorityRules: 'Rules', ExpiresAt: 'Days' }
+const NAMES = { AuthorityRules: 'Rules', ExpiresAt: 'Days', GiveUpSeconds: 'GiveUpHours' }
 
 /** Returns what is wrong, by field: { Email: 'text' }. */
 function problemsByField(error) {
@@ -136,7 +146,7 @@ export const entriesOf = (text, separator = /[\n,]/) =>
 export const numberOf = (text) => (text === '' ? undefined : Number(text))
 
 /** Shows a key or a password once. Closing without having copied it asks again. `sample` returns a command that uses it. */
-export function Secret({ title, about, email, secret, sample, close }) {
+export function Secret({ title, about, email, secret, once = t('secret.once'), sample, close }) {
   const box = useRef()
   const text = useRef()
   const [copied, setCopied] = useState(false)
@@ -165,7 +175,7 @@ export function Secret({ title, about, email, secret, sample, close }) {
         <button class="primary" onClick=${copy}>${t('secret.copy')}</button>
       </p>
       <p class=${asked && !copied ? 'warning' : 'note'} role="status">
-        ${copied ? t('secret.copied') : asked ? t('secret.again') : t('secret.once')}
+        ${copied ? t('secret.copied') : asked ? t('secret.again') : once}
       </p>
       ${sample && html`<p class="note">${t('secret.sample')}</p><pre class="foreign" tabindex="0" role="region" aria-label=${t('secret.sample')}>${sample(secret)}</pre>`}
       <p class="buttons"><button onClick=${leave}>${asked && !copied ? t('secret.forget') : t('dialog.close')}</button></p>

@@ -65,7 +65,7 @@ function Field({ name, label, kind, choices, value }) {
 }
 
 /** A time of the address as the field wants it, in the zone in which times are shown. */
-function fieldTime(iso) {
+export function fieldTime(iso) {
   const at = Date.parse(iso)
   if (Number.isNaN(at)) return ''
   const minutes = zone.value === 'utc' ? 0 : new Date(at).getTimezoneOffset()
@@ -76,7 +76,7 @@ function fieldTime(iso) {
 const textOf = (text, before = '') => (before.replace(/[\r\n]/g, '').trim() === text ? before : text)
 
 /** A field shows whole seconds: what was not changed stays as exact as it is in the address. */
-function timeOf(text, before) {
+export function timeOf(text, before) {
   if (before && text === fieldTime(before)) return before
   const at = Date.parse(zone.value === 'utc' ? `${text}Z` : text)
   return text === '' || Number.isNaN(at) ? '' : new Date(at).toISOString()

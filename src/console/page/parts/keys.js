@@ -5,7 +5,16 @@ import { t } from '../lib/texts.js'
 import { showDialog } from './dialog.js'
 
 /** `g`, then one of these, opens a view. */
-const VIEW_KEYS = { n: 'now', d: 'deliveries', o: 'orders', c: 'customers', r: 'refusals', a: 'audit', h: 'health' }
+const VIEW_KEYS = {
+  n: 'now',
+  d: 'deliveries',
+  o: 'orders',
+  c: 'customers',
+  r: 'refusals',
+  w: 'webhooks',
+  a: 'audit',
+  h: 'health',
+}
 
 const isTyping = ({ target, ctrlKey, metaKey, altKey }) =>
   ctrlKey || metaKey || altKey || target.matches?.('input, textarea, select, [contenteditable]')

@@ -127,7 +127,7 @@ function Details({ event: { CustomerID, RequestID, RefusalID, OrderID, KeyID, De
     keyId && ['keyId', key(keyId)],
     newKeyId && ['newKeyId', key(newKeyId)],
     OrderID !== null && ['orderId', html`<${OrderLink} customer=${CustomerID} order=${OrderID} />`],
-    ...Object.entries(more).map(([name, value]) => [name, foreign(valueText(value))]),
+    ...Object.entries(more).map(([name, value]) => [name, linked(name, value) ?? foreign(valueText(value))]),
     RefusalID && ['refusalId', html`<a href=${href('refusals', [RefusalID])}><code>${RefusalID}</code></a>`],
     RequestID && [
       'requestId',
@@ -140,6 +140,11 @@ function Details({ event: { CustomerID, RequestID, RefusalID, OrderID, KeyID, De
     </dl>
   `
 }
+
+const VIEWS = { endpointId: 'webhook', receiptId: 'delivery' }
+
+const linked = (name, id) =>
+  Object.hasOwn(VIEWS, name) ? html`<a href=${href(VIEWS[name], [id])}><code>${id}</code></a>` : undefined
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 

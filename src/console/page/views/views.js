@@ -11,6 +11,8 @@ export const VIEWS = {
   customers: { load: () => import('./customers.js').then(({ CustomersView }) => CustomersView), inMenu: true },
   customer: { load: () => import('./customer.js').then(({ CustomerView }) => CustomerView), under: 'customers' },
   refusals: { load: () => import('./refusals.js').then(({ RefusalsView }) => RefusalsView), inMenu: true },
+  webhooks: { load: () => import('./webhooks.js').then(({ WebhooksView }) => WebhooksView), inMenu: true },
+  webhook: { load: () => import('./webhook.js').then(({ WebhookView }) => WebhookView), under: 'webhooks' },
   audit: { load: () => import('./audit.js').then(({ AuditView }) => AuditView), inMenu: true },
   health: { load: () => import('./health.js').then(({ HealthView }) => HealthView), inMenu: true },
 }

@@ -1,0 +1,191 @@
+import { useState } from 'preact/hooks'
+import { get } from '../lib/api.js'
+import { dateTime, duration, whole } from '../lib/format.js'
+import { html } from '../lib/html.js'
+import { printing } from '../lib/printing.js'
+import { href } from '../lib/route.js'
+import { mayWrite } from '../lib/session.js'
+import { t } from '../lib/texts.js'
+import { useFresh } from '../lib/use-fresh.js'
+import { CopyButton } from '../parts/export.js'
+import { foreign, statusBadge } from '../parts/foreign.js'
+import { Problem } from '../parts/problem.js'
+import {
+  changeEndpoint,
+  removeEndpoint,
+  replay,
+  replayThese,
+  rotateSecret,
+  testEndpoint,
+} from '../parts/webhook-actions.js'
+import { Attempts, Counts, DeliveryLink } from '../parts/webhook-attempts.js'
+import { behind, nextTry, pathOf, StateBadge, when } from '../parts/webhook-words.js'
+import { CustomerLink, Facts } from '../parts/words.js'
+
+async function read(id, signal) {
+  const [shown, attempts] = await Promise.all([
+    get(pathOf(id), {}, { signal }),
+    get(pathOf(id, 'attempts'), {}, { signal }),
+  ])
+  return { ...shown, ...attempts }
+}
+
+export function WebhookView({ parts: [id = ''], parameters: { range } }) {
+  const { data, error, reload } = useFresh((signal) => read(id, signal), [id])
+  const all = html`<p class="back"><a href=${href('webhooks')}>${t('webhook.all')}</a></p>`
+  // Another operator may have removed it.
+  if (data === undefined || error?.code === 'WEBHOOK_NOT_FOUND') {
+    return html`
+      ${all}
+      <h1>${t('view.webhook')}</h1>
+      ${error ? html`<${Problem} error=${error} again=${reload} />` : html`<div class="skeleton tall" aria-busy="true"></div>`}
+    `
+  }
+  return html`
+    ${all}
+    <h1><span class="name">${foreign(data.Endpoint.URL)}</span> <${StateBadge} endpoint=${data.Endpoint} /></h1>
+    ${error && html`<${Problem} error=${error} again=${reload} />`}
+    <${Endpoint} data=${data} range=${range} reload=${reload} />
+  `
+}
+
+function Endpoint({ data: { Endpoint: endpoint, Failing, SetAside, Attempts: attempts, Minutes }, range, reload }) {
+  const [again, setAgain] = useState()
+  const done = (deliveries) => {
+    setAgain(deliveries)
+    return reload()
+  }
+  return html`
+    <${Attention} endpoint=${endpoint} />
+    <${Actions} endpoint=${endpoint} reload=${reload} done=${done} />
+    <p role="status" class="said">${again !== undefined && t('webhook.replayed', { number: again, count: whole(again) })}</p>
+    <section>
+      <h2>${t('webhook.progress')}</h2>
+      <${Progress} endpoint=${endpoint} />
+    </section>
+    <section>
+      <h2>${t('webhook.attempts')}</h2>
+      <${Counts} minutes=${Minutes} range=${range} />
+    </section>
+    ${Failing.length > 0 && html`<${Waiting} kind="failing" deliveries=${Failing} total=${endpoint.Waiting} ...${{ endpoint, done }} />`}
+    ${SetAside.length > 0 && html`<${Waiting} kind="aside" deliveries=${SetAside} total=${endpoint.SetAside} ...${{ endpoint, done }} />`}
+    <section>
+      <h2>${t('webhook.attempts.failures')}</h2>
+      <${Attempts} attempts=${attempts} />
+    </section>
+    <section>
+      <h2>${t('webhook.settings')}</h2>
+      <${Settings} endpoint=${endpoint} />
+    </section>
+  `
+}
+
+function Attention({ endpoint: { State, PausedReason, PausedAt } }) {
+  if (State !== 'paused') return null
+  const since = t('webhook.paused.since', { at: dateTime(PausedAt) })
+  return html`<p class="attention"><b>${since}</b> ${t(`webhook.paused.do.${PausedReason}`)}</p>`
+}
+
+function Actions({ endpoint, reload, done }) {
+  if (!mayWrite.value) return html`<p class="note">${t('customer.readOnly')}</p>`
+  const toggle = endpoint.State === 'paused' ? 'resume' : 'pause'
+  return html`
+    <p class="buttons">
+      <button onClick=${() => changeEndpoint(toggle, endpoint, reload)}>${t(`webhook.${toggle}.verb`)}</button>
+      <button onClick=${() => testEndpoint(endpoint, reload)}>${t('webhook.test.verb')}</button>
+      <button onClick=${() => replay(endpoint, done)}>${t('webhook.replay.open')}</button>
+      <button onClick=${() => rotateSecret(endpoint, reload)}>${t('webhook.rotate.verb')}</button>
+      <button class="danger" onClick=${() => removeEndpoint(endpoint)}>${t('webhook.remove.verb')}</button>
+    </p>
+  `
+}
+
+function Progress({ endpoint }) {
+  const { Pending, Waiting: waiting, SetAside, LastSuccessAt, FailingSince, NextTryAt } = endpoint
+  const aside = SetAside === 0 ? whole(0) : html`<b class="warning">${whole(SetAside)}</b>`
+  return html`
+    <${Facts}
+      facts=${[
+        [t('webhook.pending'), html`${whole(Pending)} <small>${t('webhook.pending.most')}</small>`],
+        [t('webhook.behind'), behind(endpoint)],
+        [t('webhook.waiting'), whole(waiting)],
+        [t('webhook.setAside'), aside],
+        [t('webhook.lastSuccess'), when(LastSuccessAt) ?? t('webhook.never')],
+        [t('webhook.failingSince'), FailingSince && html`<span class="failed">${when(FailingSince)}</span>`],
+        [t('webhook.attempt.next'), nextTry(NextTryAt)],
+      ]}
+    />
+  `
+}
+
+function Settings({ endpoint }) {
+  const { EndpointID, CustomerID, Statuses, Duplicates, GiveUp, HasCA, CreatedAt, Cursor } = endpoint
+  const statuses = Statuses?.map((status) => html`<span key=${status}>${statusBadge(status)} </span>`)
+  return html`
+    <${Facts}
+      facts=${[
+        [t('webhook.customer'), CustomerID ? html`<${CustomerLink} id=${CustomerID} />` : t('webhook.customer.all')],
+        [t('webhook.statuses'), statuses ?? t('webhook.statuses.all')],
+        [t('webhook.duplicates'), t(`webhook.duplicates.${Duplicates}`)],
+        [t('webhook.giveUp'), GiveUp === null ? t('webhook.giveUp.never') : duration(GiveUp)],
+        [t('webhook.ca'), HasCA && t('webhook.ca.own')],
+        [t('webhook.added'), dateTime(CreatedAt)],
+        [t('webhook.id'), html`<code>${EndpointID}</code>`],
+        [
+          t('webhook.cursor'),
+          html`<code class="cursor">${Cursor}</code> <${CopyButton} text=${Cursor} label=${t('secret.copy')} />`,
+        ],
+      ]}
+    />
+  `
+}
+
+/** What an answer has at most. */
+const MOST_SHOWN = 100
+const FIRST = 10
+
+/** Deliveries that fail (`failing`), or that are not tried again (`aside`). */
+function Waiting({ kind, deliveries, total, endpoint, done }) {
+  const [all, setAll] = useState(false)
+  const aside = kind === 'aside'
+  const shown = all || printing.value ? deliveries : deliveries.slice(0, FIRST)
+  return html`
+    <section>
+      <h2>${t(`webhook.${kind}.title`)}</h2>
+      <p class="note">${t(`webhook.${kind}.about`)} ${deliveries.length >= MOST_SHOWN && t('webhook.first', { count: whole(deliveries.length), total: whole(total) })}</p>
+      <div class="table" tabindex="0" role="region" aria-label=${t(`webhook.${kind}.title`)}>
+        <table class="waiting">
+          <thead>
+            <tr>
+              <th scope="col">${t('webhook.attempt.delivery')}</th>
+              <th scope="col" class="number">${t('webhook.failures')}</th>
+              <th scope="col">${t('webhook.firstFailed')}</th>
+              <th scope="col">${t('webhook.attempt.error')}</th>
+              <th scope="col">${t(aside ? 'webhook.setAsideAt' : 'webhook.attempt.next')}</th>
+              ${mayWrite.value && html`<td></td>`}
+            </tr>
+          </thead>
+          <tbody>
+            ${shown.map((delivery) => html`<${Delivery} key=${`${delivery.ReceiptID} ${delivery.FirstFailedAt}`} ...${{ delivery, endpoint, done }} />`)}
+          </tbody>
+        </table>
+      </div>
+      ${shown.length < deliveries.length && html`<p><button onClick=${() => setAll(true)}>${t('webhook.showAll', { count: whole(deliveries.length) })}</button></p>`}
+      ${aside && mayWrite.value && html`<p><button onClick=${() => replayThese(endpoint, undefined, done)}>${t('webhook.replay.aside')}</button></p>`}
+    </section>
+  `
+}
+
+const Delivery = ({ delivery, endpoint, done }) => {
+  const { ReceiptID, Failures, FirstFailedAt, Error: error, NextTryAt, SetAsideAt } = delivery
+  return html`
+    <tr>
+      <td><${DeliveryLink} receipt=${ReceiptID} /></td>
+      <td class="number">${whole(Failures)}</td>
+      <td>${when(FirstFailedAt)}</td>
+      <td class="why">${error !== null && foreign(error)}</td>
+      <td>${when(SetAsideAt) ?? nextTry(NextTryAt) ?? t('webhook.waitsForOthers')}</td>
+      ${mayWrite.value && html`<td class="row-actions">${ReceiptID && html`<button class="small" onClick=${() => replayThese(endpoint, ReceiptID, done)}>${t('webhook.replay.short')}<span class="visually-hidden"> ${ReceiptID}</span></button>`}</td>`}
+    </tr>
+  `
+}

@@ -1,0 +1,114 @@
+import { useLayoutEffect, useMemo } from 'preact/hooks'
+import { get } from '../lib/api.js'
+import { emailOf } from '../lib/customers.js'
+import { whole } from '../lib/format.js'
+import { html } from '../lib/html.js'
+import { createPages } from '../lib/pages.js'
+import { href } from '../lib/route.js'
+import { mayWrite } from '../lib/session.js'
+import { t } from '../lib/texts.js'
+import { useFresh } from '../lib/use-fresh.js'
+import { Filters } from '../parts/filters.js'
+import { foreign } from '../parts/foreign.js'
+import { Problem } from '../parts/problem.js'
+import { Table } from '../parts/table.js'
+import { addEndpoint } from '../parts/webhook-add.js'
+import { behind, STATES, StateBadge, stateOf, when } from '../parts/webhook-words.js'
+
+const nothing = () => html`<span class="note">–</span>`
+
+const COLUMNS = [
+  { name: 'url', title: () => t('webhook.url'), cell: ({ URL: url }) => foreign(url) },
+  {
+    name: 'state',
+    title: () => t('webhook.state'),
+    width: '11rem',
+    cell: (endpoint) => html`<${StateBadge} endpoint=${endpoint} />`,
+  },
+  {
+    name: 'pending',
+    title: () => t('webhook.pending'),
+    width: '6rem',
+    number: true,
+    cell: ({ Pending }) => whole(Pending),
+  },
+  { name: 'behind', title: () => t('webhook.behind'), width: '8rem', cell: behind },
+  {
+    name: 'failing',
+    title: () => t('webhook.failingSince'),
+    width: '9rem',
+    cell: ({ FailingSince }) => when(FailingSince) ?? nothing(),
+  },
+  {
+    name: 'setAside',
+    title: () => t('webhook.setAside'),
+    width: '6rem',
+    number: true,
+    cell: ({ SetAside }) => (SetAside === 0 ? whole(0) : html`<b class="warning">${whole(SetAside)}</b>`),
+  },
+  {
+    name: 'success',
+    title: () => t('webhook.lastSuccess'),
+    width: '9rem',
+    cell: ({ LastSuccessAt }) => when(LastSuccessAt) ?? html`<span class="note">${t('webhook.never')}</span>`,
+  },
+]
+
+const fields = () => [
+  { name: 'search', label: () => t('webhook.search'), kind: 'text' },
+  {
+    name: 'state',
+    label: () => t('webhook.state'),
+    kind: 'choice',
+    choices: STATES.map((state) => [state, t(`webhook.state.${state}`)]),
+  },
+]
+
+const read = (signal) => get('/Webhook/endpoints', {}, { signal })
+
+export function WebhooksView({ parameters: { search = '', state = '' } }) {
+  const { data, error, reload } = useFresh(read, [])
+  const endpoints = data?.Endpoints
+  return html`
+    <div class="heading">
+      <h1>${t('view.webhooks')}</h1>
+      ${mayWrite.value ? html`<button class="primary" onClick=${addEndpoint}>${t('webhook.add.verb')}</button>` : html`<p class="note">${t('customer.readOnly')}</p>`}
+    </div>
+    ${error && html`<${Problem} error=${error} again=${reload} />`}
+    ${endpoints === undefined && !error && html`<div class="skeleton tall" aria-busy="true"></div>`}
+    ${endpoints?.length === 0 && html`<${First} />`}
+    ${endpoints?.length > 0 && html`<${List} endpoints=${endpoints} search=${search} state=${state} />`}
+  `
+}
+
+const COMMAND = 'npx teslim webhook add --url https://backoffice.example/webhooks'
+
+/** Teaches how to add the first endpoint. */
+const First = () => html`
+  <div class="empty">
+    <p>${t('webhook.none')}</p>
+    <pre tabindex="0" role="region" aria-label=${t('webhook.command')}>${COMMAND}</pre>
+    <p class="note">${t('webhook.none.secret')}</p>
+  </div>
+`
+
+const keyOf = ({ EndpointID }) => EndpointID
+const linkOf = ({ EndpointID }) => href('webhook', [EndpointID])
+
+function List({ endpoints, search, state }) {
+  // The whole list is read at once: there is no further page.
+  const pages = useMemo(() => createPages(async () => ({ rows: [], next: null }), keyOf), [])
+  const wanted = search.trim().toLowerCase()
+  const fits = ({ URL: url, EndpointID, CustomerID }) =>
+    [url, EndpointID, CustomerID ?? '', (CustomerID && emailOf(CustomerID)) ?? ''].some((text) =>
+      text.toLowerCase().includes(wanted),
+    )
+  const shown = endpoints.filter((each) => (state === '' || stateOf(each) === state) && (wanted === '' || fits(each)))
+  useLayoutEffect(() => pages.replace({ rows: shown, next: null }))
+  return html`
+    <${Filters} fields=${fields()} parameters=${{ search, state }} />
+    <div class="endpoints">
+      <${Table} label=${t('view.webhooks')} columns=${COLUMNS} pages=${pages} linkOf=${linkOf} empty=${html`<p>${t('filters.none')}</p>`} />
+    </div>
+  `
+}

@@ -1,0 +1,396 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { axeSays, LOOKS } from '../support/axe.ts'
+import { browserPath, startBrowser } from '../support/browser.ts'
+import { fetch } from '../support/checked-fetch.ts'
+import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
+import { accept, startReceiver } from '../support/webhook-receiver.ts'
+
+const PATIENCE = 180_000
+const SOON = { timeout: 30_000 }
+/** Markup and a bidi override, which must stay text that can be seen. */
+const STRANGE = '<img src=x onerror=alert(1)>\u202e no such article'
+
+describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout: PATIENCE }, async () => {
+  if (browserPath === undefined) return it('needs a browser', () => undefined)
+  const browser = await startBrowser(browserPath)
+  const file = join(tempFolder(), 'teslim.db')
+  const settings = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1', DATABASE_URL: `sqlite:${file}` }
+  const { server, operator, readOnly, customer, deliver, command } = await startConsoleServer(settings)
+
+  const open = async (view: string, options = {}, email = operator) => {
+    const opened = await openConsole(browser, server, view, options)
+    await signIn(opened.page, email)
+    return opened
+  }
+  const add = async (url: string, ...more: string[]): Promise<string> => {
+    const added = (await command(['webhook', 'add', '--url', url, ...more])) as { Endpoint: { EndpointID: string } }
+    return added.Endpoint.EndpointID
+  }
+  const show = async (id: string) =>
+    ((await command(['webhook', 'show', id])) as { Endpoint: Record<string, unknown> }).Endpoint
+  const loaded = (page: Page) => expect.poll(() => page.locator('main .skeleton').count(), SOON).toBe(0)
+  const go = async (page: Page, hash: string) => {
+    await page.goto(`${server.url}/console${hash}`)
+    await page.locator('main h1').waitFor()
+    await loaded(page)
+  }
+  const dialog = (page: Page) => page.locator('dialog')
+  const press = (page: Page, name: string) => dialog(page).getByRole('button', { name, exact: true }).click()
+  const action = (page: Page, name: string) => page.locator('main').getByRole('button', { name, exact: true }).click()
+  const fact = (page: Page, name: string) =>
+    page.locator('.facts div', { has: page.getByText(name, { exact: true }) }).locator('dd')
+  const tokenOf = async (email: string): Promise<string> => {
+    const login = await fetch(`${server.url}/Login/Customer/Api/Verify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ Email: email, Password: PASSWORD }),
+    })
+    return ((await login.json()) as { data: { Token: string } }).data.Token
+  }
+
+  it('teach how to add the first one', async () => {
+    const { page, complaints } = await open('#/webhooks')
+    await page.getByText('npx teslim webhook add --url').waitFor()
+    expect(await axeSays(page)).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
+  it('are added with what the form says, and the secret is shown once', async () => {
+    const { page, complaints } = await open('#/webhooks')
+    const receiver = await startReceiver()
+    await action(page, 'Add endpoint')
+    await page.getByLabel('URL', { exact: true }).fill('http://backoffice.example/')
+    await press(page, 'Add endpoint')
+    expect(await dialog(page).getByRole('alert').innerText()).toContain('TESLIM_WEBHOOK_ALLOW')
+    expect(await page.locator(':focus').getAttribute('id')).toBe('field-URL')
+
+    await page.getByLabel('URL', { exact: true }).fill(receiver.url)
+    await page.getByLabel('Customer', { exact: true }).fill('nobody@example.com')
+    await press(page, 'Add endpoint')
+    await expect.poll(() => page.locator(':focus').getAttribute('id')).toBe('field-Customer')
+    await page.getByLabel('Customer', { exact: true }).fill(customer.email)
+    await page.getByLabel('1 · Updated').uncheck()
+    await page.getByLabel('2 · Being processed').uncheck()
+    await page.getByLabel('Duplicates, too').uncheck()
+    await page.getByLabel('Set a delivery aside after hours').fill('72')
+    await press(page, 'Add endpoint')
+
+    await page.getByRole('heading', { name: 'The secret of the endpoint' }).waitFor()
+    const secret = await dialog(page).locator('.secret code').innerText()
+    expect(secret).toMatch(/^whsec_[\w+/]{43}=$/)
+    await press(page, 'Close')
+    await press(page, 'Close anyway')
+    await dialog(page).waitFor({ state: 'detached' })
+    expect(await page.content()).not.toContain(secret)
+
+    const id = new URL(page.url()).hash.replace('#/webhook/', '')
+    expect(await show(id)).toMatchObject({
+      URL: receiver.url,
+      CustomerID: customer.id,
+      Statuses: [0, 3],
+      Duplicates: false,
+      GiveUp: 259_200,
+    })
+    await fact(page, 'Sets a delivery aside after').getByText('3 days').waitFor()
+    await deliver({ OrderID: 'ADDED-1', Status: 1 })
+    const receipt = await deliver({ OrderID: 'ADDED-1', Status: 3 })
+    await receiver.arrived(1)
+    expect(receiver.received.map(({ id: name }) => name)).toEqual([receipt])
+    // The page reads again by itself.
+    await fact(page, 'Last success').locator('time').waitFor()
+    await page.locator('p', { hasText: 'In the last 24 hours: 1 succeeded, 0 failed.' }).waitFor()
+    expect(complaints.filter((each) => !/\b40[04]\b/.test(each))).toEqual([])
+    await command(['webhook', 'remove', id])
+    await page.getByText('There is no such endpoint, or it was removed.').waitFor()
+  })
+
+  it('show what fails with its answer and its next try, and send it again', async () => {
+    const receiver = await startReceiver((_received, response) => void response.writeHead(500).end(STRANGE))
+    const id = await add(receiver.url)
+    const receipt = await deliver({ OrderID: 'FAILS-1', Status: 1 })
+    await receiver.arrived(1)
+    const { page, complaints } = await open('#/webhooks')
+    const row = page.locator('tr.row', { hasText: receiver.url })
+    await row.getByText('Failing').waitFor()
+    await row.locator('a').click()
+
+    const failing = page.locator('.waiting tbody tr')
+    await failing.getByText('status 500').waitFor()
+    expect(await failing.getByRole('link').getAttribute('href')).toBe(`#/delivery/${receipt}`)
+    const attempt = page.locator('.attempts tbody tr').first()
+    await attempt.locator('summary').click()
+    expect(await attempt.locator('.answer').innerText()).toMatch(
+      /^<img src=x onerror=alert\(1\)>[^\u202e]+ no such article$/,
+    )
+    expect(await page.locator('main img').count()).toBe(0)
+    expect(await attempt.locator('td').nth(2).innerText()).toBe('500')
+    expect(await attempt.locator('time').getAttribute('datetime')).toMatch(/Z$/)
+    // An answer that somebody reads stays open when the page reads again.
+    const attempts = await page.locator('.attempts tbody tr').count()
+    await expect.poll(() => page.locator('.attempts tbody tr').count(), SOON).toBeGreaterThan(attempts)
+    expect(await page.locator('.attempts details[open]').count()).toBe(1)
+
+    const before = receiver.received.length
+    receiver.behave = accept
+    await failing.getByRole('button', { name: `Send again ${receipt}` }).click()
+    expect(await dialog(page).innerText()).toContain(`This delivery is sent to ${receiver.url} again now`)
+    await press(page, 'Send again')
+    await page.locator('[role=status]', { hasText: 'At most 1 delivery is sent again.' }).waitFor()
+    await expect.poll(() => receiver.received.length, SOON).toBeGreaterThan(before)
+    await failing.waitFor({ state: 'detached' })
+    await page.locator('h1', { hasText: 'Active' }).waitFor()
+    expect(complaints).toEqual([])
+    await command(['webhook', 'remove', id])
+  })
+
+  it('are paused, tested, resumed, begun again and removed, each after a question that names what will happen', async () => {
+    const receiver = await startReceiver()
+    const id = await add(receiver.url)
+    const first = await deliver({ OrderID: 'ACTIONS-1', Status: 1 })
+    await receiver.arrived(1)
+    const { page, complaints } = await open(`#/webhook/${id}`)
+
+    await action(page, 'Pause')
+    expect(await dialog(page).innerText()).toContain(`Nothing is sent to ${receiver.url} until somebody resumes it.`)
+    await press(page, 'Cancel')
+    expect(await show(id)).toMatchObject({ State: 'active' })
+    await action(page, 'Pause')
+    await press(page, 'Pause')
+    await page.locator('.attention', { hasText: 'An operator paused it.' }).waitFor()
+    expect(await show(id)).toMatchObject({ State: 'paused', PausedReason: 'operator' })
+
+    await action(page, 'Send test')
+    await press(page, 'Send test')
+    await page.getByRole('heading', { name: 'The test succeeded' }).waitFor()
+    expect(receiver.received.at(-1)?.body).toContain('"type":"teslim.test"')
+    await press(page, 'Close')
+    receiver.behave = (_received, response) => void response.writeHead(503).end('closed for today')
+    await action(page, 'Send test')
+    await press(page, 'Send test')
+    await page.getByRole('heading', { name: 'The test failed' }).waitFor()
+    expect(await dialog(page).innerText()).toMatch(/503[\s\S]*status 503[\s\S]*closed for today/)
+    await press(page, 'Close')
+    await expect.poll(() => page.locator('.attempts tbody tr', { hasText: 'Test' }).count(), SOON).toBe(2)
+
+    receiver.behave = accept
+    const second = await deliver({ OrderID: 'ACTIONS-1', Status: 3 })
+    await expect.poll(() => fact(page, 'Pending').innerText(), SOON).toBe('1 at most')
+    await action(page, 'Resume')
+    expect(await dialog(page).innerText()).toContain('at most 1 delivery is pending')
+    await press(page, 'Resume')
+    const sent = () => receiver.received.map(({ id: name }) => name).filter((name) => !name.startsWith('test_'))
+    await expect.poll(sent, SOON).toEqual([first, second])
+
+    await expect.poll(() => fact(page, 'Pending').innerText(), SOON).toBe('0 at most')
+    await action(page, 'Send again…')
+    await page.getByLabel('A time', { exact: true }).check()
+    await press(page, 'Send again')
+    await dialog(page).getByRole('alert').waitFor()
+    await page.getByLabel('The first delivery that there is').check()
+    expect(await dialog(page).innerText()).toContain(`Everything for ${receiver.url} that the store has is sent again`)
+    await press(page, 'Send again')
+    await page.locator('[role=status]', { hasText: /At most \d+ deliveries are sent again\./ }).waitFor()
+    await expect.poll(() => sent().slice(2), SOON).toEqual(expect.arrayContaining([first, second]))
+
+    await action(page, 'Send again…')
+    await page.getByLabel('A time', { exact: true }).check()
+    // The browser of the tests is in the zone of this machine.
+    const hourAgo = new Date(Date.now() - 3_600_000)
+    await page.getByLabel('Received from this time on').fill(localText(hourAgo))
+    await press(page, 'Send again')
+    await expect.poll(() => sent().filter((name) => name === second).length, SOON).toBe(3)
+    await action(page, 'Send again…')
+    await page.getByLabel('One delivery').check()
+    await page.getByLabel('Receipt', { exact: true }).fill('unknown')
+    await press(page, 'Send again')
+    await dialog(page).getByText('There is no such delivery.').waitFor()
+    await page.getByLabel('Receipt', { exact: true }).fill(first)
+    await press(page, 'Send again')
+    await expect.poll(() => sent().filter((name) => name === first).length, SOON).toBe(4)
+
+    await action(page, 'Replace secret')
+    await page.getByLabel('Overlap in hours').fill('1')
+    await press(page, 'Replace secret')
+    expect(await dialog(page).locator('.secret code').innerText()).toMatch(/^whsec_/)
+    await press(page, 'Copy')
+    await dialog(page).getByText('Copied.').waitFor()
+    await press(page, 'Close')
+    await command(['webhook', 'test', id])
+    expect(receiver.received.at(-1)?.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
+
+    await action(page, 'Remove')
+    expect(await dialog(page).innerText()).toContain('This cannot be undone')
+    expect(await page.locator(':focus').innerText()).toBe('Cancel')
+    await press(page, 'Remove')
+    await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
+    expect(await command(['webhook', 'list'])).toEqual([])
+    expect(complaints.filter((each) => !/\b40[04]\b/.test(each))).toEqual([])
+  })
+
+  describe('with deliveries that are set aside', async () => {
+    const receiver = await startReceiver()
+    const receipts: string[] = []
+    let id = ''
+
+    beforeAll(async () => {
+      id = await add(receiver.url, '--customer', customer.email)
+      for (const OrderID of ['ASIDE-1', 'ASIDE-2']) receipts.push(await deliver({ OrderID, Status: 1 }))
+      await receiver.arrived(2)
+      await until('both are confirmed', async () => (await show(id)).Pending === 0)
+      await command(['webhook', 'pause', id])
+      // A delivery is set aside after a minute at the earliest, so the test writes it down itself.
+      const database = new DatabaseSync(file)
+      database.exec('PRAGMA busy_timeout = 10000')
+      const insert = database.prepare(`
+        INSERT INTO webhook_waiting (webhook, position, failures, first_failed_at, set_aside_at, last_error)
+        SELECT ?, position, 7, ?, ?, 'no answer within 15 s' FROM delivery WHERE receipt = ?`)
+      for (const receipt of receipts)
+        insert.run(id, Date.now() - 7_200_000, Date.now(), Buffer.from(receipt.replaceAll('-', ''), 'hex'))
+      database.close()
+    }, PATIENCE)
+
+    it.each(LOOKS)('pass axe in $locale, $colorScheme', async (look) => {
+      const { page, complaints } = await open('#/webhooks', look)
+      for (const view of ['webhooks', `webhook/${id}`, 'webhook/unknown']) {
+        await go(page, `#/${view}`)
+        expect([view, await axeSays(page)]).toEqual([view, []])
+      }
+      await go(page, '#/webhooks')
+      await page.locator('main button.primary').click()
+      await page.locator('dialog details summary').click()
+      expect(await axeSays(page)).toEqual([])
+      await page.keyboard.press('Escape')
+      await dialog(page).waitFor({ state: 'detached' })
+      await go(page, `#/webhook/${id}`)
+      const buttons = page.locator('main > .buttons button, .row-actions button')
+      await expect.poll(() => buttons.count(), SOON).toBe(7)
+      for (let button = 0; button < 6; button++) {
+        await buttons.nth(button).click()
+        await page.locator('dialog h2').waitFor()
+        expect([button, await axeSays(page)]).toEqual([button, []])
+        await page.keyboard.press('Escape')
+        await dialog(page).waitFor({ state: 'detached' })
+      }
+      expect(await page.content()).not.toMatch(/webhook\.\w+/)
+      expect(complaints.filter((each) => !each.includes('404'))).toEqual([])
+    })
+
+    it('fit on a phone and on paper', async () => {
+      const { page, complaints } = await open('#/webhooks', { viewport: { width: 390, height: 844 } })
+      const widthOf = () => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)
+      for (const view of ['webhooks', `webhook/${id}`]) {
+        await go(page, `#/${view}`)
+        expect([view, await widthOf()]).toEqual([view, 390])
+      }
+      await action(page, 'Send again…')
+      expect(await widthOf()).toBe(390)
+      await page.keyboard.press('Escape')
+      await page.emulateMedia({ media: 'print' })
+      await expect.poll(() => page.locator('main .buttons').first().isVisible()).toBe(false)
+      expect(await page.locator('.waiting').isVisible()).toBe(true)
+      expect(complaints).toEqual([])
+    })
+
+    it('stand in the address, and are found by URL, customer and state', async () => {
+      const other = await add('http://127.0.0.1:9/other')
+      const { page, complaints } = await open('#/webhooks?state=paused')
+      const rows = page.locator('tr.row')
+      await expect.poll(() => rows.count(), SOON).toBe(1)
+      expect(await rows.innerText()).toContain(receiver.url)
+      await go(page, '#/webhooks?search=other')
+      await expect.poll(() => rows.locator('a').allInnerTexts(), SOON).toEqual(['http://127.0.0.1:9/other'])
+      await page.locator('input[name=search]').fill(customer.email)
+      await page.keyboard.press('Enter')
+      await expect.poll(() => rows.locator('a').allInnerTexts(), SOON).toEqual([receiver.url])
+      expect(new URL(page.url()).hash).toBe(`#/webhooks?search=${encodeURIComponent(customer.email)}`)
+
+      await rows.locator('a').focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: '24 hours' }).click()
+      expect(new URL(page.url()).hash).toBe(`#/webhook/${id}?range=day`)
+      await page.locator('.bars tbody tr').nth(23).waitFor({ state: 'attached' })
+      expect(await page.locator('.bars tbody tr').count()).toBe(24)
+      await page.keyboard.press('g')
+      await page.keyboard.press('w')
+      await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
+      expect(complaints).toEqual([])
+      await command(['webhook', 'remove', other])
+    })
+
+    it('are not read while Live is off, and are read at once when it is on again', async () => {
+      const { page } = await open('#/health')
+      await page.clock.install()
+      await go(page, '#/webhooks')
+      await page.locator('tr.row').waitFor()
+      let reads = 0
+      page.on('request', (request) => {
+        if (request.url().endsWith('/Webhook/endpoints')) reads++
+      })
+      await expect.poll(() => reads, SOON).toBeGreaterThan(1)
+      await page.getByRole('button', { name: 'Live', exact: true }).click()
+      await page.getByRole('button', { name: 'Paused', exact: true }).waitFor()
+      const other = await add('http://127.0.0.1:9/other')
+      const before = reads
+      await page.clock.fastForward('01:00')
+      expect([reads, await page.locator('tr.row').count()]).toEqual([before, 1])
+      await page.getByRole('button', { name: 'Paused', exact: true }).click()
+      await expect.poll(() => page.locator('tr.row').count(), SOON).toBe(2)
+      await command(['webhook', 'remove', other])
+      await expect.poll(() => page.locator('tr.row').count(), SOON).toBe(1)
+    })
+
+    it('show read-only operators everything and no actions, which the server refuses', async () => {
+      const { page, complaints } = await open(`#/webhook/${id}`, {}, readOnly)
+      await page.getByText('You are a read-only operator').waitFor()
+      await page.locator('.waiting tbody tr').nth(1).waitFor()
+      const buttons = await page.locator('main').getByRole('button').allInnerTexts()
+      expect(buttons).toEqual(['1 hour', '24 hours', 'Copy'])
+      await go(page, '#/webhooks')
+      await page.locator('tr.row').waitFor()
+      expect(await page.locator('main').getByRole('button').count()).toBe(0)
+      const refused = await fetch(`${server.url}/Webhook/endpoint/${id}/resume`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await tokenOf(readOnly)}` },
+      })
+      expect([refused.status, ((await refused.json()) as { errorCode: string }).errorCode]).toEqual([
+        403,
+        'OPERATOR_READ_ONLY',
+      ])
+      expect(complaints).toEqual([])
+    })
+
+    it('send them all again, by the keyboard alone', async () => {
+      const { page, complaints } = await open(`#/webhook/${id}`)
+      const rows = page.locator('.waiting tbody tr')
+      await rows.nth(1).waitFor()
+      expect(await rows.first().innerText()).toMatch(/7[\s\S]*2 hours ago[\s\S]*no answer within 15 s/)
+      const button = page.getByRole('button', { name: 'Send all that is set aside again' })
+      while (!(await button.evaluate((each) => each.matches(':focus')))) await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      expect(await dialog(page).innerText()).toContain(
+        `2 deliveries that are set aside are sent to ${receiver.url} again`,
+      )
+      await page.keyboard.press('Enter')
+      await page.locator('[role=status]', { hasText: 'At most 2 deliveries are sent again.' }).waitFor()
+      await rows.first().waitFor({ state: 'detached' })
+      expect(await show(id)).toMatchObject({ SetAside: 0, Waiting: 2 })
+      await command(['webhook', 'resume', id])
+      await expect.poll(() => receiver.received.length, SOON).toBe(4)
+      expect(receiver.received.slice(2).map(({ id: name }) => name)).toEqual(expect.arrayContaining(receipts))
+      await page.goto(`${server.url}/console#/audit?action=webhook.replay`)
+      await page.locator('.details').getByRole('link', { name: id }).first().click()
+      await page.locator('h1', { hasText: receiver.url }).waitFor()
+      expect(complaints).toEqual([])
+    })
+  })
+})
+
+/** A time as a field of the page wants it. */
+function localText(time: Date): string {
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+}
