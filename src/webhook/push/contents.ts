@@ -4,6 +4,7 @@ import type { Pushed } from './entry.ts'
 
 /** Payloads are not sent from memory after this time, because the delivery may have been erased. */
 const FRESH_MILLISECONDS = 2000
+const MOST_BYTES = 4 * 1024 * 1024
 
 /** The deliveries of one endpoint with their payloads, as long as they are fresh. */
 export interface Contents {
@@ -14,15 +15,26 @@ export interface Contents {
   read(pushed: Pushed): Promise<FeedItem | undefined>
   drop(position: number): void
   dropOld(now: number): void
+  /** Whether so much is in memory that nothing more should be read. */
+  isFull(): boolean
 }
 
 export function createContents(deliveries: Pick<DeliveryStore, 'findByReceipt'>): Contents {
   /** In the order in which they were read. */
   const kept = new Map<number, { readonly item: FeedItem; readonly readAt: number }>()
+  let bytes = 0
+
+  const drop = (position: number): void => {
+    bytes -= kept.get(position)?.item.payload?.length ?? 0
+    kept.delete(position)
+  }
 
   return {
     keep(items, readAt) {
-      for (const item of items) kept.set(item.delivery.position, { item, readAt })
+      for (const item of items) {
+        kept.set(item.delivery.position, { item, readAt })
+        bytes += item.payload?.length ?? 0
+      }
     },
     fresh(position, now) {
       const found = kept.get(position)
@@ -37,12 +49,13 @@ export function createContents(deliveries: Pick<DeliveryStore, 'findByReceipt'>)
         payload: delivery.erased ? undefined : payload,
       }
     },
-    drop: (position) => void kept.delete(position),
+    drop,
     dropOld(now) {
       for (const [position, { readAt }] of kept) {
         if (now - readAt < FRESH_MILLISECONDS) return
-        kept.delete(position)
+        drop(position)
       }
     },
+    isFull: () => bytes >= MOST_BYTES,
   }
 }

@@ -67,6 +67,7 @@ const AGAIN_MILLISECONDS = 1000
 /** Refreshes the place of an endpoint that gets nothing, so that a purge of others' deliveries does not look like a gap. */
 const LONGEST_WAIT_MILLISECONDS = 60_000
 const PAGE_BYTES = 1024 * 1024
+const MOST_BYTES_IN_FLIGHT = 8 * 1024 * 1024
 const PURGED = 'the delivery was removed by a purge before it was sent'
 const PURGED_UNREAD = 'deliveries were removed by a purge before they were sent'
 
@@ -85,6 +86,7 @@ export function createRun(
   const drained = Promise.withResolvers<void>()
   let leaseBegan = Number.NEGATIVE_INFINITY
   let isReading = false
+  let bytesInFlight = 0
   let endWait: () => void = () => undefined
   let cancelTimer: (() => void) | undefined
   let timerAt = Number.POSITIVE_INFINITY
@@ -92,12 +94,16 @@ export function createRun(
   const maySend = (): boolean =>
     !stopping.signal.aborted && clock.monotonic() - leaseBegan <= LEASE_GOOD_MILLISECONDS && dependencies.isSaving()
 
+  const mayBegin = (): boolean => maySend() && bytesInFlight < MOST_BYTES_IN_FLIGHT
+
   const changed = (): void => dependencies.onChange(run)
 
   const post = async (pushed: Pushed, item: FeedItem): Promise<void> => {
     const body = bodyOf(item)
     const headers = signedHeaders(pushed.receiptId, Math.floor(clock.now() / 1000), body, secretsAt(clock.now()))
+    bytesInFlight += body.length
     const outcome = await sender.send({ url, ca, headers, body })
+    bytesInFlight -= body.length
     const { error, milliseconds } = outcome
     const now = moment()
     // Once nobody waits for it any more, the outcome is the next holder's.
@@ -150,7 +156,7 @@ export function createRun(
   }
 
   const read = async (): Promise<void> => {
-    if (isReading || stopping.signal.aborted || !progress.wantsMore()) return
+    if (isReading || stopping.signal.aborted || contents.isFull() || !progress.wantsMore()) return
     isReading = true
     try {
       await readPage()
@@ -166,7 +172,7 @@ export function createRun(
   }
 
   const setTimer = (): void => {
-    const at = maySend() ? (progress.nextAt() ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
+    const at = mayBegin() ? (progress.nextAt() ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
     if (at === timerAt) return
     cancelTimer?.()
     cancelTimer = undefined
@@ -179,7 +185,7 @@ export function createRun(
   }
 
   const pump = (): void => {
-    while (maySend()) {
+    while (mayBegin()) {
       const pushed = progress.next(moment())
       if (pushed === undefined) break
       void attempt(pushed)
@@ -212,6 +218,7 @@ export function createRun(
     tick() {
       contents.dropOld(clock.monotonic())
       changed()
+      pump()
     },
     state() {
       const oldest = progress.oldestAt()

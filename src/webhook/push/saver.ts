@@ -25,6 +25,8 @@ export interface Saver {
 
 const PAUSE_MILLISECONDS = 50
 const AGAIN_MILLISECONDS = 1000
+/** A save that takes longer counts as failed until it ends. */
+const PATIENCE_MILLISECONDS = 5000
 
 export function createSaver(dependencies: SaverDependencies): Saver {
   const { webhooks, holder, clock, after, onRefused, onFailed, onWorking } = dependencies
@@ -32,6 +34,10 @@ export function createSaver(dependencies: SaverDependencies): Saver {
   let working = true
   let waiting = false
   let saving: Promise<void> | undefined
+  let savingSince: number | undefined
+
+  const isWorking = (): boolean =>
+    working && (savingSince === undefined || clock.monotonic() - savingSince < PATIENCE_MILLISECONDS)
 
   const save = async (runs: readonly Run[], everything: boolean): Promise<void> => {
     const taken = runs.flatMap((run) => {
@@ -57,14 +63,17 @@ export function createSaver(dependencies: SaverDependencies): Saver {
   const saveChanged = async (): Promise<void> => {
     const runs = [...changed]
     changed.clear()
+    savingSince = clock.monotonic()
     try {
       await save(runs, false)
-      const wasWorking = working
+      const wasWorking = isWorking()
       working = true
+      savingSince = undefined
       if (!wasWorking) onWorking()
     } catch (error) {
       for (const run of runs) changed.add(run)
       working = false
+      savingSince = undefined
       onFailed(error)
     }
   }
@@ -87,7 +96,7 @@ export function createSaver(dependencies: SaverDependencies): Saver {
       saveSoon(PAUSE_MILLISECONDS)
     },
     forget: (run) => void changed.delete(run),
-    isWorking: () => working,
+    isWorking,
     async flush(runs) {
       // A save under way has part of it.
       await saving

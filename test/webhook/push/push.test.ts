@@ -322,10 +322,40 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     await until('both sign', async () => (await signatures()) === 2)
     await until('one signs', async () => (await signatures()) === 1)
     expect(Date.now()).toBeGreaterThanOrEqual(end)
-    const { headers, body } = receiver.received.at(-1) ?? { headers: {}, body: '' }
-    const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+    const last = receiver.received.at(-1)
+    const headers = last?.headers ?? {}
+    const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${last?.body}`
     const signed = createHmac('sha256', Buffer.alloc(32, 2)).update(text).digest('base64')
     expect(headers['webhook-signature']).toBe(`v1,${signed}`)
+  })
+
+  it('has only some megabytes under way, and in memory, whatever the payloads', async () => {
+    const { store, deliver } = await prepare()
+    const mib = 1024 * 1024
+    const payload = Buffer.from(`{"Status":1,"filler":"${'x'.repeat(mib)}"}`)
+    for (let number = 0; number < 40; number++) await deliver({ orderId: `o${number}`, payload })
+    let [read, sent, most] = [0, 0, 0]
+    const answer = acceptAfter(200)
+    const receiver = await startReceiver((received, response) => {
+      most = Math.max(most, receiver.open())
+      response.on('close', () => sent++)
+      answer(received, response)
+    })
+    const id = await addEndpoint(store, receiver.url)
+    const deliveries: typeof store.deliveries = {
+      ...store.deliveries,
+      async payloads(...wanted) {
+        const found = await store.deliveries.payloads(...wanted)
+        read += found.size
+        expect(read - sent).toBeLessThan(20)
+        return found
+      },
+    }
+    startPush({ ...store, deliveries })
+    await caughtUp(store, id)
+    expect(receiver.received).toHaveLength(40)
+    expect(most).toBeGreaterThan(1)
+    expect(most).toBeLessThanOrEqual(9)
   })
 
   it('says in one line that a secret cannot be opened, and sends nothing', async () => {
