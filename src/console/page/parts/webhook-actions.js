@@ -87,7 +87,7 @@ function Replay({ endpoint, done, close }) {
   return html`
     <${ActionForm} title=${t('webhook.replay.title')} verb=${t('webhook.replay.verb')} run=${run} done=${({ Deliveries }) => done(Deliveries)} close=${close}>
       ${(problems) => html`
-        <${Begin} choices=${choices} legend=${t('webhook.replay.which')} problems=${problems}>
+        <${Begin} words="webhook.again" choices=${choices} legend=${t('webhook.replay.which')} problems=${problems}>
           ${(chosen) => html`
             ${chosen === 'time' && endpoint.Pending > 0 && html`<p class="warning">${t('webhook.replay.skips')}</p>`}
             <p role="status">${about(`webhook.replay.what.${chosen}`, endpoint, counted(endpoint.SetAside))}</p>`}

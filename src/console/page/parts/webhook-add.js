@@ -49,7 +49,7 @@ function AddEndpoint({ close }) {
       ${(problems) => html`
         <p>${t('webhook.add.what')}</p>
         <${Field} name="URL" type="url" inputmode="url" required autofocus label=${t('webhook.url')} hint=${t('webhook.url.hint')} problems=${problems} />
-        <${Begin} choices=${['now', 'start', 'time', 'cursor']} legend=${t('webhook.from')} problems=${problems} />
+        <${Begin} words="webhook.from" choices=${['now', 'start', 'time', 'cursor']} legend=${t('webhook.from')} problems=${problems} />
         <${Field} name="Customer" label=${t('webhook.customer')} hint=${t('webhook.customer.hint')} problems=${problems} />
         <${Statuses} problem=${problems.Statuses} />
         <${Check} name="Duplicates" label=${t('webhook.duplicates.also')} />
@@ -77,8 +77,8 @@ const Statuses = ({ problem }) => html`
   </fieldset>
 `
 
-/** Where to begin, with a field for a time or a cursor. `children` may say what a choice means: (chosen) => node. */
-export function Begin({ choices, legend, problems, children }) {
+/** Where to begin, with a field for a time or a cursor. `words` is the beginning of the keys of the choices. `children` may say what a choice means: (chosen) => node. */
+export function Begin({ choices, words, legend, problems, children }) {
   const [chosen, setChosen] = useState(choices[0])
   return html`
     <fieldset>
@@ -87,7 +87,7 @@ export function Begin({ choices, legend, problems, children }) {
         (choice) => html`
           <label class="choice" key=${choice}>
             <input type="radio" name="Begin" value=${choice} defaultChecked=${choice === choices[0]} onChange=${() => setChosen(choice)} />
-            <span>${t(`webhook.from.${choice}`)}</span>
+            <span>${t(`${words}.${choice}`)}</span>
           </label>
         `,
       )}

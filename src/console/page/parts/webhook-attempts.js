@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
-import { dateTime, decimal, hourAndMinute, whole } from '../lib/format.js'
+import { clockTime, dateTime, decimal, hourAndMinute, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { printing } from '../lib/printing.js'
 import { href, setParameters } from '../lib/route.js'
 import { t } from '../lib/texts.js'
 import { foreign, visible } from './foreign.js'
-import { nextTry } from './webhook-words.js'
 import { Bars, Facts } from './words.js'
 
 const MINUTE_MILLISECONDS = 60_000
@@ -19,6 +18,7 @@ const milliseconds = (value) => t('now.milliseconds', { value: decimal(value, va
 
 /** Successes and failures by minute or, with `range` `day`, by hour. */
 export function Counts({ minutes, range }) {
+  if (minutes.length === 0) return html`<p>${t('webhook.counts.none')}</p>`
   const chosen = Object.hasOwn(RANGES, range) ? range : 'hour'
   const { bars, step } = RANGES[chosen]
   const times = minutes.map(({ Minute }) => Date.parse(Minute))
@@ -38,7 +38,7 @@ export function Counts({ minutes, range }) {
   const values = { good: whole(total('Succeeded')), bad: whole(total('Failed')), slowest: milliseconds(slowest) }
   return html`
     <p>${t('webhook.counts', values)}</p>
-    <p class="buttons" role="group" aria-label=${t('webhook.range')}>
+    <p class="range" role="group" aria-label=${t('webhook.range')}>
       ${Object.keys(RANGES).map(
         (name) => html`
           <button key=${name} class="small" aria-pressed=${String(name === chosen)} onClick=${() => setParameters({ range: name }, { replace: true })}>${t(`webhook.range.${name}`)}</button>
@@ -118,7 +118,9 @@ const Row = ({ attempt: { At, ReceiptID, Test, Status, Error: error, Millisecond
       ${Response && html`<details open=${printing.value}><summary>${t('webhook.attempt.response')}</summary><${Answer} text=${Response} /></details>`}
     </td>
     <td class="time">${milliseconds(Milliseconds)}</td>
-    <td>${nextTry(NextTryAt) ?? html`<span class="note">–</span>`}</td>
+    <td class="time">
+      ${NextTryAt ? html`<time datetime=${NextTryAt} title=${dateTime(NextTryAt)}>${clockTime(NextTryAt)}</time>` : html`<span class="note">–</span>`}
+    </td>
   </tr>
 `
 

@@ -106,7 +106,10 @@ function Progress({ endpoint }) {
   return html`
     <${Facts}
       facts=${[
-        [t('webhook.pending'), html`${whole(Pending)} <small>${t('webhook.pending.most')}</small>`],
+        [
+          t('webhook.pending'),
+          html`${whole(Pending)} ${Pending > 0 && html`<small>${t('webhook.pending.most')}</small>`}`,
+        ],
         [t('webhook.behind'), behind(endpoint)],
         [t('webhook.waiting'), whole(waiting)],
         [t('webhook.setAside'), aside],
