@@ -388,23 +388,25 @@ it('the role of the service may not erase: it is told so before anything is chan
   expect(removed).toBe(0)
 })
 
-it.each(['DELETE ON refused_delivery', 'UPDATE ON refused_tally', 'UPDATE ON audit_event'])(
-  'a role without the right to %s may not erase: it is told so before anything is changed',
-  async (right) => {
-    const { url, one } = await prepare()
-    const { role, own } = await plainRole(url)
-    await runSql(
-      url,
-      `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role};
+it.each([
+  'DELETE ON refused_delivery',
+  'UPDATE ON refused_tally',
+  'UPDATE ON audit_event',
+  'DELETE ON webhook_attempt',
+])('a role without the right to %s may not erase: it is told so before anything is changed', async (right) => {
+  const { url, one } = await prepare()
+  const { role, own } = await plainRole(url)
+  await runSql(
+    url,
+    `GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role};
        REVOKE ${right} FROM ${role}`,
-    )
-    const { customers } = await open(own)
-    const before = await everything(url)
-    const removal = customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
-    await expect(removal).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
-    expect(await everything(url)).toEqual(before)
-  },
-)
+  )
+  const { customers } = await open(own)
+  const before = await everything(url)
+  const removal = customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+  await expect(removal).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
+  expect(await everything(url)).toEqual(before)
+})
 
 it('refusals that wait for another replica while their customer is erased are recorded without order ids', async () => {
   const { url, store, one } = await prepare()

@@ -15,7 +15,7 @@ import { uuidFrom } from './uuid.ts'
 type Row = Readonly<Record<string, unknown>>
 
 export const DAY_MILLISECONDS = 86_400_000
-/** Attempts that are kept of one endpoint. */
+/** Attempts that are kept of one endpoint; for a while there may be a few more, which are not shown. */
 export const MOST_ATTEMPTS = 500
 
 const COLUMNS = `

@@ -1,5 +1,4 @@
 import { savedAttempt, savedWebhook } from '#src/store/shared/webhook-saves.ts'
-import { MOST_ATTEMPTS } from '#src/store/shared/webhooks.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Query } from '../database.ts'
 
@@ -14,19 +13,12 @@ const ADD_ATTEMPT = `
     LEFT JOIN LATERAL (SELECT customer FROM delivery WHERE position = $3 LIMIT 1) d ON true
     LEFT JOIN customer c ON c.number = d.customer`
 
-const TRIM_ATTEMPTS = `
-  DELETE FROM webhook_attempt WHERE number = ANY (ARRAY(
-    SELECT number FROM webhook_attempt
-     WHERE webhook = $1
-       AND number <= (SELECT number FROM webhook_attempt WHERE webhook = $1 ORDER BY number DESC LIMIT 1 OFFSET ${MOST_ATTEMPTS})
-       FOR UPDATE SKIP LOCKED))`
-
 export const webhookProgress = (query: Query): Pick<WebhookStore, 'save' | 'recordAttempt'> => ({
   save: async (holder, saves, now) =>
     (await query(SAVE, holder, JSON.stringify(saves.map(savedWebhook)), now)).rows.map(({ id }) => id as string),
   async recordAttempt(id, attempt) {
     const { at, position, receipt, status, error, milliseconds, response, next_at: nextAt } = savedAttempt(attempt)
     await query(ADD_ATTEMPT, id, at, position, receipt, status, error, milliseconds, response, nextAt)
-    await query(TRIM_ATTEMPTS, id)
+    await query('SELECT trim_attempts_1($1)', id)
   },
 })

@@ -19,7 +19,7 @@ const CLAIM = `
    WHERE webhook IN (SELECT p.webhook ${FREE} ORDER BY p.webhook LIMIT $3)
   RETURNING webhook`
 
-export const HOLDS = `holder = $1 AND leased_until > ${NOW}`
+const HOLDS = `holder = $1 AND leased_until > ${NOW}`
 
 const RENEW = `UPDATE webhook_progress SET leased_at = ${NOW}, leased_until = ${NOW} + $2 WHERE ${HOLDS}`
 

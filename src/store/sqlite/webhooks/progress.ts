@@ -3,13 +3,13 @@ import { DAY_MILLISECONDS, MOST_ATTEMPTS } from '#src/store/shared/webhooks.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
-import { HOLDS } from './leases.ts'
+import { NOW } from './leases.ts'
 import { withoutSync } from './without-sync.ts'
 
 const SAVE = `
   UPDATE webhook_progress
-     SET position = $4, generation = $5, confirmed = $6, last_success_at = $7, failing_since = $8, next_try_at = $9
-   WHERE ${HOLDS} AND webhook = $2 AND epoch = $3`
+     SET position = $1, generation = $2, confirmed = $3, last_success_at = $4, failing_since = $5, next_try_at = $6
+   WHERE webhook = $7 AND epoch = $8 AND holder = $9 AND leased_until > ${NOW}`
 
 const WAIT = `
   INSERT INTO webhook_waiting (webhook, position, failures, first_failed_at, next_at, set_aside_at, last_error)
@@ -50,18 +50,23 @@ const EXPIRED = [
     WHERE (webhook, minute) IN (SELECT webhook, minute FROM webhook_minute WHERE minute < $1 ORDER BY minute LIMIT ${EXPIRED_AT_ONCE})`,
 ]
 
+/** One in so many attempts causes the oldest to go, because that counts through those that stay. */
+const TRIM_EVERY = 16
+
 function addAttempts(database: Database, id: string, attempts: readonly SavedAttempt[]): void {
+  let full = false
   for (const { at, position, receipt, status, error, milliseconds, response, next_at: nextAt } of attempts) {
-    database.run(ADD_ATTEMPT, id, at, position, receipt, status, error, milliseconds, response, nextAt)
+    const answer = [status, error, milliseconds, response, nextAt] as const
+    full = database.insert(ADD_ATTEMPT, id, at, position, receipt, ...answer) % TRIM_EVERY === 0 || full
   }
-  if (attempts.length > 0) database.run(TRIM_ATTEMPTS, id)
+  if (full) database.run(TRIM_ATTEMPTS, id)
 }
 
 /** Returns whether the holder may save this endpoint. */
 function saveOne(database: Database, holder: string, save: SavedWebhook, now: number): boolean {
   const { id, epoch, position, generation, confirmed } = save
   const state = [save.last_success_at, save.failing_since, save.next_try_at] as const
-  if (database.run(SAVE, holder, id, epoch, position, generation, confirmed, ...state) === 0) return false
+  if (database.run(SAVE, position, generation, confirmed, ...state, id, epoch, holder) === 0) return false
   for (const each of save.waiting) {
     const times = [each.first_failed_at, each.next_at, each.set_aside_at] as const
     database.run(WAIT, id, each.position, each.failures, ...times, each.last_error)

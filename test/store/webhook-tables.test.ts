@@ -6,18 +6,19 @@ import { openStore } from '#src/store/open-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { webhook } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { ALL, LONG, NOW, save } from '../support/webhook-rows.ts'
+import { ALL, attempt, LONG, NOW, save } from '../support/webhook-rows.ts'
 
 const HOUR = 3_600_000
 
-/** Stores with a way to shift leases, which stands for a clock that was set. */
-const STORES: Record<string, () => Promise<{ url: string; run: (sql: string) => Promise<unknown> }>> = {
+/** Stores with a way to their tables. */
+const STORES: Record<string, () => Promise<{ url: string; run: (sql: string) => Promise<unknown[]> }>> = {
   sqlite: async () => {
     const path = join(tempFolder(), 'clock.db')
     const run = async (sql: string) => {
       const raw = new DatabaseSync(path)
-      raw.exec(sql)
+      const rows = raw.prepare(sql).all()
       raw.close()
+      return rows
     }
     return { url: `sqlite:${path}`, run }
   },
@@ -38,7 +39,7 @@ for (const [name, make] of Object.entries(STORES)) {
     /** Sets the clock of the leases so many milliseconds ahead, or back. */
     const setClock = (by: number) =>
       run(`UPDATE webhook_progress SET leased_at = leased_at - (${by}), leased_until = leased_until - (${by})`)
-    return { webhooks: store.webhooks, id: one.id, setClock }
+    return { webhooks: store.webhooks, id: one.id, setClock, run }
   }
 
   it(`${name}: a lease from before the clock was set back is free, and its holder keeps it if it renews first`, async () => {
@@ -65,5 +66,18 @@ for (const [name, make] of Object.entries(STORES)) {
     expect(await webhooks.renew('a', LONG)).toEqual([])
     expect(await webhooks.save('a', [save(id)], NOW)).toEqual([])
     expect(await webhooks.claim('a', LONG, ALL)).toEqual([id])
+  })
+
+  it(`${name}: few more attempts are stored than shown`, async () => {
+    const { webhooks, id, run } = await prepare()
+    for (let round = 0; round < 300; round++) {
+      const attempts = Array.from({ length: round % 9 }, () => attempt())
+      await webhooks.save('a', [save(id, { attempts })], NOW)
+    }
+    expect(await webhooks.attempts(id, ALL)).toHaveLength(500)
+    const stored = (await run('SELECT number FROM webhook_attempt')).length
+    expect([stored, stored < 520]).toEqual([stored, true])
+    for (let count = 0; count < 16; count++) await webhooks.recordAttempt(id, attempt())
+    expect((await run('SELECT number FROM webhook_attempt')).length).toBeLessThan(520)
   })
 }
