@@ -4,8 +4,8 @@ import type { Client } from 'undici'
 /** A place for one connection, which is opened by the first request and opened again if it was closed meanwhile. */
 export interface Connection {
   readonly client: Client
-  /** Null while there is no connection. */
-  socket(): Socket | null
+  /** Notes that a request begins. Returns whether there is a connection already. */
+  begin(): boolean
 }
 
 /** The connections to one endpoint. Each serves one request at a time. */
@@ -24,6 +24,8 @@ export interface Connections {
 }
 
 export const MOST_CONNECTIONS = 32
+/** More than headers and body of an answer need: without it an answer in endless pieces without content would be read all the time. */
+const MOST_READ_BYTES = 1_048_576
 export const IDLE_MILLISECONDS = 30_000
 
 interface Options {
@@ -109,12 +111,14 @@ export function createConnections(options: Options): Connections {
 
 function openSlot({ Client, origin, open, monotonic }: Options): Slot {
   const abort = new AbortController()
-  let socket: Socket | null = null
+  let socket: Socket | undefined
+  let readBefore = 0
   const connect = async (): Promise<Socket> => {
     const opened = await open(abort.signal)
     socket = opened
-    opened.once('close', () => {
-      if (socket === opened) socket = null
+    readBefore = opened.bytesRead
+    opened.on('readable', () => {
+      if (opened.bytesRead - readBefore > MOST_READ_BYTES) opened.destroy(new Error('the answer is too large'))
     })
     return opened
   }
@@ -133,5 +137,13 @@ function openSlot({ Client, origin, open, monotonic }: Options): Slot {
       )
     },
   })
-  return { client, abort, socket: () => (socket?.destroyed ? null : socket), idleSince: monotonic() }
+  return {
+    client,
+    abort,
+    idleSince: monotonic(),
+    begin() {
+      readBefore = socket?.bytesRead ?? 0
+      return socket?.destroyed === false
+    },
+  }
 }

@@ -16,7 +16,8 @@ export interface Answer {
 }
 
 const MOST_BYTES = 65_536
-const KEPT_BYTES = 1024
+/** Of the body. */
+export const KEPT_BYTES = 1024
 
 export interface Exchange {
   /** The answer, or what went wrong. Never rejects. */
@@ -37,7 +38,7 @@ export function exchange(connections: Connections, post: Post): Exchange {
   }
   const run = (taken: Connection): void => {
     connection = taken
-    const isReused = taken.socket() !== null
+    const isReused = taken.begin()
     let isHeard = false
     let status = 0
     let headers: AnswerHeaders = {}

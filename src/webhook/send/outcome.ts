@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import type { Answer } from './exchange.ts'
+import { type Answer, KEPT_BYTES } from './exchange.ts'
 import { failureText } from './failure-text.ts'
 
 export interface Outcome {
@@ -49,9 +49,11 @@ function readRetryAfter(value: string | readonly string[] | undefined, now: numb
   return Number.isNaN(time) ? null : Math.max(0, time - now)
 }
 
+const wholeCharacters = (bytes: Buffer): string => new StringDecoder('utf8').write(bytes)
+
 /** Shows control characters by their pictures (U+2400 and following), and all others that are not printable by U+FFFD. */
 export const visibleText = (bytes: Buffer): string =>
-  new StringDecoder('utf8').write(bytes).replace(/\p{C}/gu, pictureOf)
+  (bytes.length < KEPT_BYTES ? bytes.toString() : wholeCharacters(bytes)).replace(/\p{C}/gu, pictureOf)
 
 function pictureOf(character: string): string {
   const code = character.charCodeAt(0)

@@ -1,9 +1,10 @@
 import type { Clock } from '#src/lib/clock.ts'
 import { keptWork, sharedWork } from '#src/lib/shared-work.ts'
 import { createAddressRule } from './address-rule.ts'
+import { createAttempts } from './attempts.ts'
 import type { UrlOptions } from './check-url.ts'
 import { type Connections, createConnections, IDLE_MILLISECONDS } from './connections.ts'
-import { type Exchange, exchange } from './exchange.ts'
+import { exchange } from './exchange.ts'
 import { failureText } from './failure-text.ts'
 import { failedOutcome, type Outcome, outcomeOf } from './outcome.ts'
 import { noProxies } from './proxies.ts'
@@ -59,7 +60,7 @@ export function createSender(options: SenderOptions): Sender {
   const resolve = sharedWork(options.resolve ?? systemResolve, (host) => host)
   const load = keptWork(loadTransport)
   const endpoints = new Map<string, Map<string | null, Endpoint>>()
-  const attempts = new Set<Exchange>()
+  const attempts = createAttempts()
   const late = new Error(`no answer within ${timeoutMilliseconds / 1000} s`)
   let transport: Transport | undefined
   let sweep: NodeJS.Timeout | undefined
@@ -110,10 +111,10 @@ export function createSender(options: SenderOptions): Sender {
         const { host, path, proxyHeaders, connections } = endpointOf(transport, url, ca)
         const attempt = exchange(connections, { path, headers: { ...headers, ...proxyHeaders }, body })
         const timer = setTimeout(() => attempt.stop(late), timeoutMilliseconds)
-        attempts.add(attempt)
+        const remove = attempts.add(attempt)
         const result = await attempt.result
         clearTimeout(timer)
-        attempts.delete(attempt)
+        remove()
         return outcomeOf(result, host, clock.now(), passed())
       } catch (error) {
         return failedOutcome(failureText(error as Error, ''), passed())
@@ -122,7 +123,7 @@ export function createSender(options: SenderOptions): Sender {
     async close() {
       isClosed = true
       clearInterval(sweep)
-      for (const attempt of attempts) attempt.stop(stopping())
+      attempts.stop(stopping())
       const all = Array.from(endpoints.values(), (ofUrl) => Array.from(ofUrl.values()))
       endpoints.clear()
       await Promise.all(all.flat().map(({ connections }) => connections.close()))

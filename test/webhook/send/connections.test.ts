@@ -195,8 +195,6 @@ describe('connections to one endpoint', () => {
     const late = await hang(sender({ timeoutMilliseconds: 1000 }))
     expect(new Set(late.map(({ error }) => error))).toEqual(new Set(['no answer within 1 s']))
     await until('all are closed', () => sockets.size === 0)
-    // None is opened for an attempt that ends in the same moment.
-    expect(connections()).toBeLessThan(132)
   })
 
   it('are closed by close while they hang, connect, wait and idle', async () => {

@@ -1,7 +1,10 @@
+import { createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { makeCertificate } from '../../support/certificate.ts'
 import { until } from '../../support/until.ts'
-import { answerRaw, receive, sender, sending } from './receiver.ts'
+import { answerRaw, listen, receive, sender, sending } from './receiver.ts'
 
 const CUT = 'the connection was closed before the answer was complete'
 
@@ -80,6 +83,34 @@ describe('an answer', () => {
     const { status, error } = await sender({ timeoutMilliseconds: 200 }).send(sending(`http://127.0.0.1:${port}/`))
     expect([status, error]).toEqual([null, 'no answer within 0.2 s'])
     await until('the connection is closed', () => sockets.size === 0)
+  })
+
+  it.each([
+    ['informational answers', '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'],
+    ['an extension of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'],
+    [
+      'extensions of chunks',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
+      `1;a="${'b'.repeat(999)}"\r\na\r\n`,
+    ],
+  ])('that never ends with %s is given up after 1 MiB', async (_what, begin, more) => {
+    const certificate = makeCertificate()
+    const answer = (socket: Socket): void => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        const write = (): boolean => !socket.destroyed && socket.write(more.repeat(70_000 / more.length)) && write()
+        socket.on('drain', write)
+        socket.write(begin)
+        write()
+      })
+    }
+    const plain = await listen(createServer(answer))
+    const secure = await listen(createTlsServer({ cert: certificate.certificate, key: certificate.key }, answer))
+    const client = sender({ timeoutMilliseconds: 5000 })
+    for (const url of [`http://127.0.0.1:${plain.port}/`, `https://127.0.0.1:${secure.port}/`]) {
+      const { status, error } = await client.send(sending(url, { ca: certificate.certificate }))
+      expect([status, error]).toEqual([null, 'the answer is too large'])
+    }
   })
 
   it('is shown with its control characters made visible, and never unpacked', async () => {

@@ -1,0 +1,34 @@
+import type { Exchange } from './exchange.ts'
+
+interface Member {
+  readonly attempt: Exchange
+  place: number
+}
+
+/** The attempts under way. */
+export interface Attempts {
+  /** Returns a function that removes the attempt. */
+  add(attempt: Exchange): () => void
+  stop(error: Error): void
+}
+
+/** Not a Set: one that changes all the time keeps deleted members alive until the next full garbage collection. */
+export function createAttempts(): Attempts {
+  const members: Member[] = []
+  const remove = (member: Member): void => {
+    const last = members.pop()
+    if (last === undefined || last === member) return
+    last.place = member.place
+    members[member.place] = last
+  }
+  return {
+    add(attempt) {
+      const member = { attempt, place: members.length }
+      members.push(member)
+      return () => remove(member)
+    },
+    stop(error) {
+      for (const { attempt } of members) attempt.stop(error)
+    },
+  }
+}
