@@ -35,6 +35,8 @@ const READING = [
   ['delivery', 'export'],
   ['audit', 'list'],
   ['signing-key', 'list'],
+  ['webhook', 'list'],
+  ['webhook', 'show', 'x'],
 ]
 const CHANGING = [
   ['customer', 'set-password', 'a@b.co', '--generate'],
@@ -43,6 +45,9 @@ const CHANGING = [
   ['key', 'revoke', 'x'],
   ['token', 'revoke', '--customer', 'a@b.co'],
   ['signing-key', 'rotate'],
+  ['webhook', 'add', '--url', 'https://backoffice.example/'],
+  ['webhook', 'pause', 'x'],
+  ['webhook', 'test', 'x'],
 ]
 
 describe('where there is no store', () => {

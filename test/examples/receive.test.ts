@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -73,11 +73,14 @@ describe.each(languages)('examples/%s', { timeout: 60_000 }, (file, commandOf, i
     const env = { PATH, HOME, WEBHOOK_SECRET: secret, WEBHOOK_INBOX: inbox, PORT: String(port) }
     return spawn(program, [...options, join(examples, file)], { env, cwd: tempFolder() })
   }
+  let child: ChildProcess | undefined
+  afterAll(async () => {
+    if (child?.kill()) await once(child, 'close')
+  })
   beforeAll(async () => {
     if (!installed) return
     const port = await freePort()
-    const child = start(port, SECRET)
-    afterAll(() => void child.kill())
+    child = start(port, SECRET)
     await until('it listens', () => isListening(port))
     url = `http://127.0.0.1:${port}/webhooks`
   })

@@ -3,6 +3,7 @@ import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { published } from '../support/contract.ts'
 import { operating } from '../support/operating.ts'
+import { webhook } from '../support/store-rows.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
 
 const service = await testApp()
@@ -17,16 +18,19 @@ const deliver = () =>
   app.inject({ method: 'POST', url: '/Purchase/update', headers: { ApiKey: key }, payload: delivered })
 const { ReceiptID } = (await deliver()).json().data
 const authorization = `Bearer ${Token}`
+const endpoint = webhook()
+await store.webhooks.add(endpoint)
 
 const paths = Object.keys(published.paths)
   .filter((path) => published.paths[path]?.get && path !== '/openapi.yaml')
   .map((path) => (path === '/Operator/find' ? `${path}?text=ü-1` : path))
   .map((path) => path.replace('{orderId}', 'ü-1').replace('{receiptId}', ReceiptID).replace('{customerId}', id))
+  .map((path) => path.replace('{endpointId}', endpoint.id))
 const envelopes = paths.filter((path) => !path.endsWith('/payload'))
 
 describe('every JSON answer ends with one newline', () => {
   it.each(envelopes)('of %s, with the right length, under HEAD too', async (url) => {
-    const token = url.startsWith('/Operator/') ? `Bearer ${operator.token}` : authorization
+    const token = /^\/(Operator|Webhook)\//.test(url) ? `Bearer ${operator.token}` : authorization
     const sent = { authorization: token, ApiKey: key }
     const { rawPayload, statusCode, headers } = await app.inject({ url, headers: sent })
     expect(statusCode).toBe(200)

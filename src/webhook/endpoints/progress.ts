@@ -17,8 +17,9 @@ export interface Progress {
   readonly behindMilliseconds: number
 }
 
-/** Bounds the search for the next delivery of an endpoint that gets few of them. */
+/** Bounds the search for the next delivery of an endpoint that gets few of them. The place of one that works passes the others soon. */
 const LOOKED_AT = 20_000
+const LOOKED_AT_WORKING = 1_000
 const READ_AT_ONCE = 200
 /** Bounds the search for the first delivery that failed among those set aside. */
 const MOST_SET_ASIDE = 1_000
@@ -31,7 +32,9 @@ export function createProgress({ store: { webhooks, deliveries }, clock }: Progr
       duplicate: webhook.duplicates ? undefined : false,
     }
     const most = (webhook.statuses?.length ?? 1) === 1 ? 1 : READ_AT_ONCE
-    const found = await deliveries.after(webhook.place.position, filter, { most, look: LOOKED_AT })
+    const isWorking = webhook.paused === null && webhook.failingSince === null
+    const look = isWorking ? LOOKED_AT_WORKING : LOOKED_AT
+    const found = await deliveries.after(webhook.place.position, filter, { most, look })
     return found.deliveries.find((delivery) => isWanted(webhook, delivery))
   }
 

@@ -403,6 +403,26 @@ describe.each(stores)('operators on %s', async (_name, settings) => {
     await change(id, 'remove')
   })
 
+  it('are told that deliveries after a cursor were removed', async () => {
+    const { id } = await add()
+    await supplier.deliver({ OrderID: 'purged', Status: 1, ProductID: 'A' })
+    const From = await cursorOf({ get }, '&limit=1')
+    const { ReceiptID } = await supplier.deliver({ OrderID: 'purged', Status: 2, ProductID: 'A' })
+    await store.purges.announce((await store.deliveries.findByReceipt(ReceiptID))?.position ?? 0)
+    for (const answer of [
+      await post('/Webhook/endpoints', { URL: receiver.url, From }),
+      await change(id, 'replay', { From }),
+    ]) {
+      expect([answer.statusCode, answer.json()]).toEqual([
+        410,
+        { ...failure('CURSOR_PURGED'), message: expect.stringContaining('begin with "start"') },
+      ])
+    }
+    const { Cursor } = (await change(id, 'replay', { From: 'start' })).json().data.Endpoint
+    expect((await get(`/Purchase/feed?after=${Cursor}`)).statusCode).toBe(200)
+    await change(id, 'remove')
+  })
+
   it('add no more than 1,000', async () => {
     const [one] = [await add()]
     const webhook = await store.webhooks.find(one.id)
