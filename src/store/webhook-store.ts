@@ -56,7 +56,7 @@ export interface WebhookChange {
   readonly paused?: { readonly reason: WebhookPause; readonly at: number } | null | undefined
   readonly secret?: string | undefined
   readonly formerSecret?: { readonly sealed: string; readonly until: number } | null | undefined
-  /** Sends everything after this place again, and forgets what waits; what is set aside stays. Raises the epoch. */
+  /** Sends everything after this place again. What waits before it and what is set aside stays. Raises the epoch. */
   readonly place?: WebhookPlace | undefined
 }
 

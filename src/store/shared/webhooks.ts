@@ -68,7 +68,9 @@ export const SET_PLACE = `
   UPDATE webhook_progress SET position = $2, generation = $3, epoch = epoch + 1, confirmed = '', next_try_at = NULL
    WHERE webhook = $1`
 
-export const FORGET_WAITING = 'DELETE FROM webhook_waiting WHERE webhook = $1 AND set_aside_at IS NULL'
+/** What lies after the place comes again. */
+export const FORGET_WAITING =
+  'DELETE FROM webhook_waiting WHERE webhook = $1 AND position > $2 AND set_aside_at IS NULL'
 
 export const REPLAY_ONE = `
   INSERT INTO webhook_waiting (webhook, position, next_at, failures) VALUES ($1, $2, $3, 0)

@@ -187,7 +187,10 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
     async replay(id: string, what: Replayed): Promise<{ endpoint: DescribedEndpoint; deliveries: number }> {
       const webhook = await find(id)
       if (typeof what === 'object' && 'begin' in what) {
-        const endpoint = await describe(await change(webhook, { place: await placeOf(what.begin, webhook.customerId) }))
+        const begin = await placeOf(what.begin, webhook.customerId)
+        // A later place would skip what was not sent yet.
+        const place = begin.position < webhook.place.position ? begin : webhook.place
+        const endpoint = await describe(await change(webhook, { place }))
         return { endpoint, deliveries: endpoint.pending }
       }
       const chosen = what === 'set-aside' ? what : { position: await positionOf(webhook, what.receiptId) }

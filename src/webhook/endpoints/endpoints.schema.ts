@@ -206,7 +206,7 @@ export const ReplaySchema = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          'Everything from here on: start, a cursor of the feed, or a time. What waits is forgotten, since it comes again',
+          'Everything from here on: start, a cursor of the feed, or a time. What was not sent yet is not skipped',
         examples: ['2026-11-21T00:00:00Z'],
       }),
     ),

@@ -67,28 +67,31 @@ export function describeWebhooks(name: string, open: Open): void {
       expect(await webhooks.change('none', { paused: null })).toBeUndefined()
     })
 
-    promise('begin again at a place: what waits is forgotten, and what is set aside stays', async (store) => {
+    promise('begin again at a place: what waits behind it is forgotten, the rest stays', async (store) => {
       const { webhooks } = store
       const { id, holder } = await held(store)
       const { id: other, holder: others } = await held(store)
       const progress = {
         place: { position: 9, generation: 1 },
         confirmed: [11, 12],
-        waiting: [waiting(3), waiting(4, { setAsideAt: NOW })],
+        waiting: [waiting(1), waiting(3), waiting(4, { setAsideAt: NOW })],
         nextTryAt: NOW + 1000,
         failingSince: NOW,
       }
       await webhooks.save(holder, [save(id, progress)], NOW)
       await webhooks.save(others, [save(other, progress)], NOW)
       const place = { position: 2, generation: 5 }
-      const changed = { place, version: 2, epoch: 2, waiting: 0, setAside: 1, nextTryAt: null, failingSince: NOW }
+      const changed = { place, version: 2, epoch: 2, waiting: 1, setAside: 1, nextTryAt: null, failingSince: NOW }
       expect(await webhooks.change(id, { place })).toMatchObject(changed)
-      expect(await webhooks.load(id)).toMatchObject({ webhook: changed, confirmed: [], waiting: [] })
-      expect(await webhooks.failing(id, ALL)).toMatchObject([{ position: 4 }])
+      expect(await webhooks.load(id)).toMatchObject({ webhook: changed, confirmed: [], waiting: [{ position: 1 }] })
+      expect(await webhooks.failing(id, ALL)).toMatchObject([{ position: 4 }, { position: 1 }])
       expect(await webhooks.save(holder, [save(id, progress)], NOW)).toEqual([])
       expect((await webhooks.find(id))?.place).toEqual(place)
       expect(await webhooks.save(holder, [save(id, { epoch: 2, place })], NOW)).toEqual([id])
-      expect(await webhooks.load(other)).toMatchObject({ confirmed: [11, 12], waiting: [{ position: 3 }] })
+      expect(await webhooks.load(other)).toMatchObject({
+        confirmed: [11, 12],
+        waiting: [{ position: 1 }, { position: 3 }],
+      })
     })
 
     promise('are removed with all that is known of them', async (store) => {

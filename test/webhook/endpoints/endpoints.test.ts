@@ -342,13 +342,14 @@ describe.each(stores)('operators on %s', async (_name, settings) => {
     expect(all).toMatchObject({ Endpoint: { Waiting: 0 } })
     expect(all.Deliveries).toBeGreaterThanOrEqual(2)
     const now = iso(clock.now())
-    await replay({ From: now })
+    // What was not sent yet is not skipped.
+    expect((await replay({ From: now })).Deliveries).toBe(all.Deliveries)
     const done = (await events(supplier.customer.id)).filter(({ action }) => action === 'webhook.replay')
     expect(done.map(({ details }) => details)).toEqual([
       { endpointId: id, setAside: true, deliveries: 0 },
       { endpointId: id, receiptId: ReceiptID, deliveries: 1 },
       { endpointId: id, from: 'start', deliveries: all.Deliveries },
-      { endpointId: id, from: now, deliveries: expect.any(Number) },
+      { endpointId: id, from: now, deliveries: all.Deliveries },
     ])
     await change(id, 'remove')
   })

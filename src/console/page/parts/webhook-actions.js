@@ -89,7 +89,6 @@ function Replay({ endpoint, done, close }) {
       ${(problems) => html`
         <${Begin} words="webhook.again" choices=${choices} legend=${t('webhook.replay.which')} problems=${problems}>
           ${(chosen) => html`
-            ${chosen === 'time' && endpoint.Pending > 0 && html`<p class="warning">${t('webhook.replay.skips')}</p>`}
             <p role="status">${about(`webhook.replay.what.${chosen}`, endpoint, counted(endpoint.SetAside))}</p>`}
         <//>
       `}

@@ -62,7 +62,7 @@ export const webhookWrites = ({ query, transaction }: Database): WebhookWrites =
       await query(CHANGE_WEBHOOK, ...changedValues(await findBy(query, id), change))
       if (change.place !== undefined) {
         await query(SET_PLACE, id, change.place.position, change.place.generation)
-        await query(FORGET_WAITING, id)
+        await query(FORGET_WAITING, id, change.place.position)
       }
       return findBy(query, id)
     }),

@@ -52,7 +52,7 @@ export const webhookWrites = {
       database.run(CHANGE_WEBHOOK, ...changedValues(webhook, change))
       if (change.place !== undefined) {
         database.run(SET_PLACE, id, change.place.position, change.place.generation)
-        database.run(FORGET_WAITING, id)
+        database.run(FORGET_WAITING, id, change.place.position)
       }
       return findIn(database, id)
     }),
