@@ -92,6 +92,8 @@ async function setUp(changed: (webhooks: WebhookStore) => Partial<WebhookStore> 
         // The timer of the next second is set once the lease is renewed.
         while (!time.isSet(SECOND)) await new Promise(setImmediate)
         move(SECOND)
+        // What was asked of the reading thread before is answered then.
+        await store.deliveries.payloads([])
         await new Promise(setImmediate)
       }
     },
@@ -157,8 +159,10 @@ it('begins no attempt once its lease may have ended, and goes on when the lease 
   await pass(3 * SECOND)
   await until('it is confirmed', caughtUp)
   state.hangs = true
-  move(SECOND)
-  await until('the renewal hangs', () => goOn !== undefined)
+  await until('the renewal hangs', async () => {
+    if (goOn === undefined) await pass(SECOND)
+    return goOn !== undefined
+  })
   await deliver('in time')
   await until('it is sent', () => attempts.length === 2)
   move(5 * SECOND)
@@ -169,6 +173,8 @@ it('begins no attempt once its lease may have ended, and goes on when the lease 
   expect(attempts).toHaveLength(2)
   state.hangs = false
   goOn?.()
-  await pass(3 * SECOND)
-  await until('it is sent', () => attempts.length === 3)
+  await until('it is sent', async () => {
+    await pass(SECOND)
+    return attempts.length === 3
+  })
 })
