@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 import { watchPage } from './browser.ts'
 import { fetch } from './checked-fetch.ts'
 import { runPrepared } from './prepared-commands.ts'
@@ -67,7 +67,7 @@ export interface ConsolePage {
   readonly complaints: readonly string[]
 }
 
-/** Opens the console at a view, for example `#/orders?status=2`, in a browser context of its own. */
+/** Opens the console at a view, for example `#/orders?status=2`, in a browser context that ends with the test. */
 export async function openConsole(
   browser: Browser,
   { url }: { readonly url: string },
@@ -75,6 +75,8 @@ export async function openConsole(
   options: BrowserContextOptions = {},
 ): Promise<ConsolePage> {
   const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 }, ...options })
+  // A page that is left open keeps drawing what comes in.
+  onTestFinished(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(PATIENCE)
   const watched = watchPage(page)
