@@ -117,7 +117,7 @@ describe.skipIf(browserPath === undefined)('a session in the console', { timeout
     await signIn(page, operator)
     const other = await page.context().newPage()
     await other.goto(`${server.url}/console#/health`)
-    expect(await other.locator('input[name=password]').count()).toBe(1)
+    await other.locator('input[name=password]').waitFor()
     expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])')).not.toContain('eyJ')
     await page.reload()
     await page.locator('input[name=password]').waitFor()
