@@ -131,7 +131,8 @@ describe.each(['SQLite', 'PostgreSQL'])('webhooks on the command line, on %s,', 
     })
     const [line = ''] = (await stage.run(['delivery', 'export'])).stdout.split('\n')
     const { Cursor } = JSON.parse(line)
-    expect(await json('webhook', 'replay', EndpointID, '--from', Cursor)).toMatchObject({ Deliveries: 2 })
+    // What was not sent yet is not skipped.
+    expect(await json('webhook', 'replay', EndpointID, '--from', Cursor)).toMatchObject({ Deliveries: 3 })
     expect((await webhook('replay', EndpointID, '--from', '30d')).stdout).toMatch(
       /^At most \d deliver(y|ies) (is|are) sent/,
     )

@@ -300,7 +300,7 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
       return ['teslim_ready', 'teslim_store_up', 'teslim_store_bytes{part="file"}'].map((name) => series.get(name))
     }
     // SQLite still reads from the file that it has open.
-    await expect.poll(state).toEqual(kind === 'postgres' ? [0, 0, undefined] : [0, 1, undefined])
+    await expect.poll(state, { timeout: 15_000 }).toEqual(kind === 'postgres' ? [0, 0, undefined] : [0, 1, undefined])
     const ready = await awayOps.inject('/readyz')
     expect([ready.statusCode, ready.payload]).toEqual([503, expect.stringMatching(/^The .*\n$/)])
     expect((await awayOps.inject('/livez')).statusCode).toBe(200)

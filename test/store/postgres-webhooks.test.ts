@@ -204,7 +204,7 @@ it('a role with the grants of service-role.sql pushes, and administers endpoints
   await webhooks.recordAttempt(id, attempt())
   expect(await webhooks.renew(holder, LONG)).toHaveLength(1)
   expect(await webhooks.replay(id, 'set-aside', NOW)).toBe(1)
-  expect(await webhooks.change(id, { paused: null, place: { position: 1, generation: 0 } })).toMatchObject({ epoch: 2 })
+  expect(await webhooks.change(id, { paused: null, place: { position: 0, generation: 0 } })).toMatchObject({ epoch: 2 })
   expect(await webhooks.rewrap([{ id, which: 'secret', from: 'sealed', to: 'new' }])).toBe(true)
   expect(await webhooks.load(id)).toMatchObject({ webhook: { secret: 'new' }, waiting: [] })
   await webhooks.release(holder)
