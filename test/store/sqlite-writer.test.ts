@@ -84,6 +84,14 @@ it('a writer that cannot start fails the delivery', async () => {
   await store.close()
 })
 
+it('an operation that waits for the writer to start is not late', async () => {
+  // Less than the thread takes to start.
+  const limits = { maxDeliveries: 10, maxBytes: 1000, longestWaitMilliseconds: 50 }
+  const { store } = await openSqliteStore({ path: join(folder, 'slow-start.db'), now: 0, limits, toServe: true })
+  expect(Buffer.from(await store.secrets.findOrInsert('name', Buffer.from('value'))).toString()).toBe('value')
+  await store.close()
+})
+
 it('closing waits until submitted deliveries are stored', async () => {
   const { store } = await storeWithWorkers('closing.db')
   const submitted = [1, 2, 3].map((number) => store.deliveries.deliver(delivery(number)))

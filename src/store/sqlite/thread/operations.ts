@@ -61,6 +61,7 @@ interface Request {
   readonly noun: Noun
   readonly name: string
   readonly args: readonly unknown[]
+  readonly askedAt: number
   readonly deadline: number
 }
 
@@ -91,8 +92,10 @@ export function createStoreThread({ name, spawn, patienceMilliseconds, onGone }:
     },
   })
   return {
-    run: (noun, name, args, deadline = monotonicMilliseconds() + patienceMilliseconds) =>
-      client.ask({ noun, name, args, deadline }),
+    run(noun, name, args, deadline) {
+      const askedAt = monotonicMilliseconds()
+      return client.ask({ noun, name, args, askedAt, deadline: deadline ?? askedAt + patienceMilliseconds })
+    },
     close: client.close,
   }
 }
@@ -105,9 +108,12 @@ export function answerOperations(
   confirm: () => void = () => undefined,
 ): void {
   let gone: AppError | undefined
+  const startedAt = monotonicMilliseconds()
 
-  const perform = ({ noun, name, args, deadline }: Request): unknown => {
+  const perform = ({ noun, name, args, askedAt, ...request }: Request): unknown => {
     if (gone !== undefined) throw gone
+    // On a busy machine a thread may take seconds to start; what waited for that is not late.
+    const deadline = request.deadline + Math.max(0, startedAt - askedAt)
     if (monotonicMilliseconds() >= deadline) throw new AppError(storeErrors.unavailable, { reason: TOO_LATE })
     database.waitForLockUntil(deadline)
     const operation = (operations[noun] as Record<string, Operation>)[name] as Operation
