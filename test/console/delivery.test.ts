@@ -33,7 +33,6 @@ describe.skipIf(browserPath === undefined)('one delivery in the console', { time
     expect(file.suggestedFilename()).toBe(`${receipt}.json`)
     expect(readFileSync(await file.path(), 'utf8')).toBe(sent)
     await page.getByText(createHash('sha256').update(sent).digest('hex')).waitFor()
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.getByRole('button', { name: 'Copy', exact: true }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(sent)

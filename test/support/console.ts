@@ -74,7 +74,12 @@ export async function openConsole(
   view = '',
   options: BrowserContextOptions = {},
 ): Promise<ConsolePage> {
-  const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 }, ...options })
+  const usual = {
+    locale: 'en-GB',
+    viewport: { width: 1280, height: 900 },
+    permissions: ['clipboard-read', 'clipboard-write'],
+  }
+  const context = await browser.newContext({ ...usual, ...options })
   // A page that is left open keeps drawing what comes in.
   onTestFinished(() => context.close())
   const page = await context.newPage()
