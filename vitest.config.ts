@@ -27,12 +27,12 @@ const shared = {
   provide: { seed },
 }
 
-/** Tests on whole processes take longest: none of them should be what all others wait for at the end. */
+/** Tests on whole processes and in a browser take longest: none of them should be what all others wait for at the end. */
 class ProcessesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const { first = [], later = [] } = Object.groupBy(sorted, ({ moduleId }) =>
-      /\/test\/(e2e|examples|docs)\//.test(moduleId) ? 'first' : 'later',
+      /\/test\/(e2e|examples|docs|console|webhook|contract)\//.test(moduleId) ? 'first' : 'later',
     )
     return [...first, ...later]
   }

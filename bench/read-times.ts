@@ -1,6 +1,8 @@
 import { median, printTable } from './report.ts'
 
-const REQUESTS = 300
+const REQUESTS = 1000
+/** So that none of those measured is the first one to run some code. */
+const WARM_UP = 300
 
 /** Sends each kind of request in turn, one request at a time, and prints how long they took. */
 export async function printTimes(
@@ -21,7 +23,7 @@ export async function printTimes(
 }
 
 async function timesOf(request: () => Promise<unknown>): Promise<{ p50: number; p99: number }> {
-  for (let warm = 0; warm < 20; warm++) await request()
+  for (let warm = 0; warm < WARM_UP; warm++) await request()
   const times: number[] = []
   for (let done = 0; done < REQUESTS; done++) {
     const start = performance.now()

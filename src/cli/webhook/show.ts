@@ -117,7 +117,7 @@ function headText({ endpoint }: ShownEndpoint, emails: ReadonlyMap<string, strin
       ? []
       : [['failing', `since ${timeOr(failingSince, '')}; next try ${timeOr(webhook.nextTryAt, 'not known')}`]]),
     ['behind', behindText(endpoint) || 'no'],
-    ['pending', `at most ${pending}, of which ${waiting} wait to be tried again`],
+    ['pending', pending === 0 ? 'nothing' : `at most ${pending}, of which ${waiting} wait to be tried again`],
     ['set aside', String(setAside)],
     ['cursor', cursor],
   ] as const
