@@ -10,6 +10,7 @@ import { findLoad } from './load.ts'
 import { benchLogin } from './login.ts'
 import { type BenchOptions, readOptions } from './options.ts'
 import { benchOverload } from './overload.ts'
+import { benchPage } from './page.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchPurge } from './purge.ts'
 import { benchRead } from './read.ts'
@@ -52,6 +53,7 @@ if (values !== undefined) {
       values.purge && purge,
       values['roll-ups'] && benchRollUps,
       values.consoles && benchConsoles,
+      values.page && benchPage,
     ]
     const bench = chosen.find((each) => each !== false) ?? benchDeliveries
     await bench(await findLoad(folder), options)

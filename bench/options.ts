@@ -11,7 +11,7 @@ export interface BenchOptions {
 
 const HELP = `Usage: npm run bench -- [OPTIONS]
 
-Without one of the first ten options: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
+Without one of the options up to --refusals: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
 
   --read           list, detail and delivery of orders; with --postgres from there
   --supplier       what suppliers read by their API keys; with --postgres from there
@@ -26,6 +26,7 @@ Without one of the first ten options: deliveries to teslim, to bare Fastify and 
   --purge          deliveries at a fixed rate while old ones are removed
   --roll-ups       deliveries with and without counting by hour, and reading the counts
   --consoles       deliveries while operators' consoles are open; with --postgres there
+  --page           the console in a browser: how soon it is seen, how smoothly 10,000 rows scroll
   --webhooks       deliveries pushed to one endpoint, and to many of which two are out of order; with --postgres from there
   --refusals       refusals as suppliers list them; with --postgres from there
 
@@ -76,6 +77,7 @@ const parseOptions = () =>
       refusals: { type: 'boolean', default: false },
       consoles: { type: 'boolean', default: false },
       bulk: { type: 'boolean', default: false },
+      page: { type: 'boolean', default: false },
       webhooks: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },

@@ -1,12 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { BROWSERS, browserPath } from '../test/support/browser-path.ts'
 
 // npm run screenshots: every view of the console, in both languages and themes and on a phone, into coverage/screenshots, and
 // those that the documents show into docs/images.
@@ -192,12 +193,9 @@ async function addressOf(output: AsyncIterable<Buffer>): Promise<string> {
   throw new Error(`the server ended: ${printed}`)
 }
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-const found = (process.env.PATH ?? '').split(delimiter).flatMap((each) => names.map((name) => join(each, name)))
-const executablePath = found.find((path) => existsSync(path))
 try {
-  if (executablePath === undefined) throw new Error(`none of ${names.join(', ')} is on the PATH`)
-  await run(executablePath)
+  if (browserPath === undefined) throw new Error(`none of ${BROWSERS.join(', ')} is on the PATH`)
+  await run(browserPath)
 } catch (error) {
   console.error(`no screenshots: ${error instanceof Error ? error.message : error}`)
   process.exitCode = 1

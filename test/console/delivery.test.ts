@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { axeSays, LOOKS } from '../support/axe.ts'
-import { browserPath, startBrowser } from '../support/browser.ts'
+import { startBrowser } from '../support/browser.ts'
+import { browserPath } from '../support/browser-path.ts'
 import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
 
 const PATIENCE = 120_000

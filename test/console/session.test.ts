@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { browserPath, startBrowser } from '../support/browser.ts'
+import { startBrowser } from '../support/browser.ts'
+import { browserPath } from '../support/browser-path.ts'
 import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
 import { until } from '../support/until.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { browserPath, startBrowser } from '../support/browser.ts'
+import { startBrowser } from '../support/browser.ts'
+import { browserPath } from '../support/browser-path.ts'
 import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
 
 const PATIENCE = 120_000

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { startBreakingProxy } from '../support/breaking-proxy.ts'
-import { browserPath, startBrowser } from '../support/browser.ts'
+import { startBrowser } from '../support/browser.ts'
+import { browserPath } from '../support/browser-path.ts'
 import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
 import { until } from '../support/until.ts'
 

@@ -1,17 +1,9 @@
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll } from 'vitest'
-
-/** The first one has no windows and takes half of the processor time. */
-const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-const folders = (process.env.PATH ?? '').split(delimiter)
-
-/** A browser of the machine, or undefined where it has none. */
-export const browserPath = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(existsSync)
+import { BROWSERS, browserPath } from './browser-path.ts'
 
 if (browserPath === undefined)
-  console.warn(`the tests in a browser are skipped: none of ${NAMES.join(', ')} is on the PATH`)
+  console.warn(`the tests in a browser are skipped: none of ${BROWSERS.join(', ')} is on the PATH`)
 
 const ARGUMENTS = [
   '--no-sandbox',
