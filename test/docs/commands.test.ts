@@ -1,16 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
 import { type Block, commandBlocks, shapeOf } from '../support/doc-blocks.ts'
 import { freePort, newDatabase } from '../support/postgres-server.ts'
-import { type ServerProcess, serve } from '../support/process.ts'
+import { startServer } from '../support/process.ts'
+import { answerCalls, calling } from '../support/shell-commands.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -25,32 +27,41 @@ const STAND_IN = `#!/bin/sh
 while [ $# -gt 0 ]; do
   if [ "$1 $2" = 'node bin/teslim.js' ]; then
     shift 2
-    DATABASE_URL=sqlite:$(mktemp -d -p .)/teslim.db exec node bin/teslim.js "$@"
+    export DATABASE_URL=sqlite:$(mktemp -d -p .)/teslim.db
+    ${calling}
   fi
   shift
 done
 `
 
-/** Runs what npx would run, in half the time. The README's commands are run by npx itself. */
+/** Runs what npx would run, in this process. The README's commands are run by npx itself. */
 const NPX = `#!/bin/sh
 shift
-exec node bin/teslim.js "$@"
+${calling}
 `
 
-/** A folder that looks like a checkout, with a store, and a running server and databases for the pages that need them. */
-async function makeStage(page: string, blocks: readonly Block[]) {
-  const names = (what: RegExp): boolean => blocks.some(({ text: commands }) => what.test(commands))
+/** A folder that looks like a checkout, with the store of a running server if one is wanted. */
+async function makeCheckout(isServed: boolean, atTheEnd = onTestFinished) {
   const cwd = tempFolder()
   for (const name of CHECKED_OUT) symlinkSync(join(ROOT, name), join(cwd, name))
-  const programs = join(cwd, 'programs')
-  mkdirSync(programs)
+  const opsPort = String(await freePort())
+  const server = isServed ? await startServer({ cwd, env: { TESLIM_OPS_PORT: opsPort } }, atTheEnd) : undefined
+  if (server === undefined) await createStore(cwd)
+  return { cwd, server, opsUrl: `http://127.0.0.1:${opsPort}` }
+}
+
+type Checkout = Awaited<ReturnType<typeof makeCheckout>>
+
+/** What a page runs in: a checkout, and databases if it needs them. */
+async function makeStage(page: string, blocks: readonly Block[]) {
+  const names = (what: RegExp): boolean => blocks.some(({ text: commands }) => what.test(commands))
+  const checkout = names(NEEDS_SERVER) && !NEEDS_OWN.includes(page) ? shared : await makeCheckout(names(NEEDS_SERVER))
+  const { cwd } = checkout
+  const programs = tempFolder()
   const standIns = ['docker', 'kubectl', ...EVERYWHERE.filter(isMissing)].map((name) => [name, STAND_IN] as const)
   for (const [name, script] of page === 'README.md' ? standIns : [...standIns, ['npx', NPX] as const]) {
     writeFileSync(join(programs, name), script, { mode: 0o755 })
   }
-  const opsPort = String(await freePort())
-  const server = names(NEEDS_SERVER) ? await serve({ cwd, env: { TESLIM_OPS_PORT: opsPort } }) : undefined
-  if (server === undefined) await createStore(cwd)
   const env: Record<string, string> = {
     PATH: `${programs}:${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
     HOME: cwd,
@@ -62,7 +73,7 @@ async function makeStage(page: string, blocks: readonly Block[]) {
   const copyUrl = names(/database-url/) ? await newDatabase(inject('postgresUrl')) : ''
   // The file that the page of operators copies from.
   writeFileSync(join(cwd, 'database-url.txt'), copyUrl)
-  return { cwd, env, databaseUrl, copyUrl, server, opsUrl: `http://127.0.0.1:${opsPort}` }
+  return { ...checkout, env, databaseUrl, copyUrl }
 }
 
 /** Placeholders of a page, and the values that its reader would put there. */
@@ -78,7 +89,7 @@ const found = (name: string, match: RegExpExecArray | null): Known =>
   match?.[1] === undefined ? {} : { [name]: match[1] }
 
 /** Adds a customer with an order, as most pages take for granted. */
-async function withCustomer(cwd: string, server: ServerProcess): Promise<Known> {
+async function withCustomer({ cwd, server }: Checkout): Promise<Known> {
   const cli = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], { cwd })).stdout)
   const { password } = await cli('customer', 'add', '--email', EMAIL, '--api', '--allow', '*', '--generate')
   const { id, key } = await cli('key', 'issue', '--customer', EMAIL, '--label', 'erp')
@@ -88,7 +99,7 @@ async function withCustomer(cwd: string, server: ServerProcess): Promise<Known> 
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     }
-    return ((await (await fetch(server.url + path, init)).json()) as { data: Record<string, string> }).data
+    return ((await (await fetch(`${server?.url}${path}`, init)).json()) as { data: Record<string, string> }).data
   }
   const { Token = '' } = await post('/Login/Customer/Api/Verify', { Email: EMAIL, Password: password })
   const { ReceiptID = '' } = await post('/Purchase/update', { OrderID: 'PO-1', Status: 2 }, { ApiKey: key })
@@ -110,6 +121,8 @@ const withoutInstalling = (commands: string): string =>
 /** What only the commands of a page with a running server contain. */
 const NEEDS_SERVER = /npx teslim|http:\/\/127\.0\.0\.1/
 const SERVES = /(?:npm start|serve)\s*$/
+/** Pages that deliver, and the README, whose reader starts with an empty store. The other pages share one server. */
+const NEEDS_OWN = ['README.md', 'docs/operations.md', 'docs/suppliers.md']
 
 type Stage = Awaited<ReturnType<typeof makeStage>>
 
@@ -142,20 +155,25 @@ async function runBlock(block: Block, stage: Stage, known: Known) {
       // Only one server works on a file, and the stage has one.
       ...(SERVES.test(block.text) && { DATABASE_URL: 'sqlite:./data/another.db' }),
     },
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     // A process group, so that a server ends together with the shell that started it.
     detached: true,
   })
+  const [, stdout, errors, calls] = child.stdio as unknown as [null, Readable, Readable, Readable]
   let printed = ''
   let listened = false
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+  stdout.setEncoding('utf8').on('data', (chunk: string) => {
     printed += chunk
     if (listened || !SERVES.test(block.text) || !printed.includes('listening on http')) return
     listened = true
     process.kill(-Number(child.pid), 'SIGTERM')
   })
-  const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  const [stderr, [status]] = await Promise.all([text(errors), once(child, 'close'), answerCalls(calls)])
   return { status: listened ? 0 : status, printed, stderr }
 }
+
+const shared = await makeCheckout(true, afterAll)
+const knownToAll = await withCustomer(shared)
 
 const pages = PAGES.map((page) => ({ page, blocks: commandBlocks(page) })).filter(({ blocks }) => blocks.length > 0)
 
@@ -182,13 +200,13 @@ it('the guides have commands', () => {
 describe.each(pages)('the commands in $page', ({ page, blocks }) => {
   it('work as they are written, in their order, and print what the page says', async () => {
     const stage = await makeStage(page, blocks)
-    const { cwd, server } = stage
+    const { server } = stage
     const known: Known = {}
     // A reader of the README has what the first start printed, and nothing else.
     if (server && page === 'README.md') {
       await server.printed(/ApiKey +\S+\s/)
       Object.assign(known, learn(server.output()))
-    } else if (server) Object.assign(known, await withCustomer(cwd, server))
+    } else if (server) Object.assign(known, server === shared.server ? knownToAll : await withCustomer(stage))
     for (const block of blocks) {
       const { status, printed, stderr } = await runBlock(block, stage, known)
       const where = `${block.page}:${block.line}: ${printed}${stderr}`

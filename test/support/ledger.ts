@@ -33,6 +33,8 @@ export interface LoadOptions {
   readonly clients?: number
   /** How long bodies are at most, but for some 80 bytes. */
   readonly bytes?: number
+  /** Milliseconds between an answer and the next delivery of a client. */
+  readonly pause?: number
   /** Told of every answer; `receipt` is undefined unless it is a 200. */
   readonly onAnswer?: (status: number, milliseconds: number) => void
 }
@@ -49,7 +51,14 @@ export const pauseAfterRefusal = (): Promise<void> => pace(REFUSED_PAUSE_MILLISE
 let sent = 0
 
 /** Clients that deliver one after the other until they are stopped. Each goes on after a refusal or a broken connection. */
-export function deliver({ url, key, clients = 8, bytes = 2000, onAnswer = () => undefined }: LoadOptions): Load {
+export function deliver({
+  url,
+  key,
+  clients = 8,
+  bytes = 2000,
+  pause = PAUSE_MILLISECONDS,
+  onAnswer = () => undefined,
+}: LoadOptions): Load {
   const acknowledged: Acknowledged[] = []
   const others = new Map<number, number>()
   const refused: string[] = []
@@ -72,7 +81,7 @@ export function deliver({ url, key, clients = 8, bytes = 2000, onAnswer = () => 
       if (status >= 400) refused.push(body)
       if (status !== 200) others.set(status, (others.get(status) ?? 0) + 1)
       for (const each of waiting) if (acknowledged.length >= each.count) each.resolve()
-      await (status === 200 ? pace(PAUSE_MILLISECONDS) : pauseAfterRefusal())
+      await (status === 200 ? pace(pause) : pauseAfterRefusal())
     }
   }
   const all = Promise.all(Array.from({ length: clients }, (_, number) => client(number)))

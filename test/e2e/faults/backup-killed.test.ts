@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { canMount, canTrace, killedAt, smallDisk } from '../../support/faults.ts'
 import { deliver, makeSupplier, missingFrom } from '../../support/ledger.ts'
+import { runPrepared } from '../../support/prepared-commands.ts'
 import { serve, teslim } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
@@ -31,7 +32,7 @@ it.runIf(traceable)(
     const where = { cwd, env }
     const { key } = await makeSupplier(where)
     const server = await serve(where)
-    const load = deliver({ url: server.url, key, clients: 1 })
+    const load = deliver({ url: server.url, key, clients: 1, pause: 50 })
     await load.more(20)
     for (const [call, nth] of [
       ['pwrite64', 3],
@@ -51,7 +52,7 @@ it.runIf(traceable)(
     expect(readdirSync(cwd).filter((name) => name.endsWith('.partial'))).toEqual([])
     await load.more(20)
     const before = [...load.acknowledged]
-    expect(await teslim(['backup', 'b.db'], where)).toMatchObject({ status: 0, stderr: '' })
+    expect(await runPrepared(['backup', 'b.db'], where)).toMatchObject({ status: 0, stderr: '' })
     await load.stop()
     expect([...load.others.keys()]).toEqual([])
     expect(missingFrom(join(cwd, 'b.db'), before)).toEqual([])
@@ -64,7 +65,7 @@ it.runIf(mountable)('a backup without room for it is refused before anything is 
   const disk = smallDisk(1)
   disk.fill(200_000)
   const target = join(disk.path, 'b.db')
-  expect(await teslim(['backup', target], { cwd, env })).toMatchObject({
+  expect(await runPrepared(['backup', target], { cwd, env })).toMatchObject({
     status: 1,
     stderr: expect.stringMatching(/The backup needs \d+ MiB free in .*, which has 1 MiB: make room first\./),
   })
@@ -78,7 +79,7 @@ it.runIf(traceable)(
     const where = { cwd, env }
     await makeSupplier(where)
     const path = join(cwd, 'data/teslim.db')
-    await teslim(['backup', 'b.db'], where)
+    await runPrepared(['backup', 'b.db'], where)
     /** Leaves a mark in the store, in its log only, as a process that is killed does. */
     const mark = (name: string): void => {
       const script = `
@@ -125,7 +126,7 @@ it.runIf(traceable)(
         expect(await server.ended).toBe(0)
         expect(found()).toBe(name)
       }
-      expect(await teslim(['restore', 'b.db'], where)).toMatchObject({ status: 0, stderr: '' })
+      expect(await runPrepared(['restore', 'b.db'], where)).toMatchObject({ status: 0, stderr: '' })
       expect(found()).toBe('new')
       expect(readdirSync(join(cwd, 'data')).filter((file) => /restoring|-journal/.test(file))).toEqual([])
       for (const file of readdirSync(join(cwd, 'data')).filter((each) => each.includes('.before-')))

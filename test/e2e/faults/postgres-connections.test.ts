@@ -5,6 +5,7 @@ import type { Load } from '../../support/ledger.ts'
 import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
 import { runPrepared } from '../../support/prepared-commands.ts'
+import { pace } from '../../support/until.ts'
 
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())
@@ -29,8 +30,8 @@ async function addReader(databaseUrl: string): Promise<string> {
   return JSON.parse((await runPrepared(add, { cwd: '/', env })).stdout).password
 }
 
-/** Six that read all the time, and what they were answered. */
-async function readers(url: string, password: string) {
+/** Six that read all the time, once `ready` has resolved, and what they were answered. */
+async function readers(url: string, password: string, ready: () => Promise<void> = async () => undefined) {
   const login = async () =>
     fetch(`${url}/Login/Customer/Api/Verify`, {
       method: 'POST',
@@ -40,6 +41,7 @@ async function readers(url: string, password: string) {
   let answer = await login()
   for (let tries = 0; tries < 20 && answer.status === 503; tries++) answer = await login()
   const { data } = (await answer.json()) as { data: { Token: string } }
+  await ready()
   const answers = new Map<number, number>()
   let reading = true
   const read = async (): Promise<void> => {
@@ -138,10 +140,11 @@ it('while the table of customers is locked, no more connections are open than ma
   const locker = new pg.Client({ connectionString: url, application_name: 'locker' })
   await locker.connect()
   onTestFinished(() => locker.end())
-  const { answers } = await readers(server.url, password)
-  // The first login made a signing key, which every replica takes note of within a second.
-  const loggedIn = performance.now()
-  while (performance.now() - loggedIn < 1000) await load.more(10)
+  const { answers } = await readers(server.url, password, async () => {
+    // The first login made a signing key, which every replica takes note of within a second.
+    const loggedIn = performance.now()
+    while (performance.now() - loggedIn < 1000) await load.more(10)
+  })
   await locker.query('BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE')
   const counts: number[] = []
   const lockedUntil = performance.now() + 2500
@@ -152,7 +155,7 @@ it('while the table of customers is locked, no more connections are open than ma
       [new URL(url).pathname.slice(1)],
     )
     counts.push(row?.count as number)
-    await load.more(1)
+    await Promise.all([load.more(1), pace(20)])
   }
   expect(Object.fromEntries(load.others)).toEqual({})
   expect(Math.max(...counts)).toBeLessThanOrEqual(8)

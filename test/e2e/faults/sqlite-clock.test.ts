@@ -54,7 +54,7 @@ it.runIf(library)(
       const answer = await fetch(`${url}/Purchase/update`, { method: 'POST', headers, body })
       return ((await answer.json()) as { data: { ReceiptID: string; Duplicate: boolean; ReceivedAt: string } }).data
     }
-    const load = deliver({ url, key: apiKey, clients: 4 })
+    const load = deliver({ url, key: apiKey, clients: 4, pause: 25 })
     const receipts = new Map<string, string>()
     const hours: number[] = []
     for (const hour of [0, 1, -1, 24, -24, 0]) {

@@ -16,7 +16,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { refusedStart } from '../../support/faults.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
-import { serve, startServer, teslim } from '../../support/process.ts'
+import { runPrepared } from '../../support/prepared-commands.ts'
+import { serve, startServer } from '../../support/process.ts'
 import { randomBelow, randomBytes } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
@@ -132,12 +133,12 @@ it('a store with a damaged page never gives wrong data: what needs the page fail
   database.close()
   overwrite(path, (page - 1) * 4096, 4096)
 
-  const exported = await teslim(['delivery', 'export'], { cwd, env })
+  const exported = await runPrepared(['delivery', 'export'], { cwd, env })
   expect(exported).toMatchObject({
     status: 1,
     stderr: expect.stringMatching(/^teslim delivery export: .*malformed.*\n$/),
   })
-  const doctor = await teslim(['doctor'], { cwd, env })
+  const doctor = await runPrepared(['doctor'], { cwd, env })
   expect(doctor.status).toBe(1)
   expect(doctor.stdout).toMatch(
     new RegExp(`^failed +integrity +the file is damaged, restore a backup: .* page ${page}:`, 'm'),

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { BYTES_OF_SMALL_LOG, canMount, smallDisk, smallLog } from '../../support/faults.ts'
 import { addSupplier, deliver, type Load, missingFrom } from '../../support/ledger.ts'
+import { runPrepared } from '../../support/prepared-commands.ts'
 import { serve, teslim } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
@@ -86,6 +87,6 @@ it.runIf(mountable).each([
     })
     expect(stderr).not.toMatch(/request|send/)
     disk.clear()
-    expect(await teslim(['migrate'], { cwd: tempFolder(), env })).toMatchObject({ status: 0, stderr: '' })
+    expect(await runPrepared(['migrate'], { cwd: tempFolder(), env })).toMatchObject({ status: 0, stderr: '' })
   },
 )

@@ -8,6 +8,7 @@ import { fetch } from '../../support/checked-fetch.ts'
 import { canTrace, killedAt } from '../../support/faults.ts'
 import { addSupplier, deliver, missingFrom } from '../../support/ledger.ts'
 import { newDatabase } from '../../support/postgres-server.ts'
+import { runPrepared } from '../../support/prepared-commands.ts'
 import { type ServerProcess, serve, serveSandbox, startProcess, teslim } from '../../support/process.ts'
 import { randomBelow } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -35,7 +36,7 @@ let store: Promise<string> | undefined
 /** The folder of a store without a customer, to be copied. */
 function migrated(): Promise<string> {
   const cwd = tempFolder()
-  store ??= teslim(['migrate'], { cwd }).then(() => join(cwd, 'data'))
+  store ??= runPrepared(['migrate'], { cwd }).then(() => join(cwd, 'data'))
   return store
 }
 
@@ -62,7 +63,7 @@ describe('a first start that is killed', () => {
         const cwd = tempFolder()
         const { status } = await teslim(['migrate'], { cwd, through: killedAt(call, nth) })
         if (status === null) killed++
-        const { stdout } = await teslim(['migrate', '--json'], { cwd })
+        const { stdout } = await runPrepared(['migrate', '--json'], { cwd })
         expect([[], MIGRATIONS]).toContainEqual(JSON.parse(stdout).applied)
         expectWhole(join(cwd, 'data/teslim.db'))
       }
@@ -147,8 +148,8 @@ async function credentialsFrom(server: ServerProcess, cwd: string) {
   const [setPassword = [], issue = []] = Array.from(server.output().matchAll(/npx teslim (.+)/g), ([, args = '']) =>
     args.split(' '),
   )
-  const changed = JSON.parse((await teslim([...setPassword, '--json'], { cwd })).stdout)
-  const issued = JSON.parse((await teslim([...issue, '--json'], { cwd })).stdout)
+  const changed = JSON.parse((await runPrepared([...setPassword, '--json'], { cwd })).stdout)
+  const issued = JSON.parse((await runPrepared([...issue, '--json'], { cwd })).stdout)
   return { Email: changed.email, Password: changed.password, key: issued.key as string }
 }
 
@@ -187,7 +188,7 @@ it('a copy to PostgreSQL that is killed again and again goes on where it was, an
     await ended
     if (child.signalCode === 'SIGKILL') kills.push(await copied())
   }
-  const { status, stderr, stdout } = await teslim(['copy', '--to', to, '--json'], { cwd, env })
+  const { status, stderr, stdout } = await runPrepared(['copy', '--to', to, '--json'], { cwd, env })
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(JSON.parse(stdout).tables).toContainEqual(expect.objectContaining({ name: 'delivery', rows }))
   expect(kills.length).toBeGreaterThanOrEqual(3)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { canMount, refusedStart, smallDisk } from '../../support/faults.ts'
 import { identity } from '../../support/postgres-server.ts'
-import { serve, teslim } from '../../support/process.ts'
+import { runPrepared } from '../../support/prepared-commands.ts'
+import { serve } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 
 const mountable = canMount()
@@ -12,7 +13,7 @@ const original = await migrated()
 
 async function migrated(): Promise<string> {
   const cwd = tempFolder()
-  await teslim(['migrate'], { cwd, env })
+  await runPrepared(['migrate'], { cwd, env })
   return join(cwd, 'data/teslim.db')
 }
 
