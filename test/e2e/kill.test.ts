@@ -6,7 +6,7 @@ import { serve } from '../support/process.ts'
 import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const ROUNDS = 6
+const ROUNDS = 4
 const CLIENTS = 24
 
 it('a server that is killed under load has lost nothing it answered 200, and no order disagrees with its last delivery', async () => {

@@ -3,9 +3,10 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
+import { runCommand } from '../support/command.ts'
 import { makeSupplier } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { type RunOptions, serve, teslim } from '../support/process.ts'
+import { type RunOptions, serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -15,7 +16,7 @@ async function useAll(
   where: RunOptions,
   { node = [], administer = false }: { readonly node?: readonly string[]; readonly administer?: boolean } = {},
 ): Promise<void> {
-  const run = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], where)).stdout)
+  const run = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], where)).stdout)
   const { keyId: id, password, key } = await makeSupplier(where, ['--api', '--operator', '--allow', 'A'])
   const { url, child, ended } = await serve({ ...where, node })
   const login = () =>
@@ -24,11 +25,11 @@ async function useAll(
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ Email: 'a@b.co', Password: password }),
     })
-  const deliver = (headers = {}) =>
+  const deliver = (headers = {}, body = '{"OrderID":"1","Status":1,"ProductID":"A"}') =>
     fetch(`${url}/Purchase/update`, {
       method: 'POST',
       headers: { ApiKey: key, ...headers },
-      body: '{"OrderID":"1","Status":1,"ProductID":"A"}',
+      body,
     })
   const answer = await login()
   expect(answer.status).toBe(200)
@@ -47,7 +48,8 @@ async function useAll(
     await run('customer', 'disallow', 'a@b.co', 'A')
     await run('key', 'revoke', id)
     await run('customer', 'disable', 'a@b.co')
-    await expect.poll(async () => (await deliver()).status, { timeout: 2000 }).toBe(401)
+    // Nothing that would be stored until the server knows.
+    await expect.poll(async () => (await deliver({}, '{}')).status, { timeout: 2000 }).toBe(401)
     expect((await login()).status).toBe(400)
   }
   child.kill('SIGTERM')
@@ -58,7 +60,7 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
   it('serves and administers, and can change neither tables nor history', async () => {
     const owner = await newDatabase(inject('postgresUrl'))
     const cwd = tempFolder()
-    await teslim(['migrate'], { cwd, env: { DATABASE_URL: owner } })
+    await runCommand(['migrate'], { cwd, env: { DATABASE_URL: owner } })
     const role = `service_${randomUUID().replaceAll('-', '')}`
     const grants = readFileSync(join(root, 'deploy/postgres/service-role.sql'), 'utf8')
     // Roles belong to the whole server, which other tests use too.
@@ -88,7 +90,7 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
   it('can use what a later migration adds, and cannot change the history in partitions that are made later', async () => {
     const owner = await newDatabase(inject('postgresUrl'))
     const cwd = tempFolder()
-    await teslim(['migrate'], { cwd, env: { DATABASE_URL: owner } })
+    await runCommand(['migrate'], { cwd, env: { DATABASE_URL: owner } })
     const role = `service_${randomUUID().replaceAll('-', '')}`
     const script = (name: string) =>
       readFileSync(join(root, 'deploy/postgres', name), 'utf8').replaceAll('teslim_service', role)

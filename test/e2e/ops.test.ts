@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { freePort } from '../support/postgres-server.ts'
-import { serve, serveSandbox, teslim } from '../support/process.ts'
+import { serveSandbox, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 it('a running server tells its metrics on a port of their own, until it has stopped', async () => {
@@ -23,11 +23,6 @@ it('a running server tells its metrics on a port of their own, until it has stop
   expect((await fetch(`${server.url}/metrics`)).status).toBe(404)
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(0)
-})
-
-it('TESLIM_OPS_PORT=0 opens no second port', async () => {
-  const { output } = await serve({ cwd: tempFolder(), env: { TESLIM_OPS_PORT: '0' } })
-  expect(output()).not.toContain('metrics')
 })
 
 it('a chosen port that is in use fails the start in one clear line', async () => {

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
+import { runCommand } from '../support/command.ts'
+import { createStore } from '../support/create-store.ts'
 import { newDatabase } from '../support/postgres-server.ts'
 import { serve, startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -29,17 +31,14 @@ const login = (url: string, body: object, headers = {}) =>
     body: JSON.stringify(body),
   })
 
-const addCustomer = (env = {}) =>
-  teslim(['customer', 'add', '--email', 'a@b.co', '--api', '--password-stdin'], { cwd, env, stdin: PASSWORD })
-
-const folder = tempFolder()
-const [first, everywhere] = await Promise.all([
-  startServer({ cwd: folder }, afterAll),
-  startServer({ cwd: tempFolder(), env: { HOST: '0.0.0.0' } }, afterAll),
-])
+const everywhere = await startServer(
+  { cwd: tempFolder(), env: { HOST: '0.0.0.0', TESLIM_OPS_PORT: '0', TESLIM_SHUTDOWN_SECONDS: '1' } },
+  afterAll,
+)
 
 describe('the first run', () => {
-  it('makes a sandbox customer and prints two curl commands that work as pasted', async () => {
+  it('makes a sandbox customer, prints two curl commands that work as pasted, and makes it once, with another password in another store', async () => {
+    const first = await serve({ cwd })
     await first.printed(/curl .*\/Purchase\/update.*\n/)
     const commands = first.output().match(/curl .+/g) ?? []
     expect(commands).toHaveLength(2)
@@ -52,37 +51,27 @@ describe('the first run', () => {
       ['200', { success: true, data: { Token: expect.any(String) } }],
       ['200', { success: true, data: { ReceiptID: expect.any(String), OrderID: 'PO-1', Status: 2 } }],
     ])
-    expect(statSync(join(folder, 'data')).mode & 0o777).toBe(0o700)
-  })
+    expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
 
-  it('prints an address that works when it listens on all', async () => {
-    await everywhere.printed(/curl -s http:\/\/127\.0\.0\.1:\d+\/Login/)
-  })
-
-  it('makes it once, with another password in another store', async () => {
     const passwordOf = (output: string): string | undefined => /password +(\S{24})$/m.exec(output)?.[1]
-    const own = await serve({ cwd })
-    await Promise.all([own.printed(/curl/), everywhere.printed(/curl/)])
-    own.child.kill('SIGTERM')
-    await own.ended
+    await everywhere.printed(/curl/)
+    expect(passwordOf(first.output())).toBeDefined()
+    expect(passwordOf(everywhere.output())).toBeDefined()
+    expect(passwordOf(everywhere.output()), 'in another store').not.toBe(passwordOf(first.output()))
+    first.child.kill('SIGTERM')
+    await first.ended
     const second = await serve({ cwd })
-    expect(passwordOf(own.output())).toBeDefined()
+    await second.printed(/This store has the sandbox customer/)
     expect(passwordOf(second.output())).toBeUndefined()
-    expect(passwordOf(everywhere.output())).not.toBe(passwordOf(own.output()))
   })
 
-  it('makes nothing in production and logs which command to run; a customer that the CLI adds meanwhile logs in', async () => {
-    const server = await serve({ cwd, env: production })
-    await server.printed(/no customer yet.*npx teslim customer add --email/)
-    expect(server.output()).not.toContain('password  ')
-    const { stdout } = await teslim(['customer', 'list', '--json'], { cwd })
-    expect(JSON.parse(stdout)).toEqual([])
-    await addCustomer()
-    expect((await login(server.url, { Email: 'a@b.co', Password: PASSWORD })).status).toBe(200)
+  it('prints an address that works when it listens on all, and opens no second port with TESLIM_OPS_PORT=0', async () => {
+    await everywhere.printed(/curl -s http:\/\/127\.0\.0\.1:\d+\/Login/)
+    expect(everywhere.output()).not.toContain('metrics')
   })
 
   it.each(['prod', 'Production'])('does not start under NODE_ENV=%s, and makes no store', async (NODE_ENV) => {
-    const { status, stdout, stderr } = await teslim(['serve'], { cwd, env: { NODE_ENV } })
+    const { status, stdout, stderr } = await runCommand(['serve'], { cwd, env: { NODE_ENV } })
     expect([status, stdout, stderr]).toEqual([
       2,
       '',
@@ -95,83 +84,40 @@ describe('the first run', () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
     const servers = await Promise.all([1, 2].map(() => serve({ cwd, env })))
     for (const { url } of servers) expect((await fetch(`${url}/readyz`)).status).toBe(200)
-    const { stdout } = await teslim(['customer', 'list', '--json'], { cwd, env })
+    const { stdout } = await runCommand(['customer', 'list', '--json'], { cwd, env })
     expect(JSON.parse(stdout)).toHaveLength(1)
   })
 })
 
+/** A login of which all but the last byte has been sent. */
+async function halfSentLogin(url: string) {
+  const body = JSON.stringify({ Email: 'a@b.co', Password: PASSWORD })
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const answer = text(socket)
+  const head = [
+    'POST /Login/Customer/Api/Verify HTTP/1.1',
+    'Host: x',
+    'Content-Type: application/json',
+    'Expect: 100-continue',
+    `Content-Length: ${body.length}`,
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  // The server says "100 Continue" once it works on the request.
+  await once(socket, 'readable')
+  socket.write(body.slice(0, -1))
+  return { socket, answer, finish: () => socket.write(body.slice(-1)) }
+}
+
 describe('a signal', () => {
-  /** A login of which all but the last byte has been sent. */
-  async function halfSentLogin(url: string) {
-    const body = JSON.stringify({ Email: 'a@b.co', Password: PASSWORD })
-    const socket = connect(Number(new URL(url).port), '127.0.0.1')
-    const answer = text(socket)
-    const head = [
-      'POST /Login/Customer/Api/Verify HTTP/1.1',
-      'Host: x',
-      'Content-Type: application/json',
-      'Expect: 100-continue',
-      `Content-Length: ${body.length}`,
-    ]
-    socket.write(`${head.join('\r\n')}\r\n\r\n`)
-    // The server says "100 Continue" once it works on the request.
-    await once(socket, 'readable')
-    socket.write(body.slice(0, -1))
-    return { socket, answer, finish: () => socket.write(body.slice(-1)) }
-  }
-
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s lets a request in flight finish, turns others away and exits 0',
-    async (signal) => {
-      await addCustomer()
-      const server = await serve({ cwd, env: production })
-      const { answer, finish } = await halfSentLogin(server.url)
-      server.child.kill(signal)
-      await server.printed(/stopping/)
-      await expect(fetch(`${server.url}/livez`)).rejects.toThrow()
-      finish()
-      const text = await answer
-      expect(text).toMatch(/HTTP\/1\.1 200 OK/)
-      expect(await server.ended).toBe(0)
-      expect(existsSync(join(cwd, 'data/teslim.db-wal'))).toBe(false)
-    },
-  )
-
-  it('exits 0 in the time given even when a client never finishes', async () => {
-    const server = await serve({ cwd, env: { ...production, TESLIM_SHUTDOWN_SECONDS: '1' } })
-    await halfSentLogin(server.url)
-    server.child.kill('SIGTERM')
-    expect(await server.ended).toBe(0)
-    expect(server.output()).toContain('cut off')
-  })
-
-  it('sent twice ends it at once, non-zero', async () => {
+  it('that a terminal sends and npm start passes on counts once; a later one ends the server at once, non-zero', async () => {
     const server = await serve({ cwd, env: { ...production, TESLIM_SHUTDOWN_SECONDS: '600' } })
-    await halfSentLogin(server.url)
-    server.child.kill('SIGTERM')
-    await server.printed(/stopping/)
-    server.child.kill('SIGTERM')
-    expect(await server.ended).toBe(1)
-  })
-
-  it('of a terminal, which npm start passes on a second time, counts once', async () => {
-    const server = await serve({ cwd, env: production })
-    const { answer, finish } = await halfSentLogin(server.url)
+    const [finished] = await Promise.all([halfSentLogin(server.url), halfSentLogin(server.url)])
     for (let time = 0; time < 2; time++) server.child.kill('SIGINT')
     await server.printed(/stopping/)
-    finish()
-    expect(await answer).toMatch(/HTTP\/1\.1 400 /)
-    expect(await server.ended).toBe(0)
-  })
-
-  it('does not wait for idle kept connections', async () => {
-    const server = await serve({ cwd, env: { ...production, TESLIM_SHUTDOWN_SECONDS: '600' } })
-    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
-    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n')
-    await once(socket, 'readable')
+    finished.finish()
+    expect(await finished.answer).toMatch(/HTTP\/1\.1 400 /)
     server.child.kill('SIGTERM')
-    expect(await server.ended).toBe(0)
-    socket.destroy()
+    expect(await server.ended).toBe(1)
   })
 })
 
@@ -193,7 +139,7 @@ describe('what goes wrong at the start is one clear line', () => {
       `teslim serve: cannot listen on 127.0.0.1:${port}: the port is in use; set PORT to another one`,
     ])
     taken.close()
-    const { stdout } = await teslim(['customer', 'list', '--json'], { cwd })
+    const { stdout } = await runCommand(['customer', 'list', '--json'], { cwd })
     expect(JSON.parse(stdout), 'no sandbox customer whose password nobody saw').toEqual([])
   })
 
@@ -205,7 +151,7 @@ describe('what goes wrong at the start is one clear line', () => {
   })
 
   it('a store made by a newer version', async () => {
-    await teslim(['migrate'], { cwd })
+    await createStore(cwd)
     const { DatabaseSync } = await import('node:sqlite')
     const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
     raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0, 9999)")
@@ -228,14 +174,88 @@ describe('what goes wrong at the start is one clear line', () => {
     [['srve'], 'teslim: there is no command "srve", did you mean "serve"? (see teslim --help)'],
     [['customer', 'show'], 'teslim customer show: CUSTOMER is missing'],
   ])('the command line %j', async (args, line) => {
-    const { status, stdout, stderr } = await failing(args)
+    const { status, stdout, stderr } = await runCommand(args, { cwd })
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toContain(line)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
   })
 })
 
-describe('a client that goes away', () => {
-  it('leaves a log line that says so', async () => {
+/** Serves a store without a customer in production, with every kind of secret in requests, until SIGTERM comes beside a request in flight. */
+async function productionSession() {
+  const cwd = tempFolder()
+  const secrets = [PASSWORD, 'callback-4711', 'wrong-pass-word', 'query-secret-9', 'authorization-secret']
+  const run = async (stdin: string, ...args: string[]) => (await runCommand([...args, '--json'], { cwd, stdin })).stdout
+  const server = await startServer({ cwd, env: { ...production, LOG_LEVEL: 'trace' } }, afterAll)
+  const { url } = server
+  await server.printed(/no customer yet.*npx teslim customer add --email/)
+  const listed = await run('', 'customer', 'list')
+  await run(PASSWORD, 'customer', 'add', '--email', 'a@b.co', '--api', '--password-stdin')
+
+  const loggedIn = await login(url, { Email: 'a@b.co', Password: PASSWORD, callbackData: 'callback-4711' })
+  const { data } = (await loggedIn.json()) as { data: { Token: string } }
+  secrets.push(data.Token, data.Token.split('.')[2] ?? '')
+  await login(url, { Email: 'a@b.co', Password: 'wrong-pass-word' })
+  const { key } = JSON.parse(await run('', 'key', 'issue', '--customer', 'a@b.co'))
+  secrets.push(key, 'order-secret')
+  for (const apiKey of [key, `${key}x`]) {
+    const body = '{"Status":1,"OrderID":"order-secret","ProductID":"order-secret"}'
+    await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })
+  }
+  await login(url, { Email: 'a@b.co', Password: PASSWORD }, { authorization: 'Bearer authorization-secret' })
+  await fetch(`${url}/nowhere/query-secret-9?ApiKey=query-secret-9&access_token=query-secret-9`)
+  await fetch(`${url}/Login/Customer/Api/Verify`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: `{"Email":"a@b.co","Password":"wrong-pass-word"`,
+  })
+  const raw = connect(Number(new URL(url).port), '127.0.0.1')
+  raw.end('GET /query-secret-9 HTP/1.1\r\nAuthorization: authorization-secret\r\n\r\n')
+  const broken = await text(raw)
+
+  const { answer, finish } = await halfSentLogin(url)
+  server.child.kill('SIGTERM')
+  await server.printed(/stopping/)
+  const meanwhile = await new Promise((resolve) => {
+    const another = connect(Number(new URL(url).port), '127.0.0.1', () => resolve('connected'))
+    another.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code))
+  })
+  finish()
+  const finished = await answer
+  const status = await server.ended
+  const wal = existsSync(join(cwd, 'data/teslim.db-wal'))
+  return { listed, loggedIn, broken, meanwhile, finished, status, wal, secrets, output: server.output() }
+}
+
+describe('a session in production', async () => {
+  const { listed, loggedIn, broken, meanwhile, finished, status, wal, secrets, output } = await productionSession()
+
+  it('makes nothing in production and logs which command to run; a customer that the CLI adds meanwhile logs in', () => {
+    expect(output).not.toContain('password  ')
+    expect(JSON.parse(listed)).toEqual([])
+    expect(loggedIn.status).toBe(200)
+  })
+
+  it('SIGTERM lets a request in flight finish, turns others away and exits 0', () => {
+    expect(finished).toMatch(/HTTP\/1\.1 200 OK/)
+    expect([meanwhile, status, wal]).toEqual(['ECONNREFUSED', 0, false])
+  })
+
+  it('the log of a full session holds no password, token, key, callbackData, payload or address line', () => {
+    expect(broken).toMatch(/^HTTP\/1\.1 400 /)
+    for (const secret of secrets) expect(output).not.toContain(secret)
+    const lines = output
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    // The request in flight is the eighth.
+    expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(8)
+    expect(lines.filter(({ msg }) => msg === 'broken request')).toHaveLength(1)
+  })
+})
+
+describe('a client', () => {
+  it('that goes away leaves a log line that says so', async () => {
     const socket = connect(Number(new URL(everywhere.url).port), '127.0.0.1')
     const head = [
       'POST /Login/Customer/Api/Verify HTTP/1.1',
@@ -249,43 +269,11 @@ describe('a client that goes away', () => {
     socket.destroy()
     await everywhere.printed(/"requestId":"gone".*"aborted":true/)
   })
-})
 
-describe('the log of a full session', () => {
-  it('holds no password, token, key, callbackData, payload or address line', async () => {
-    const secrets = [PASSWORD, 'callback-4711', 'wrong-pass-word', 'query-secret-9', 'authorization-secret']
-    await addCustomer()
-    const server = await serve({ cwd, env: { ...production, LOG_LEVEL: 'trace' } })
-    const answer = await login(server.url, { Email: 'a@b.co', Password: PASSWORD, callbackData: 'callback-4711' })
-    const { data } = (await answer.json()) as { data: { Token: string } }
-    secrets.push(data.Token, data.Token.split('.')[2] ?? '')
-    await login(server.url, { Email: 'a@b.co', Password: 'wrong-pass-word' })
-    const { stdout: issued } = await teslim(['key', 'issue', '--customer', 'a@b.co', '--json'], { cwd })
-    const { key } = JSON.parse(issued)
-    secrets.push(key, 'order-secret')
-    for (const apiKey of [key, `${key}x`]) {
-      const body = '{"Status":1,"OrderID":"order-secret","ProductID":"order-secret"}'
-      await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })
-    }
-    await login(server.url, { Email: 'a@b.co', Password: PASSWORD }, { authorization: 'Bearer authorization-secret' })
-    await fetch(`${server.url}/nowhere/query-secret-9?ApiKey=query-secret-9&access_token=query-secret-9`)
-    await fetch(`${server.url}/Login/Customer/Api/Verify`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: `{"Email":"a@b.co","Password":"wrong-pass-word"`,
-    })
-    const raw = connect(Number(new URL(server.url).port), '127.0.0.1')
-    raw.end('GET /query-secret-9 HTP/1.1\r\nAuthorization: authorization-secret\r\n\r\n')
-    expect(await text(raw)).toMatch(/^HTTP\/1\.1 400 /)
-    server.child.kill('SIGTERM')
-    expect(await server.ended).toBe(0)
-    for (const secret of secrets) expect(server.output()).not.toContain(secret)
-    const lines = server
-      .output()
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(7)
-    expect(lines.filter(({ msg }) => msg === 'broken request')).toHaveLength(1)
+  it('that never finishes does not keep the server from exiting with 0 in the time given', async () => {
+    await halfSentLogin(everywhere.url)
+    everywhere.child.kill('SIGTERM')
+    expect(await everywhere.ended).toBe(0)
+    expect(everywhere.output()).toContain('cut off')
   })
 })

@@ -7,9 +7,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { readCertificate } from '#src/lib/certificate.ts'
 import { type Made, makeCertificate, storeCertificate, type Wanted } from '../support/certificate.ts'
 import { fetch } from '../support/checked-fetch.ts'
-import { serve, startServer, teslim } from '../support/process.ts'
+import { runCommand } from '../support/command.ts'
+import { type ServerProcess, serve, startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const production = { NODE_ENV: 'production' }
@@ -21,10 +24,14 @@ beforeEach(() => {
   mkdirSync(cwd)
 })
 
-const start = async (wanted: Wanted = {}, env: Record<string, string> = {}) => {
-  const files = storeCertificate(cwd, makeCertificate(wanted))
-  return serve({ cwd, env: { ...production, ...files, ...env } })
+/** What the two commands answer that a first run prints. */
+async function pasteCommands(server: ServerProcess): Promise<unknown[]> {
+  await server.printed(/curl .*\/Purchase\/update.*\n/)
+  const commands = server.output().match(/curl .+/g) ?? []
+  return Promise.all(commands.map(async (command) => JSON.parse(await text(spawn('sh', ['-c', command]).stdout))))
 }
+
+const SUCCESSES = [{ success: true }, { success: true }]
 
 const portOf = (url: string): number => Number(new URL(url).port)
 
@@ -47,10 +54,7 @@ const NAMES = ['localhost', 'api.example.com', '*.example.com', '*.example.org']
 const folder = tempFolder()
 let current = makeCertificate({ names: NAMES })
 let serials = 1
-const shared = await startServer(
-  { cwd: folder, env: { ...production, ...storeCertificate(folder, current) } },
-  afterAll,
-)
+const shared = await startServer({ cwd: folder, env: storeCertificate(folder, current) }, afterAll)
 
 /** Lets the shared server read these files, and waits for what it prints about them. */
 async function reload(made: Made, line: RegExp): Promise<void> {
@@ -71,7 +75,19 @@ async function renew(wanted: Wanted = {}): Promise<string> {
   return serial
 }
 
-describe('with a certificate', () => {
+describe('with a certificate', async () => {
+  const issuer = makeCertificate({ commonName: 'our own authority' })
+  const issued = await startServer(
+    {
+      cwd: tempFolder(),
+      env: {
+        ...storeCertificate(tempFolder(), makeCertificate({ names: ['api.example.com'], addresses: [], issuer })),
+        TESLIM_SHUTDOWN_SECONDS: '600',
+      },
+    },
+    afterAll,
+  )
+
   it('the API speaks HTTPS, TLS 1.2 and 1.3 with forward secrecy, HTTP/1.1 only, and nothing older', async () => {
     expect(shared.url).toMatch(/^https:/)
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -96,23 +112,16 @@ describe('with a certificate', () => {
   })
 
   it('the first run prints curl commands that work as pasted, whatever name the certificate has and whoever issued it', async () => {
-    const issuer = makeCertificate({ commonName: 'our own authority' })
     const wanted: Wanted[] = [
-      {},
-      { names: ['api.example.com'], addresses: [], issuer },
       { names: ['*.example.com'], addresses: [] },
       { names: [], addresses: ['10.1.2.3'] },
     ]
-    for (const [index, each] of wanted.entries()) {
-      const database = { DATABASE_URL: `sqlite:./${index}.db`, NODE_ENV: 'development' }
-      const server = await start(each, database)
-      await server.printed(/curl .*\/Purchase\/update.*\n/)
-      const commands = server.output().match(/curl .+/g) ?? []
-      const answers = commands.map(async (command) => JSON.parse(await text(spawn('sh', ['-c', command]).stdout)))
-      expect(await Promise.all(answers)).toMatchObject([{ success: true }, { success: true }])
-      server.child.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-    }
+    const starts = wanted.map((each, index) => {
+      const files = storeCertificate(tempFolder(), makeCertificate(each))
+      return serve({ cwd, env: { ...files, DATABASE_URL: `sqlite:./${index}.db` } })
+    })
+    for (const server of [shared, issued, ...(await Promise.all(starts))])
+      expect(await pasteCommands(server)).toMatchObject(SUCCESSES)
   })
 
   it('plain HTTP, junk and a broken handshake are logged, and the server goes on', async () => {
@@ -128,9 +137,8 @@ describe('with a certificate', () => {
   })
 
   it('SIGTERM lets a request be answered that is under way or comes on a kept connection, and ends connections on which nothing comes', async () => {
-    const server = await start({}, { TESLIM_SHUTDOWN_SECONDS: '600' })
     const live = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
-    const [kept, quiet, busy] = await Promise.all([handshake(server.url), handshake(server.url), handshake(server.url)])
+    const [kept, quiet, busy] = await Promise.all([handshake(issued.url), handshake(issued.url), handshake(issued.url)])
     const [first] = await Promise.all(
       [kept, quiet].map(async (socket) => {
         socket.write(live)
@@ -142,8 +150,8 @@ describe('with a certificate', () => {
     // The server says "100 Continue" once it works on the request.
     await once(busy, 'data')
     const nothing = text(quiet)
-    server.child.kill('SIGTERM')
-    await server.printed(/stopping/)
+    issued.child.kill('SIGTERM')
+    await issued.printed(/stopping/)
     kept.write(live)
     expect([first, await text(kept)]).toEqual([
       expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*connection: keep-alive/i),
@@ -152,7 +160,7 @@ describe('with a certificate', () => {
     expect(await nothing).toBe('')
     busy.write('{}')
     expect(await text(busy)).toMatch(/^HTTP\/1\.1 400 /)
-    expect(await server.ended).toBe(0)
+    expect(await issued.ended).toBe(0)
   })
 })
 
@@ -287,8 +295,8 @@ describe('SIGHUP', () => {
 })
 
 describe('what is wrong with the files is one clear line at the start', () => {
-  const startLine = async (files: Record<string, string>) => {
-    const { status, stderr } = await teslim(['serve'], { cwd, env: { NODE_ENV: 'production', PORT: '0', ...files } })
+  const startLine = async (files: Record<string, string>, run: typeof runCommand = runCommand) => {
+    const { status, stderr } = await run(['serve'], { cwd, env: { NODE_ENV: 'production', PORT: '0', ...files } })
     expect([status, stderr.trimEnd().split('\n')]).toEqual([2, [expect.any(String)]])
     return stderr.trimEnd()
   }
@@ -306,7 +314,7 @@ describe('what is wrong with the files is one clear line at the start', () => {
   it('a key of another certificate', async () => {
     const made = makeCertificate({ commonName: 'ours' })
     const files = storeCertificate(cwd, { ...made, key: makeCertificate().key })
-    expect(await startLine(files)).toBe(
+    expect(await startLine(files, teslim)).toBe(
       `teslim serve: TESLIM_TLS_KEY ${files.TESLIM_TLS_KEY} is not the key of the first certificate in TESLIM_TLS_CERT ${files.TESLIM_TLS_CERT}, which is CN=ours`,
     )
   })
@@ -334,6 +342,10 @@ describe('what is wrong with the files is one clear line at the start', () => {
     const files = storeCertificate(cwd, { ...made, ...(certificate && { certificate }), ...(key && { key }) })
     if (certificate === null) files.TESLIM_TLS_CERT = join(cwd, 'none.pem')
     if (key === null) files.TESLIM_TLS_KEY = cwd
-    expect(await startLine(files)).toMatch(line)
+    // The start reports what this throws, as the test above shows in a process.
+    const { config } = loadConfig(files)
+    expect(() => readCertificate(config, Date.now())).toThrow(
+      expect.objectContaining({ kind: 'invalid', message: expect.stringMatching(line) }),
+    )
   })
 })

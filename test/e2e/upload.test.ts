@@ -7,16 +7,26 @@ import { afterAll, expect, it } from 'vitest'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { peakMegabytes } from '../support/hostile.ts'
 import { addSupplier } from '../support/ledger.ts'
-import { serve, startServer } from '../support/process.ts'
+import { type ServerProcess, startServer } from '../support/process.ts'
 import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { until } from '../support/until.ts'
+import { pace, until } from '../support/until.ts'
 import { openUpload, type UploadAnswer, upload } from '../support/upload.ts'
 
 const env = { NODE_ENV: 'production' }
-const cwd = tempFolder()
-const key = await addSupplier({ cwd, env })
-const server = await startServer({ cwd, env }, afterAll)
+const key = await addSupplier({ cwd: tempFolder(), env })
+
+/** A server on a store of its own, all of which have the same key. */
+async function startUploads(more: Record<string, string> = {}): Promise<{ cwd: string; server: ServerProcess }> {
+  const cwd = tempFolder()
+  await addSupplier({ cwd, env })
+  return { cwd, server: await startServer({ cwd, env: { ...env, ...more } }, afterAll) }
+}
+const [{ cwd, server }, usual, hurried] = await Promise.all([
+  startUploads(),
+  startUploads(),
+  startUploads({ TESLIM_REQUEST_TIMEOUT: '2' }),
+])
 
 const order = (id: string, filler = 0): string => `{"OrderID":"${id}","Status":1,"filler":"${'x'.repeat(filler)}"}`
 
@@ -38,8 +48,8 @@ const uploadsEnded = (count: number): Promise<void> =>
   until(`${count} uploads have ended`, () => server.output().split('"route":"/Purchase/updates"').length > count)
 
 it('stores what it answers, in the order of the lines and without a gap, wherever the connection is cut', async () => {
-  const ROUNDS = 12
-  const COUNT = 3000
+  const ROUNDS = 6
+  const COUNT = 2000
   const recorded: string[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const lines = Array.from({ length: COUNT }, (_, index) => order(`cut${round}-${index}`, randomBelow(400)))
@@ -70,9 +80,7 @@ it('stores what it answers, in the order of the lines and without a gap, whereve
 })
 
 it('takes 100 MB with bounded memory, and reads only as fast as its answers are read', async () => {
-  const folder = tempFolder()
-  const key = await addSupplier({ cwd: folder, env })
-  const server = await serve({ cwd: folder, env })
+  const { server } = usual
   const { url } = server
   await upload(url, key, order('warm'))
   const before = peakMegabytes(server)
@@ -88,9 +96,7 @@ it('takes 100 MB with bounded memory, and reads only as fast as its answers are 
 })
 
 it('stops reading from a client that reads no answers, and cuts it off', async () => {
-  const folder = tempFolder()
-  const key = await addSupplier({ cwd: folder, env })
-  const { url, printed } = await serve({ cwd: folder, env: { ...env, TESLIM_REQUEST_TIMEOUT: '2' } })
+  const { url, printed } = hurried.server
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => undefined).pause()
   const COUNT = 300_000
@@ -110,21 +116,19 @@ it('stops reading from a client that reads no answers, and cuts it off', async (
   pump()
   await printed(/"route":"\/Purchase\/updates"[^\n]*"aborted":true/)
   socket.destroy()
-  expect(stored(folder, 'mute').length).toBeLessThan(COUNT)
+  expect(stored(hurried.cwd, 'mute').length).toBeLessThan(COUNT)
 })
 
 it('may take longer than TESLIM_REQUEST_TIMEOUT, as long as lines come', async () => {
-  const folder = tempFolder()
-  const key = await addSupplier({ cwd: folder, env })
-  const { url } = await serve({ cwd: folder, env: { ...env, TESLIM_REQUEST_TIMEOUT: '3' } })
-  const { sent, answers, done } = openUpload(url, key)
+  const { sent, answers, done } = openUpload(hurried.server.url, key)
   const begun = performance.now()
   let count = 0
-  await until('Node has looked for slow requests', () => {
-    // The next line follows the answer of the one before.
-    if (answers.length === count) sent.write(`${order(`slow-${count++}`)}\n`)
-    return performance.now() - begun > 7000
-  })
+  // Node looks for slow requests every two seconds.
+  while (performance.now() - begun < 6500) {
+    sent.write(`${order(`slow-${count++}`)}\n`)
+    await until('the line is answered', () => answers.length === count)
+    await pace(100)
+  }
   sent.end()
   const { answers: all } = await done
   expect(all).toHaveLength(count)
@@ -132,9 +136,7 @@ it('may take longer than TESLIM_REQUEST_TIMEOUT, as long as lines come', async (
 })
 
 it('asks a client that expects 100-continue to go on, and answers what is pipelined behind an upload', async () => {
-  const folder = tempFolder()
-  const key = await addSupplier({ cwd: folder, env })
-  const { url } = await serve({ cwd: folder, env })
+  const { url } = usual.server
   const { sent, done } = openUpload(url, key, { Expect: '100-continue' })
   sent.flushHeaders()
   await once(sent, 'continue')

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
+import { runCommand } from '../support/command.ts'
 import { addSupplier } from '../support/ledger.ts'
-import { serve, teslim } from '../support/process.ts'
+import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 import { accept, acceptAfter, firstArrivals, repeats, startReceiver } from '../support/webhook-receiver.ts'
@@ -10,7 +11,7 @@ it('pushes while commands of another process pause, resume and replay, and repea
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', TESLIM_WEBHOOK_ALLOW: '127.0.0.1' } }
   const key = await addSupplier(where)
   const run = async (...args: string[]) => {
-    const { stdout, stderr, status } = await teslim(['webhook', ...args, '--json'], where)
+    const { stdout, stderr, status } = await runCommand(['webhook', ...args, '--json'], where)
     expect([status, stderr]).toEqual([0, expect.any(String)])
     return JSON.parse(stdout)
   }
