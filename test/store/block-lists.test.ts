@@ -138,9 +138,10 @@ const WAYS = [
 /** The first pages of each customer, or all, are what a plain look at the table finds. In each round a customer asks in another way. */
 async function expectPages(store: Store, { run }: Place, ids: readonly string[], round: number): Promise<void> {
   const rows = await run('SELECT position, customer, status FROM delivery ORDER BY position DESC')
+  const ofCustomers = Map.groupBy(rows, (row) => Number(row.customer))
   for (const [index, customerId] of ids.entries()) {
     const [status, most, look] = WAYS[(index + round) % WAYS.length] as (typeof WAYS)[number]
-    const own = rows.filter((row) => Number(row.customer) === NUMBERS[index])
+    const own = ofCustomers.get(NUMBERS[index] as number) ?? []
     const wanted = own.filter((row) => status === undefined || Number(row.status) === status)
     const found: number[] = []
     let position = Number.MAX_SAFE_INTEGER
