@@ -93,11 +93,11 @@ const history = fc.record({
       customers: fc.uniqueArray(fc.integer({ min: 1, max: CUSTOMERS - 1 }), { minLength: 1, maxLength: 5 }),
       used: fc.constantFrom(0, 1, 1, 16),
     }),
-    { minLength: 2, maxLength: 10 },
+    { minLength: 2, maxLength: 7 },
   ),
   more: fc.integer({ min: 1, max: 200 }),
-  oldBlocks: fc.integer({ min: 0, max: 10 }),
-  oldLists: fc.integer({ min: 0, max: 10 }),
+  oldBlocks: fc.integer({ min: 0, max: 7 }),
+  oldLists: fc.integer({ min: 0, max: 7 }),
   steps: fc.array(
     fc.oneof(
       fc.record({ deliver: fc.integer({ min: 1, max: 6 }) }),
@@ -217,7 +217,7 @@ it('SQLite finds exactly the deliveries of each customer, whatever has a block o
 }, async () => {
   await fc.assert(
     fc.asyncProperty(history, (past) => live(inFile(), past)),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: 6, endOnFailure: true },
   )
 })
 
@@ -226,7 +226,7 @@ it('PostgreSQL finds exactly the deliveries of each customer, whatever has a blo
 }, async () => {
   await fc.assert(
     fc.asyncProperty(history, async (past) => live(await onServer(), past)),
-    { numRuns: 6, endOnFailure: true },
+    { numRuns: 5, endOnFailure: true },
   )
 })
 
