@@ -1,37 +1,63 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCommand } from '../support/command.ts'
 import { makeSupplier } from '../support/ledger.ts'
 import { freePort } from '../support/postgres-server.ts'
-import { serve, startProcess } from '../support/process.ts'
+import { serve, startProcess, startServer } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 async function prepare() {
   const cwd = tempFolder()
-  const port = String(await freePort())
-  const where = { cwd, env: { NODE_ENV: 'production', PORT: port } }
-  const { key, keyId } = await makeSupplier({ cwd, env: { NODE_ENV: 'production' } }, ['--allow', 'SKU-*'])
-  const run = (args: string[], more = {}) =>
-    runCommand(['deliver', ...args], { cwd, env: { ...where.env, TESLIM_API_KEY: key }, ...more })
-  return { cwd, where, key, keyId, run, file: join(cwd, 'orders.ndjson') }
+  const where = { cwd, env: { NODE_ENV: 'production', PORT: String(await freePort()) } }
+  const { id, key } = await makeSupplier({ cwd, env: { NODE_ENV: 'production' } }, ['--allow', 'SKU-*'])
+  return { where, id, key }
 }
 
 const order = (id: string, more = ''): string => `{"OrderID":"${id}","Status":1,"ProductID":"SKU-1"${more}}`
 
-function stored(cwd: string): string[] {
+function query<Row>(cwd: string, sql: string): Row[] {
   const database = new DatabaseSync(join(cwd, 'data/teslim.db'), { readOnly: true })
-  const rows = database.prepare('SELECT order_id FROM delivery ORDER BY position').all()
+  const rows = database.prepare(sql).all()
   database.close()
-  return rows.map(({ order_id }) => String(order_id))
+  return rows as Row[]
+}
+
+const stored = (cwd: string): string[] =>
+  query<{ order_id: string }>(cwd, 'SELECT order_id FROM delivery ORDER BY position').map(({ order_id }) => order_id)
+const countStored = (cwd: string): number => query<{ n: number }>(cwd, 'SELECT count(*) AS n FROM delivery')[0]?.n ?? 0
+
+/** The server of all tests that neither stop one nor need an empty store. */
+let shared: Awaited<ReturnType<typeof prepare>>
+beforeAll(async () => {
+  shared = await prepare()
+  await startServer(shared.where, afterAll)
+})
+let uses = 0
+
+/** A folder of its own, and orders of its own, for a test on the shared server. */
+function onSharedServer() {
+  const { where, key } = shared
+  const cwd = tempFolder()
+  const prefix = `test ${++uses}: `
+  return {
+    cwd,
+    file: join(cwd, 'orders.ndjson'),
+    order: (id: string) => order(prefix + id),
+    stored: () =>
+      stored(where.cwd)
+        .filter((id) => id.startsWith(prefix))
+        .map((id) => id.slice(prefix.length)),
+    run: (args: string[], more = {}) =>
+      runCommand(['deliver', ...args], { cwd, env: { ...where.env, TESLIM_API_KEY: key }, ...more }),
+  }
 }
 
 describe('teslim deliver', () => {
   it('stores each line once, however often it is run, and lists what was refused', async () => {
-    const { cwd, where, run, file } = await prepare()
-    await serve(where)
+    const { cwd, run, file, order, stored } = onSharedServer()
     const lines = [
       order('1'),
       '',
@@ -49,7 +75,7 @@ describe('teslim deliver', () => {
       1,
       '7 lines answered: 4 would be stored, 0 duplicates, 3 refused',
     ])
-    expect(stored(cwd)).toEqual([])
+    expect(stored()).toEqual([])
     const first = await run(['orders.ndjson', '--json'])
     expect([first.status, first.stderr]).toEqual([1, ''])
     expect(JSON.parse(first.stdout)).toEqual({
@@ -67,12 +93,12 @@ describe('teslim deliver', () => {
       [4, 'BODY_NOT_JSON'],
       [8, 'PRODUCT_NOT_AUTHORIZED'],
     ])
-    expect(stored(cwd)).toEqual(['1', '1', '2', '3'])
+    expect(stored()).toEqual(['1', '1', '2', '3'])
     const second = await run(['orders.ndjson'])
     expect(second.stdout).toBe(
       '7 lines answered: 0 stored, 4 duplicates, 3 refused\n  the refused lines are listed in orders.refused.ndjson\n',
     )
-    expect(stored(cwd)).toEqual(['1', '1', '2', '3'])
+    expect(stored()).toEqual(['1', '1', '2', '3'])
     writeFileSync(file, `${order('5')}\n`)
     expect(await run(['orders.ndjson'])).toEqual({
       status: 0,
@@ -86,21 +112,21 @@ describe('teslim deliver', () => {
   })
 
   it('leaves out byte order marks, wherever they are, and lines that hold nothing else', async () => {
-    const { cwd, where, run, file } = await prepare()
-    await serve(where)
+    const { run, file, order, stored } = onSharedServer()
     const mark = '\ufeff'
     writeFileSync(file, `${mark}${order('1')}\n${mark} \n${mark}${mark}${order('2')}\n${mark}${mark}\n${order('3')}`)
     expect(await run(['orders.ndjson'])).toMatchObject({
       status: 0,
       stdout: '3 lines answered: 3 stored, 0 duplicates, 0 refused\n',
     })
-    expect(stored(cwd)).toEqual(['1', '2', '3'])
+    expect(stored()).toEqual(['1', '2', '3'])
   })
 
   it('goes on after the last answered line when the server is killed and started again', async () => {
-    const { cwd, where, key, file } = await prepare()
-    const COUNT = 20_000
-    writeFileSync(file, Array.from({ length: COUNT }, (_, index) => order(`${index}`)).join('\n'))
+    const { where, key } = await prepare()
+    const { cwd } = where
+    const COUNT = 6000
+    writeFileSync(join(cwd, 'orders.ndjson'), Array.from({ length: COUNT }, (_, index) => order(`${index}`)).join('\n'))
     const server = await serve(where)
     const env = { ...where.env, TESLIM_API_KEY: key }
     const client = startProcess(['deliver', 'orders.ndjson', '--json'], { cwd, env })
@@ -109,12 +135,12 @@ describe('teslim deliver', () => {
       printed += bytes
     })
     const ended = new Promise((resolve) => client.once('close', resolve))
-    await until('some are stored', () => stored(cwd).length > 500)
+    await until('some are stored', () => countStored(cwd) > 500)
     server.child.kill('SIGKILL')
     await server.ended
-    expect(stored(cwd).length).toBeLessThan(COUNT)
+    expect(countStored(cwd)).toBeLessThan(COUNT)
     const next = await serve(where)
-    await until('some more are stored', () => stored(cwd).length > COUNT / 2, { milliseconds: 60_000 })
+    await until('some more are stored', () => countStored(cwd) > COUNT / 2, { milliseconds: 60_000 })
     next.child.kill('SIGTERM')
     await next.ended
     await serve(where)
@@ -124,27 +150,31 @@ describe('teslim deliver', () => {
   })
 
   it('stops when the key is refused, at once or in between, and says what to do', async () => {
-    const { cwd, where, keyId, run, file } = await prepare()
+    const { run, file, order, stored } = onSharedServer()
+    const { where, id } = shared
+    const ofStore = { cwd: where.cwd, env: { NODE_ENV: 'production' } }
+    const issued = await runCommand(['key', 'issue', '--customer', id, '--json'], ofStore)
+    const { id: keyId, key } = JSON.parse(issued.stdout)
+    const env = { ...where.env, TESLIM_API_KEY: key }
     writeFileSync(file, order('1'))
-    expect(await run(['orders.ndjson'])).toEqual({
+    expect(await run(['orders.ndjson'], { env: { ...env, PORT: String(await freePort()) } })).toEqual({
       status: 1,
       stdout: '0 lines answered: 0 stored, 0 duplicates, 0 refused\n',
       stderr:
         'teslim deliver: the server cannot be reached: ECONNREFUSED. Not every line was sent: run it again, which repeats nothing.\n',
     })
-    await serve(where)
-    await runCommand(['key', 'revoke', keyId], { cwd, env: { NODE_ENV: 'production' } })
-    const { status, stderr } = await run(['orders.ndjson'])
+    await runCommand(['key', 'revoke', keyId], ofStore)
+    const { status, stderr } = await run(['orders.ndjson'], { env })
     expect([status, stderr]).toEqual([
       1,
       'teslim deliver: The API key is not valid. Not every line was sent: run it again, which repeats nothing.\n',
     ])
-    expect(stored(cwd)).toEqual([])
+    expect(stored()).toEqual([])
   })
 
   it('takes the key from stdin or TESLIM_API_KEY, never from the command line', async () => {
-    const { where, key, run, file } = await prepare()
-    await serve(where)
+    const { run, file, order } = onSharedServer()
+    const { where, key } = shared
     writeFileSync(file, order('1'))
     expect(await run(['orders.ndjson', '--key-stdin'], { env: where.env, stdin: `${key}\n` })).toMatchObject({
       status: 0,

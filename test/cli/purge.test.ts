@@ -52,6 +52,8 @@ const three = () => [
 ]
 
 describe('teslim purge', () => {
+  const empty = makeStore(() => [])
+
   it('counts first, removes what is old, keeps the last delivery of an order, and goes on where it was', async () => {
     const { sent, json, run } = await makeStore(three)
     const counted = { deliveries: 1, orders: 0, payloadBytes: sent[0]?.payload.length, months: [] }
@@ -80,7 +82,7 @@ describe('teslim purge', () => {
     [['--older', '167h', '--dry-run'], '--older 167h is less than TESLIM_IDEMPOTENCY_DAYS (7 days)'],
     [['--orders', '--rewrite'], '--orders and --dry-run need --older'],
   ])('refuses %j', async (args, why) => {
-    const { run } = await makeStore(() => [])
+    const { run } = await empty
     const { status, stdout, stderr } = await run('purge', ...args)
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toContain(why)

@@ -21,9 +21,10 @@ import { createCursors, refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import { withoutServers } from '#src/store/backup/restore-store.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { lockForServer } from '#src/store/sqlite/server-lock.ts'
+import type { Customer } from '#src/store/store.ts'
 import { runCommand } from '../support/command.ts'
 import { newDatabase } from '../support/postgres-server.ts'
-import { delivery } from '../support/store-rows.ts'
+import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret that is long enough to be one'
@@ -55,10 +56,19 @@ async function newStore(env: Record<string, string> = {}, { backup = false } = {
     if (stdout === '') throw new Error(stderr)
     return JSON.parse(stdout)
   }
+  const open = async () => (await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)).store
   const deliver = async (...orders: string[]) => {
-    const opened = await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)
-    for (const orderId of orders) await opened.store.deliveries.deliver(delivery(id, { orderId }))
-    await opened.store.close()
+    const opened = await open()
+    for (const orderId of orders) await opened.deliveries.deliver(delivery(id, { orderId }))
+    await opened.close()
+  }
+  /** Adds customers at once: each command would hash a password. Returns their ids. */
+  const addCustomers = async (...wanted: Partial<Customer>[]) => {
+    const opened = await open()
+    const customers = wanted.map((more) => customer({ regions: [], authority: [], ...more }))
+    for (const each of customers) await opened.customers.insert(each)
+    await opened.close()
+    return customers.map((each) => each.id)
   }
   const orders = async () => {
     const { stdout } = await teslim(['delivery', 'export'])
@@ -67,7 +77,7 @@ async function newStore(env: Record<string, string> = {}, { backup = false } = {
       .filter(Boolean)
       .map((line) => JSON.parse(line).OrderID as string)
   }
-  return { cwd, store, teslim, json, deliver, orders, id }
+  return { cwd, store, teslim, json, deliver, addCustomers, orders, id }
 }
 
 /** All bytes of a folder and of those in it. */
@@ -123,12 +133,12 @@ it('a restored store is as it was, the replaced one is kept whole, and the audit
 })
 
 it('everything that works again after it was ended is named, with the command that ends it again', async () => {
-  const { cwd, teslim, json } = await newStore()
-  const add = async (email: string, ...more: string[]) =>
-    (await json('customer', 'add', '--email', email, '--api', '--generate', ...more)).id as string
+  const { cwd, teslim, json, addCustomers } = await newStore()
+  const add = (email: string) => json('customer', 'add', '--email', email, '--api', '--generate')
   const issue = async (label: string) =>
     (await json('key', 'issue', '--customer', EMAIL, '--label', label)).id as string
-  for (const email of ['off@b.co', 'pass@b.co', 'token@b.co', 'rules@b.co']) await add(email, '--allow', 'X-*')
+  const emails = ['off@b.co', 'pass@b.co', 'token@b.co', 'rules@b.co']
+  await addCustomers(...emails.map((email) => ({ email, authority: ['X-*'] })))
   const revoked = await issue('revoked')
   const rotated = await issue('rotated')
   const alive = await issue('alive')
@@ -169,14 +179,13 @@ it('everything that works again after it was ended is named, with the command th
 })
 
 it('removed, erased and changed customers that are back are named, with the command that ends it again', async () => {
-  const { teslim, json, deliver, orders } = await newStore()
-  const add = async (email: string, ...more: string[]) =>
-    (await json('customer', 'add', '--email', email, '--generate', ...more)).id as string
-  const regions = ['--region', 'TR', '--region', 'DE']
-  await add('gone@b.co', '--api')
-  await add('role@b.co', '--api', '--operator')
-  await add('moved@b.co', '--api', ...regions)
-  const half = await add('half@b.co', '--api')
+  const { teslim, json, deliver, addCustomers, orders } = await newStore()
+  const [, , , half = ''] = await addCustomers(
+    { email: 'gone@b.co' },
+    { email: 'role@b.co', operator: true },
+    { email: 'moved@b.co', regions: ['TR', 'DE'] },
+    { email: 'half@b.co' },
+  )
   await json('key', 'issue', '--customer', EMAIL)
   await json('customer', 'remove', 'half@b.co')
   await deliver('PO-1')
@@ -210,9 +219,8 @@ it('removed, erased and changed customers that are back are named, with the comm
 })
 
 it('limits that are wider again are named, with the command that sets them again', async () => {
-  const { json, teslim, store } = await newStore()
-  await json('customer', 'add', '--email', 'reader@b.co', '--api', '--operator', '--generate')
-  await json('customer', 'add', '--email', 'same@b.co', '--api', '--operator', '--read-only', '--generate')
+  const { json, teslim, store, addCustomers } = await newStore()
+  await addCustomers({ email: 'reader@b.co', operator: true }, { email: 'same@b.co', operator: true, readOnly: true })
   const issue = async (...limits: string[]) =>
     (await json('key', 'issue', '--customer', EMAIL, '--label', 'l', ...limits)).id as string
   const free = await issue()

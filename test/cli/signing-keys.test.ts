@@ -8,8 +8,8 @@ import { createStore } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { type Outcome, serve, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { PASSWORD, testApp } from '../support/test-app.ts'
 
-const PASSWORD = 'correct horse battery staple'
 const SECRET = 'a secret of enough characters'
 const OTHER = 'another secret, just as long'
 /** Secrets that do not open keys under SECRET, and what is said then. */
@@ -90,7 +90,7 @@ describe('signing keys on the command line', () => {
 
   it('rotated by several processes at once are rotated once for each process that reports it', async () => {
     await json(['signing-key', 'rotate'])
-    const all = await Promise.all([1, 2, 3, 4].map(() => jsonOfProcess(['signing-key', 'rotate'])))
+    const all = await Promise.all([1, 2, 3].map(() => jsonOfProcess(['signing-key', 'rotate'])))
     const made = all.filter((one) => one.made).map(({ kid }) => kid)
     expect(made.length).toBeGreaterThan(0)
     expect(rows()).toHaveLength(1 + made.length)
@@ -149,8 +149,8 @@ describe('signing-key rewrap', () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')), TESLIM_SECRET: SECRET }
     await json(['migrate'], env)
     await json(['signing-key', 'rotate'], { DATABASE_URL: env.DATABASE_URL })
-    const all = await Promise.all([1, 2, 3].map(() => jsonOfProcess(['signing-key', 'rewrap'], env)))
-    expect(all.map(({ rewrapped }) => rewrapped).toSorted()).toEqual([0, 0, 1])
+    const all = await Promise.all([1, 2].map(() => jsonOfProcess(['signing-key', 'rewrap'], env)))
+    expect(all.map(({ rewrapped }) => rewrapped).toSorted()).toEqual([0, 1])
     const [row] = await runSql(env.DATABASE_URL, 'SELECT private_jwk FROM signing_key')
     expect(row?.private_jwk).toMatch(/^v1\./)
   })
@@ -211,10 +211,10 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
     for (const server of servers) server.child.kill('SIGTERM')
     for (const server of servers) expect(await server.ended).toBe(0)
 
-    const started = await serve({ cwd, env: { ...env, TESLIM_SECRET: SECRET } })
-    expect(started.output()).not.toContain('unencrypted')
-    started.child.kill('SIGTERM')
-    expect(await started.ended).toBe(0)
+    const databaseUrl = `sqlite:${join(cwd, 'data/teslim.db')}`
+    const started = await testApp({ DATABASE_URL: databaseUrl, ...env, TESLIM_SECRET: SECRET })
+    expect((await started.login({ Email: 'a@b.co', Password: PASSWORD })).statusCode).toBe(200)
+    expect(JSON.stringify(started.log)).not.toContain('encrypted')
     for (const [secret, line] of REFUSED) {
       const { status, stderr } = await run(['signing-key', 'rotate'], { ...env, TESLIM_SECRET: secret })
       expect([status, stderr]).toEqual([1, expect.stringMatching(line)])

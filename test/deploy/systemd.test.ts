@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { fetch } from '../support/checked-fetch.ts'
-import { serve, serveSandbox, teslim } from '../support/process.ts'
+import { serveSandbox, teslim } from '../support/process.ts'
 import { settingProblems } from '../support/setting-problems.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -145,10 +147,11 @@ describe('the systemd unit', () => {
     const cwd = tempFolder()
     const start = (env: Record<string, string>) => teslim(['serve'], { cwd, env: { NODE_ENV: 'production', ...env } })
     expect(await start({ PORT: 'none' })).toMatchObject({ status: 2, stderr: expect.stringContaining('PORT') })
-    const { url } = await serve({ cwd, env: { NODE_ENV: 'production' } })
-    const PORT = new URL(url).port
-    const other = `sqlite:${join(tempFolder(), 'other.db')}`
-    expect(await start({ PORT, DATABASE_URL: other })).toMatchObject({ status: 1 })
+    const other = createServer().listen(0)
+    onTestFinished(() => void other.close())
+    await once(other, 'listening')
+    const PORT = String((other.address() as AddressInfo).port)
+    expect(await start({ PORT })).toMatchObject({ status: 1, stderr: expect.stringContaining('the port is in use') })
     expect(await start({ DATABASE_URL: 'postgres://teslim@127.0.0.1:1/teslim' })).toMatchObject({ status: 1 })
   }, 60_000)
 })

@@ -10,9 +10,10 @@ import { COPY_TABLES, DERIVED_TABLES } from '#src/store/copy/copy-tables.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { fetch } from '../support/checked-fetch.ts'
+import { runCommand } from '../support/command.ts'
 import { pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
-import { serve, teslim } from '../support/process.ts'
+import { serve } from '../support/process.ts'
 import { apiKey, customer, delivery, key, webhook } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { attempt, NOW, save, waiting } from '../support/webhook-rows.ts'
@@ -83,10 +84,21 @@ async function pushSome({ webhooks }: Store) {
 }
 
 const source = await makeSource()
+const small = await makeSource(20)
+
+/** A copy of the file of a source, for a test that changes it. */
+function ownSource(of = small) {
+  const cwd = tempFolder()
+  const path = join(cwd, 'teslim.db')
+  copyFileSync(of.path, path)
+  return { ...of, cwd, path, config: loadConfig({ DATABASE_URL: `sqlite:${path}` }).config }
+}
+
 const noProgress = (_table: string, _done: number, _all: number): void => undefined
 const copy = async (from: (typeof source)['config'], to: string, onProgress = noProgress) =>
   (await copyStore({ from, to, now: 0, onProgress })).tables
 const copyTo = (to: string, onProgress = noProgress) => copy(source.config, to, onProgress)
+const copySmallTo = (to: string, onProgress = noProgress) => copy(small.config, to, onProgress)
 const digestOfFile = () => createHash('sha256').update(readFileSync(source.path)).digest('hex')
 
 /** The number of an idempotency key is for SQLite's own use: it tells which one is the oldest. Nobody holds an endpoint of the copy. */
@@ -112,7 +124,7 @@ it('covers every table of the store and every column', () => {
 })
 
 it('is not continued once deliveries were removed from the source', async () => {
-  const { config, path } = await makeSource(20)
+  const { config, path } = ownSource()
   const to = await newDatabase(inject('postgresUrl'))
   const raw = new DatabaseSync(path)
   onTestFinished(() => raw.close())
@@ -171,10 +183,10 @@ it('copies everything, compares it, and leaves the source unchanged; the copy ca
 
 it('pauses the endpoints of the copy, which nobody holds, and goes on copying until one is changed there', async () => {
   const to = await newDatabase(inject('postgresUrl'))
-  const options = { from: source.config, to, onProgress: noProgress }
+  const options = { from: small.config, to, onProgress: noProgress }
   for (const now of [5, 6]) expect(await copyStore({ ...options, now })).toMatchObject({ paused: 1 })
   const stores = [
-    await openStore(source.config, 0),
+    await openStore(small.config, 0),
     await openStore(loadConfig({ DATABASE_URL: to }).config, 0),
   ] as const
   const [old, copied] = [stores[0].store.webhooks, stores[1].store.webhooks]
@@ -199,7 +211,7 @@ it('pauses the endpoints of the copy, which nobody holds, and goes on copying un
   await copied.recordAttempt(id, attempt())
   expect(await copied.attempts(id, 9)).toHaveLength(3)
   for (const { store } of stores) await store.close()
-  await expect(copyTo(to)).rejects.toThrow('its table webhook was changed since')
+  await expect(copySmallTo(to)).rejects.toThrow('its table webhook was changed since')
 })
 
 it('continues where an interrupted run ended', async () => {
@@ -238,7 +250,7 @@ describe('a second run after the copy was finished', () => {
     tables.find(({ name }) => name === table)?.rows
 
   it('brings over what came since: deliveries, idempotency keys, changed customers', async () => {
-    const { config, one, made } = await makeSource(1200)
+    const { config, one, made } = ownSource(source)
     const to = await newDatabase(inject('postgresUrl'))
     await copy(config, to)
     const { store } = await openStore(config, 0)
@@ -253,9 +265,9 @@ describe('a second run after the copy was finished', () => {
     const copied = await copy(config, to, (name, done) => {
       if (name === 'delivery') steps.push(done)
     })
-    expect(steps).toEqual([1201])
-    expect([rowsOf(copied, 'delivery'), rowsOf(copied, 'customer')]).toEqual([1201, 3])
-    expect(rowsOf(await copy(config, to), 'delivery')).toBe(1201)
+    expect(steps).toEqual([2501])
+    expect([rowsOf(copied, 'delivery'), rowsOf(copied, 'customer')]).toEqual([2501, 3])
+    expect(rowsOf(await copy(config, to), 'delivery')).toBe(2501)
     const { store: target } = await openStore(loadConfig({ DATABASE_URL: to }).config, 0)
     expect(await target.customers.findById(one.id)).toMatchObject({ enabled: false, tokensValidFrom: 7 })
     expect(await target.customers.findById(added.id)).toMatchObject({ email: added.email })
@@ -277,7 +289,7 @@ describe('a second run after the copy was finished', () => {
       'an older version of teslim copied into it',
     ],
   ])('refuses, having changed nothing, after %s on the target', async (sql, reason) => {
-    const { config } = await makeSource(10)
+    const { config } = small
     const to = await newDatabase(inject('postgresUrl'))
     await copy(config, to)
     await runSql(to, sql)
@@ -292,7 +304,7 @@ describe('a second run after the copy was finished', () => {
   })
 
   it('leaves the target as it was when interrupted, and refuses it once a customer was added there', async () => {
-    const { config, one } = await makeSource(10)
+    const { config, one } = ownSource()
     const to = await newDatabase(inject('postgresUrl'))
     await copy(config, to)
     const state = () =>
@@ -316,7 +328,7 @@ describe('a second run after the copy was finished', () => {
   })
 
   it('refuses a store that was restored to a time before the copy', async () => {
-    const { config, path, one } = await makeSource(10)
+    const { config, path, one } = ownSource()
     const backup = `${path}-backup`
     copyFileSync(path, backup)
     const { store } = await openStore(config, 0)
@@ -347,24 +359,24 @@ describe('changes while a copy runs', () => {
   it('in the target refuse it, from its first run on, and remain', async () => {
     const to = await newDatabase(inject('postgresUrl'))
     const { outcomes, onProgress } = during('delivery', ADD, to)
-    await expect(copyTo(to, onProgress)).rejects.toThrow('its table customer was changed since the copy of')
+    await expect(copySmallTo(to, onProgress)).rejects.toThrow('its table customer was changed since the copy of')
     expect(outcomes).toMatchObject([{ status: 0 }])
-    await expect(copyTo(to)).rejects.toThrow('its table customer was changed since the copy of')
+    await expect(copySmallTo(to)).rejects.toThrow('its table customer was changed since the copy of')
     expect(await runSql(to, 'SELECT email FROM customer')).toEqual([{ email: 'late@b.co' }])
   })
 
   it('in the target wait for its last part, and refuse the next copy', async () => {
     const to = await newDatabase(inject('postgresUrl'))
     let change: Promise<unknown> | undefined
-    await copyTo(to, (table) => {
+    await copySmallTo(to, (table) => {
       if (table === 'customer') change = runSql(to, `UPDATE customer SET email = 'other@b.co' WHERE number = 1`)
     })
     await change
-    await expect(copyTo(to)).rejects.toThrow('its table customer was changed since the copy of')
+    await expect(copySmallTo(to)).rejects.toThrow('its table customer was changed since the copy of')
   })
 
   it('in the source are reported', async () => {
-    const { config } = await makeSource(10)
+    const { config } = ownSource()
     const { outcomes, onProgress } = during('customer', ADD, config.databaseUrl)
     const to = await newDatabase(inject('postgresUrl'))
     expect(await copyStore({ from: config, to, now: 0, onProgress })).toMatchObject({ changed: true })
@@ -373,7 +385,7 @@ describe('changes while a copy runs', () => {
   })
 
   it('cannot come from a server, which does not start on the source', async () => {
-    const { config } = await makeSource(10)
+    const { config } = small
     const { outcomes, onProgress } = during('customer', ['serve'], config.databaseUrl)
     await copy(config, await newDatabase(inject('postgresUrl')), onProgress)
     expect(outcomes).toEqual([
@@ -385,14 +397,14 @@ describe('changes while a copy runs', () => {
 describe('a target that is in use', () => {
   it('is refused while a server has sessions there, even if that has changed nothing', async () => {
     const to = await newDatabase(inject('postgresUrl'))
-    await copyTo(to)
+    await copySmallTo(to)
     const { store } = await openStore(loadConfig({ DATABASE_URL: to }).config, 0, { toServe: true })
-    await expect(copyTo(to)).rejects.toMatchObject({
+    await expect(copySmallTo(to)).rejects.toMatchObject({
       code: 'STORE_IN_USE',
       message: expect.stringMatching(/has other sessions of teslim \(pid \d+.*\)\. Stop every server on it first\./),
     })
     await store.close()
-    await copyTo(to)
+    await copySmallTo(to)
   })
 
   if (pgbouncer === undefined) it.skip('(no pgbouncer is installed here, so nothing is copied through one)')
@@ -409,7 +421,7 @@ describe('teslim copy', () => {
   it('takes the URL from the command line or stdin, and prints every table', async () => {
     const to = await newDatabase(inject('postgresUrl'))
     const env = { DATABASE_URL: source.config.databaseUrl }
-    const run = (args: string[], stdin = '') => teslim(['copy', ...args], { cwd: source.cwd, env, stdin })
+    const run = (args: string[], stdin = '') => runCommand(['copy', ...args], { cwd: source.cwd, env, stdin })
     const misuse = (message: string) => ({ status: 2, stdout: '', stderr: expect.stringContaining(message) })
     expect(await run([])).toMatchObject(misuse('name the database with --to or --to-stdin'))
     expect(await run(['--to', to, '--to-stdin'])).toMatchObject(misuse('name the database with --to or --to-stdin'))
@@ -427,7 +439,7 @@ describe('teslim copy', () => {
 
   it('fails where there is no store, and creates none', async () => {
     const cwd = tempFolder()
-    const { status, stderr } = await teslim(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })
+    const { status, stderr } = await runCommand(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })
     expect([status, stderr]).toEqual([
       1,
       expect.stringContaining(`There is no store at ${join(cwd, 'data/teslim.db')}`),
@@ -439,7 +451,7 @@ describe('teslim copy', () => {
     const cwd = tempFolder()
     const to = await newDatabase(inject('postgresUrl'))
     const env = { NODE_ENV: 'production' }
-    const json = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd, env })).stdout)
+    const json = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], { cwd, env })).stdout)
     await json('customer', 'add', '--email', 'a@b.co', '--api', '--allow', '*', '--generate')
     const { key } = await json('key', 'issue', '--customer', 'a@b.co')
     const server = await serve({ cwd, env })
@@ -450,7 +462,7 @@ describe('teslim copy', () => {
       return ((await answer.json()) as { data: { ReceiptID: string } }).data.ReceiptID
     }
     const receipts = [await deliver(0)]
-    const refused = await teslim(['copy', '--to', to], { cwd, env })
+    const refused = await runCommand(['copy', '--to', to], { cwd, env })
     expect(refused).toEqual({
       status: 1,
       stdout: '',
@@ -462,7 +474,7 @@ describe('teslim copy', () => {
     const meanwhile = (async () => {
       for (let number = 1; !copyEnds.signal.aborted; number++) receipts.push(await deliver(number))
     })()
-    const { status, stdout } = await teslim(['copy', '--to', to, '--while-serving'], { cwd, env })
+    const { status, stdout } = await runCommand(['copy', '--to', to, '--while-serving'], { cwd, env })
     copyEnds.abort()
     await meanwhile
     expect([status, stdout]).toEqual([
@@ -479,7 +491,7 @@ describe('teslim copy', () => {
 
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)
-    expect(await teslim(['copy', '--to', to], { cwd, env })).toMatchObject({
+    expect(await runCommand(['copy', '--to', to], { cwd, env })).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('Both are equal. From now on: DATABASE_URL=postgres'),
     })

@@ -1,3 +1,4 @@
+import { afterAll } from 'vitest'
 import { describeAccountLists } from './conformance/account-lists.ts'
 import { describeApiKeys } from './conformance/api-keys.ts'
 import { describeArrivals } from './conformance/arrivals.ts'
@@ -15,7 +16,7 @@ import { describeLoginFailures } from './conformance/login-failures.ts'
 import { describeOrders } from './conformance/orders.ts'
 import { describeOrigins } from './conformance/origins.ts'
 import { describePayloads } from './conformance/payloads.ts'
-import type { Open } from './conformance/promises.ts'
+import { closeStores, type Open } from './conformance/promises.ts'
 import { describePulses } from './conformance/pulses.ts'
 import { describePurgeCuts } from './conformance/purge-cuts.ts'
 import { describePurgeModel } from './conformance/purge-model.ts'
@@ -62,6 +63,7 @@ const purging = [describePurges, describePurgeCuts, describePurgeModel]
 
 /** Everything that an adapter must do. What a purge removes depends on all that is stored, so each of its parts has a store of its own. */
 export function describeStore(name: string, open: Open, openEmpty: () => Open): void {
+  afterAll(closeStores)
   for (const describeCapability of capabilities) describeCapability(name, open)
   for (const describeCapability of purging) describeCapability(name, openEmpty())
 }

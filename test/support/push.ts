@@ -66,6 +66,8 @@ export async function storedDeliveries(store: Store): Promise<DeliverySummary[]>
 
 /** Whether nothing is left to be sent to an endpoint. */
 export async function isCaughtUp(store: Store, id: string): Promise<boolean> {
-  const [endpoint, all] = await Promise.all([store.webhooks.find(id), storedDeliveries(store)])
-  return endpoint?.waiting === 0 && endpoint.place.position >= (all.at(-1)?.position ?? 0)
+  const endpoint = await store.webhooks.find(id)
+  if (endpoint?.waiting !== 0) return false
+  // Only what comes after its place: a test asks a hundred times.
+  return (await store.deliveries.after(endpoint.place.position, {}, { most: 1, look: 1 })).deliveries.length === 0
 }

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { atTheEnd } from './at-the-end.ts'
-import { until } from './until.ts'
+import { pace, until } from './until.ts'
 
 /** One request as it arrived, complete. */
 export interface Received {
@@ -25,11 +25,8 @@ export const closeHalfWay: Behaviour = (_received, response) => {
 }
 export const acceptAfter =
   (milliseconds: number): Behaviour =>
-  (_received, response) => {
-    const due = performance.now() + milliseconds
-    const isDue = (): boolean => response.destroyed || performance.now() >= due
-    void until('it is time to answer', isDue, { milliseconds: 60_000 }).then(() => response.end())
-  }
+  (_received, response) =>
+    void pace(milliseconds).then(() => response.end())
 
 export interface Receiver {
   readonly url: string

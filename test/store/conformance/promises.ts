@@ -1,17 +1,27 @@
-import { afterAll, beforeAll, it } from 'vitest'
+import { beforeAll, it } from 'vitest'
 import type { Customer, NewDelivery, Store } from '#src/store/store.ts'
 import { customer } from '../../support/store-rows.ts'
 
 /** Opens a store on the same data each time it is called. */
 export type Open = () => Promise<Store>
 
-/** The ways in which a capability states its promises, all on one open store. */
+const opened = new Map<Open, Promise<Store>>()
+
+/** Closes what the promises of a file were tested on. */
+export async function closeStores(): Promise<void> {
+  const stores = await Promise.all(opened.values())
+  opened.clear()
+  await Promise.all(stores.map((store) => store.close()))
+}
+
+/** The ways in which a capability states its promises, all on one open store, also those of other capabilities on the same data. */
 export function promises(open: Open) {
   let store: Store
   beforeAll(async () => {
-    store = await open()
+    const before = opened.get(open) ?? open()
+    opened.set(open, before)
+    store = await before
   })
-  afterAll(() => store.close())
   const promise = (text: string, work: (store: Store) => Promise<void>): void => it(text, () => work(store))
   const withCustomers = (text: string, work: (store: Store, one: Customer, other: Customer) => Promise<void>): void =>
     promise(text, async (store) => {
