@@ -13,7 +13,13 @@ describe('no test', () => {
     const timers =
       /\bsetTimeout\(|timers\/promises|Atomics\.wait\((?!new Int32Array\(new SharedArrayBuffer\(4\)\), 0, 0\))/
     expect(filesWith(timers)).toEqual(['test/support/until.ts'])
-    expect(filesWith(/import \{ .*\bpace\b.* from/)).toEqual(['test/support/ledger.ts'])
+    // Clients that send a load, and an endpoint that is slow.
+    expect(filesWith(/import \{ .*\bpace\b.* from/)).toEqual([
+      'test/e2e/roll-ups.test.ts',
+      'test/e2e/upload.test.ts',
+      'test/support/ledger.ts',
+      'test/support/webhook-receiver.ts',
+    ])
   })
 
   it('makes random choices that TEST_SEED does not repeat', () => {

@@ -59,7 +59,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
 
     await page.getByRole('button', { name: 'Revoke erp' }).click()
     expect(await page.locator('dialog').innerText()).toContain('new@example.com can no longer deliver')
-    expect(await page.locator(':focus').innerText()).toBe('Cancel')
+    await expect.poll(() => page.locator(':focus').innerText()).toBe('Cancel')
     await page.getByRole('button', { name: 'Revoke key' }).click()
     await page.getByText('Revoked', { exact: true }).waitFor()
     await expect.poll(async () => (await deliver(apiKey, { Status: 1 })).status).toBe(401)
@@ -92,7 +92,7 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     await page.locator('dialog').getByRole('button', { name: 'Add rules' }).click()
     await page.locator('dialog [role=alert]').waitFor()
     expect(await page.getByRole('textbox', { name: 'Rules' }).getAttribute('aria-invalid')).toBe('true')
-    expect(await page.locator(':focus').getAttribute('id')).toBe('field-Rules')
+    await expect.poll(() => page.locator(':focus').getAttribute('id')).toBe('field-Rules')
     await page.getByRole('textbox', { name: 'Rules' }).fill('NEW-*')
     await page.locator('dialog').getByRole('button', { name: 'Add rules' }).click()
     await page.locator('.rules code', { hasText: 'NEW-*' }).waitFor()

@@ -68,7 +68,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
     await page.getByLabel('URL', { exact: true }).fill('http://backoffice.example/')
     await press(page, 'Add endpoint')
     expect(await dialog(page).getByRole('alert').innerText()).toContain('TESLIM_WEBHOOK_ALLOW')
-    expect(await page.locator(':focus').getAttribute('id')).toBe('field-URL')
+    await expect.poll(() => page.locator(':focus').getAttribute('id')).toBe('field-URL')
 
     await page.getByLabel('URL', { exact: true }).fill(receiver.url)
     await page.getByLabel('Customer', { exact: true }).fill('nobody@example.com')
@@ -226,7 +226,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
 
     await action(page, 'Remove')
     expect(await dialog(page).innerText()).toContain('This cannot be undone')
-    expect(await page.locator(':focus').innerText()).toBe('Cancel')
+    await expect.poll(() => page.locator(':focus').innerText()).toBe('Cancel')
     await press(page, 'Remove')
     await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
     expect(await command(['webhook', 'list'])).toEqual([])

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
 import { makeSupplier } from '../support/ledger.ts'
 import { newDatabase } from '../support/postgres-server.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -23,7 +23,7 @@ it.each(['one file', 'PostgreSQL'])(
   async (on) => {
     const database = on === 'PostgreSQL' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
     const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', TESLIM_RATE_LIMIT: '2', ...database } }
-    const run = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], where)).stdout)
+    const run = async (...args: string[]) => JSON.parse((await runPrepared([...args, '--json'], where)).stdout)
     const { id, key } = await makeSupplier(where)
     const { key: other } = await run('key', 'issue', '--customer', id)
     const server = await serve(where)

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
 import { deliver, makeSupplier, missingFrom, SUPPLIER_EMAIL } from '../support/ledger.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { serve, startProcess, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -49,18 +49,18 @@ it('a restored backup continues every follower that has not read beyond it, refu
   await deliverOrders('before', 3)
   const { cursor: old } = await follow('limit=1')
   const { cursor: atTheEnd } = await follow('limit=100')
-  expect(await runCommand(['backup', 'b.db'], where)).toMatchObject({ status: 0, stderr: '' })
+  expect(await runPrepared(['backup', 'b.db'], where)).toMatchObject({ status: 0, stderr: '' })
   await deliverOrders('undone', 4)
   const { cursor: undone } = await follow('limit=5')
   const { cursor: later } = await follow('limit=100')
 
-  const refused = await runCommand(['restore', 'b.db'], where)
+  const refused = await runPrepared(['restore', 'b.db'], where)
   expect(refused).toMatchObject({ status: 1, stderr: expect.stringMatching(/is in use by process \d+ on /) })
   expect((await follow('limit=100')).orders).toHaveLength(7)
 
   server.child.kill('SIGTERM')
   await server.ended
-  const restored = await runCommand(['restore', 'b.db', '--json'], where)
+  const restored = await runPrepared(['restore', 'b.db', '--json'], where)
   expect(restored).toMatchObject({ status: 0, stderr: '' })
   expect(JSON.parse(restored.stdout)).toMatchObject({ deliveriesUndone: 4, undone: [] })
   server = await serve(where)
@@ -96,7 +96,7 @@ it('a backup while many deliver holds all that was confirmed before; of two at o
   expect([...load.others.keys()]).toEqual([])
   expect(missingFrom(join(cwd, 'b.db'), before)).toEqual([])
   expect(readdirSync(cwd).toSorted()).toEqual(['b.db', 'b.db.sha256', 'data'])
-  expect(await runCommand(['restore', '--check', 'b.db'], where)).toMatchObject({ status: 0 })
+  expect(await runPrepared(['restore', '--check', 'b.db'], where)).toMatchObject({ status: 0 })
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(0)
   expect(missingFrom(join(cwd, 'data/teslim.db'), load.acknowledged)).toEqual([])
@@ -118,7 +118,7 @@ it('a backup beside a process that commits without a pause ends, and holds one s
   )
   onTestFinished(() => void writer.kill('SIGKILL'))
   await once(writer.stdout, 'data')
-  expect(await runCommand(['backup', 'b.db'], { cwd, env })).toMatchObject({ status: 0, stderr: '' })
+  expect(await runPrepared(['backup', 'b.db'], { cwd, env })).toMatchObject({ status: 0, stderr: '' })
   const pairIn = (path: string) => {
     const database = new DatabaseSync(join(cwd, path), { readOnly: true })
     const pair = database.prepare('SELECT a, b FROM pair').get() as { a: number; b: number }

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
 import { addSupplier } from '../support/ledger.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { startServer } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -93,6 +93,6 @@ it('a delivery that was answered 408 is not stored when its rest comes after all
   await once(socket, 'close')
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(0)
-  const { stdout } = await runCommand(['delivery', 'list', '--json'], { cwd })
+  const { stdout } = await runPrepared(['delivery', 'list', '--json'], { cwd })
   expect(JSON.parse(stdout)).toEqual([])
 })

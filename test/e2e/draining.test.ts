@@ -134,12 +134,12 @@ const statusAndBody = async (url: string) => {
 it('with TESLIM_READY_DELAY, /readyz fails first after SIGTERM, and everything else works until the delay is over', async () => {
   const cwd = tempFolder()
   const key = await addSupplier({ cwd, env })
-  const server = await serve({ cwd, env: { ...env, TESLIM_READY_DELAY: '1', TESLIM_SHUTDOWN_SECONDS: '600' } })
+  const server = await serve({ cwd, env: { ...env, TESLIM_READY_DELAY: '3', TESLIM_SHUTDOWN_SECONDS: '600' } })
   const { url } = server
   expect(await statusAndBody(`${url}/readyz`)).toMatchObject([200, { success: true }])
   const { socket, rest } = await keptConnection(server)
   server.child.kill('SIGTERM')
-  await server.printed(/readyz fails from now on; stopping in 1 s/)
+  await server.printed(/readyz fails from now on; stopping in 3 s/)
   // Each of these is a new connection.
   expect(await statusAndBody(`${url}/readyz`)).toEqual([503, failure('STOPPING')])
   expect((await fetch(`${url}/livez`)).status).toBe(200)

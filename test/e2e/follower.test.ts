@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -36,7 +36,7 @@ const payloadsOfLines = (path: string): string[] =>
 
 const env = { NODE_ENV: 'production' }
 const cli = async (args: string[], cwd: string) =>
-  JSON.parse((await runCommand([...args, '--json'], { cwd, env, stdin: PASSWORD })).stdout)
+  JSON.parse((await runPrepared([...args, '--json'], { cwd, env, stdin: PASSWORD })).stdout)
 
 /** A store with a supplier and an operator, for each follower to have a copy of. */
 const prepared = tempFolder()

@@ -3,9 +3,9 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
 import { makeSupplier } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { type RunOptions, serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -16,7 +16,7 @@ async function useAll(
   where: RunOptions,
   { node = [], administer = false }: { readonly node?: readonly string[]; readonly administer?: boolean } = {},
 ): Promise<void> {
-  const run = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], where)).stdout)
+  const run = async (...args: string[]) => JSON.parse((await runPrepared([...args, '--json'], where)).stdout)
   const { keyId: id, password, key } = await makeSupplier(where, ['--api', '--operator', '--allow', 'A'])
   const { url, child, ended } = await serve({ ...where, node })
   const login = () =>
@@ -60,7 +60,7 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
   it('serves and administers, and can change neither tables nor history', async () => {
     const owner = await newDatabase(inject('postgresUrl'))
     const cwd = tempFolder()
-    await runCommand(['migrate'], { cwd, env: { DATABASE_URL: owner } })
+    await runPrepared(['migrate'], { cwd, env: { DATABASE_URL: owner } })
     const role = `service_${randomUUID().replaceAll('-', '')}`
     const grants = readFileSync(join(root, 'deploy/postgres/service-role.sql'), 'utf8')
     // Roles belong to the whole server, which other tests use too.
@@ -90,7 +90,7 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
   it('can use what a later migration adds, and cannot change the history in partitions that are made later', async () => {
     const owner = await newDatabase(inject('postgresUrl'))
     const cwd = tempFolder()
-    await runCommand(['migrate'], { cwd, env: { DATABASE_URL: owner } })
+    await runPrepared(['migrate'], { cwd, env: { DATABASE_URL: owner } })
     const role = `service_${randomUUID().replaceAll('-', '')}`
     const script = (name: string) =>
       readFileSync(join(root, 'deploy/postgres', name), 'utf8').replaceAll('teslim_service', role)

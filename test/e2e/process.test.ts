@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
-import { createStore } from '../support/create-store.ts'
 import { newDatabase } from '../support/postgres-server.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { serve, startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -71,7 +70,7 @@ describe('the first run', () => {
   })
 
   it.each(['prod', 'Production'])('does not start under NODE_ENV=%s, and makes no store', async (NODE_ENV) => {
-    const { status, stdout, stderr } = await runCommand(['serve'], { cwd, env: { NODE_ENV } })
+    const { status, stdout, stderr } = await runPrepared(['serve'], { cwd, env: { NODE_ENV } })
     expect([status, stdout, stderr]).toEqual([
       2,
       '',
@@ -84,7 +83,7 @@ describe('the first run', () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
     const servers = await Promise.all([1, 2].map(() => serve({ cwd, env })))
     for (const { url } of servers) expect((await fetch(`${url}/readyz`)).status).toBe(200)
-    const { stdout } = await runCommand(['customer', 'list', '--json'], { cwd, env })
+    const { stdout } = await runPrepared(['customer', 'list', '--json'], { cwd, env })
     expect(JSON.parse(stdout)).toHaveLength(1)
   })
 })
@@ -139,7 +138,7 @@ describe('what goes wrong at the start is one clear line', () => {
       `teslim serve: cannot listen on 127.0.0.1:${port}: the port is in use; set PORT to another one`,
     ])
     taken.close()
-    const { stdout } = await runCommand(['customer', 'list', '--json'], { cwd })
+    const { stdout } = await runPrepared(['customer', 'list', '--json'], { cwd })
     expect(JSON.parse(stdout), 'no sandbox customer whose password nobody saw').toEqual([])
   })
 
@@ -151,7 +150,7 @@ describe('what goes wrong at the start is one clear line', () => {
   })
 
   it('a store made by a newer version', async () => {
-    await createStore(cwd)
+    await runPrepared(['migrate'], { cwd })
     const { DatabaseSync } = await import('node:sqlite')
     const raw = new DatabaseSync(join(cwd, 'data/teslim.db'))
     raw.exec("INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0, 9999)")
@@ -174,7 +173,7 @@ describe('what goes wrong at the start is one clear line', () => {
     [['srve'], 'teslim: there is no command "srve", did you mean "serve"? (see teslim --help)'],
     [['customer', 'show'], 'teslim customer show: CUSTOMER is missing'],
   ])('the command line %j', async (args, line) => {
-    const { status, stdout, stderr } = await runCommand(args, { cwd })
+    const { status, stdout, stderr } = await runPrepared(args, { cwd })
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toContain(line)
     expect(stderr.trimEnd().split('\n')).toHaveLength(1)
@@ -185,7 +184,8 @@ describe('what goes wrong at the start is one clear line', () => {
 async function productionSession() {
   const cwd = tempFolder()
   const secrets = [PASSWORD, 'callback-4711', 'wrong-pass-word', 'query-secret-9', 'authorization-secret']
-  const run = async (stdin: string, ...args: string[]) => (await runCommand([...args, '--json'], { cwd, stdin })).stdout
+  const run = async (stdin: string, ...args: string[]) =>
+    (await runPrepared([...args, '--json'], { cwd, stdin })).stdout
   const server = await startServer({ cwd, env: { ...production, LOG_LEVEL: 'trace' } }, afterAll)
   const { url } = server
   await server.printed(/no customer yet.*npx teslim customer add --email/)

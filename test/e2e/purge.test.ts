@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
 import { addSupplier, deliver, makeSupplier, missingFrom } from '../support/ledger.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { serve, startProcess } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -40,7 +40,7 @@ it('a purge beside a server, killed in the middle, has lost nothing else; the ne
   await load.more(20)
   const afterKill = left()
   expect(afterKill).toBeGreaterThan(OLD / 4)
-  const { status, stdout, stderr } = await runCommand(['purge', '--older', '400d', '--json'], { cwd, env })
+  const { status, stdout, stderr } = await runPrepared(['purge', '--older', '400d', '--json'], { cwd, env })
   expect([status, stderr]).toEqual([0, ''])
   expect(JSON.parse(stdout)).toMatchObject({ deliveries: afterKill - OLD / 4, orders: 0 })
   await load.more(20)
@@ -64,13 +64,15 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
   const { url, child, ended } = await serve({ cwd, env: keeping })
   const other = JSON.parse(
     (
-      await runCommand(['customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*', '--json'], {
+      await runPrepared(['customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*', '--json'], {
         cwd,
         env,
       })
     ).stdout,
   )
-  const issued = JSON.parse((await runCommand(['key', 'issue', '--customer', other.id, '--json'], { cwd, env })).stdout)
+  const issued = JSON.parse(
+    (await runPrepared(['key', 'issue', '--customer', other.id, '--json'], { cwd, env })).stdout,
+  )
   const send = async (apiKey: string, body: object, headers = {}): Promise<{ ReceiptID: string }> => {
     const options = { method: 'POST', headers: { ApiKey: apiKey, ...headers }, body: JSON.stringify(body) }
     const answer = await fetch(`${url}/Purchase/update`, options)
@@ -95,7 +97,7 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
   const holds = (text: string): string[] =>
     [path, `${path}-wal`].filter((name) => existsSync(name) && readFileSync(name).includes(text))
   const refused = async () =>
-    JSON.parse((await runCommand(['delivery', 'refused', 'list', '--json'], { cwd, env })).stdout) as {
+    JSON.parse((await runPrepared(['delivery', 'refused', 'list', '--json'], { cwd, env })).stdout) as {
       Refusals: { CustomerID: string }[]
       Bodies: number
       Removed: number
@@ -109,8 +111,8 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
   expect((await refused()).Removed).toBeGreaterThan(0)
   expect(holds('MARKER')).not.toEqual([])
   // Leaves pages half empty, where copies could stay behind.
-  expect((await runCommand(['purge', '--older', '0'], { cwd, env })).status).toBe(0)
-  const { status, stdout, stderr } = await runCommand(['customer', 'remove', 'a@b.co', '--erase', '--json'], {
+  expect((await runPrepared(['purge', '--older', '0'], { cwd, env })).status).toBe(0)
+  const { status, stdout, stderr } = await runPrepared(['customer', 'remove', 'a@b.co', '--erase', '--json'], {
     cwd,
     env,
   })

@@ -1,8 +1,8 @@
 import { afterAll, expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
 import { pauseAfterRefusal } from '../support/ledger.ts'
 import { runSql, startPostgres } from '../support/postgres-server.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { type ServerProcess, startServer } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())
 const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: postgres.url } }
-const run = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], where)).stdout)
+const run = async (...args: string[]) => JSON.parse((await runPrepared([...args, '--json'], where)).stdout)
 
 const kills: (() => void)[] = []
 afterAll(() => {

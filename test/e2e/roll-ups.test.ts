@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
 import { makeSupplier } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { type RunOptions, type ServerProcess, serve, startProcess } from '../support/process.ts'
 import { randomBelow } from '../support/random.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -95,7 +95,7 @@ it.each(['sqlite', 'postgres'] as const)(
   async (name) => {
     const place = await places[name]()
     const one = await makeSupplier(place)
-    const run = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], place)).stdout)
+    const run = async (...args: string[]) => JSON.parse((await runPrepared([...args, '--json'], place)).stdout)
     const other = await run('customer', 'add', '--email', 'other@b.co', '--generate', '--allow', '*')
     const { key } = await run('key', 'issue', '--customer', other.id)
     await place.sql(REMEMBER[name])

@@ -7,11 +7,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { readCertificate } from '#src/lib/certificate.ts'
 import { type Made, makeCertificate, storeCertificate, type Wanted } from '../support/certificate.ts'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { type ServerProcess, serve, startServer, teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -295,7 +293,7 @@ describe('SIGHUP', () => {
 })
 
 describe('what is wrong with the files is one clear line at the start', () => {
-  const startLine = async (files: Record<string, string>, run: typeof runCommand = runCommand) => {
+  const startLine = async (files: Record<string, string>, run: typeof runPrepared = runPrepared) => {
     const { status, stderr } = await run(['serve'], { cwd, env: { NODE_ENV: 'production', PORT: '0', ...files } })
     expect([status, stderr.trimEnd().split('\n')]).toEqual([2, [expect.any(String)]])
     return stderr.trimEnd()
@@ -316,36 +314,6 @@ describe('what is wrong with the files is one clear line at the start', () => {
     const files = storeCertificate(cwd, { ...made, key: makeCertificate().key })
     expect(await startLine(files, teslim)).toBe(
       `teslim serve: TESLIM_TLS_KEY ${files.TESLIM_TLS_KEY} is not the key of the first certificate in TESLIM_TLS_CERT ${files.TESLIM_TLS_CERT}, which is CN=ours`,
-    )
-  })
-
-  it.each([
-    ['no such file', { certificate: null }, /TESLIM_TLS_CERT \S+ cannot be read: ENOENT$/],
-    ['a folder', { key: null }, /TESLIM_TLS_KEY \S+ cannot be read: it is not a plain file$/],
-    ['no PEM', { certificate: 'hello' }, /TESLIM_TLS_CERT \S+ holds no certificate in PEM$/],
-    ['a key where the certificate belongs', { certificate: makeCertificate().key }, /holds no certificate in PEM$/],
-    ['no key', { key: makeCertificate().certificate }, /TESLIM_TLS_KEY \S+ holds no private key in PEM$/],
-    [
-      'an encrypted key',
-      {
-        key: makeCertificate().privateKey.export({
-          type: 'pkcs8',
-          format: 'pem',
-          cipher: 'aes-256-cbc',
-          passphrase: 'x',
-        }) as string,
-      },
-      /is encrypted, and teslim knows no passphrase: store it without one$/,
-    ],
-  ])('%s', async (_name, { certificate, key }: { certificate?: string | null; key?: string | null }, line) => {
-    const made = makeCertificate()
-    const files = storeCertificate(cwd, { ...made, ...(certificate && { certificate }), ...(key && { key }) })
-    if (certificate === null) files.TESLIM_TLS_CERT = join(cwd, 'none.pem')
-    if (key === null) files.TESLIM_TLS_KEY = cwd
-    // The start reports what this throws, as the test above shows in a process.
-    const { config } = loadConfig(files)
-    expect(() => readCertificate(config, Date.now())).toThrow(
-      expect.objectContaining({ kind: 'invalid', message: expect.stringMatching(line) }),
     )
   })
 })

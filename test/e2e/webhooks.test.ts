@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
-import { runCommand } from '../support/command.ts'
 import { addSupplier } from '../support/ledger.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -11,7 +11,7 @@ it('pushes while commands of another process pause, resume and replay, and repea
   const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', TESLIM_WEBHOOK_ALLOW: '127.0.0.1' } }
   const key = await addSupplier(where)
   const run = async (...args: string[]) => {
-    const { stdout, stderr, status } = await runCommand(['webhook', ...args, '--json'], where)
+    const { stdout, stderr, status } = await runPrepared(['webhook', ...args, '--json'], where)
     expect([status, stderr]).toEqual([0, expect.any(String)])
     return JSON.parse(stdout)
   }

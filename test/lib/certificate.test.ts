@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readCertificate, whyWorse } from '#src/lib/certificate.ts'
 import { makeCertificate, storeCertificate } from '../support/certificate.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -45,4 +46,32 @@ it('is worse without the issuers that the one in use has', () => {
     [alone, alone],
   ] as const)
     expect(whyWorse(next, current, Date.now())).toBeUndefined()
+})
+
+describe('files that cannot be used are one clear line, which test/e2e/tls.test.ts sees at a start:', () => {
+  const ours = makeCertificate()
+  const encrypted = { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' } as const
+
+  it.each([
+    ['no such file', { certificate: null }, /TESLIM_TLS_CERT \S+ cannot be read: ENOENT$/],
+    ['a folder', { key: null }, /TESLIM_TLS_KEY \S+ cannot be read: it is not a plain file$/],
+    ['no PEM', { certificate: 'hello' }, /TESLIM_TLS_CERT \S+ holds no certificate in PEM$/],
+    ['a key where the certificate belongs', { certificate: ours.key }, /holds no certificate in PEM$/],
+    ['no key', { key: ours.certificate }, /TESLIM_TLS_KEY \S+ holds no private key in PEM$/],
+    [
+      'an encrypted key',
+      { key: ours.privateKey.export(encrypted) as string },
+      /is encrypted, and teslim knows no passphrase: store it without one$/,
+    ],
+  ])('%s', (_name, { certificate, key }: { certificate?: string | null; key?: string | null }, line) => {
+    const folder = tempFolder()
+    const files = filesOf(folder, { ...ours, ...(certificate && { certificate }), ...(key && { key }) })
+    const used = {
+      tlsCertificateFile: certificate === null ? join(folder, 'none.pem') : files.tlsCertificateFile,
+      tlsKeyFile: key === null ? folder : files.tlsKeyFile,
+    }
+    expect(() => readCertificate(used, Date.now())).toThrow(
+      expect.objectContaining({ kind: 'invalid', message: expect.stringMatching(line) }),
+    )
+  })
 })

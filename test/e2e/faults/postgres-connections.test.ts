@@ -5,7 +5,6 @@ import type { Load } from '../../support/ledger.ts'
 import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
 import { runPrepared } from '../../support/prepared-commands.ts'
-import { pace } from '../../support/until.ts'
 
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())
@@ -155,7 +154,7 @@ it('while the table of customers is locked, no more connections are open than ma
       [new URL(url).pathname.slice(1)],
     )
     counts.push(row?.count as number)
-    await Promise.all([load.more(1), pace(20)])
+    await load.more(10)
   }
   expect(Object.fromEntries(load.others)).toEqual({})
   expect(Math.max(...counts)).toBeLessThanOrEqual(8)

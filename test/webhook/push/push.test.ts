@@ -9,7 +9,7 @@ import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } f
 import { randomBelow } from '../../support/random.ts'
 import { seriesOf } from '../../support/scrape.ts'
 import { customer, delivery } from '../../support/store-rows.ts'
-import { pace, until } from '../../support/until.ts'
+import { until } from '../../support/until.ts'
 import {
   accept,
   acceptAfter,
@@ -319,7 +319,6 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     const end = Date.now() + 3000
     await store.webhooks.change(id, { secret: next, formerSecret: { sealed: former ?? '', until: end } })
     const signatures = async (): Promise<number> => {
-      await pace(100)
       const before = receiver.received.length
       await deliver()
       await until('it is sent', () => receiver.received.length > before)
