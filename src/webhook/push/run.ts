@@ -64,6 +64,8 @@ export interface RunState {
 /** A lease is renewed every second; after this time without it, another process may hold the endpoint soon. */
 const LEASE_GOOD_MILLISECONDS = 5000
 const AGAIN_MILLISECONDS = 1000
+/** What comes in meanwhile is read together: at a high rate each commit would else be a page of its own, with three reads. */
+const TOGETHER_MILLISECONDS = 10
 /** Refreshes the place of an endpoint that gets nothing, so that a purge of others' deliveries does not look like a gap. */
 const LONGEST_WAIT_MILLISECONDS = 60_000
 const PAGE_BYTES = 1024 * 1024
@@ -128,7 +130,8 @@ export function createRun(
     pump()
   }
 
-  const readPage = async (): Promise<void> => {
+  /** Returns whether there may be more to read now. */
+  const readPage = async (): Promise<boolean> => {
     const rest = new AbortController()
     const cancel = after(LONGEST_WAIT_MILLISECONDS, () => rest.abort())
     endWait = () => rest.abort()
@@ -136,7 +139,7 @@ export function createRun(
     const query = { scope, after: place, limit: LIMITS.page, withPayload: true, mostPayloadBytes: PAGE_BYTES }
     try {
       const page = await feed.readOrWait(query, rest.signal)
-      if (stopping.signal.aborted) return
+      if (stopping.signal.aborted) return false
       const wanted = page.items.filter(({ delivery }) => isWanted(webhook, delivery))
       contents.keep(wanted, clock.monotonic())
       progress.read(
@@ -144,30 +147,35 @@ export function createRun(
         page.place,
         page.state,
       )
+      return page.items.length === LIMITS.page
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorPurged.code) throw error
       const at = placeAt(place.position, await purges.state())
       progress.skipPurged(at, { at: clock.now(), error: PURGED_UNREAD })
       dependencies.onPurged(id)
+      return true
     } finally {
       cancel()
     }
-    changed()
   }
 
   const read = async (): Promise<void> => {
     if (isReading || stopping.signal.aborted || contents.isFull() || !progress.wantsMore()) return
     isReading = true
-    try {
-      await readPage()
+    const readOn = (): void => {
       isReading = false
       pump()
+    }
+    try {
+      const isFull = await readPage()
+      if (stopping.signal.aborted) return
+      changed()
+      if (isFull) return readOn()
+      pump()
+      after(TOGETHER_MILLISECONDS, readOn)
     } catch (error) {
       dependencies.onStoreFailed(error)
-      after(AGAIN_MILLISECONDS, () => {
-        isReading = false
-        pump()
-      })
+      after(AGAIN_MILLISECONDS, readOn)
     }
   }
 
