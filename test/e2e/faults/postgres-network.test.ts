@@ -25,7 +25,7 @@ async function cutAndMend({ server, load, slowest }: UnderLoad, cut: () => void,
   expect((await fetch(`${server.url}/livez`)).status).toBe(200)
   // Once it is known to be away nobody waits.
   const refused = load.others.get(503) ?? 0
-  await expect.poll(() => load.others.get(503), { timeout: 2000 }).toBeGreaterThan(refused + 50)
+  await expect.poll(() => load.others.get(503), { timeout: 20_000 }).toBeGreaterThan(refused + 50)
   expect(load.acknowledged.length).toBe(acknowledged)
   mend()
   await expect.poll(readiness, { timeout: 15_000 }).toBe(200)
