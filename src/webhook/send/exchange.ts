@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 const MOST_BYTES = 65_536
-/** Of the body. */
+/** How much of the body is kept. */
 export const KEPT_BYTES = 1024
 
 export interface Exchange {
