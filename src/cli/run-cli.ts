@@ -110,13 +110,23 @@ function parse(options: Options, args: string[]) {
     if (repeated) throw new Misuse(`--${repeated} is given twice`)
     return { values, positionals }
   } catch (error) {
-    if (error instanceof Misuse) throw error
-    const { code, message } = error as NodeJS.ErrnoException
-    const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? /'(-[^']*)'/.exec(message)?.[1] : undefined
-    if (unknown === undefined) throw new Misuse(message.split(/\. |\.?\n/, 1)[0] ?? message)
-    const meant = nearest(unknown.replace(/^-+/, ''), Object.keys(options))
-    throw new Misuse(`there is no option ${unknown}${meant ? `, did you mean --${meant}?` : ''}`)
+    throw error instanceof Misuse ? error : misuseOf(error as NodeJS.ErrnoException, options)
   }
+}
+
+/** Says in our words what Node's parser refuses. */
+function misuseOf({ code, message }: NodeJS.ErrnoException, options: Options): Misuse {
+  const [, typed = '', name = ''] = /'(--?([^' =]*))/.exec(message) ?? []
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const meant = nearest(name, Object.keys(options))
+    return new Misuse(`there is no option ${typed}${meant ? `, did you mean --${meant}?` : ''}`)
+  }
+  const option = options[name]
+  if (option === undefined) return new Misuse(message.split(/\. |\.?\n/, 1)[0] ?? message)
+  if (option.type === 'boolean') return new Misuse(`--${name} takes no value`)
+  const value = option.value ?? (Object.keys(option.choices ?? {}).join('|') || 'VALUE')
+  const hint = message.includes('ambiguous') ? `; one that begins with a dash is written --${name}=-...` : ''
+  return new Misuse(`--${name} needs a value: --${name} ${value}${hint}`)
 }
 
 function checkPositionals(expected: readonly string[], given: readonly string[]): void {

@@ -8,7 +8,12 @@ it.each([
   [['customer', 'add', '--emial', 'x'], 'teslim customer add: there is no option --emial, did you mean --email?'],
   [['customer', 'add', '--email', 'a', '--email', 'b'], 'teslim customer add: --email is given twice'],
   [['customer', 'add', '--api'], 'teslim customer add: --email is required'],
-  [['customer', 'add', '--email'], "teslim customer add: Option '--email <value>' argument missing"],
+  [['customer', 'add', '--email'], 'teslim customer add: --email needs a value: --email ADDRESS (see'],
+  [
+    ['customer', 'set', 'a', '--operator', '--json'],
+    'teslim customer set: --operator needs a value: --operator YES|NO; one that begins with a dash is written --operator=-... (see',
+  ],
+  [['customer', 'add', '--email', 'a', '--api=yes'], 'teslim customer add: --api takes no value (see'],
   [['customer', 'add', '--email', 'a@b.co'], 'teslim customer add: a password is needed: --password-stdin'],
   [['customer', 'show'], 'teslim customer show: CUSTOMER is missing'],
   [['customer', 'show', 'a', 'b'], 'teslim customer show: "b" is one word too many'],
