@@ -4,6 +4,7 @@ import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
 import { type LiveAnswer, type LiveState, liveAnswer } from './live-answer.ts'
+import { askRarely, countNew } from './sources.ts'
 import { createTally, MOST_NEWEST, PERIOD_SECONDS } from './tally.ts'
 
 export interface LiveFrame {
@@ -52,8 +53,6 @@ export interface LiveHub {
 const MOST_LOOKED_AT = 200_000
 /** A read that takes longer counts as a store that does not answer. */
 const PATIENCE_MILLISECONDS = 2000
-/** What changes rarely is not asked for each second. */
-const RARELY_MILLISECONDS = 10_000
 
 interface Joined {
   /** Where it stopped reading before; undefined if it is to begin. */
@@ -251,33 +250,5 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
     },
     isCurrent: () => current,
     readers: () => readers.size,
-  }
-}
-
-/** Returns a function that tells how much each count has grown since it was called before. */
-function countNew(counts: () => ReadonlyMap<string, { readonly value: number }>) {
-  const former = new Map<string, number>()
-  return (): Map<string, number> => {
-    const grown = new Map<string, number>()
-    for (const [code, { value }] of counts()) {
-      const more = value - (former.get(code) ?? 0)
-      former.set(code, value)
-      if (more > 0) grown.set(code, more)
-    }
-    return grown
-  }
-}
-
-/** Keeps the last answer, also while there is no newer one. */
-function askRarely<Answer>(ask: () => Promise<Answer>, clock: Clock) {
-  let answer: Answer | undefined
-  let askedAt = Number.NEGATIVE_INFINITY
-  return {
-    last: (): Answer | undefined => answer,
-    async refresh(): Promise<void> {
-      if (clock.monotonic() - askedAt < RARELY_MILLISECONDS) return
-      askedAt = clock.monotonic()
-      answer = await ask().catch(() => answer)
-    },
   }
 }
