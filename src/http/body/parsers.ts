@@ -55,10 +55,15 @@ export function scanJson(bytes: unknown, scanner: Scanner): Scan {
   if (depth > DEEPEST) throw new AppError(httpErrors.bodyTooDeep)
   // The message of JSON.parse would quote the body, which may hold a password.
   if (!valid) throw notJson(text)
-  if (text.includes('\\') || text.includes('__proto__') || text.includes('constructor'))
-    refuseForbiddenKeys(parse(text))
+  if (mayNamePrototype(text)) refuseForbiddenKeys(parse(text))
   return scan
 }
+
+/** Escapes of the characters that `__proto__` and `constructor` consist of. */
+const ESCAPED_LETTER = /\\u00[567]/
+
+const mayNamePrototype = (json: string): boolean =>
+  json.includes('__proto__') || json.includes('constructor') || (json.includes('\\u00') && ESCAPED_LETTER.test(json))
 
 /** Checks that bytes are JSON, and parses them. */
 export function readJson(bytes: unknown, scanner: Scanner): { readonly scan: Scan; readonly value: unknown } {

@@ -182,6 +182,23 @@ describe('a body that is not an object with a Status', () => {
     expect([answer.statusCode, answer.json()]).toEqual([400, failure(errorCode)])
   })
 
+  it('a key that could change prototypes is found however it is spelled, and others may be spelled the same way', async () => {
+    const spelled = (name: string, escaped: readonly boolean[]): string =>
+      Array.from(name, (character, index) =>
+        escaped[index] ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : character,
+      ).join('')
+    const some = fc.array(fc.boolean(), { minLength: 16, maxLength: 16 })
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('__proto__', 'constructor'), some, some, async (name, escaped, others) => {
+        const body = (key: string) =>
+          `{"Status":1,"a":"\\"\\u00e7\\"","b":[{"${key}":{"${spelled('prototype', others)}":1}}]}`
+        expect((await deliver(body(spelled(name, escaped)))).json()).toEqual(failure('FORBIDDEN_KEY'))
+        expect((await deliver(body(spelled(`x${name}`, escaped)))).statusCode).toBe(200)
+      }),
+      { numRuns: 50 },
+    )
+  })
+
   it('TESLIM_FIELD_CASE=exact takes only Status', async () => {
     const exact = await supplier(await testApp({ TESLIM_FIELD_CASE: 'exact' }))
     expect((await exact.deliver('{"status":1,"Status":2,"orderid":"a"}')).json()).toMatchObject({
