@@ -1,6 +1,6 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
 
-/** Asks a worker thread that answers with `answerRequests`. The thread starts with the first request. */
+/** Asks a worker thread that answers with `answerRequests`. The thread starts with the first request, and again after it has ended. */
 export interface WorkerClient<Request> {
   ask<Result>(request: Request): Promise<Result>
   /** Returns how many requests have no answer yet. */
@@ -19,6 +19,8 @@ export interface WorkerClientOptions<Failure> {
   readonly onDeath: (cause: Error) => Error
   /** Makes the error of a request that failed. */
   readonly onFailure: (failure: Failure) => Error
+  /** After this time without a request the thread ends, so that its memory can be used for something else. */
+  readonly idleMilliseconds?: number
 }
 
 interface Question<Request> {
@@ -38,13 +40,32 @@ interface Thread {
 }
 
 export function createWorkerClient<Request, Failure>(options: WorkerClientOptions<Failure>): WorkerClient<Request> {
-  const { name, spawn, onDeath, onFailure } = options
+  const { name, spawn, onDeath, onFailure, idleMilliseconds } = options
   let thread: Thread | undefined
   let nextId = 0
   let closed = false
   let terminated = false
+  let restAt = 0
+  let resting: NodeJS.Timeout | undefined
+  let leaving: Promise<void> | undefined
 
   const closedError = (): Error => onDeath(new Error(`${name} is closed`))
+
+  /** Ends the thread if it has had nothing to do for long enough. */
+  const rest = (): void => {
+    resting = undefined
+    if (thread === undefined || idleMilliseconds === undefined) return
+    const { worker, waiting } = thread
+    const left = waiting.size > 0 ? idleMilliseconds : restAt - performance.now()
+    if (left > 0) restLater(left)
+    else {
+      thread = undefined
+      leaving = endOf(worker)
+    }
+  }
+  const restLater = (milliseconds: number): void => {
+    resting ??= setTimeout(rest, milliseconds).unref()
+  }
 
   const start = (): Thread => {
     const started: Thread = { worker: spawn(), waiting: new Map() }
@@ -73,6 +94,10 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
           return
         }
         thread ??= start()
+        if (idleMilliseconds !== undefined) {
+          restAt = performance.now() + idleMilliseconds
+          restLater(idleMilliseconds)
+        }
         const id = nextId++
         thread.worker.postMessage({ id, request } satisfies Question<Request>)
         thread.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
@@ -80,19 +105,24 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
     underWay: () => thread?.waiting.size ?? 0,
     async close() {
       closed = true
-      if (thread === undefined) return
-      const { worker } = thread
-      // `once` from node:events would reject when the thread dies from an error.
-      const ended = new Promise((resolve) => worker.once('exit', resolve))
-      worker.postMessage(null)
-      await ended
+      clearTimeout(resting)
+      await leaving
+      if (thread !== undefined) await endOf(thread.worker)
     },
     async terminate() {
       closed = true
       terminated = true
+      clearTimeout(resting)
       await thread?.worker.terminate()
     },
   }
+}
+
+/** Ends a thread after its last answer. */
+function endOf(worker: Worker): Promise<void> {
+  worker.postMessage(null)
+  // `once` from node:events would reject when the thread dies from an error.
+  return new Promise((resolve) => worker.once('exit', () => resolve()))
 }
 
 /** Runs in the worker thread: answers each request with what `work` returns or, if it throws, with the failure. */

@@ -10,6 +10,8 @@ export interface HashWorkers extends Pick<Passwords, 'hash' | 'verify'> {
   close(): Promise<void>
 }
 
+const IDLE_MILLISECONDS = 60_000
+
 /**
  * Runs Argon2 in threads of its own, at a lower priority than the rest of the service, so that many logins at once take
  * only the processor time that deliveries leave.
@@ -21,6 +23,7 @@ export function createHashWorkers(count: number): HashWorkers {
       spawn: () => new Worker(new URL('./hash-worker.ts', import.meta.url)),
       onDeath: (cause) => new AppError(loginErrors.overloaded, { reason: cause.message, cause }),
       onFailure: (message) => new Error(`hashing failed: ${message}`),
+      idleMilliseconds: IDLE_MILLISECONDS,
     }),
   )
   const leastBusy = () => workers.reduce((least, other) => (other.underWay() < least.underWay() ? other : least))

@@ -14,11 +14,12 @@ const THREAD = `
       queueMicrotask(() => { throw new Error('on purpose') })
       return text
     }
+    if (text === 'think') for (const end = performance.now() + 200; performance.now() < end; );
     if (text === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     return text + '!'
   })`
 
-function startClient() {
+function startClient(idleMilliseconds?: number) {
   const workers: Worker[] = []
   const client = createWorkerClient<unknown, string>({
     name: 'the thread',
@@ -29,6 +30,7 @@ function startClient() {
     },
     onDeath: (cause) => new Error(`lost: ${cause.message}`),
     onFailure: (failure) => new Error(`failed: ${failure}`),
+    ...(idleMilliseconds !== undefined && { idleMilliseconds }),
   })
   onTestFinished(() => client.terminate())
   return { client, workers }
@@ -94,4 +96,18 @@ it('closes although the thread dies from an error meanwhile, and tells requests 
   const outcomes = outcomesOf(['throw', 'b'].map((text) => client.ask(text)))
   await client.close()
   expect((await outcomes)[1]).toBe('lost: the thread died: on purpose')
+})
+
+it('a thread with nothing to do ends, not before its last answer, and the next request starts another', async () => {
+  const { client, workers } = startClient(50)
+  const slow = client.ask('think')
+  await expect.poll(() => workers.length).toBe(1)
+  const ended = new Promise((resolve) => workers[0]?.once('exit', resolve))
+  expect(await slow).toBe('think!')
+  expect(await ended).toBe(0)
+  expect(await client.ask('a')).toBe('a!')
+  expect(workers.length).toBe(2)
+  const closing = client.close()
+  await expect(client.ask('b')).rejects.toThrow('the thread is closed')
+  await closing
 })

@@ -142,14 +142,17 @@ export const inEachThread = (code: string): string[] => [
 ]
 
 const PAGES_OF_SMALL_LOG = 400
-/** Bytes that the log takes before it is written to the file, with `smallLog`: its pages of 4 KiB with the head of each. */
+/**
+ * Bytes that the log takes before commits write it to the file, with `smallLog`: its pages of 4 KiB with the head of each. A thread
+ * writes it to the file from a quarter of them on.
+ */
 export const BYTES_OF_SMALL_LOG = PAGES_OF_SMALL_LOG * (4096 + 24)
 
-/** Options with which a log begins again after a tenth of the deliveries. */
+/** Options with which a log begins again after a fortieth of the deliveries. */
 export const smallLog: readonly string[] = inEachThread(`
   const { exec } = DatabaseSync.prototype
   DatabaseSync.prototype.exec = function (sql) {
-    return exec.call(this, sql.replace(/^PRAGMA wal_autocheckpoint = 4000$/, 'PRAGMA wal_autocheckpoint = ${PAGES_OF_SMALL_LOG}'))
+    return exec.call(this, sql.replace(/^PRAGMA wal_autocheckpoint = 16000$/, 'PRAGMA wal_autocheckpoint = ${PAGES_OF_SMALL_LOG}'))
   }`)
 
 /** Starts a server that should refuse to: it must end with status 1 and one line, which this resolves to. */

@@ -1,7 +1,7 @@
 import { signingKeyFromRow } from '../shared/rows.ts'
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import { countVersion } from './customers.ts'
-import { type Database, withSecureDelete } from './database.ts'
+import { type Database, emptyLog, withSecureDelete } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
 const COLUMNS = 'kid, algorithm, private_jwk, created_at, expires_at'
@@ -61,7 +61,7 @@ export const signingKeyWrites = {
       return true
     })
     // The log would hold the old text until it is overwritten. While another process reads the log, it stays.
-    if (done) database.script('PRAGMA wal_checkpoint(TRUNCATE)')
+    if (done) emptyLog(database)
     return done
   },
 } satisfies Operations<SigningKeyStore>

@@ -32,16 +32,16 @@ it.runIf(mountable)(
   async () => {
     const { disk, path, key, server } = await onSmallDisk(16)
     const sizeOfFile = statSync(path).size
-    // Room for the log, but not to write it to the file as well.
-    disk.fill(Math.round(LOG * 1.1))
+    // Room for the log from which on it is written to the file, but not to write it there as well.
+    disk.fill(Math.round((LOG / 4) * 1.1))
     const load = deliver({ url: server.url, key, bytes: 16_000, clients: 4 })
     await refused(load, 30)
     const whenFull = statSync(path).size
-    expect(statSync(`${path}-wal`).size).toBeGreaterThan(LOG)
-    expect(whenFull).toBeLessThan(sizeOfFile + LOG / 2)
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(LOG / 4)
+    expect(whenFull).toBeLessThan(sizeOfFile + LOG / 8)
     disk.clear()
     await load.more(200)
-    await expect.poll(() => statSync(path).size).toBeGreaterThan(whenFull + LOG / 2)
+    await expect.poll(() => statSync(path).size).toBeGreaterThan(whenFull + LOG / 8)
 
     disk.fill()
     await refused(load, 30)

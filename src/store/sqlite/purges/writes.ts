@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { BLOCK_SIZE } from '#src/store/shared/blocks.ts'
 import { withoutSender } from '#src/store/shared/origins.ts'
 import type { PurgedPage, PurgeStore } from '#src/store/store.ts'
-import { type Database, type Row, withSecureDelete } from '../database.ts'
+import { type Database, emptyLog, type Row, withSecureDelete } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 import { type ExpiredOrder, STATE, stateFromRow, withinBytes } from './reads.ts'
 
@@ -151,10 +151,7 @@ export const purgeWrites = {
       return next > after ? next : null
     }),
 
-  wipeLog(database) {
-    const { busy } = database.get('PRAGMA wal_checkpoint(TRUNCATE)') as Row
-    return busy === 0 ? undefined : 'another process reads the log'
-  },
+  wipeLog: (database) => (emptyLog(database) ? undefined : 'another process reads the log'),
 
   remove: (database, { positions, orders, before }) =>
     database.transaction(() => {

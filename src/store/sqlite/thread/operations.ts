@@ -78,12 +78,15 @@ export interface StoreThreadOptions {
   /** Sets the deadline of operations that come without one. */
   readonly patienceMilliseconds: number
   readonly onGone?: (reason: string) => void
+  readonly idleMilliseconds?: number
 }
 
-export function createStoreThread({ name, spawn, patienceMilliseconds, onGone }: StoreThreadOptions): StoreThread {
+export function createStoreThread(options: StoreThreadOptions): StoreThread {
+  const { name, spawn, patienceMilliseconds, onGone, idleMilliseconds } = options
   const client = createWorkerClient<Request, Failure>({
     name: `the ${name}`,
     spawn,
+    ...(idleMilliseconds !== undefined && { idleMilliseconds }),
     onDeath: (cause) => new AppError(storeErrors.unavailable, { reason: cause.message, cause }),
     onFailure({ kind, message }) {
       if (kind === 'defect') return new Error(`the ${name} failed: ${message}`)
@@ -100,12 +103,12 @@ export function createStoreThread({ name, spawn, patienceMilliseconds, onGone }:
   }
 }
 
-/** Runs in the thread: answers each operation when it is done and `confirm` has not thrown. */
+/** Runs in the thread: answers each operation when it is done and `confirm` has not thrown. Closes the database at the end. */
 export function answerOperations(
   port: MessagePort,
   database: Database,
   operations: { readonly [Name in Noun]?: object },
-  confirm: () => void = () => undefined,
+  { confirm = () => undefined, onClose = () => undefined }: { confirm?: () => void; onClose?: () => void } = {},
 ): void {
   let gone: AppError | undefined
   const startedAt = monotonicMilliseconds()
@@ -128,7 +131,10 @@ export function answerOperations(
     return { kind: error === gone ? 'gone' : 'unavailable', message: error.details.reason ?? error.message }
   }
 
-  answerRequests(port, perform, failureOf, () => database.close())
+  answerRequests(port, perform, failureOf, () => {
+    onClose()
+    database.close()
+  })
 }
 
 const TOO_LATE = 'earlier operations took too long'

@@ -6,6 +6,13 @@ export type SpawnReader = (path: string) => Worker
 const spawnWorker: SpawnReader = (path) =>
   new Worker(new URL('./reader-worker.ts', import.meta.url), { workerData: { path } })
 
+const IDLE_MILLISECONDS = 60_000
+
 /** The thread for reads that walk through many rows, so that the request thread never waits for them. */
 export const createReader = (path: string, spawn: SpawnReader = spawnWorker): StoreThread =>
-  createStoreThread({ name: 'reader', spawn: () => spawn(path), patienceMilliseconds: Number.POSITIVE_INFINITY })
+  createStoreThread({
+    name: 'reader',
+    spawn: () => spawn(path),
+    patienceMilliseconds: Number.POSITIVE_INFINITY,
+    idleMilliseconds: IDLE_MILLISECONDS,
+  })

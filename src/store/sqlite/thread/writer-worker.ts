@@ -17,6 +17,7 @@ import { webhookLeases } from '../webhooks/leases.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
 import { wipeAttempts } from '../webhooks/wipe-attempts.ts'
 import { webhookWrites } from '../webhooks/writes.ts'
+import { createCheckpoints } from './checkpoints.ts'
 import { answerOperations, bindOperations } from './operations.ts'
 import type { WriterData } from './writer.ts'
 
@@ -39,9 +40,14 @@ const operationsOn = (database: Database) => ({
 if (parentPort) {
   const { path, files } = workerData as WriterData
   const database = openDatabase(path)
-  // A commit to a file that is no longer the store must not be confirmed.
-  answerOperations(parentPort, database, operationsOn(database), () => {
-    const reason = changeOf(files)
-    if (reason !== undefined) throw new AppError(storeErrors.gone, { reason })
+  const checkpoints = createCheckpoints(database)
+  answerOperations(parentPort, database, operationsOn(database), {
+    confirm() {
+      // A commit to a file that is no longer the store must not be confirmed.
+      const reason = changeOf(files)
+      if (reason !== undefined) throw new AppError(storeErrors.gone, { reason })
+      checkpoints.afterCommit()
+    },
+    onClose: checkpoints.close,
   })
 }

@@ -12,7 +12,7 @@ import {
   webhookFromRow,
 } from '#src/store/shared/webhooks.ts'
 import type { SecretRewrap, Webhook, WebhookStore } from '#src/store/store.ts'
-import { type Database, withSecureDelete } from '../database.ts'
+import { type Database, emptyLog, withSecureDelete } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 
 const INSERT = `
@@ -85,7 +85,7 @@ export const webhookWrites = {
       return true
     })
     // The log would hold the old text until it is overwritten. While another process reads the log, it stays.
-    if (done) database.script('PRAGMA wal_checkpoint(TRUNCATE)')
+    if (done) emptyLog(database)
     return done
   },
 } satisfies Operations<WebhookStore>

@@ -1,0 +1,8 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { answerRequests } from '#src/lib/worker-client.ts'
+import { openDatabase } from '../database.ts'
+
+if (parentPort) {
+  const database = openDatabase(workerData.path)
+  answerRequests(parentPort, () => void database.get('PRAGMA wal_checkpoint(PASSIVE)'))
+}

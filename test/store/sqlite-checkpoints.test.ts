@@ -1,0 +1,134 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { expect, it, onTestFinished } from 'vitest'
+import { type Database, emptyLog, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
+import { createStoreFile } from '#src/store/sqlite/store-file.ts'
+import { createCheckpoints } from '#src/store/sqlite/thread/checkpoints.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const PAGES = 64
+const BYTES_OF_PAGE = 4096 + 24
+
+interface Opened {
+  readonly path: string
+  readonly database: Database
+  /** Commits a row of some pages. */
+  write(): void
+  bytesOfLog(): number
+}
+
+function openStore(): Opened {
+  const path = join(tempFolder(), 'teslim.db')
+  createStoreFile(path)
+  const database = openDatabase(path)
+  onTestFinished(() => database.close())
+  useWriteAheadLog(database)
+  database.script(`PRAGMA wal_autocheckpoint = ${PAGES}; CREATE TABLE row (bytes)`)
+  return {
+    path,
+    database,
+    write: () => database.transaction(() => void database.run('INSERT INTO row VALUES (randomblob(8000))')),
+    bytesOfLog: () => statSync(`${path}-wal`).size,
+  }
+}
+
+/** The thread that copies, which counts what it is asked. */
+function countingThread(path: string) {
+  const asked = { count: 0 }
+  const spawn = (): Worker => {
+    const url = new URL('../../src/store/sqlite/thread/checkpoint-worker.ts', import.meta.url)
+    const worker = new Worker(url, { workerData: { path } })
+    onTestFinished(async () => void (await worker.terminate()))
+    const post = worker.postMessage.bind(worker)
+    worker.postMessage = (message: unknown) => {
+      asked.count++
+      post(message)
+    }
+    return worker
+  }
+  return { asked, spawn }
+}
+
+/** Commits a row in each turn until it is so. */
+async function writeUntil({ write }: Opened, checkpoints: { afterCommit(): void }, isSo: () => boolean): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        write()
+        checkpoints.afterCommit()
+        await new Promise((resolve) => setImmediate(resolve))
+        return isSo()
+      },
+      { interval: 1, timeout: 20_000 },
+    )
+    .toBe(true)
+}
+
+/** The log begins again: it has as many bytes as before, but few pages. */
+const beginsAgain = ({ database }: Opened) => {
+  let most = 0
+  return (): boolean => {
+    const log = Number(database.get('PRAGMA wal_checkpoint(NOOP)')?.log)
+    most = Math.max(most, log)
+    return log < most / 2
+  }
+}
+
+it('the log is copied beside the writer again and again, and no commit has to', async () => {
+  const store = openStore()
+  const { asked, spawn } = countingThread(store.path)
+  const checkpoints = createCheckpoints(store.database, spawn)
+  store.database.script('PRAGMA wal_autocheckpoint = 0')
+  for (let times = 1; times <= 5; times++) {
+    await writeUntil(store, checkpoints, beginsAgain(store))
+    expect(asked.count).toBeGreaterThanOrEqual(times)
+  }
+  expect(statSync(store.path).size).toBeGreaterThan(5 * (PAGES / 4) * 4096)
+})
+
+it('a reader of an old state keeps the log from being copied: it is tried seldom, and done when the reader has left', async () => {
+  const store = openStore()
+  store.write()
+  const { asked, spawn } = countingThread(store.path)
+  const checkpoints = createCheckpoints(store.database, spawn)
+  store.database.script('PRAGMA wal_autocheckpoint = 0')
+  const reader = openDatabase(store.path, { readOnly: true })
+  onTestFinished(() => reader.close())
+  reader.script('BEGIN')
+  reader.get('SELECT count(*) FROM row')
+  await writeUntil(store, checkpoints, () => store.bytesOfLog() > 20 * PAGES * BYTES_OF_PAGE)
+  const tries = (20 * PAGES) / (PAGES / 4)
+  expect(asked.count).toBeLessThanOrEqual(2 * tries + 2)
+  reader.script('COMMIT')
+  await writeUntil(store, checkpoints, beginsAgain(store))
+})
+
+it('commits copy the log themselves while the thread cannot, and another thread goes on after it', async () => {
+  const store = openStore()
+  const { asked, spawn } = countingThread(store.path)
+  let thread: () => Worker = () => new Worker('throw new Error("on purpose")', { eval: true })
+  const checkpoints = createCheckpoints(store.database, () => thread())
+  await writeUntil(store, checkpoints, beginsAgain(store))
+  expect(store.bytesOfLog()).toBeLessThan(2 * PAGES * BYTES_OF_PAGE)
+  thread = spawn
+  await writeUntil(store, checkpoints, () => asked.count > 1)
+})
+
+it('the log is emptied although others copy it at the same time', async () => {
+  const store = openStore()
+  const copying = `
+    const { DatabaseSync } = require('node:sqlite')
+    const { parentPort, workerData } = require('node:worker_threads')
+    const database = new DatabaseSync(workerData)
+    parentPort.postMessage('ready')
+    for (;;) database.exec('PRAGMA wal_checkpoint(PASSIVE)')`
+  const worker = new Worker(copying, { eval: true, workerData: store.path })
+  onTestFinished(async () => void (await worker.terminate()))
+  await new Promise((resolve) => worker.once('message', resolve))
+  for (let times = 0; times < 100; times++) {
+    store.write()
+    expect(emptyLog(store.database)).toBe(true)
+    expect(store.bytesOfLog()).toBe(0)
+  }
+})
