@@ -1,9 +1,10 @@
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { type Load, OTHER_FIELDS } from './load.ts'
+import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, printTable } from './report.ts'
 import { syncDisk } from './server-process.ts'
+import { OTHER_FIELDS } from './shapes.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 /** Lines in one write. */

@@ -2,10 +2,11 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startPostgres } from '../test/support/postgres-server.ts'
-import { type Load, OTHER_FIELDS } from './load.ts'
+import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, percentile, printTable } from './report.ts'
 import { type BenchServer, syncDisk } from './server-process.ts'
+import { OTHER_FIELDS } from './shapes.ts'
 import { addReader, prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const IDLE_FOLLOWERS = 1000

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { bodiesOf, luaBodies, SHAPES, type Shape } from './shapes.ts'
 
 const run = promisify(execFile)
 
@@ -12,6 +13,22 @@ export interface LoadResult {
   readonly p99: number
   readonly failed: number
   readonly answered: number
+}
+
+export interface MeasuredLoad extends LoadResult {
+  /** Processor time of the server for each answer. */
+  readonly microseconds: number
+}
+
+/** Runs a load and measures what it costs the server. */
+export async function measured(server: Processor, run: () => Promise<LoadResult>): Promise<MeasuredLoad> {
+  const before = server.cpuMilliseconds()
+  const result = await run()
+  return { ...result, microseconds: ((server.cpuMilliseconds() - before) * 1000) / result.answered }
+}
+
+interface Processor {
+  cpuMilliseconds(): number
 }
 
 export interface Load {
@@ -28,21 +45,18 @@ export interface Login {
   readonly fromEverywhere?: boolean
 }
 
-/** Deliveries of some 400 bytes; each order gets two, so that half of them change a state that is there. */
-export const OTHER_FIELDS = `,"Currency":"TRY","Supplier":{"Name":"Ege Tedarik A.Ş.","TaxNo":"1234567890"},"Products":[{"Sku":"SKU-1001","Quantity":3,"UnitPrice":149.9},{"Sku":"SKU-1002","Quantity":1,"UnitPrice":89.5},{"Sku":"SKU-1003","Quantity":12,"UnitPrice":7.25}],"Note":"Teslimat sabah yapılacak, kapıda ödeme yok, fatura ayrıca gönderilecek."}`
-
 /** The generator runs in a process of its own: wrk where it is installed, autocannon otherwise. */
-export async function findLoad(folder: string): Promise<Load> {
+export async function findLoad(folder: string, shape: Shape = SHAPES.stream): Promise<Load> {
   const installed = await run('wrk', ['-v']).then(
     () => true,
     (error: { code?: unknown }) => error.code !== 'ENOENT',
   )
-  return installed ? wrk(folder) : autocannon()
+  return installed ? wrk(folder, shape) : autocannon(shape)
 }
 
 const LOGIN_PATH = '/Login/Customer/Api/Verify'
 
-function wrk(folder: string): Load {
+function wrk(folder: string, shape: Shape): Load {
   let scripts = 0
   const send = async (lua: string, url: string, connections: number, seconds: number): Promise<LoadResult> => {
     const script = join(folder, `load-${scripts++}.lua`)
@@ -64,25 +78,23 @@ function wrk(folder: string): Load {
   return {
     generator: 'wrk',
     run: (url, apiKey, connections, seconds) =>
-      send(deliveryScript(apiKey), `${url}/Purchase/update`, connections, seconds),
+      send(deliveryScript(apiKey, shape), `${url}/Purchase/update`, connections, seconds),
     logIn: (url, login, connections, seconds) => send(loginScript(login), `${url}${LOGIN_PATH}`, connections, seconds),
   }
 }
 
 /** Joins texts by itself: wrk.format would take 2 microseconds a request from the cores that the servers share. */
-const deliveryScript = (apiKey: string): string => `
-local counter = 0
-local prefix = '{"OrderID":"PO-${Date.now().toString(36)}-'
-local rest = '${OTHER_FIELDS}'
+const deliveryScript = (apiKey: string, shape: Shape): string => `
+${luaBodies(shape, Date.now().toString(36))}
 local head
 init = function()
   head = 'POST ' .. wrk.path .. ' HTTP/1.1\\r\\nHost: ' .. wrk.host .. ':' .. wrk.port ..
-    '\\r\\nApiKey: ${apiKey}\\r\\nContent-Type: application/json\\r\\nContent-Length: '
+    '\\r\\nApiKey: ${apiKey}\\r\\nContent-Type: application/json\\r\\n'
 end
 request = function()
-  counter = counter + 1
-  local body = prefix .. math.floor(counter / 2) .. '","Status":' .. (counter % 2 + 1) .. rest
-  return head .. #body .. '\\r\\n\\r\\n' .. body
+  local body, key = delivery()
+  local more = key and 'Idempotency-Key: ' .. key .. '\\r\\n' or ''
+  return head .. more .. 'Content-Length: ' .. #body .. '\\r\\n\\r\\n' .. body
 end
 `
 
@@ -98,7 +110,8 @@ request = function()
 end
 `
 
-function autocannon(): Load {
+/** Sends each order once, and without idempotency keys. */
+function autocannon(shape: Shape): Load {
   const cli = createRequire(import.meta.url).resolve('autocannon')
   const send = async (
     url: string,
@@ -118,8 +131,8 @@ function autocannon(): Load {
   return {
     generator: 'autocannon',
     run: (url, apiKey, connections, seconds) => {
-      const body = `{"OrderID":"PO-${Date.now().toString(36)}-[<id>]","Status":1${OTHER_FIELDS}`
-      return send(`${url}/Purchase/update`, [`ApiKey=${apiKey}`], body, connections, seconds)
+      const { text } = bodiesOf(shape, `${Date.now().toString(36)}-[<id>]`)()
+      return send(`${url}/Purchase/update`, [`ApiKey=${apiKey}`], text, connections, seconds)
     },
     logIn: (url, login, connections, seconds) => {
       if (login.fromEverywhere) throw new Error('a header of its own for each request needs wrk')

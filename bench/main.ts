@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { benchBackup } from './backup.ts'
 import { benchBulk } from './bulk.ts'
+import { benchBusyReads } from './busy-reads.ts'
 import { benchConsoles } from './consoles.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchFeed } from './feed.ts'
@@ -18,6 +19,7 @@ import { benchRefusals } from './refusals.ts'
 import { benchRollUps } from './roll-ups.ts'
 import { benchStorm } from './storm.ts'
 import { benchSupplier } from './supplier.ts'
+import { benchTail } from './tail.ts'
 import { benchWebhooks } from './webhooks.ts'
 
 const values = readOptions()
@@ -27,22 +29,26 @@ if (values !== undefined) {
   const options: BenchOptions = {
     folder,
     rounds: Number(values.rounds),
-    seconds: Number(values.seconds),
+    seconds: Number(values.seconds ?? (values.tail ? 60 : 8)),
     connections: Number(values.connections),
     most: Number(
       values.most ?? (values.backup ? 1_000_000_000 : values.read || values.refusals ? 1_000_000 : 5_000_000),
     ),
     postgres: values.postgres,
+    shape: values.shape,
+    rate: values.rate === undefined ? undefined : Number(values.rate),
   }
   try {
     const purge = (_load: unknown, options: BenchOptions) =>
-      benchPurge(options, { old: Number(values.old), perSecond: Number(values.rate) })
+      benchPurge(options, { old: Number(values.old), perSecond: options.rate ?? 5000 })
     const chosen = [
       values.read && benchRead,
+      values['busy-reads'] && benchBusyReads,
       values.supplier && benchSupplier,
       values.refusals && benchRefusals,
       values.feed && benchFeed,
       values.webhooks && benchWebhooks,
+      values.tail && benchTail,
       values.grow && benchGrowth,
       values.postgres && benchPostgres,
       values.login && benchLogin,
@@ -56,7 +62,7 @@ if (values !== undefined) {
       values.page && benchPage,
     ]
     const bench = chosen.find((each) => each !== false) ?? benchDeliveries
-    await bench(await findLoad(folder), options)
+    await bench(await findLoad(folder, options.shape), options)
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { OTHER_FIELDS } from './load.ts'
+import { type Body, bodiesOf, SHAPES, type Shape } from './shapes.ts'
 
 export interface OpenLoopOptions {
   readonly url: string
@@ -7,8 +7,13 @@ export interface OpenLoopOptions {
   /** Requests begun each second, whatever becomes of those before. */
   readonly perSecond: number
   readonly seconds: number
-  /** Beyond these nothing more is sent; that counts as `unsent`. */
   readonly mostConnections: number
+  /**
+   * What happens to a request that is due while all connections are busy: it is left out and counts as `unsent`, or it waits for one of
+   * them, which are all opened before the first request. Those that still wait at the end are `unsent`, too.
+   */
+  readonly whenBusy?: 'leave-out' | 'wait'
+  readonly shape?: Shape
 }
 
 export interface OpenLoopResult {
@@ -16,103 +21,122 @@ export interface OpenLoopResult {
   readonly unsent: number
   /** How often each status was answered; 0 is no answer at all. */
   readonly statuses: Map<number, number>
-  /** Milliseconds to the answer, in order, of what was taken and of what was refused. */
+  /** Milliseconds from the time at which a request was due to the answer, in order, of what was taken and of what was refused. */
   readonly taken: number[]
   readonly refused: number[]
+  /** Empty with `wait`. */
   readonly acknowledged: { readonly receipt: string; readonly order: string; readonly body: string }[]
 }
 
 interface Client {
   readonly socket: Socket
-  order: string
-  body: string
-  since: number
+  /** Undefined while it has nothing under way. */
+  body: Body | undefined
+  due: number
   answer: string
 }
 
-const TICK_MILLISECONDS = 5
+const TICK_MILLISECONDS = 1
 /** For the answers that are missing when the last request has been sent. */
 const PATIENCE_MILLISECONDS = 20_000
 
-/** Sends deliveries at a fixed rate, each over a connection that has no other under way, opened where there is none. */
+/** Sends deliveries at a fixed rate, each over a connection that has no other under way. */
 export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopResult> {
-  const { url, apiKey, perSecond, seconds, mostConnections } = options
+  const { url, apiKey, perSecond, seconds, mostConnections, whenBusy = 'leave-out', shape = SHAPES.stream } = options
   const { port, hostname } = new URL(url)
+  const waits = whenBusy === 'wait'
   const statuses = new Map<number, number>()
   const result: OpenLoopResult = { sent: 0, unsent: 0, statuses, taken: [], refused: [], acknowledged: [] }
   const counts = result as { sent: number; unsent: number }
   const idle: Client[] = []
   const clients = new Set<Client>()
-  const run = Date.now().toString(36)
+  const nextBody = bodiesOf(shape, Date.now().toString(36))
+  const interval = 1000 / perSecond
+  const head = `POST /Purchase/update HTTP/1.1\r\nHost: ${hostname}\r\nApiKey: ${apiKey}\r\nContent-Type: application/json\r\n`
+  let start = 0
 
-  const answered = (client: Client, status: number): void => {
+  const answered = (client: Client, body: Body, status: number): void => {
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    const took = performance.now() - client.since
-    const { order, body } = client
-    if (status === 200) {
+    const took = performance.now() - client.due
+    if (status !== 200) result.refused.push(took)
+    else {
       result.taken.push(took)
-      const receipt = /"ReceiptID":"([^"]+)"/.exec(client.answer)?.[1] ?? ''
-      result.acknowledged.push({ receipt, order, body })
-    } else result.refused.push(took)
-    client.body = ''
+      if (!waits) result.acknowledged.push(acknowledgedBy(client.answer, body.text))
+    }
+    client.body = undefined
   }
 
   const open = (): Client => {
     const socket = connect(Number(port), hostname)
-    const client: Client = { socket, order: '', body: '', since: 0, answer: '' }
+    const client: Client = { socket, body: undefined, due: 0, answer: '' }
     clients.add(client)
     socket.setNoDelay(true)
     socket.on('data', (chunk) => {
       client.answer += chunk.toString('latin1')
-      const head = client.answer.indexOf('\r\n\r\n')
-      const length = Number(/content-length: (\d+)/i.exec(client.answer)?.[1])
-      if (head < 0 || client.answer.length < head + 4 + length || client.body === '') return
-      answered(client, Number(client.answer.slice(9, 12)))
-      if (/\r\nconnection: close/i.test(client.answer)) socket.end()
-      else idle.push(client)
+      const { answer, body } = client
+      if (body === undefined || !isWhole(answer)) return
+      answered(client, body, Number(answer.slice(9, 12)))
       client.answer = ''
+      if (/\r\nconnection: close/i.test(answer)) socket.end()
+      else if (waits && isDue()) send(client)
+      else idle.push(client)
     })
     socket.on('error', () => undefined)
     socket.on('close', () => {
       clients.delete(client)
       const index = idle.indexOf(client)
       if (index >= 0) idle.splice(index, 1)
-      if (client.body !== '') answered(client, 0)
+      if (client.body !== undefined) answered(client, client.body, 0)
     })
     return client
   }
 
-  const send = (): void => {
-    const client = idle.pop() ?? (clients.size < mostConnections ? open() : undefined)
-    if (client === undefined) {
-      counts.unsent++
-      return
-    }
-    client.order = `${run}-${counts.sent++}`
-    client.body = `{"OrderID":"${client.order}","Status":1${OTHER_FIELDS}`
-    client.since = performance.now()
-    const head = `POST /Purchase/update HTTP/1.1\r\nHost: ${hostname}\r\nApiKey: ${apiKey}\r\nContent-Length: ${Buffer.byteLength(client.body)}\r\n\r\n`
-    client.socket.write(head + client.body)
+  const isOver = (): boolean => performance.now() - start >= seconds * 1000
+  const isDue = (): boolean => !isOver() && (counts.sent + counts.unsent) * interval < performance.now() - start
+
+  const send = (client: Client): void => {
+    client.due = start + (counts.sent + counts.unsent) * interval
+    client.body = nextBody()
+    counts.sent++
+    const { text, idempotencyKey } = client.body
+    const key = idempotencyKey === undefined ? '' : `Idempotency-Key: ${idempotencyKey}\r\n`
+    client.socket.write(`${head}${key}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
   }
 
-  const start = performance.now()
+  if (waits) while (clients.size < mostConnections) idle.push(open())
+  start = performance.now()
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
-      const elapsed = performance.now() - start
-      const due = Math.min(elapsed / 1000, seconds) * perSecond
-      while (counts.sent + counts.unsent < due) send()
-      if (elapsed < seconds * 1000) return
+      while (isDue()) {
+        const client = idle.pop() ?? (clients.size < mostConnections ? open() : undefined)
+        if (client !== undefined) send(client)
+        else if (waits) break
+        else counts.unsent++
+      }
+      if (!isOver()) return
       clearInterval(timer)
+      counts.unsent = Math.max(counts.unsent, Math.round(perSecond * seconds) - counts.sent)
       resolve()
     }, TICK_MILLISECONDS)
   })
   const last = performance.now()
-  while ([...clients].some(({ body }) => body !== '') && performance.now() - last < PATIENCE_MILLISECONDS) {
+  while ([...clients].some(({ body }) => body !== undefined) && performance.now() - last < PATIENCE_MILLISECONDS) {
     await new Promise((resolve) => setTimeout(resolve, TICK_MILLISECONDS))
   }
   for (const { socket } of clients) socket.destroy()
   return result
 }
+
+function isWhole(answer: string): boolean {
+  const head = answer.indexOf('\r\n\r\n')
+  return head >= 0 && answer.length >= head + 4 + Number(/content-length: (\d+)/i.exec(answer)?.[1])
+}
+
+const acknowledgedBy = (answer: string, body: string) => ({
+  receipt: /"ReceiptID":"([^"]+)"/.exec(answer)?.[1] ?? '',
+  order: /"OrderID":"PO-([^"]+)"/.exec(body)?.[1] ?? '',
+  body,
+})
 
 /** Accepts the numbers in any order. */
 export function percentile(numbers: readonly number[], percent: number): number {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { SHAPES, type Shape, type ShapeName } from './shapes.ts'
 
 export interface BenchOptions {
   readonly folder: string
@@ -7,6 +8,9 @@ export interface BenchOptions {
   readonly connections: number
   readonly most: number
   readonly postgres: boolean
+  readonly shape: Shape
+  /** Deliveries a second; undefined for the usual ones. */
+  readonly rate: number | undefined
 }
 
 const HELP = `Usage: npm run bench -- [OPTIONS]
@@ -14,12 +18,14 @@ const HELP = `Usage: npm run bench -- [OPTIONS]
 Without one of the options up to --refusals: deliveries to teslim, to bare Fastify and to the obvious implementation, on SQLite.
 
   --read           list, detail and delivery of orders; with --postgres from there
+  --busy-reads     the same while 10,000 deliveries a second come in
   --supplier       what suppliers read by their API keys; with --postgres from there
   --feed           followers of the feed; with --postgres they follow another replica
   --grow           deliveries while the store grows
   --postgres       deliveries to replicas on PostgreSQL
   --login          logins
   --storm          deliveries during a storm of logins
+  --tail           deliveries at fixed rates, and what the slowest of them waited for; with --postgres there
   --overload       deliveries beyond capacity
   --backup         deliveries at a fixed rate while a backup is made
   --bulk           one upload of many deliveries against one a request
@@ -30,23 +36,33 @@ Without one of the options up to --refusals: deliveries to teslim, to bare Fasti
   --webhooks       deliveries pushed to one endpoint, and to many of which two are out of order; with --postgres from there
   --refusals       refusals as suppliers list them; with --postgres from there
 
+  --shape NAME     what deliveries look like (stream):
+${Object.entries(SHAPES)
+  .map(([name, { description }]) => `                     ${name.padEnd(8)}${description}`)
+  .join('\n')}
   --rounds N       rounds of each measurement (5)
-  --seconds N      seconds of each round (8)
+  --seconds N      seconds of each round (8; 60 with --tail)
   --connections N  connections that send at once (64)
   --most N         stored deliveries: --grow ends with them (5,000,000), --read starts with them (1,000,000),
                    --supplier starts with them (5,000,000),
                    --refusals with so many refusals (1,000,000),
                    --purge starts with them (5,000,000); with --backup the bytes of the store (1,000,000,000)
   --old N          deliveries that --purge removes (1,000,000)
-  --rate N         deliveries a second of --purge (5,000)
+  --rate N         deliveries a second of --purge (5,000), --busy-reads (10,000), --tail (1,000, 5,000, 10,000 and 20,000)
   --help           show this help`
 
 /** Reads the command line; undefined when it asked for help, which is printed then. */
 export function readOptions() {
   const { values } = parse()
-  if (!values.help) return values
-  console.log(HELP)
-  return undefined
+  if (values.help) {
+    console.log(HELP)
+    return undefined
+  }
+  if (!(values.shape in SHAPES)) {
+    console.error(`there is no shape ${values.shape}: it is one of ${Object.keys(SHAPES).join(', ')}`)
+    process.exit(2)
+  }
+  return { ...values, shape: SHAPES[values.shape as ShapeName] as Shape }
 }
 
 function parse() {
@@ -68,6 +84,7 @@ const parseOptions = () =>
       storm: { type: 'boolean', default: false },
       grow: { type: 'boolean', default: false },
       read: { type: 'boolean', default: false },
+      'busy-reads': { type: 'boolean', default: false },
       supplier: { type: 'boolean', default: false },
       feed: { type: 'boolean', default: false },
       overload: { type: 'boolean', default: false },
@@ -80,11 +97,13 @@ const parseOptions = () =>
       page: { type: 'boolean', default: false },
       webhooks: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '8' },
+      seconds: { type: 'string' },
       connections: { type: 'string', default: '64' },
       most: { type: 'string' },
       old: { type: 'string', default: '1000000' },
-      rate: { type: 'string', default: '5000' },
+      rate: { type: 'string' },
+      shape: { type: 'string', default: 'stream' },
+      tail: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })

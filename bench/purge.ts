@@ -7,11 +7,11 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { OTHER_FIELDS } from './load.ts'
 import { type OpenLoopResult, openLoop, percentile } from './open-loop.ts'
 import type { BenchOptions } from './options.ts'
 import { printTable } from './report.ts'
 import { syncDisk } from './server-process.ts'
+import { OTHER_FIELDS } from './shapes.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const DAY = 86_400_000

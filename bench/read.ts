@@ -9,10 +9,12 @@ import { passwords } from '#src/login/password-hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { runSql, startPostgres } from '../test/support/postgres-server.ts'
-import { type Load, OTHER_FIELDS } from './load.ts'
+import { createGet } from './get.ts'
+import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
 import { syncDisk } from './server-process.ts'
+import { OTHER_FIELDS } from './shapes.ts'
 import { startTeslim } from './teslim-server.ts'
 
 const CUSTOMERS = 20
@@ -94,11 +96,9 @@ async function measure(url: string, emails: readonly string[], most: number): Pr
     tokens.push(((await answer.json()) as { data: { Token: string } }).data.Token)
   }
   const [operator = '', one = ''] = tokens
-  const get = async (token: string, path: string): Promise<{ data: { NextCursor: string } }> => {
-    const answer = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })
-    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
-    return answer.json() as Promise<{ data: { NextCursor: string } }>
-  }
+  const send = createGet(url)
+  const get = (token: string, path: string): Promise<{ data: { NextCursor: string } }> =>
+    send(path, { authorization: `Bearer ${token}` })
   const orderOf = (customer: number): string => {
     const mine = Math.floor((Math.random() * most) / 2 / CUSTOMERS)
     return `PO-${mine * CUSTOMERS + customer}`

@@ -9,15 +9,14 @@ import { systemRandom } from '#src/lib/random.ts'
 import { passwords } from '#src/login/password-hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runSql, startPostgres } from '../test/support/postgres-server.ts'
+import { createGet } from './get.ts'
 import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
-import { median, percentile, printTable } from './report.ts'
+import { printTimes } from './read-times.ts'
 import { syncDisk } from './server-process.ts'
 import { startTeslim } from './teslim-server.ts'
 
 const SUPPLIERS = 20
-const ROUNDS = 7
-const REQUESTS = 300
 const AT_ONCE = 2000
 /** One refusal in so many has its body kept. */
 const WITH_BODY = 50
@@ -30,16 +29,17 @@ interface Supplier {
 }
 
 /** How long suppliers take to read what was refused, one request at a time, with many refusals stored. */
-export async function benchRefusals(_load: Load, { folder, most, postgres }: BenchOptions): Promise<void> {
+export async function benchRefusals(_load: Load, { folder, most, rounds, postgres }: BenchOptions): Promise<void> {
   const server = postgres ? await startPostgres() : undefined
   const databaseUrl = server?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   try {
     const suppliers = await fill(databaseUrl, most)
     if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
     await syncDisk()
-    const teslim = await startTeslim(folder, databaseUrl)
+    // Else it would count all those refusals by hour meanwhile.
+    const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_ROLL_UPS: 'off' })
     try {
-      await measure(teslim.url, suppliers, most)
+      await measure(teslim.url, suppliers, most, rounds)
     } finally {
       await teslim.stop()
     }
@@ -97,14 +97,10 @@ interface Answer {
   }
 }
 
-async function measure(url: string, suppliers: readonly Supplier[], most: number): Promise<void> {
-  const get = async (path: string, number = Math.floor(Math.random() * SUPPLIERS)): Promise<Answer> => {
-    const answer = await fetch(url + path, { headers: { ApiKey: suppliers[number]?.key ?? '' } })
-    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
-    return answer.headers.get('content-type')?.startsWith('application/json')
-      ? ((await answer.json()) as Answer)
-      : (void (await answer.arrayBuffer()) as never)
-  }
+async function measure(url: string, suppliers: readonly Supplier[], most: number, rounds: number): Promise<void> {
+  const send = createGet(url)
+  const get = (path: string, number = Math.floor(Math.random() * SUPPLIERS)): Promise<Answer> =>
+    send(path, { ApiKey: suppliers[number]?.key ?? '' })
   /** Each request goes on where the one before ended. */
   const walking = (path: string) => {
     let cursor: string | null = null
@@ -124,25 +120,6 @@ async function measure(url: string, suppliers: readonly Supplier[], most: number
     'of a code that none has': walking('/Supplier/refusals?code=NONE'),
     ...(withBody && { 'one body': () => get(`/Supplier/refusal/${withBody.RefusalID}/payload`, 0) }),
   }
-  const results = new Map<string, number[][]>(Object.keys(kinds).map((name) => [name, []]))
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, request] of Object.entries(kinds)) results.get(name)?.push(await timesOf(request))
-  }
-  console.log(
-    `${most / 1e6} million refusals of ${SUPPLIERS} suppliers; one request at a time, medians of ${ROUNDS} rounds of ${REQUESTS}`,
-  )
-  const of = (rounds: readonly number[][], part: number) => median(rounds.map((times) => percentile(times, part)))
-  const rows = Array.from(results, ([name, rounds]) => [name, of(rounds, 0.5).toFixed(2), of(rounds, 0.99).toFixed(2)])
-  printTable(['request', 'p50 ms', 'p99 ms'], rows)
-}
-
-async function timesOf(request: () => Promise<unknown>): Promise<number[]> {
-  for (let warm = 0; warm < 20; warm++) await request()
-  const times: number[] = []
-  for (let done = 0; done < REQUESTS; done++) {
-    const start = performance.now()
-    await request()
-    times.push(performance.now() - start)
-  }
-  return times
+  console.log(`${most / 1e6} million refusals of ${SUPPLIERS} suppliers`)
+  await printTimes(kinds, rounds)
 }

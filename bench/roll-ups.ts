@@ -1,14 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { Load, LoadResult } from './load.ts'
+import { type Load, type MeasuredLoad, measured } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { median, percentile, printTable } from './report.ts'
 import { type BenchServer, startServer, syncDisk } from './server-process.ts'
 import { addReader, BIN, prepareTeslim } from './teslim-server.ts'
-
-interface Measured extends LoadResult {
-  /** Of the server, for each delivery. */
-  readonly cpuMicroseconds: number
-}
 
 /** Deliveries with and without counting by hour, in turn; then how long the counts of a year and 100 customers take to read. */
 export async function benchRollUps(load: Load, { folder, rounds, seconds, connections }: BenchOptions): Promise<void> {
@@ -18,7 +13,7 @@ export async function benchRollUps(load: Load, { folder, rounds, seconds, connec
       const { apiKey } = await prepareTeslim(databaseUrl)
       const env = { DATABASE_URL: databaseUrl, TESLIM_ROLL_UPS: rollUps, TESLIM_OPS_PORT: '0' }
       const server = await startServer(`teslim-${rollUps}`, [BIN, 'serve'], folder, env)
-      return { rollUps, apiKey, server, results: [] as Measured[] }
+      return { rollUps, apiKey, server, results: [] as MeasuredLoad[] }
     }),
   )
   console.log(`${load.generator}, ${connections} connections, ${rounds} rounds of ${seconds} s each, medians`)
@@ -27,10 +22,7 @@ export async function benchRollUps(load: Load, { folder, rounds, seconds, connec
     for (let round = 0; round < rounds; round++) {
       for (const { server, apiKey, results } of round % 2 === 0 ? sides : sides.toReversed()) {
         await syncDisk()
-        const before = server.cpuMilliseconds()
-        const result = await load.run(server.url, apiKey, connections, seconds)
-        const cpuMicroseconds = ((server.cpuMilliseconds() - before) * 1000) / result.answered
-        results.push({ ...result, cpuMicroseconds })
+        results.push(await measured(server, () => load.run(server.url, apiKey, connections, seconds)))
       }
     }
   } finally {
@@ -42,15 +34,15 @@ export async function benchRollUps(load: Load, { folder, rounds, seconds, connec
       rollUps,
       median(results.map(({ perSecond }) => perSecond)).toFixed(0),
       median(results.map(({ p99 }) => p99)).toFixed(2),
-      median(results.map((result) => result.cpuMicroseconds)).toFixed(1),
+      median(results.map((result) => result.microseconds)).toFixed(1),
       `${results.reduce((sum, { failed }) => sum + failed, 0)}`,
     ]),
   )
-  const [off, on] = sides.map(({ results }) => results) as [Measured[], Measured[]]
-  const pairs = (of: 'perSecond' | 'cpuMicroseconds'): number =>
+  const [off, on] = sides.map(({ results }) => results) as [MeasuredLoad[], MeasuredLoad[]]
+  const pairs = (of: 'perSecond' | 'microseconds'): number =>
     median(on.map((result, round) => result[of] / (off[round]?.[of] ?? Number.NaN)))
   console.log(
-    `on / off, by pairs: rate ${pairs('perSecond').toFixed(3)} (at least 0.95), CPU ${pairs('cpuMicroseconds').toFixed(3)}`,
+    `on / off, by pairs: rate ${pairs('perSecond').toFixed(3)} (at least 0.95), CPU ${pairs('microseconds').toFixed(3)}`,
   )
   await benchReads(folder)
 }

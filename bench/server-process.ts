@@ -44,16 +44,32 @@ export async function startServer(
     url,
     memory: () =>
       Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024),
-    cpuMilliseconds() {
-      const [user = 0, system = 0] =
-        readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13).map(Number) ?? []
-      return (user + system) * CLOCK_TICK_MILLISECONDS
-    },
+    cpuMilliseconds: () => cpuOf(`${child.pid}`) ?? Number.NaN,
     async stop() {
       child.kill(name.startsWith('teslim') ? 'SIGTERM' : profile.length > 0 ? 'SIGINT' : 'SIGKILL')
       await ended
     },
   }
+}
+
+interface ProcessFacts {
+  readonly parent: string
+}
+
+/**
+ * Milliseconds of processor time so far of a process with its threads, and of its children that have ended. Undefined if it is gone, or not
+ * one that is wanted.
+ */
+export function cpuOf(id: string, isWanted: (facts: ProcessFacts) => boolean = () => true): number | undefined {
+  let stat: string
+  try {
+    stat = readFileSync(`/proc/${id}/stat`, 'utf8')
+  } catch {
+    return undefined
+  }
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  if (!isWanted({ parent: fields[1] ?? '' })) return undefined
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * CLOCK_TICK_MILLISECONDS
 }
 
 async function listeningUrl(logPath: string): Promise<string> {

@@ -11,6 +11,7 @@ import { openStore } from '#src/store/open-store.ts'
 import { BLOCK_SIZE, listOf } from '#src/store/shared/blocks.ts'
 import { runSql, startPostgres } from '../test/support/postgres-server.ts'
 import { customer } from '../test/support/store-rows.ts'
+import { createGet } from './get.ts'
 import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
@@ -149,11 +150,9 @@ async function measure(url: string, { keys, email, most, rounds }: Measured): Pr
     body: JSON.stringify({ Email: email, Password: PASSWORD }),
   })
   const authorization = `Bearer ${((await login.json()) as { data: { Token: string } }).data.Token}`
-  const get = async (path: string, headers: Record<string, string>): Promise<string | null> => {
-    const answer = await fetch(url + path, { headers })
-    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
-    return ((await answer.json()) as { data: { NextCursor: string | null } }).data.NextCursor
-  }
+  const send = createGet(url)
+  const get = async (path: string, headers: Record<string, string>): Promise<string | null> =>
+    (await send<{ data: { NextCursor: string | null } }>(path, headers)).data.NextCursor
   /** Each request goes on where the one before ended. */
   const walking = (path: string, headers: Record<string, string>) => {
     let cursor: string | null = null
