@@ -31,9 +31,10 @@ export async function benchRead(_load: Load, { folder, most, postgres }: BenchOp
     // Done now so that the measurement does not include what follows so much writing: vacuum, statistics and checkpoint.
     if (server) for (const statement of ['VACUUM ANALYZE', 'CHECKPOINT']) await runSql(server.url, statement)
     await syncDisk()
-    const teslim = await startTeslim(folder, databaseUrl)
+    // Else it would count all those deliveries by hour meanwhile.
+    const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_ROLL_UPS: 'off' })
     try {
-      await measure(teslim.url, emails, most)
+      await measure(teslim.url, emails, { most, folder: server?.data ?? folder })
     } finally {
       await teslim.stop()
     }
@@ -87,7 +88,11 @@ async function fillLong(
   await store.close()
 }
 
-async function measure(url: string, emails: readonly string[], most: number): Promise<void> {
+async function measure(
+  url: string,
+  emails: readonly string[],
+  { most, folder }: Pick<BenchOptions, 'most' | 'folder'>,
+): Promise<void> {
   const tokens: string[] = []
   for (const Email of emails) {
     const body = JSON.stringify({ Email, Password: PASSWORD })
@@ -130,5 +135,5 @@ async function measure(url: string, emails: readonly string[], most: number): Pr
     'detail, 100 of 10,000': walking(one, '/Purchase/detail/long?limit=100'),
   }
   console.log(`${most / 1e6} million deliveries of ${CUSTOMERS} customers`)
-  await printTimes(kinds, ROUNDS)
+  await printTimes(kinds, { rounds: ROUNDS, folder })
 }

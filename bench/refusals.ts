@@ -39,7 +39,7 @@ export async function benchRefusals(_load: Load, { folder, most, rounds, postgre
     // Else it would count all those refusals by hour meanwhile.
     const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_ROLL_UPS: 'off' })
     try {
-      await measure(teslim.url, suppliers, most, rounds)
+      await measure(teslim.url, suppliers, { most, rounds, folder: server?.data ?? folder })
     } finally {
       await teslim.stop()
     }
@@ -97,7 +97,11 @@ interface Answer {
   }
 }
 
-async function measure(url: string, suppliers: readonly Supplier[], most: number, rounds: number): Promise<void> {
+async function measure(
+  url: string,
+  suppliers: readonly Supplier[],
+  { most, rounds, folder }: Pick<BenchOptions, 'most' | 'rounds' | 'folder'>,
+): Promise<void> {
   const send = createGet(url)
   const get = (path: string, number = Math.floor(Math.random() * SUPPLIERS)): Promise<Answer> =>
     send(path, { ApiKey: suppliers[number]?.key ?? '' })
@@ -121,5 +125,5 @@ async function measure(url: string, suppliers: readonly Supplier[], most: number
     ...(withBody && { 'one body': () => get(`/Supplier/refusal/${withBody.RefusalID}/payload`, 0) }),
   }
   console.log(`${most / 1e6} million refusals of ${SUPPLIERS} suppliers`)
-  await printTimes(kinds, rounds)
+  await printTimes(kinds, { rounds, folder })
 }

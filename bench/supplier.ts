@@ -38,7 +38,7 @@ export async function benchSupplier(_load: Load, { folder, most, rounds, postgre
     // Else it would count all those deliveries by hour meanwhile.
     const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_ROLL_UPS: 'off' })
     try {
-      await measure(teslim.url, { keys, email, most, rounds })
+      await measure(teslim.url, { keys, email, most, rounds, folder: server?.data ?? folder })
     } finally {
       await teslim.stop()
     }
@@ -141,9 +141,11 @@ interface Measured {
   readonly email: string
   readonly most: number
   readonly rounds: number
+  /** Where the store is. */
+  readonly folder: string
 }
 
-async function measure(url: string, { keys, email, most, rounds }: Measured): Promise<void> {
+async function measure(url: string, { keys, email, most, rounds, folder }: Measured): Promise<void> {
   const login = await fetch(`${url}/Login/Customer/Api/Verify`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -186,5 +188,5 @@ async function measure(url: string, { keys, email, most, rounds }: Measured): Pr
   }
   kinds['big: orders, newest first'] = walking('/Purchase/list?order=newest', { authorization })
   console.log(`${most / 1e6} million deliveries of ${SUPPLIERS} suppliers`)
-  await printTimes(kinds, rounds)
+  await printTimes(kinds, { rounds, folder })
 }
