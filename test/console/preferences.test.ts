@@ -19,7 +19,6 @@ describe.skipIf(browserPath === undefined)('the preferences of the console', { t
       const { page } = await openConsole(browser, server, '', { locale })
       expect(await page.locator('form button').innerText()).toBe(button)
       expect(await page.locator('html').getAttribute('lang')).toBe(locale === 'tr-TR' ? 'tr' : 'en')
-      await page.context().close()
     }
   })
 

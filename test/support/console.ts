@@ -8,7 +8,8 @@ import { type ServerProcess, startServer } from './process.ts'
 import { tempFolder } from './temp-folder.ts'
 
 export const PASSWORD = 'a password of the console tests'
-const PATIENCE = 120_000
+/** Less than a test has, so that a test that waits in vain says what for. */
+const PATIENCE = 90_000
 
 export interface ConsoleServer {
   readonly server: ServerProcess
