@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, it, onTestFinished } from 'vitest'
-import { type Database, emptyLog, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
+import { type Database, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
+import { emptyLog } from '#src/store/sqlite/empty-log.ts'
 import { createStoreFile } from '#src/store/sqlite/store-file.ts'
 import { createCheckpoints } from '#src/store/sqlite/thread/checkpoints.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -131,4 +132,25 @@ it('the log is emptied although others copy it at the same time', async () => {
     expect(emptyLog(store.database)).toBe(true)
     expect(store.bytesOfLog()).toBe(0)
   }
+})
+
+it('the log is not emptied while somebody reads an old state, and one try keeps other writers waiting', () => {
+  const { path, database, write } = openStore()
+  write()
+  const reader = openDatabase(path, { readOnly: true })
+  onTestFinished(() => reader.close())
+  reader.script('BEGIN')
+  reader.get('SELECT count(*) FROM row')
+  write()
+  let tries = 0
+  const counting: Database = {
+    ...database,
+    get(sql, ...values) {
+      tries++
+      return database.get(sql, ...values)
+    },
+  }
+  expect([emptyLog(counting), tries]).toEqual([false, 1])
+  reader.script('COMMIT')
+  expect(emptyLog(counting)).toBe(true)
 })

@@ -41,9 +41,8 @@ const MOST_BYTES_OF_LOG = 64 * 1024 * 1024
 
 /** How long to wait for the lock of another process, unless a deadline is set. */
 const PATIENCE_MILLISECONDS = 5000
-const MOST_MILLISECONDS_TO_EMPTY = 500
 /** SQLite blocks the thread while it waits, so it waits in short parts. */
-const SHORT_WAIT_MILLISECONDS = 100
+export const SHORT_WAIT_MILLISECONDS = 100
 
 interface Prepared {
   readonly statement: StatementSync
@@ -159,20 +158,6 @@ export function useWriteAheadLog(database: Database): void {
     PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS};
     PRAGMA journal_mode = WAL;
     PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
-}
-
-/**
- * Copies all of the log into the file and cuts it to nothing, so that nothing old is left in it. Returns false while others read or copy
- * it for too long.
- */
-export function emptyLog(database: Database): boolean {
-  const deadline = monotonicMilliseconds() + MOST_MILLISECONDS_TO_EMPTY
-  for (;;) {
-    // Waits for readers by itself, but not for another checkpoint.
-    if (database.get('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0) return true
-    if (monotonicMilliseconds() >= deadline) return false
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
-  }
 }
 
 /** Runs a transaction that overwrites what rows held before, also in pages that get free, which FAST leaves alone. */

@@ -1,7 +1,8 @@
 import { signingKeyFromRow } from '../shared/rows.ts'
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import { countVersion } from './customers.ts'
-import { type Database, emptyLog, withSecureDelete } from './database.ts'
+import { type Database, withSecureDelete } from './database.ts'
+import { emptyLog } from './empty-log.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
 const COLUMNS = 'kid, algorithm, private_jwk, created_at, expires_at'

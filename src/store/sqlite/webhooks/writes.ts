@@ -12,7 +12,8 @@ import {
   webhookFromRow,
 } from '#src/store/shared/webhooks.ts'
 import type { SecretRewrap, Webhook, WebhookStore } from '#src/store/store.ts'
-import { type Database, emptyLog, withSecureDelete } from '../database.ts'
+import { type Database, withSecureDelete } from '../database.ts'
+import { emptyLog } from '../empty-log.ts'
 import type { Operations } from '../thread/operations.ts'
 
 const INSERT = `
