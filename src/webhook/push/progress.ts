@@ -70,6 +70,11 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
     ledger.keep(rowOf(entry, null))
   }
 
+  /** All of them: after a restart, those that wait are sent before the others are read again. */
+  const makeAllBehindWait = (first: Entry): void => {
+    for (const other of lanes.behind(first)) if (!other.isWaiting) makeWaiting(other)
+  }
+
   /** Removes a delivery that needs no further attempt. */
   const finish = (entry: Entry): void => {
     lanes.remove(entry)
@@ -128,7 +133,7 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
         add(entry, 0)
         const first = lanes.first(entry)
         // While everything fails the place had better wait than one row for each delivery.
-        if (first !== entry && first.failures > 0 && !health.inTrouble()) makeWaiting(entry)
+        if (first !== entry && first.failures > 0 && !health.inTrouble()) makeAllBehindWait(first)
         return slot
       })
       window.append(slots, end, state)
@@ -214,7 +219,7 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
         return true
       }
       makeWaiting(entry)
-      for (const other of lanes.behind(entry)) if (!other.isWaiting) makeWaiting(other)
+      makeAllBehindWait(entry)
       lanes.pause(entry, now.monotonic + pause)
       return false
     },

@@ -78,6 +78,28 @@ describe('pushing to an endpoint', () => {
   const endAll = (world: World, how: Parameters<World['end']>[1]): void => {
     while (world.end(0, how));
   }
+
+  it('keeps an order in order after a restart, some of which was read while everything failed', () => {
+    const world = createWorld(LIMITS, null)
+    const arrive = (...orders: number[]) => {
+      world.arrive(orders.map((order) => ({ order, wanted: true })))
+      world.read()
+    }
+    arrive(1, 2, 3, 4, 5, 6, 7, 8, 0)
+    sendAll(world)
+    endAll(world, FAILED)
+    arrive(0)
+    world.advance(HOUR)
+    world.send()
+    world.end(0, 'none')
+    expect(world.progress().inTrouble()).toBe(false)
+    arrive(0)
+    world.save('stored')
+    world.restart()
+    world.advance(HOUR)
+    while (world.send()) world.end(0, 'none')
+    world.heal()
+  })
   /** Moves the clock to the next attempt; returns how long that took. */
   const toNext = (world: World): number => {
     const wait = (world.progress().nextAt() ?? Number.NaN) - world.now()
