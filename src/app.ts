@@ -146,10 +146,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(supplierReadsPlugin, { config, store })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(statsPlugin, { config, store, clock })
+  app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random })
   app.register(endpointChangesPlugin, { store, clock })
   app.register(retentionPlugin, { config, store, clock })
-  app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })
     app.register(consoleHealthPlugin, { loaded: { config, sources }, clock, requests })

@@ -7,7 +7,15 @@ import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { openPush } from './push/open-push.ts'
+import { systemTimers } from './push/timers.ts'
 import type { SenderOptions } from './send/sender.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Makes a change of an endpoint count in this process at once; others see it within a second. */
+    obeyEndpointChanges(): Promise<void>
+  }
+}
 
 export interface WebhookOptions {
   readonly config: Config
@@ -20,9 +28,18 @@ export interface WebhookOptions {
   readonly sending?: Partial<SenderOptions> | undefined
 }
 
+/** An answer about a change, which may have a new secret, waits no longer for what the change does. */
+const LONGEST_WAIT_MILLISECONDS = 500
+
 const plugin: FastifyPluginAsync<WebhookOptions> = async (app, options) => {
   const { clock, random } = options
   const push = openPush({ ...options, holder: newId(clock.now(), random), log: app.log })
+  app.decorate('obeyEndpointChanges', async () => {
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const cancel = systemTimers(LONGEST_WAIT_MILLISECONDS, resolve)
+    await Promise.race([push.look(), late])
+    cancel()
+  })
   let isClosing = false
   let stopping: Promise<void> | undefined
 

@@ -31,5 +31,5 @@ export async function startReceiver() {
     if (found === undefined) throw new Error('no test was received')
     return found
   }
-  return { tests, lastTest, url: `http://127.0.0.1:${port}/hook`, answer }
+  return { received, tests, lastTest, url: `http://127.0.0.1:${port}/hook`, answer }
 }

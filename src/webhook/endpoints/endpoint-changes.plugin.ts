@@ -57,6 +57,10 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
   }
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
+    scope.addHook('onSend', async (_request, reply) => {
+      if (reply.statusCode === 200) await app.obeyEndpointChanges()
+    })
+
     const add = {
       summary: 'Add an endpoint',
       operationId: 'webhookAdd',
@@ -235,5 +239,5 @@ function readReplay(
 
 export const endpointChangesPlugin = fastifyPlugin(plugin, {
   name: 'endpoint-changes',
-  dependencies: ['token', 'endpoint-reads'],
+  dependencies: ['token', 'endpoint-reads', 'webhook'],
 })

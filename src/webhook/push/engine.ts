@@ -20,6 +20,8 @@ export interface Engine {
   start(): void
   /** Begins no more attempts, waits a while for those under way, stores how far it came and gives the endpoints back. */
   stop(): Promise<void>
+  /** Renews and claims leases now, and applies changes of endpoints. The engine does so every second, too. */
+  look(): Promise<void>
   /** The endpoints that this process pushes to, by id. */
   states(): Map<string, RunState>
 }
@@ -41,6 +43,8 @@ interface Held {
   leaseBegan: number
   /** Work on the endpoint that must come to its end first. */
   busy: boolean
+  /** It was changed once more meanwhile. */
+  again: boolean
 }
 
 /** Pushes to the endpoints that this process holds a lease on. */
@@ -51,6 +55,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   let stopped = false
   let cancelTick: (() => void) | undefined
   let ticking: Promise<void> | undefined
+  let looking: Promise<void> | undefined
+  let nextLook: Promise<void> | undefined
   const storeLog = createStoreLog(log, clock)
   const storeFailed = (error: unknown): void => {
     if (!stopped) storeLog.failed(error)
@@ -118,7 +124,10 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   }
 
   const change = async (id: string, one: Held, isPaused: boolean): Promise<void> => {
-    if (one.busy) return
+    if (one.busy) {
+      one.again = true
+      return
+    }
     one.busy = true
     try {
       await finish(one)
@@ -130,10 +139,13 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       storeFailed(error)
     }
     one.busy = false
+    if (!one.again) return
+    one.again = false
+    void look()
   }
 
   const hold = (id: string, leaseBegan: number): void => {
-    const one: Held = held.get(id) ?? { run: undefined, version: -1, leaseBegan, busy: false }
+    const one: Held = held.get(id) ?? { run: undefined, version: -1, leaseBegan, busy: false, again: false }
     one.leaseBegan = leaseBegan
     held.set(id, one)
     void change(id, one, false)
@@ -181,11 +193,31 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     }
   }
 
-  const tick = async (): Promise<void> => {
+  const lookOnce = async (): Promise<void> => {
     const results = await Promise.allSettled([renew(), claim()])
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined && held.size > 0) storeFailed(failed.reason)
     else if (saver.isWorking()) storeLog.works()
+  }
+
+  /** However many ask for it, one is under way, and one at most begins after it. */
+  const look = (): Promise<void> => {
+    if (stopped) return Promise.resolve()
+    if (looking === undefined) {
+      looking = lookOnce().finally(() => {
+        looking = undefined
+      })
+      return looking
+    }
+    nextLook ??= looking.then(() => {
+      nextLook = undefined
+      return look()
+    })
+    return nextLook
+  }
+
+  const tick = async (): Promise<void> => {
+    await look()
     for (const run of runs()) {
       run.tick()
       failingLog.look(run.id, run)
@@ -218,6 +250,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       }
       held.clear()
     },
+    look,
     states: () => new Map(runs().map((run) => [run.id, run.state()])),
   }
 }

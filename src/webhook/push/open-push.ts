@@ -9,7 +9,7 @@ import { readProxies } from '../send/proxies.ts'
 import { createSender, type Sender, type SenderOptions } from '../send/sender.ts'
 import { createWebhookSecrets } from '../webhook-secrets.ts'
 import { createBodies } from './bodies.ts'
-import { createEngine } from './engine.ts'
+import { createEngine, type Engine } from './engine.ts'
 import type { PushLog } from './failing-log.ts'
 import { createPushMetrics } from './push-metrics.ts'
 import type { RunState } from './run.ts'
@@ -34,7 +34,7 @@ export interface PushOptions {
 const LONGEST_DRAIN_MILLISECONDS = 5000
 
 /** Puts together what pushes deliveries. */
-export function openPush(options: PushOptions): { start(): void; stop(): Promise<void> } {
+export function openPush(options: PushOptions): Pick<Engine, 'start' | 'stop' | 'look'> {
   const { config, proxyVariables = {}, store, clock, random, metrics, log, holder, sending } = options
   const { after = systemTimers } = options
   const { deliveries, purges, webhooks } = store
@@ -69,6 +69,7 @@ export function openPush(options: PushOptions): { start(): void; stop(): Promise
   states = engine.states
   return {
     start: engine.start,
+    look: engine.look,
     async stop() {
       await engine.stop()
       arrivals.close()

@@ -7,6 +7,7 @@ import { newDatabase } from '../../support/postgres-server.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { addSupplier, readingSupplier } from '../../support/supplier.ts'
 import { testApp } from '../../support/test-app.ts'
+import { until } from '../../support/until.ts'
 
 const stores = [
   ['sqlite', {}],
@@ -19,7 +20,7 @@ const ALLOWED = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 const receiver = await startReceiver()
 
-describe.each(stores)('operators on %s', async (_name, settings) => {
+describe.each(stores)('operators on %s', async (kind, settings) => {
   const service = await testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...ALLOWED, ...settings })
   const { app, clock, store, log } = service
   const { get, post, operator } = await operating(service)
@@ -231,6 +232,29 @@ describe.each(stores)('operators on %s', async (_name, settings) => {
       'webhook.remove',
     ])
     expect(done.at(-1)).toEqual(event('webhook.remove', { endpointId: id, url: receiver.url }))
+  })
+
+  it('pause and resume it at once: what comes in after the answer is not sent, or is', async () => {
+    const idOf = async (query: string): Promise<string> => {
+      const answer = await post('/Webhook/endpoints', { URL: `${receiver.url}?${kind}-${query}` })
+      return answer.json().data.Endpoint.EndpointID
+    }
+    const [toggled, witness] = [await idOf('toggled'), await idOf('witness')]
+    const cameTo = (query: string) =>
+      receiver.received
+        .filter(({ url }) => url?.endsWith(`${kind}-${query}`))
+        .map(({ body }) => JSON.parse(body).data.OrderID)
+    const sent: string[] = []
+    for (let round = 0; round < 5; round++) {
+      await change(toggled, 'pause')
+      await supplier.deliver({ OrderID: `paused-${round}`, Status: 1, ProductID: 'A' })
+      await until('the other endpoint gets it', () => cameTo('witness').includes(`paused-${round}`))
+      expect(cameTo('toggled')).toEqual(sent)
+      await change(toggled, 'resume')
+      sent.push(`paused-${round}`)
+      await until('it gets what it missed', () => cameTo('toggled').length === sent.length)
+    }
+    for (const id of [toggled, witness]) await change(id, 'remove')
   })
 
   it('keep the reason why an endpoint was paused', async () => {

@@ -409,7 +409,8 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     ])
   })
 
-  it('asks the store once a second where there is no endpoint', async () => {
+  /** A store that writes down what it is asked about endpoints. */
+  const openAsked = async () => {
     const store = await open()
     const asked: string[] = []
     const webhooks = Object.fromEntries(
@@ -421,7 +422,27 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
         },
       ]),
     ) as unknown as typeof store.webhooks
-    const push = startPush({ ...store, webhooks })
+    return { store: { ...store, webhooks }, asked }
+  }
+
+  it('looks twice when a hundred ask for it at once, and no more once it is stopped', async () => {
+    const { store, asked } = await openAsked()
+    const looks = () => asked.filter((name) => name === 'claim').length
+    const push = startPush(store)
+    await until('it has looked', () => looks() > 0)
+    const before = looks()
+    await Promise.all(Array.from({ length: 100 }, () => push.look()))
+    // One of its own may come between.
+    expect(looks() - before).toBeLessThanOrEqual(3)
+    await push.stop()
+    const stopped = looks()
+    await push.look()
+    expect(looks()).toBe(stopped)
+  })
+
+  it('asks the store once a second where there is no endpoint', async () => {
+    const { store, asked } = await openAsked()
+    const push = startPush(store)
     await until('it asked three times', () => asked.length >= 3)
     await push.stop()
     expect(new Set(asked)).toEqual(new Set(['claim']))
