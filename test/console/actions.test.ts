@@ -140,6 +140,21 @@ describe.skipIf(browserPath === undefined)('the actions of the console', { timeo
     await page.locator('dialog').waitFor({ state: 'detached' })
   })
 
+  it('are asked for in a dialog that is open before the next key can press anything else', async () => {
+    const { page } = await open(`#/customer/${await newCustomer('asked@example.com')}`)
+    await page.getByRole('button', { name: 'Revoke tokens' }).waitFor()
+    const isOpenAtOnce = await page.evaluate(`new Promise((resolve) => {
+      const button = [...document.querySelectorAll('button')].find((each) => each.innerText === 'Revoke tokens')
+      new MutationObserver(() => {
+        const dialog = document.querySelector('dialog')
+        if (dialog) resolve(dialog.open && !button.matches(':focus'))
+      }).observe(document.body, { childList: true, subtree: true })
+      button.focus()
+      button.click()
+    })`)
+    expect(isOpenAtOnce).toBe(true)
+  })
+
   it('are not there for a read-only operator, and the server refuses them', async () => {
     const id = await newCustomer('untouched@example.com')
     const { page } = await open(`#/customer/${id}`, readOnly)

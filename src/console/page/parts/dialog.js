@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../lib/html.js'
 import { me } from '../lib/session.js'
 
@@ -24,7 +24,8 @@ effect(() => {
 export function Dialogs() {
   const dialog = useRef()
   const shown = open.value
-  useEffect(() => {
+  // Before the browser takes the next key: Enter would press the button behind the dialog.
+  useLayoutEffect(() => {
     if (shown === undefined) return undefined
     const opener = document.activeElement
     dialog.current.showModal()
