@@ -76,7 +76,7 @@ interface Dialect {
 /** Two deliveries an order, of the big supplier and of the others in turn. Every 50,000th is of the rare one. */
 function fillSql(numbers: string, { receipt, payload, digest, offsets }: Dialect): string[] {
   const rare = 'n % 50000 = 7'
-  const whose = `CASE WHEN ${rare} THEN 2 WHEN (n / 2) % 2 = 0 THEN 1 ELSE 3 + ((n / 2) * 7919) % ${SUPPLIERS - 2} END`
+  const whose = `CASE WHEN ${rare} THEN 2 WHEN (n / 2) % 2 = 0 THEN 1 ELSE 3 + ((n / 4) * 7919) % ${SUPPLIERS - 2} END`
   const order = `CASE WHEN ${rare} THEN 'R-' || n ELSE 'PO-' || (n / 2) END`
   return [
     `INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, previous, payload)

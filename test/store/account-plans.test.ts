@@ -125,12 +125,14 @@ it('PostgreSQL finds customers and their keys by an index, and touches no more r
       if (!prepared.has(sql)) await psql.query(`PREPARE ${name} AS ${sql}`)
       prepared.set(sql, name)
       const execute = `EXECUTE ${name} (${values.map(literal).join(', ')})`
-      // From the sixth time on the server may decide for a plan that does without the values.
-      for (let times = 1; times <= 5; times++) await psql.query(execute)
-      const { rows } = await psql.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${execute}`)
-      const nodes = rows
-        .flatMap((row) => row['QUERY PLAN'] as { Plan: PlanNode }[])
-        .flatMap(({ Plan }) => nodesOf(Plan))
+      const nodes: PlanNode[] = []
+      // As sessions have it, and behind a pooler.
+      for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+        await psql.query(`SET plan_cache_mode = ${mode}`)
+        const { rows } = await psql.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${execute}`)
+        for (const row of rows)
+          nodes.push(...(row['QUERY PLAN'] as { Plan: PlanNode }[]).flatMap(({ Plan }) => nodesOf(Plan)))
+      }
       for (const node of nodes.filter((each) => each['Relation Name'] !== undefined)) {
         expect([statistics, sql, node['Relation Name'], node['Node Type']]).toEqual([
           statistics,

@@ -32,7 +32,7 @@ it('a migration that waits for the audit log holds no lock of another one: deliv
   const applied = await runSql(url, 'SELECT number FROM schema_migration ORDER BY number')
   expect(applied.map(({ number }) => number)).toEqual([10, 11, 12])
   await reader.end()
-  expect((await open(url)).migrated).toEqual(['0013-operator-reads', '0014-webhooks'])
+  expect((await open(url)).migrated).toEqual(['0013-operator-reads', '0014-webhooks', '0015-deliveries-of-a-customer'])
 })
 
 it('a new database gets all migrations or none', async () => {

@@ -34,7 +34,7 @@ export interface RefusalPage {
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Refusals that one request with a filter looks at. */
-const MOST_LOOKED_AT = 300
+const MOST_LOOKED_AT = 250
 
 /** The audit log has no message for a delivery without a customer. */
 const MESSAGES = new Map<string, string>(Object.values(purchaseErrors).map(({ code, message }) => [code, message]))

@@ -1,5 +1,6 @@
-import { type AuditWay, auditPage, auditWalk, keyInDetails, placeFromRow } from '../shared/audit-walk.ts'
+import { type AuditWay, auditPage, auditWalk, placeFromRow } from '../shared/audit-walk.ts'
 import { auditEventFromRow } from '../shared/rows.ts'
+import { NO_LIMIT } from '../shared/walks.ts'
 import type { AuditStore } from '../store.ts'
 import { columnsOf, type Database, type Query } from './database.ts'
 import { addRefusals } from './roll-ups.ts'
@@ -10,13 +11,6 @@ const APPEND = `
          CASE WHEN (SELECT erased_at FROM customer WHERE id = customer_id) IS NULL THEN order_id END
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
       AS event (at, actor, action, customer_id, address, request_id, refusal, key_id, order_id, details)`
-
-const LIST = `
-  SELECT at, actor, action, customer_id, address, request_id, details, refusal, order_id, key_id FROM audit_event
-   WHERE ($1::text IS NULL OR customer_id = $1) AND starts_with(action, $2) AND at >= $3 AND at < $4
-     AND ($5::text IS NULL OR order_id = $5) AND ($6::text IS NULL OR request_id = $6)
-     AND ($7::text IS NULL OR key_id = $7 OR strpos(details, $8) > 0)
-   ORDER BY at DESC, number DESC LIMIT $9`
 
 /** Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values. */
 const along = (column: string) => ({
@@ -45,14 +39,14 @@ const BEFORE = (way: AuditWay): string => `
    WHERE starts_with(action, $7)
      AND ($8::text IS NULL OR customer_id = $8) AND ($9::text IS NULL OR order_id = $9)
      AND ($10::text IS NULL OR request_id = $10) AND ($11::text IS NULL OR key_id = $11 OR strpos(details, $12) > 0)
-   ORDER BY at DESC, number DESC LIMIT $13`
+   ORDER BY ${WAYS[way].order} LIMIT $13`
 
 /** SKIP LOCKED: replicas that delete at the same time delete different rows. */
 const DELETE_BEFORE = `
   DELETE FROM audit_event
-   WHERE number IN (SELECT number FROM audit_event WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)`
+   WHERE number = ANY (ARRAY(SELECT number FROM audit_event WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED))`
 
-export const auditReads = (query: Query): Pick<AuditStore, 'before'> => ({
+export const auditReads = (query: Query): Pick<AuditStore, 'before' | 'list'> => ({
   async before(place, filter, bounds) {
     const { way, start, end, filters, isFiltered } = auditWalk(place, filter)
     const ends = isFiltered ? (await query(BEFORE_END(way), ...start, ...end, bounds.look - 1)).rows : []
@@ -60,6 +54,11 @@ export const auditReads = (query: Query): Pick<AuditStore, 'before'> => ({
     const look = isFiltered ? bounds.look : bounds.most + 1
     const { rows } = await query(BEFORE(way), ...start, ...(stop ?? end), look, ...filters, bounds.most + 1)
     return auditPage(rows, stop, bounds)
+  },
+  async list({ limit, ...filter }) {
+    const { way, start, end, filters } = auditWalk(null, filter)
+    const { rows } = await query(BEFORE(way), ...start, ...end, NO_LIMIT, ...filters, limit)
+    return rows.map(auditEventFromRow).reverse()
   },
 })
 
@@ -87,12 +86,6 @@ export function postgresAudit({ query, transaction }: Database): AuditStore {
           await addRefusals(query, refusals)
           await query(APPEND, ...columns, details)
         })
-    },
-    async list({ customerId = null, action = '', from = 0, to = Number.MAX_SAFE_INTEGER, ...more }) {
-      const { orderId = null, requestId = null, keyId, limit } = more
-      const ids = [orderId, requestId, keyId ?? null, keyInDetails(keyId)] as const
-      const { rows } = await query(LIST, customerId, action, from, to, ...ids, limit)
-      return rows.map(auditEventFromRow).reverse()
     },
     deleteBefore: async (before, limit) => (await query(DELETE_BEFORE, before, limit)).count,
   }

@@ -14,9 +14,9 @@ const COUNT = `
 
 /** Skips rows that another replica has locked, instead of waiting. */
 const PURGE = `
-  DELETE FROM login_failure WHERE name IN (
+  DELETE FROM login_failure WHERE name = ANY (ARRAY(
     SELECT name FROM login_failure WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
-  )`
+  ))`
 
 const SETTLE = `
   WITH locked AS (

@@ -56,9 +56,10 @@ const ERASE = `
        SET order_id = NULL, origin = substr(d.origin, 1, 16),
            payload = CASE WHEN ${IS_BLANK} THEN d.payload
                           ELSE convert_to('{"SHA256":"' || encode(sha256(d.payload), 'hex') || '"}', 'UTF8') END
-      FROM looked l
-     WHERE d.receipt = l.receipt AND (NOT ${IS_BLANK} OR octet_length(d.origin) > 16)
-       AND l.customer = (SELECT number FROM customer WHERE id = $3)
+     WHERE d.receipt = ANY (ARRAY(
+             SELECT receipt FROM looked WHERE customer = (SELECT number FROM customer WHERE id = $3)
+           ))
+       AND (NOT ${IS_BLANK} OR octet_length(d.origin) > 16)
     RETURNING 1
   )
   SELECT (SELECT max(position) FROM looked) AS position, (SELECT count(*) FROM erased) AS deliveries`
@@ -71,8 +72,8 @@ const ERASE_NAMES = `
     DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM idempotency WHERE customer = (SELECT number FROM found) LIMIT $2)) RETURNING 1
   ), attempts AS (
-    DELETE FROM webhook_attempt WHERE number IN (
-      SELECT number FROM webhook_attempt WHERE customer = (SELECT number FROM found) LIMIT $2) RETURNING 1
+    DELETE FROM webhook_attempt WHERE number = ANY (ARRAY(
+      SELECT number FROM webhook_attempt WHERE customer = (SELECT number FROM found) LIMIT $2)) RETURNING 1
   )
   SELECT greatest((SELECT count(*) FROM orders), (SELECT count(*) FROM keys), (SELECT count(*) FROM attempts)) AS most`
 

@@ -1,6 +1,7 @@
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { RefusedStore } from '../refused-store.ts'
 import { codeInDetails, refusalBounds, refusalPage, refusedBodyFromRow, refusedSummaryFromRow } from '../shared/rows.ts'
+import { NO_LIMIT } from '../shared/walks.ts'
 import { columnsOf, type Database, type Query, type Row } from './database.ts'
 
 interface Whose {
@@ -19,33 +20,39 @@ const OF_ALL: Whose = {
 }
 
 /** The newest refusals in the audit log and among the bodies: those of customer `$1`, or of all if it is NULL. */
-const FOUND = ({ where, order }: Whose): string => `
-  (SELECT refusal FROM audit_event WHERE ${where} ORDER BY ${order} LIMIT $4)
-  UNION
-  (SELECT refusal FROM refused_delivery WHERE ${where} ORDER BY ${order} LIMIT $4)`
+const LOGGED = ({ where, order }: Whose, columns: string): string => `
+  SELECT ${columns} FROM audit_event WHERE ${where} ORDER BY ${order} LIMIT $4`
+const KEPT = ({ where, order }: Whose, columns: string): string => `
+  SELECT ${columns} FROM refused_delivery WHERE ${where} ORDER BY ${order} LIMIT $4`
 
-/** Finds the last refusal to look at, and the next one if there is one. */
-const FOUND_END = (whose: Whose): string => `
-  WITH found AS MATERIALIZED (${FOUND(whose)})
-  SELECT refusal FROM found ORDER BY refusal DESC LIMIT 2 OFFSET $5`
-
+/** Each row has the last refusal that was looked at, as `walk_end`: NULL if none follows. If none fits, there is one row without a refusal. */
 const REFUSALS = (whose: Whose): string => `
-  WITH found AS MATERIALIZED (${FOUND(whose)}), described AS MATERIALIZED (
-    SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
-           coalesce(a.key_id, r.key_id) AS key_id, k.label, coalesce(a.order_id, r.order_id) AS order_id, a.details,
-           r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id, r.payload_bytes
-      FROM (SELECT refusal FROM found ORDER BY refusal DESC LIMIT $4) f
-      LEFT JOIN LATERAL (SELECT * FROM audit_event WHERE refusal = f.refusal AND refusal IS NOT NULL LIMIT 1) a ON true
+  WITH logged AS MATERIALIZED (${LOGGED(whose, 'refusal, at, customer_id, key_id, order_id, request_id, details')}),
+  kept AS MATERIALIZED (${KEPT(whose, 'refusal, number')}),
+  described AS MATERIALIZED (
+    SELECT f.refusal, coalesce(f.at, r.at) AS at, coalesce(f.customer_id, r.customer_id) AS customer_id,
+           coalesce(f.key_id, r.key_id) AS key_id, coalesce(f.order_id, r.order_id) AS order_id, f.details,
+           r.error_code, r.message, coalesce(f.request_id, r.request_id) AS request_id, r.payload_bytes
+      FROM (SELECT * FROM logged FULL JOIN kept USING (refusal) ORDER BY refusal DESC LIMIT $4) f
       LEFT JOIN LATERAL (SELECT *, octet_length(payload) AS payload_bytes FROM refused_delivery
-                          WHERE refusal = f.refusal LIMIT 1) r ON true
-      LEFT JOIN LATERAL (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id) LIMIT 1) k ON true
+                          WHERE number = f.number LIMIT 1) r ON true
+  ), last_two AS MATERIALIZED (
+    SELECT refusal FROM described ORDER BY refusal DESC LIMIT 2 OFFSET $10
+  ), edge AS MATERIALIZED (
+    SELECT max(refusal) AS refusal FROM last_two HAVING count(*) = 2
   )
-  SELECT * FROM described
-   WHERE ($5::text IS NULL OR order_id = $5)
-     AND ($6::text IS NULL OR error_code = $6 OR error_code IS NULL AND position($7::text IN details) > 0)
-     AND ($8::text IS NULL OR request_id = $8)
-   ORDER BY refusal DESC
-   LIMIT $9`
+  SELECT f.*, (SELECT label FROM api_key WHERE id = key_id) AS label, (SELECT refusal FROM edge) AS walk_end
+    FROM (VALUES (1)) always (one)
+    LEFT JOIN (
+      SELECT * FROM described
+       WHERE refusal >= coalesce((SELECT refusal FROM edge), '')
+         AND ($5::text IS NULL OR order_id = $5)
+         AND ($6::text IS NULL OR error_code = $6 OR error_code IS NULL AND position($7::text IN details) > 0)
+         AND ($8::text IS NULL OR request_id = $8)
+       ORDER BY refusal DESC
+       LIMIT $9
+    ) f ON true
+   ORDER BY refusal DESC`
 
 /** Locks the only row, so that replicas keep bodies one after the other. */
 const COUNT = `
@@ -68,11 +75,15 @@ const COLUMNS = `
 
 const FROM = 'refused_delivery r LEFT JOIN api_key k ON k.id = r.key_id'
 
-const LIST = `
-  SELECT ${COLUMNS}, octet_length(r.payload) AS payload_bytes FROM ${FROM}
-   WHERE r.refusal >= $1 AND r.refusal < $2 AND ($3::text IS NULL OR r.customer_id = $3)
-     AND ($4::text IS NULL OR r.order_id = $4) AND ($5::text IS NULL OR r.request_id = $5)
-   ORDER BY r.refusal DESC LIMIT $6`
+/** The innermost LIMIT keeps the planner from sorting all for values that it believes to be rare: it limits nothing. */
+const LIST = ({ where, order }: Whose): string => `
+  SELECT ${COLUMNS}, r.payload_bytes
+    FROM (SELECT *, octet_length(payload) AS payload_bytes
+            FROM (SELECT * FROM refused_delivery WHERE ${where} ORDER BY ${order} LIMIT $6) walk
+           WHERE ($4::text IS NULL OR order_id = $4) AND ($5::text IS NULL OR request_id = $5)
+           ORDER BY ${order} LIMIT $7) r
+    LEFT JOIN api_key k ON k.id = r.key_id
+   ORDER BY r.refusal DESC`
 
 const IDS = 'SELECT refusal FROM refused_delivery WHERE refusal >= $1 AND refusal < $2 ORDER BY refusal LIMIT $3'
 
@@ -81,45 +92,51 @@ const TALLY = `
 
 /** Removes those that came first (a clock may have been wrong), as long as those before them have less than `$1` bytes. */
 const DELETE_FIRST = `
-  DELETE FROM refused_delivery WHERE number IN (
+  DELETE FROM refused_delivery WHERE number = ANY (ARRAY(
     SELECT number
       FROM (SELECT number, sum(bytes) OVER (ORDER BY number) - bytes AS before
               FROM (SELECT number, octet_length(payload) + ${ROW_BYTES} AS bytes FROM refused_delivery
                      ORDER BY number LIMIT $2) first) summed
-     WHERE before < $1)
+     WHERE before < $1))
   RETURNING octet_length(payload) AS bytes`
 
 const DELETE_EXPIRED = `
   DELETE FROM refused_delivery
-   WHERE number IN (SELECT number FROM refused_delivery WHERE refusal < $1 ORDER BY refusal LIMIT $2)
+   WHERE number = ANY (ARRAY(SELECT number FROM refused_delivery WHERE refusal < $1 ORDER BY refusal LIMIT $2))
   RETURNING octet_length(payload) AS bytes`
 
 const DELETE_OF_ONE = `
   DELETE FROM refused_delivery
-   WHERE number IN (SELECT number FROM refused_delivery WHERE customer_id = $1 LIMIT $2)
+   WHERE number = ANY (ARRAY(SELECT number FROM refused_delivery WHERE customer_id = $1 LIMIT $2))
   RETURNING octet_length(payload) AS bytes`
 
 const FORGET_ORDERS = `
   UPDATE audit_event SET order_id = NULL
-   WHERE number IN (SELECT number FROM audit_event
-                     WHERE customer_id = $1 AND refusal IS NOT NULL AND order_id IS NOT NULL LIMIT $2)`
+   WHERE number = ANY (ARRAY(
+     SELECT number FROM audit_event WHERE customer_id = $1 AND refusal IS NOT NULL AND order_id IS NOT NULL LIMIT $2))`
 
 const AT_ONCE = 500
 const EVERY_ID = 'g'
 
 const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) => sum + Number(bytes) + ROW_BYTES, 0)
 
-export const refusedReads = (query: Query): Pick<RefusedStore, 'refusals'> => ({
+export const refusedReads = (query: Query): Pick<RefusedStore, 'refusals' | 'list'> => ({
   async refusals(filter, { most, look }) {
     const { customerId = null, orderId = null, errorCode, requestId = null } = filter
     const whose = customerId === null ? OF_ALL : OF_CUSTOMER
     const [from, below] = refusalBounds(filter)
     const filters = [orderId, errorCode ?? null, codeInDetails(errorCode), requestId] as const
     const isFiltered = filters.some((value) => value !== null)
-    const ends = isFiltered ? (await query(FOUND_END(whose), customerId, from, below, look + 1, look - 1)).rows : []
-    const end = ends[1] === undefined ? null : (ends[0]?.refusal as string)
-    const among = [customerId, end ?? from, below, isFiltered ? look : most + 1] as const
-    return refusalPage((await query(REFUSALS(whose), ...among, ...filters, most + 1)).rows, end, most)
+    const looked = isFiltered ? look : most
+    const among = [customerId, from, below, looked + 1] as const
+    const { rows } = await query(REFUSALS(whose), ...among, ...filters, most + 1, Math.max(0, looked - 1))
+    const found = rows.filter(({ refusal }) => refusal !== null)
+    return refusalPage(found, rows[0]?.walk_end as string | null, most)
+  },
+  async list({ customerId = null, orderId = null, requestId = null, limit, ...range }) {
+    const whose = customerId === null ? OF_ALL : OF_CUSTOMER
+    const { rows } = await query(LIST(whose), customerId, ...refusalBounds(range), orderId, requestId, NO_LIMIT, limit)
+    return rows.map(refusedSummaryFromRow).reverse()
   },
 })
 
@@ -157,10 +174,6 @@ export function postgresRefused({ query, transaction }: Database): RefusedStore 
     async find(refusalId) {
       const { rows } = await query(`SELECT ${COLUMNS}, r.payload FROM ${FROM} WHERE r.refusal = $1`, refusalId)
       return rows[0] && refusedBodyFromRow(rows[0])
-    },
-    async list({ customerId = null, orderId = null, requestId = null, limit, ...range }) {
-      const { rows } = await query(LIST, ...refusalBounds(range), customerId, orderId, requestId, limit)
-      return rows.map(refusedSummaryFromRow).reverse()
     },
     idsWith: async (prefix, limit) =>
       (await query(IDS, prefix, `${prefix}${EVERY_ID}`, limit)).rows.map(({ refusal }) => refusal as string),

@@ -1,4 +1,3 @@
-import { afterBlocks, bitOf, type FoundPositions, walkBlocks } from '#src/store/shared/blocks.ts'
 import { REQUEST_START, requestIn } from '#src/store/shared/origins.ts'
 import { summaryFromRow } from '#src/store/shared/rows.ts'
 import {
@@ -14,7 +13,7 @@ import {
   statesAmong,
 } from '#src/store/shared/walks.ts'
 import type { Bounds, DeliveryStore, DeliverySummary, Filter, HistoryPage, OrderPlace } from '#src/store/store.ts'
-import type { Query, Row } from '../database.ts'
+import type { Query } from '../database.ts'
 import { BY_POSITION } from './by-position.ts'
 import { lookedAtFromRow, NAMED_ORDERS, ORDERS, orderPage } from './order-walk.ts'
 
@@ -62,35 +61,9 @@ export const BEFORE = `
 const BEFORE_END = `
   SELECT position FROM delivery WHERE position < $1::bigint ORDER BY position DESC LIMIT 1 OFFSET $2`
 
-/** Takes positions in the order in which it returns them. */
-const AT = `
-  SELECT d.*, c.id AS customer_id, c.erased_at IS NOT NULL AS erased
-    FROM unnest($1::bigint[]) WITH ORDINALITY w (position, place)
-    JOIN ${BY_POSITION('w.position')}
-    JOIN customer c ON c.number = d.customer
-   WHERE $2::integer IS NOT NULL ${FITS}
-   ORDER BY w.place
-   LIMIT $9`
-
-const BLOCK_BOUNDS = `
-  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
-         (SELECT max(block) FROM block_customers) AS listed, (SELECT max(position) FROM delivery) AS last`
-
-const LISTED_BLOCKS = `
-  SELECT l.block, k.offsets
-    FROM block_customers l
-    JOIN LATERAL (SELECT offsets FROM delivery_block WHERE block = l.block AND customer = $3::bigint LIMIT 1) k ON true
-   WHERE l.block <= $1::bigint AND l.block >= $2::bigint
-     AND CASE WHEN octet_length(l.customers) > $4::integer / 8 THEN get_bit(l.customers, $4) = 1 END
-   ORDER BY l.block DESC
-   LIMIT $5`
-
-/** The same for blocks that have no list yet. */
-const BLOCKS = `
-  SELECT n.block, k.offsets
-    FROM generate_series($1::bigint, $2::bigint, -1) n (block)
-    JOIN LATERAL (SELECT offsets FROM delivery_block WHERE block = n.block AND customer = $3::bigint LIMIT 1) k ON true
-   ORDER BY n.block DESC`
+/** Ends with a row that has no receipt, at the oldest position that was looked at. */
+const BEFORE_OF_CUSTOMER = `
+  SELECT $1::text AS customer_id, d.* FROM deliveries_before_1($1, $2, $3, $4, $5, $6, $7, $8, $9) d`
 
 /** An order that changed since follows its chain back to what was its latest delivery. */
 const STATES_AT = `
@@ -114,10 +87,9 @@ const STATES_AT = `
   SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
 
 const PAYLOADS = `
-  SELECT w.position, d.payload
-    FROM unnest($1::bigint[]) w (position)
-    JOIN LATERAL (SELECT payload FROM delivery WHERE position = w.position LIMIT 1) d
-      ON $2::bytea IS NULL OR position($2 IN d.payload) > 0 OR position('\\x5c'::bytea IN d.payload) > 0`
+  SELECT position, payload FROM delivery
+   WHERE position = ANY ($1::bigint[])
+     AND ($2::bytea IS NULL OR position($2 IN payload) > 0 OR position('\\x5c'::bytea IN payload) > 0)`
 
 const OF_REQUEST = `
   SELECT receipt
@@ -148,18 +120,11 @@ export function deliveryReads(query: Query): DeliveryReads {
     return pageBefore(rows.map(summaryFromRow), end, bounds)
   }
 
-  /** Walks back through the blocks of a customer. */
-  const positionsIn = async (walk: ReturnType<typeof walkBlocks>, { customerId }: Filter): Promise<FoundPositions> => {
-    const customer = (await numberOf(customerId)) ?? NOBODY
-    let step = walk.next()
-    while (!step.done) {
-      const { newest, oldest, listed, most } = step.value
-      const { rows } = listed
-        ? await query(LISTED_BLOCKS, newest, oldest, customer, bitOf(customer), most)
-        : await query(BLOCKS, newest, oldest, customer)
-      step = walk.next(rows)
-    }
-    return step.value
+  const walkBackOf = async (customerId: string, position: number, filter: Filter, bounds: Bounds) => {
+    const [, ...filters] = filterValues(filter)
+    const { rows } = await query(BEFORE_OF_CUSTOMER, customerId, position, bounds.look, bounds.most, ...filters)
+    const end = rows.pop()?.position as number
+    return pageBefore(rows.map(summaryFromRow), end, bounds)
   }
 
   return {
@@ -186,19 +151,11 @@ export function deliveryReads(query: Query): DeliveryReads {
       return deliveryPage(rows.map(summaryFromRow), end, bounds)
     },
 
-    async before(position: number, filter: Filter, bounds: Bounds) {
-      if (filter.customerId === undefined) return walkBack(position, filter, bounds)
-      const edges = (await query(BLOCK_BOUNDS)).rows[0] as Row
-      const { blocksEnd, top, end: tailEnd } = afterBlocks(position, edges)
-      const newest = top > tailEnd ? (await query(BEFORE, top, tailEnd, ...filterValues(filter), bounds.most)).rows : []
-      const tail = pageBefore(newest.map(summaryFromRow), tailEnd, bounds)
-      if (tail.position > blocksEnd || blocksEnd === 0 || newest.length === bounds.most) return tail
-      const most = bounds.most - tail.deliveries.length
-      const walk = walkBlocks(Math.min(position, blocksEnd), edges, bounds.look)
-      const { positions, end } = await positionsIn(walk, filter)
-      const rows = positions.length === 0 ? [] : (await query(AT, positions, 1, ...filterValues(filter), most)).rows
-      const page = pageBefore(rows.map(summaryFromRow), end, { most })
-      return { ...page, deliveries: [...tail.deliveries, ...page.deliveries] }
+    before(position: number, filter: Filter, bounds: Bounds) {
+      const { customerId } = filter
+      return customerId === undefined
+        ? walkBack(position, filter, bounds)
+        : walkBackOf(customerId, position, filter, bounds)
     },
 
     async statesAt(positions: readonly number[], at: number): Promise<number[] | undefined> {

@@ -211,6 +211,9 @@ const beginSession = (processId: number, timeoutSeconds: number): string => {
     client_min_messages: 'warning',
     // `deliver_2` must see what was committed while it waited.
     default_transaction_isolation: 'read committed',
+    // Planning takes longer than running, and the plan should not depend on values (decision 37). Estimates are high without them.
+    plan_cache_mode: 'force_generic_plan',
+    jit: 'off',
     tcp_keepalives_idle: '5',
     tcp_keepalives_interval: '5',
     tcp_keepalives_count: '3',

@@ -1,4 +1,4 @@
-import { afterBlocks, type FoundPositions, placeInList, walkBlocks } from '#src/store/shared/blocks.ts'
+import { placeInList } from '#src/store/shared/blocks.ts'
 import { REQUEST_START, requestIn } from '#src/store/shared/origins.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/shared/rows.ts'
 import { uuidFrom } from '#src/store/shared/uuid.ts'
@@ -17,6 +17,8 @@ import {
 import type { Bounds, DeliveryStore, Filter, OrderPlace } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
+import { afterBlocks, type FoundPositions, walkBlocks } from './block-walk.ts'
+import { tailOf } from './tail.ts'
 
 /** CROSS JOIN, here and below, makes SQLite join in the order that is written, whatever its statistics say. */
 const HISTORY = `
@@ -191,17 +193,9 @@ export const deliveryReads = {
 
   before(database, position, filter, bounds) {
     if (filter.customerId === undefined) return walkBack(database, position, filter, bounds)
-    const edges = database.get(BLOCK_BOUNDS) as Row
-    const { blocksEnd, top, end: tailEnd } = afterBlocks(position, edges)
-    const newest = top > tailEnd ? database.all(BEFORE, top, tailEnd, ...filterValues(filter), bounds.most) : []
-    const tail = pageBefore(newest.map(summaryFromRow), tailEnd, bounds)
-    if (tail.position > blocksEnd || blocksEnd === 0 || newest.length === bounds.most) return tail
-    const most = bounds.most - tail.deliveries.length
-    const walk = walkBlocks(Math.min(position, blocksEnd), edges, bounds.look)
-    const { positions, end } = positionsIn(database, walk, filter)
-    const rows = database.all(AT, JSON.stringify(positions), 1, ...filterValues(filter), most)
-    const page = pageBefore(rows.map(summaryFromRow), end, { most })
-    return { ...page, deliveries: [...tail.deliveries, ...page.deliveries] }
+    const { positions, end } = positionsBefore(database, position, filter.customerId, bounds.look)
+    const rows = database.all(AT, JSON.stringify(positions), 1, ...filterValues(filter), bounds.most)
+    return pageBefore(rows.map(summaryFromRow), end, bounds)
   },
 
   statesAt: (database, positions, at) =>
@@ -221,18 +215,24 @@ export const deliveryReads = {
   },
 } satisfies Operations<DeliveryStore>
 
-/** Walks back through the blocks of a customer. */
-function positionsIn(database: Database, walk: ReturnType<typeof walkBlocks>, { customerId }: Filter): FoundPositions {
+/** Walks back through the deliveries of a customer: the latest ones, which have no block yet, and those in blocks. */
+function positionsBefore(database: Database, before: number, customerId: string, look: number): FoundPositions {
   const customer = numberOf(database, customerId) ?? NOBODY
+  const edges = database.get(BLOCK_BOUNDS) as Row
+  const { blocksEnd, top, end } = afterBlocks(before, edges)
+  const newest = top > end ? tailOf(database)(customer, end, top - 1, look) : []
+  if (newest.length === look) return { positions: newest, end: newest.at(-1) as number }
+  if (end > blocksEnd || blocksEnd === 0) return { positions: newest, end }
+  const walk = walkBlocks(Math.min(before, blocksEnd), edges, look - newest.length)
   let step = walk.next()
   while (!step.done) {
-    const { newest, oldest, listed, most } = step.value
+    const { newest: first, oldest, listed, most } = step.value
     const rows = listed
-      ? database.all(LISTED_BLOCKS, newest, oldest, customer, ...placeInList(customer), most)
-      : database.all(BLOCKS, newest, oldest, customer)
+      ? database.all(LISTED_BLOCKS, first, oldest, customer, ...placeInList(customer), most)
+      : database.all(BLOCKS, first, oldest, customer)
     step = walk.next(rows)
   }
-  return step.value
+  return { positions: [...newest, ...step.value.positions], end: step.value.end }
 }
 
 /** Walks back through the deliveries of all customers. */

@@ -1,0 +1,43 @@
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openDatabase } from '#src/store/sqlite/database.ts'
+import { tailOf } from '#src/store/sqlite/deliveries/tail.ts'
+import { createStoreWith } from '../support/create-store.ts'
+import { customer } from '../support/store-rows.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const INSERT = `
+  INSERT INTO delivery (position, receipt, customer, status, received_at, payload)
+  SELECT value ->> 0, randomblob(16), value ->> 1, 0, 0, x'7b7d' FROM json_each($1)`
+
+it('each walk reads the latest deliveries that came since the one before, and no others', async () => {
+  const path = join(tempFolder(), 'tail.db')
+  await createStoreWith(`sqlite:${path}`, [customer(), customer()])
+  const writing = openDatabase(path)
+  const reading = openDatabase(path, { readOnly: true })
+  let read = 0
+  const all: typeof reading.all = (sql, ...values) => {
+    const rows = reading.all(sql, ...values)
+    read += rows.length
+    return rows
+  }
+  const database = { ...reading, all }
+  const insert = (...rows: [position: number, customer: number][]) => writing.run(INSERT, JSON.stringify(rows))
+  const find = (...args: Parameters<ReturnType<typeof tailOf>>) => {
+    read = 0
+    return [tailOf(database)(...args), read]
+  }
+
+  insert([1, 1], [2, 2], [3, 1], [6, 1])
+  expect(find(1, 1, 6, 9)).toEqual([[6, 3, 1], 4])
+  expect(find(2, 1, 6, 9)).toEqual([[2], 0])
+  insert([7, 2], [9, 1])
+  expect(find(1, 1, 9, 9)).toEqual([[9, 6, 3, 1], 2])
+  expect(find(1, 1, 9, 2)).toEqual([[9, 6], 0])
+  expect(find(1, 3, 8, 9)).toEqual([[6, 3], 0])
+  // A list that began earlier, when fewer were in blocks.
+  expect(find(1, 2, 9, 9)).toEqual([[9, 6, 3], 5])
+  expect(find(2, 50, 60, 9)).toEqual([[], 0])
+  writing.close()
+  reading.close()
+})
