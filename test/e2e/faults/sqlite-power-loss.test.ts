@@ -139,13 +139,11 @@ describe.runIf(traceable)(
     it.each([
       ['a new file is found once its folder was synced', { syncKeepsName: false }],
       ['a new file is found once it was synced itself', { syncKeepsName: true }],
-    ])('on a disk on which %s', { timeout: 60_000 }, async (_, options) => {
+    ])('on a disk on which %s', async (_, options) => {
       expect((await cutPower(60, options)).filter((lost) => lost > 0)).toEqual([])
     })
 
-    it('which this test would notice: on a disk that does not sync the log most is lost', {
-      timeout: 60_000,
-    }, async () => {
+    it('which this test would notice: on a disk that does not sync the log most is lost', async () => {
       const lost = await cutPower(20, { syncKeepsName: true, ignoresSyncOf: /-wal$/ })
       expect(lost.filter((count) => count > 0).length).toBeGreaterThan(10)
     })
