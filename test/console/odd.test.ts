@@ -63,6 +63,23 @@ describe.skipIf(browserPath === undefined)('what a console seldom meets', { time
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Audit')
   })
 
+  it('is a file that is lost on its way: the page loads once more by itself, and then says so', async () => {
+    for (const file of ['lib/format.js', 'libraries/preact.js', 'texts/en.json']) {
+      const { page } = await openConsole(browser, server)
+      await page.goto('about:blank')
+      await page.route(`**/console/${file}`, (route) => route.abort(), { times: 1 })
+      await page.goto(`${server.url}/console`)
+      await page.locator('form button').waitFor()
+      await page.goto('about:blank')
+      await page.route(`**/console/${file}`, (route) => route.fulfill({ status: 503, json: { data: null } }))
+      await page.goto(`${server.url}/console`)
+      expect(await page.getByRole('alert').innerText()).toBe('The console could not be loaded.')
+      await page.unrouteAll()
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.locator('form button').waitFor()
+    }
+  })
+
   it('is somebody who types before the first rows are there', async () => {
     const { page } = await openConsole(browser, server, '#/audit')
     let release = (): void => undefined

@@ -22,7 +22,7 @@ describe('the console', async () => {
     expect(policy).toMatch(/^default-src 'none'; script-src 'self' 'sha256-[\w+/=]{44}'; style-src 'self'; /)
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
     expect(policy).not.toMatch(/unsafe|https?:|\*/)
-    expect(answer.payload.match(/<script(?! type="importmap")/g)).toEqual(['<script'])
+    expect(answer.payload.match(/<script(?! type="importmap")/g)).toEqual(['<script', '<script'])
     expect(answer.payload).not.toMatch(/<style|style=|https?:\/\//)
   })
 

@@ -81,12 +81,16 @@ export async function openConsole(
     permissions: ['clipboard-read', 'clipboard-write'],
   }
   const context = await browser.newContext({ ...usual, ...options })
-  // A page that is left open keeps drawing what comes in.
-  onTestFinished(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(PATIENCE)
   const watched = watchPage(page)
   watched.origin = url
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === 'fail')
+      console.error(page.url(), watched.complaints, await page.ariaSnapshot({ timeout: 5000 }))
+    // A page that is left open keeps drawing what comes in.
+    await context.close()
+  })
   await page.goto(`${url}/console${view}`)
   return { page, complaints: watched.complaints }
 }

@@ -9,9 +9,15 @@ const plurals = {}
 /** Loads the texts of the chosen language. */
 export async function loadTexts() {
   const chosen = language.value
-  loaded[chosen] ??= await fetch(`/console/texts/${chosen}.json`).then((answer) => answer.json())
+  loaded[chosen] ??= await fetchTexts(chosen)
   // Another language may have been chosen meanwhile.
   if (chosen === language.value) texts.value = loaded[chosen]
+}
+
+async function fetchTexts(chosen) {
+  const answer = await fetch(`/console/texts/${chosen}.json`)
+  if (!answer.ok) throw new Error(`the texts were answered with ${answer.status}`)
+  return answer.json()
 }
 
 /**
