@@ -3,7 +3,7 @@ import { render } from 'preact'
 import { html } from './lib/html.js'
 import { language } from './lib/preferences.js'
 import { loadTexts } from './lib/texts.js'
-import { Shell } from './parts/shell.js'
+import { Shell } from './parts/shell/shell.js'
 
 await loadTexts()
 effect(() => {

@@ -2,9 +2,9 @@ import { get, useLoad } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { href, route } from '../lib/route.js'
 import { t } from '../lib/texts.js'
-import { DeliveryDetail } from '../parts/delivery-detail.js'
+import { DeliveryDetail } from '../parts/delivery/detail.js'
+import { deliveryBefore, Timeline, useOrderHistory } from '../parts/delivery/timeline.js'
 import { Problem } from '../parts/problem.js'
-import { deliveryBefore, Timeline, useOrderHistory } from '../parts/timeline.js'
 
 export function DeliveryView({ parts: [receiptId = ''] }) {
   const path = `/Purchase/delivery/${encodeURIComponent(receiptId)}`

@@ -5,9 +5,9 @@ import { html } from '../lib/html.js'
 import { frame, ring, state } from '../lib/live.js'
 import { href, setParameters } from '../lib/route.js'
 import { t } from '../lib/texts.js'
-import { Chart } from '../parts/chart.js'
-import { ChartTable } from '../parts/chart-table.js'
-import { FirstDelivery } from '../parts/curl.js'
+import { FirstDelivery } from '../parts/delivery/curl.js'
+import { Chart } from '../parts/now/chart.js'
+import { ChartTable } from '../parts/now/chart-table.js'
 import {
   COLUMN_WORDS,
   liveColumns,
@@ -18,8 +18,8 @@ import {
   spanText,
   totalOf,
   totalsOf,
-} from '../parts/now-ranges.js'
-import { Refused, ServerFacts, Totals } from '../parts/now-tiles.js'
+} from '../parts/now/ranges.js'
+import { Refused, ServerFacts, Totals } from '../parts/now/tiles.js'
 import { Problem } from '../parts/problem.js'
 
 const MINUTE = 60_000

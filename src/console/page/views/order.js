@@ -3,10 +3,10 @@ import { customerName } from '../lib/customers.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
-import { DeliveryDetail } from '../parts/delivery-detail.js'
+import { DeliveryDetail } from '../parts/delivery/detail.js'
+import { deliveryBefore, Timeline, useOrderHistory } from '../parts/delivery/timeline.js'
 import { foreign, statusBadge } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
-import { deliveryBefore, Timeline, useOrderHistory } from '../parts/timeline.js'
 
 /** An order: its history beside the chosen delivery, which is the newest one at first. */
 export function OrderView({ parts: [customer = '', orderId = ''], parameters }) {

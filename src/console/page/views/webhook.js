@@ -17,9 +17,9 @@ import {
   replayThese,
   rotateSecret,
   testEndpoint,
-} from '../parts/webhook-actions.js'
-import { Attempts, Counts, DeliveryLink } from '../parts/webhook-attempts.js'
-import { behind, nextTry, pathOf, StateBadge, when } from '../parts/webhook-words.js'
+} from '../parts/webhooks/actions.js'
+import { Attempts, Counts, DeliveryLink } from '../parts/webhooks/attempts.js'
+import { behind, nextTry, pathOf, StateBadge, when } from '../parts/webhooks/words.js'
 import { CustomerLink, Facts } from '../parts/words.js'
 
 async function read(id, signal) {

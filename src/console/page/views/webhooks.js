@@ -12,8 +12,8 @@ import { Filters } from '../parts/filters.js'
 import { foreign } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
 import { Table } from '../parts/table.js'
-import { addEndpoint } from '../parts/webhook-add.js'
-import { behind, STATES, StateBadge, stateOf, when } from '../parts/webhook-words.js'
+import { addEndpoint } from '../parts/webhooks/add.js'
+import { behind, STATES, StateBadge, stateOf, when } from '../parts/webhooks/words.js'
 
 const nothing = () => html`<span class="note">–</span>`
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import { html } from '../lib/html.js'
-import { ended, signIn } from '../lib/session.js'
-import { hasText, t } from '../lib/texts.js'
+import { html } from '../../lib/html.js'
+import { ended, signIn } from '../../lib/session.js'
+import { hasText, t } from '../../lib/texts.js'
 import { Preferences } from './menu.js'
 
 export function SignIn() {

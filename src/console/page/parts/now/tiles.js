@@ -1,9 +1,9 @@
-import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../lib/format.js'
-import { html } from '../lib/html.js'
-import { frame } from '../lib/live.js'
-import { href } from '../lib/route.js'
-import { t } from '../lib/texts.js'
-import { totalOf } from './now-ranges.js'
+import { ago, bytes, dateTime, decimal, hourAndMinute, whole } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { frame } from '../../lib/live.js'
+import { href } from '../../lib/route.js'
+import { t } from '../../lib/texts.js'
+import { totalOf } from './ranges.js'
 
 const iso = (at) => (at === undefined ? undefined : new Date(at).toISOString())
 

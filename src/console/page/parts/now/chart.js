@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
-import { html } from '../lib/html.js'
+import { html } from '../../lib/html.js'
 
 const STATUSES = [0, 1, 2, 3]
 const BAR = 0.8

@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks'
-import { hourAndMinute, whole } from '../lib/format.js'
-import { html } from '../lib/html.js'
-import { language, zone } from '../lib/preferences.js'
-import { t } from '../lib/texts.js'
-import { COLUMN_WORDS, totalsOf } from './now-ranges.js'
+import { hourAndMinute, whole } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { language, zone } from '../../lib/preferences.js'
+import { t } from '../../lib/texts.js'
+import { COLUMN_WORDS, totalsOf } from './ranges.js'
 
 const MINUTE = 60_000
 const OFTEN = 15_000

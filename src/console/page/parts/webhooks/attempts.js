@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
-import { clockTime, dateTime, decimal, hourAndMinute, whole } from '../lib/format.js'
-import { html } from '../lib/html.js'
-import { printing } from '../lib/printing.js'
-import { href, setParameters } from '../lib/route.js'
-import { t } from '../lib/texts.js'
-import { foreign, visible } from './foreign.js'
-import { Bars, Facts } from './words.js'
+import { clockTime, dateTime, decimal, hourAndMinute, whole } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { printing } from '../../lib/printing.js'
+import { href, setParameters } from '../../lib/route.js'
+import { t } from '../../lib/texts.js'
+import { foreign, visible } from '../foreign.js'
+import { Bars, Facts } from '../words.js'
 
 const MINUTE_MILLISECONDS = 60_000
 /** How many bars a chart has, and how long each is. */

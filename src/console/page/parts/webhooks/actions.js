@@ -1,13 +1,13 @@
-import { post } from '../lib/api.js'
-import { whole } from '../lib/format.js'
-import { html } from '../lib/html.js'
-import { go } from '../lib/route.js'
-import { hasText, t } from '../lib/texts.js'
-import { ActionForm, Field, HOLE, numberOf, withForeign } from './action-form.js'
-import { showDialog } from './dialog.js'
-import { Begin, fromOf, showSecret } from './webhook-add.js'
-import { Answer, Outcome } from './webhook-attempts.js'
-import { pathOf } from './webhook-words.js'
+import { post } from '../../lib/api.js'
+import { whole } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { go } from '../../lib/route.js'
+import { hasText, t } from '../../lib/texts.js'
+import { ActionForm, Field, HOLE, numberOf, withForeign } from '../action-form.js'
+import { showDialog } from '../dialog.js'
+import { Begin, fromOf, showSecret } from './add.js'
+import { Answer, Outcome } from './attempts.js'
+import { pathOf } from './words.js'
 
 /** A sentence about an endpoint, which it names by its URL. */
 const about = (key, { URL: url }, values = {}) => withForeign(t(key, { url: HOLE, ...values }), url)

@@ -1,6 +1,6 @@
-import { ago, dateTime, duration } from '../lib/format.js'
-import { html } from '../lib/html.js'
-import { t } from '../lib/texts.js'
+import { ago, dateTime, duration } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { t } from '../../lib/texts.js'
 
 export const STATES = ['active', 'failing', 'paused']
 const LOOKS = { active: 'good', failing: 'failed', paused: 'warning' }

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
-import { post } from '../lib/api.js'
-import { zoneName } from '../lib/format.js'
-import { html } from '../lib/html.js'
-import { go } from '../lib/route.js'
-import { t } from '../lib/texts.js'
-import { ActionForm, Field, numberOf, Secret } from './action-form.js'
-import { showDialog } from './dialog.js'
-import { timeOf } from './filters.js'
-import { STATUSES } from './foreign.js'
+import { post } from '../../lib/api.js'
+import { zoneName } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { go } from '../../lib/route.js'
+import { t } from '../../lib/texts.js'
+import { ActionForm, Field, numberOf, Secret } from '../action-form.js'
+import { showDialog } from '../dialog.js'
+import { timeOf } from '../filters.js'
+import { STATUSES } from '../foreign.js'
 
 const HOUR_SECONDS = 3600
 

@@ -1,8 +1,8 @@
 import { useEffect } from 'preact/hooks'
-import { html } from '../lib/html.js'
-import { go } from '../lib/route.js'
-import { t } from '../lib/texts.js'
-import { showDialog } from './dialog.js'
+import { html } from '../../lib/html.js'
+import { go } from '../../lib/route.js'
+import { t } from '../../lib/texts.js'
+import { showDialog } from '../dialog.js'
 
 /** `g`, then one of these, opens a view. */
 const VIEW_KEYS = {

@@ -1,11 +1,11 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { get } from '../lib/api.js'
-import { emailOf } from '../lib/customers.js'
-import { html } from '../lib/html.js'
-import { href } from '../lib/route.js'
-import { ended } from '../lib/session.js'
-import { t } from '../lib/texts.js'
+import { get } from '../../lib/api.js'
+import { emailOf } from '../../lib/customers.js'
+import { html } from '../../lib/html.js'
+import { href } from '../../lib/route.js'
+import { ended } from '../../lib/session.js'
+import { t } from '../../lib/texts.js'
 
 const PAUSE_MILLISECONDS = 200
 

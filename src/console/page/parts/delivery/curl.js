@@ -1,4 +1,4 @@
-import { html } from '../lib/html.js'
+import { html } from '../../lib/html.js'
 
 const LONGEST_BODY = 1000
 /** Printable ASCII without the single quote: nothing in it can leave the quotes or is invisible. */

@@ -1,6 +1,6 @@
-import { html } from '../lib/html.js'
-import { state, wanted } from '../lib/live.js'
-import { t } from '../lib/texts.js'
+import { html } from '../../lib/html.js'
+import { state, wanted } from '../../lib/live.js'
+import { t } from '../../lib/texts.js'
 
 /** Says what really happens: live, paused, connecting or lost. */
 export const LiveSwitch = () => html`

@@ -1,5 +1,14 @@
-import { clockTime, dateTime, decimal, hourAndMinute, utcDay, utcMonth, utcShortMonth, whole } from '../lib/format.js'
-import { RING_SECONDS } from '../lib/ring.js'
+import {
+  clockTime,
+  dateTime,
+  decimal,
+  hourAndMinute,
+  utcDay,
+  utcMonth,
+  utcShortMonth,
+  whole,
+} from '../../lib/format.js'
+import { RING_SECONDS } from '../../lib/ring.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
