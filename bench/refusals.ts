@@ -1,32 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { loadConfig } from '#src/config/load-config.ts'
-import { createApiKeys } from '#src/customer/api-key.rule.ts'
-import { createCustomers } from '#src/customer/customer.rule.ts'
-import { systemClock } from '#src/lib/clock.ts'
-import { newId } from '#src/lib/ids.ts'
-import { systemRandom } from '#src/lib/random.ts'
-import { passwords } from '#src/login/password-hashing.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { Worker } from 'node:worker_threads'
 import { runSql, startPostgres } from '../test/support/postgres-server.ts'
+import { SUPPLIERS, type Supplier } from './fill-refusals.ts'
 import { createGet } from './get.ts'
 import type { Load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import { printTimes } from './read-times.ts'
 import { syncDisk } from './server-process.ts'
 import { startTeslim } from './teslim-server.ts'
-
-const SUPPLIERS = 20
-const AT_ONCE = 2000
-/** One refusal in so many has its body kept. */
-const WITH_BODY = 50
-const BODY = Buffer.from(`{"OrderID":"PO-1","Status":"2","text":"${'x'.repeat(350)}"}`)
-
-interface Supplier {
-  readonly id: string
-  readonly keyId: string
-  readonly key: string
-}
 
 /** How long suppliers take to read what was refused, one request at a time, with many refusals stored. */
 export async function benchRefusals(_load: Load, { folder, most, rounds, postgres }: BenchOptions): Promise<void> {
@@ -48,47 +29,12 @@ export async function benchRefusals(_load: Load, { folder, most, rounds, postgre
   }
 }
 
-/** Refusals of suppliers in turn, ten milliseconds apart. */
-async function fill(databaseUrl: string, most: number): Promise<Supplier[]> {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, Date.now())
-  const customers = createCustomers({ store, clock: systemClock, random: systemRandom, hashPassword: passwords.hash })
-  const apiKeys = createApiKeys({ store, customers, clock: systemClock, random: systemRandom })
-  const suppliers: Supplier[] = []
-  for (let number = 0; number < SUPPLIERS; number++) {
-    const email = `supplier-${number}@example.com`
-    const more = { isApi: true, operator: false, regions: ['TR'], authority: ['*'] }
-    const { customer } = await customers.add({ email, password: randomUUID(), ...more })
-    const { key, view } = await apiKeys.issue(customer.id, 'bench')
-    suppliers.push({ id: customer.id, keyId: view.id, key })
-  }
-  const begin = Date.now() - 10 * most
-  const refusal = (n: number) => {
-    const at = begin + 10 * n
-    const { id: customerId, keyId } = suppliers[n % SUPPLIERS] as Supplier
-    const orderId = `PO-${Math.floor(n / SUPPLIERS)}`
-    const common = { at, customerId, keyId, orderId, refusalId: newId(at, systemRandom), requestId: randomUUID() }
-    const told = { errorCode: 'PRODUCT_NOT_AUTHORIZED', message: `This API key may not deliver: SKU-${n}.` }
-    return { ...common, ...told, address: '192.0.2.1' }
-  }
-  for (let done = 0; done < most; done += AT_ONCE) {
-    const batch = Array.from({ length: AT_ONCE }, (_, index) => refusal(done + index))
-    await store.audit.append(
-      batch.map(({ errorCode, message, ...event }) => ({
-        ...event,
-        actor: 'api',
-        action: 'delivery.refused',
-        details: { errorCode, message },
-      })),
-    )
-    const bodies = batch.filter((_, index) => index % WITH_BODY < 1).map((each) => ({ ...each, payload: BODY }))
-    await store.refused.keep(bodies, { mostBytes: Number.MAX_SAFE_INTEGER, notKept: 0 })
-    if (done % 100_000 === 0)
-      process.stderr.write(`\r${((done + AT_ONCE) / 1e6).toFixed(2)} of ${most / 1e6} million stored `)
-  }
-  await store.close()
-  process.stderr.write('\r')
-  return suppliers
-}
+/** In a thread of its own: what filling leaves in a heap is collected while this one measures, a pause of 10 ms in every hundredth request. */
+const fill = (databaseUrl: string, most: number): Promise<Supplier[]> =>
+  new Promise((resolve, reject) => {
+    const thread = new Worker(new URL('./fill-refusals.ts', import.meta.url), { workerData: { databaseUrl, most } })
+    thread.once('message', resolve).once('error', reject)
+  })
 
 interface Answer {
   readonly data: {
