@@ -26,6 +26,27 @@ export function sharedByTurn<Result>(work: () => Promise<Result>): () => Promise
   }
 }
 
+/** Runs the work once at a time. Whoever asks while it is under way shares one more run, which begins after it. */
+export function sharedOrNext(work: () => Promise<void>): () => Promise<void> {
+  let underWay: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  const ask = (): Promise<void> => {
+    if (underWay === undefined) {
+      underWay = work().finally(() => {
+        underWay = undefined
+      })
+      return underWay
+    }
+    const again = (): Promise<void> => {
+      next = undefined
+      return ask()
+    }
+    next ??= underWay.then(again, again)
+    return next
+  }
+  return ask
+}
+
 /** Does work once and keeps its result; after a failure the next caller tries again. */
 export function keptWork<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let kept: Promise<Result> | undefined

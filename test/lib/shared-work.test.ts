@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { keptWork, sharedWork } from '#src/lib/shared-work.ts'
+import { keptWork, sharedOrNext, sharedWork } from '#src/lib/shared-work.ts'
 
 /** Work that ends when it is told to. */
 const work = () => {
@@ -34,4 +34,22 @@ it('kept work is done once, and again only after a failure', async () => {
   const next = ask()
   started[1]?.end.resolve('kept')
   expect([await next, await ask(), started.length]).toEqual(['kept', 'kept', 2])
+})
+
+it('work that is asked for while it is under way is done once more after that, for all who asked, also after a failure', async () => {
+  const { started, start } = work()
+  const ask = sharedOrNext(async () => void (await start()))
+  const [first, ...waiting] = [ask(), ask(), ask()]
+  expect(started).toHaveLength(1)
+  started[0]?.end.reject(new Error('no'))
+  await expect(first).rejects.toThrow('no')
+  expect(started).toHaveLength(2)
+  const third = ask()
+  started[1]?.end.resolve('second')
+  await Promise.all(waiting)
+  expect(started).toHaveLength(3)
+  started[2]?.end.resolve('third')
+  await third
+  void ask()
+  expect(started).toHaveLength(4)
 })

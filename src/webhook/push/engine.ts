@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { HeldWebhook, Webhook, WebhookStore } from '#src/store/store.ts'
 import { createFailingLog, createStoreLog, type PushLog } from './failing-log.ts'
 import { createRun, type Run, type RunDependencies, type RunState } from './run.ts'
@@ -55,8 +56,6 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   let stopped = false
   let cancelTick: (() => void) | undefined
   let ticking: Promise<void> | undefined
-  let looking: Promise<void> | undefined
-  let nextLook: Promise<void> | undefined
   const storeLog = createStoreLog(log, clock)
   const storeFailed = (error: unknown): void => {
     if (!stopped) storeLog.failed(error)
@@ -193,28 +192,13 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     }
   }
 
-  const lookOnce = async (): Promise<void> => {
+  const look = sharedOrNext(async (): Promise<void> => {
+    if (stopped) return
     const results = await Promise.allSettled([renew(), claim()])
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined && held.size > 0) storeFailed(failed.reason)
     else if (saver.isWorking()) storeLog.works()
-  }
-
-  /** However many ask for it, one is under way, and one at most begins after it. */
-  const look = (): Promise<void> => {
-    if (stopped) return Promise.resolve()
-    if (looking === undefined) {
-      looking = lookOnce().finally(() => {
-        looking = undefined
-      })
-      return looking
-    }
-    nextLook ??= looking.then(() => {
-      nextLook = undefined
-      return look()
-    })
-    return nextLook
-  }
+  })
 
   const tick = async (): Promise<void> => {
     await look()

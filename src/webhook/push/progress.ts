@@ -1,5 +1,6 @@
 import type { FeedPlace } from '#src/purchase/feed-place.ts'
 import type { PurgeState, WebhookSave } from '#src/store/store.ts'
+import { createBacklog } from './backlog.ts'
 import {
   type Entry,
   type Failure,
@@ -12,7 +13,6 @@ import {
   waitingEntry,
 } from './entry.ts'
 import { createHealth } from './health.ts'
-import { createLanes } from './lanes.ts'
 import { createLedger, type Entries } from './ledger.ts'
 import { LIMITS } from './limits.ts'
 import { type Fraction, LONGEST_PAUSE_MILLISECONDS, type Moment, retryPause, SOON_MILLISECONDS } from './pauses.ts'
@@ -30,11 +30,10 @@ export type Progress = ReturnType<typeof createProgress>
  * any order of events. Whatever is lost between two saves is sent again, and nothing is skipped.
  */
 export function createProgress(start: Start, fraction: Fraction, began: Moment, limits = LIMITS) {
-  const lanes = createLanes<Entry>()
   const window = createPushWindow(start.place)
   const ledger = createLedger()
-  /** What is settled or waits beyond what was read. */
-  const ahead = new Map<number, Entry | 'settled'>(start.confirmed.map((position) => [position, 'settled']))
+  const backlog = createBacklog(start.confirmed, ledger)
+  const { lanes } = backlog
   const health = createHealth(
     {
       lastSuccessAt: start.lastSuccessAt,
@@ -46,9 +45,6 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
     },
     fraction,
   )
-  let waiting = 0
-  let failing = 0
-  let pending = 0
   let notBefore = 0
   let gone = false
   let isGoneStored = false
@@ -56,39 +52,9 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
   let savedPlace = start.place
   let savedAt = began.monotonic
 
-  const add = (entry: Entry, dueAt: number): void => {
-    lanes.add(entry, dueAt)
-    pending++
-    if (entry.isWaiting) waiting++
-    if (entry.failures > 0) failing++
-  }
-
-  const makeWaiting = (entry: Entry): void => {
-    if (!entry.isWaiting) waiting++
-    entry.isWaiting = true
-    if (entry.slot) entry.slot.state = 'waiting'
-    ledger.keep(rowOf(entry, null))
-  }
-
-  /** All of them: after a restart, those that wait are sent before the others are read again. */
-  const makeAllBehindWait = (first: Entry): void => {
-    for (const other of lanes.behind(first)) if (!other.isWaiting) makeWaiting(other)
-  }
-
-  /** Removes a delivery that needs no further attempt. */
-  const finish = (entry: Entry): void => {
-    lanes.remove(entry)
-    pending--
-    if (entry.isWaiting) waiting--
-    if (entry.failures > 0) failing--
-    if (entry.slot) entry.slot.state = 'settled'
-    else if (ahead.has(entry.position)) ahead.set(entry.position, 'settled')
-    touched = true
-  }
-
   const settle = (entry: Entry): void => {
-    finish(entry)
-    if (entry.isWaiting) ledger.settle(entry.position)
+    backlog.settle(entry)
+    touched = true
   }
 
   /** Makes deliveries due soon, with short pauses from then on. */
@@ -113,8 +79,8 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
   for (const row of start.waiting) {
     const entry = waitingEntry(row)
     const pause = Math.min(Math.max((row.nextAt ?? 0) - began.wall, 0), LONGEST_PAUSE_MILLISECONDS)
-    add(entry, pause === 0 ? 0 : began.monotonic + pause)
-    if (row.position > start.place.position) ahead.set(row.position, entry)
+    backlog.add(entry, pause === 0 ? 0 : began.monotonic + pause)
+    if (row.position > start.place.position) backlog.addAhead(entry)
   }
 
   return {
@@ -122,22 +88,18 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
     read(items: readonly NewEntry[], end: FeedPlace, state: PurgeState): void {
       const slots = items.map((item): Slot => {
         const { position } = item
-        const known = ahead.get(position)
-        if (known === 'settled') return { position, state: 'settled' }
-        if (known !== undefined) {
-          known.slot = { position, state: 'waiting' }
-          return known.slot
-        }
+        const known = backlog.knownSlot(position)
+        if (known !== undefined) return known
         const slot: Slot = { position, state: 'open' }
         const entry = newEntry(item, slot)
-        add(entry, 0)
+        backlog.add(entry, 0)
         const first = lanes.first(entry)
         // While everything fails the place had better wait than one row for each delivery.
-        if (first !== entry && first.failures > 0 && !health.inTrouble()) makeAllBehindWait(first)
+        if (first !== entry && first.failures > 0 && !health.inTrouble()) backlog.makeAllBehindWait(first)
         return slot
       })
       window.append(slots, end, state)
-      for (const position of ahead.keys()) if (position <= end.position) ahead.delete(position)
+      backlog.wasReadTo(end.position)
     },
     place: () => window.readTo(),
     /** Goes on after deliveries that were purged before they were read. */
@@ -145,7 +107,7 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
       window.readFrom(place)
       ledger.attempt({ ...NO_ATTEMPT, ...attempt })
     },
-    wantsMore: (): boolean => !gone && hasRoom() && waiting < limits.waiting,
+    wantsMore: (): boolean => !gone && hasRoom() && backlog.waiting() < limits.waiting,
 
     /** Returns what is to be sent now, if anything is. */
     next(now: Moment): Pushed | undefined {
@@ -164,8 +126,8 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
      */
     makeRoom(): boolean {
       const idle = lanes.nextDueAt() !== 0 && lanes.inFlight() < limits.inFlight && !health.inTrouble()
-      if (!idle || hasRoom() || waiting >= limits.waiting) return false
-      for (const entry of lanes.entries()) if (entry.slot?.state === 'open') makeWaiting(entry)
+      if (!idle || hasRoom() || backlog.waiting() >= limits.waiting) return false
+      for (const entry of lanes.entries()) if (entry.slot?.state === 'open') backlog.makeWaiting(entry)
       touched = true
       return true
     },
@@ -177,7 +139,7 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
       const { wasInTrouble, lastSuccessAt } = health.succeeded(now)
       const since = lastSuccessAt ?? 0
       if (wasInTrouble) hurry(now, () => true)
-      else if (failing > 0 && now.wall - since > MANY_FAILURES * 1000) {
+      else if (backlog.failing() > 0 && now.wall - since > MANY_FAILURES * 1000) {
         hurry(now, ({ level, firstFailedAt }) => level >= MANY_FAILURES && (firstFailedAt ?? 0) > since)
       }
     },
@@ -185,14 +147,13 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
     /** Returns whether the delivery was set aside. */
     failed(sent: Pushed, failure: Failure, now: Moment): boolean {
       const entry = sent as Entry
-      const { status, error, milliseconds, response } = failure
-      if (entry.failures === 0) failing++
-      entry.failures++
-      entry.level++
+      const { status, error, response } = failure
+      const milliseconds = Math.round(failure.milliseconds)
+      backlog.countFailure(entry)
       entry.firstFailedAt ??= now.wall
       entry.lastError = error
       touched = true
-      ledger.count(now.wall, false, Math.round(milliseconds))
+      ledger.count(now.wall, false, milliseconds)
       health.failed(entry.position, now, entry.wasTrial)
       const asked = Math.min(failure.retryAfterMilliseconds ?? 0, LONGEST_PAUSE_MILLISECONDS)
       entry.notBefore = now.monotonic + asked
@@ -201,25 +162,14 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
       const isSetAside = start.giveUpMilliseconds !== null && now.wall - entry.firstFailedAt > start.giveUpMilliseconds
       entry.nextAt = isSetAside ? null : Math.round(now.wall + pause)
       const { position, receiptId } = entry
-      const rounded = Math.round(milliseconds)
-      ledger.attempt({
-        at: now.wall,
-        position,
-        receiptId,
-        status,
-        error,
-        milliseconds: rounded,
-        response,
-        nextAt: entry.nextAt,
-      })
+      ledger.attempt({ at: now.wall, position, receiptId, status, error, milliseconds, response, nextAt: entry.nextAt })
       gone ||= failure.gone
       if (isSetAside) {
-        ledger.keep(rowOf(entry, now.wall))
-        finish(entry)
+        backlog.setAside(entry, now.wall)
         return true
       }
-      makeWaiting(entry)
-      makeAllBehindWait(entry)
+      backlog.makeWaiting(entry)
+      backlog.makeAllBehindWait(entry)
       lanes.pause(entry, now.monotonic + pause)
       return false
     },
@@ -252,10 +202,9 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
       const isTime = everything || now.monotonic - savedAt >= RARELY_MILLISECONDS
       if (!touched && ledger.isEmpty() && !(moved && isTime)) return undefined
       const { id, epoch } = start
-      const beyond = Array.from(ahead, ([position, state]) => (state === 'settled' ? position : 0)).filter(Boolean)
       const next = nextAt()
       const nextTryAt =
-        failing === 0 ? null : Math.round(now.wall + Math.max((next ?? now.monotonic) - now.monotonic, 0))
+        backlog.failing() === 0 ? null : Math.round(now.wall + Math.max((next ?? now.monotonic) - now.monotonic, 0))
       const newlyGone = gone && !isGoneStored
       isGoneStored = gone
       touched = false
@@ -265,7 +214,7 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
         id,
         epoch,
         place,
-        confirmed: [...window.settled(), ...beyond.sort((one, other) => one - other)],
+        confirmed: [...window.settled(), ...backlog.settledAhead()],
         ...ledger.take(),
         lastSuccessAt: health.lastSuccessAt(),
         failingSince: health.failingSince(),
@@ -286,13 +235,9 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
     failingSince: health.failingSince,
     inFlight: lanes.inFlight,
     /** Deliveries that were read, or wait, and are not confirmed. */
-    pending: () => pending,
-    waiting: () => waiting,
+    pending: backlog.size,
+    waiting: backlog.waiting,
     /** When the oldest of them was received; undefined without any. */
-    oldestAt(): number | undefined {
-      let oldest: number | undefined
-      for (const { receivedAt } of lanes.entries()) oldest = Math.min(oldest ?? receivedAt, receivedAt)
-      return oldest
-    },
+    oldestAt: backlog.oldestAt,
   }
 }

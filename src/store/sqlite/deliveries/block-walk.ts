@@ -1,43 +1,48 @@
-import { BLOCK_SIZE, LOOK_AFTER_BLOCKS } from '#src/store/shared/blocks.ts'
+import { BLOCK_SIZE, LOOK_AFTER_BLOCKS, placeInList } from '#src/store/shared/blocks.ts'
+import type { Database, Row } from '../database.ts'
+import { tailOf } from './tail.ts'
 
 /** Blocks that one walk looks into. */
 const MOST_BLOCKS = 4096
 
-type BlockRow = Readonly<Record<string, unknown>>
+const EDGES = `
+  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
+         (SELECT max(block) FROM block_customers) AS listed, (SELECT max(position) FROM delivery) AS last`
 
-/** Returns what a walk that begins before `start` looks at after the last block: positions before `top`, from `end` on. */
-export function afterBlocks(start: number, { highest, last }: BlockRow) {
-  const blocksEnd = highest === null ? 0 : ((highest as number) + 1) * BLOCK_SIZE
-  const top = Math.min(start, Number(last ?? 0) + 1)
-  return { blocksEnd, top, end: Math.max(blocksEnd, top - LOOK_AFTER_BLOCKS) }
-}
+const LISTED_BLOCKS = `
+  SELECT k.block, k.offsets
+    FROM block_customers l CROSS JOIN delivery_block k ON k.block = l.block AND k.customer = $3
+   WHERE l.block <= $1 AND l.block >= $2 AND length(l.customers) >= $4 AND instr($5, substr(l.customers, $4, 1)) > 0
+   ORDER BY l.block DESC
+   LIMIT $6`
 
-export interface FoundPositions {
+/** The same for blocks that have no list yet. */
+const BLOCKS = `
+  WITH RECURSIVE numbers (block) AS (SELECT $1 UNION ALL SELECT block - 1 FROM numbers WHERE block > $2)
+  SELECT k.block, k.offsets FROM numbers CROSS JOIN delivery_block k ON k.block = numbers.block AND k.customer = $3`
+
+interface FoundPositions {
   /** The newest first. */
   readonly positions: readonly number[]
   /** All positions from here on were looked at; 0 if there is nothing before. */
   readonly end: number
 }
 
-/** What a walk reads next: blocks from `newest` back to `oldest`. */
-export interface BlocksToRead {
-  readonly newest: number
-  readonly oldest: number
-  /** Whether the customers of these blocks are listed. */
-  readonly listed: boolean
-  /** Rows that are certainly enough. */
-  readonly most: number
+/** Walks back through the deliveries of a customer, up to `look` of them: the latest ones, which have no block yet, and those in blocks. */
+export function positionsBefore(database: Database, customer: number, before: number, look: number): FoundPositions {
+  const edges = database.get(EDGES) as Row
+  const blocksEnd = edges.highest === null ? 0 : ((edges.highest as number) + 1) * BLOCK_SIZE
+  const top = Math.min(before, Number(edges.last ?? 0) + 1)
+  const end = Math.max(blocksEnd, top - LOOK_AFTER_BLOCKS)
+  const newest = top > end ? tailOf(database)(customer, end, top - 1, look) : []
+  if (newest.length === look) return { positions: newest, end: newest.at(-1) as number }
+  if (end > blocksEnd || blocksEnd === 0) return { positions: newest, end }
+  const older = walkBlocks(database, customer, Math.min(before, blocksEnd), edges, look - newest.length)
+  return { positions: [...newest, ...older.positions], end: older.end }
 }
 
-/**
- * Walks back through the blocks of a customer, from the one before `start` to the lowest, until it has found `wanted` positions.
- * It yields the blocks to read next; the caller passes in their rows, the newest first.
- */
-export function* walkBlocks(
-  start: number,
-  edges: BlockRow,
-  wanted: number,
-): Generator<BlocksToRead, FoundPositions, readonly BlockRow[]> {
+/** Walks back through the blocks of a customer, from the one before `start` to the lowest, until it has found `wanted` positions. */
+function walkBlocks(database: Database, customer: number, start: number, edges: Row, wanted: number): FoundPositions {
   const positions: number[] = []
   const lowest = edges.lowest as number
   const lastListed = (edges.listed as number | null) ?? -1
@@ -45,13 +50,16 @@ export function* walkBlocks(
   const last = Math.max(lowest, block - MOST_BLOCKS)
   // Few look-ups for a customer with many deliveries, few steps for one with few. With lists, the look-ups stop at `most`.
   for (let span = 1; block >= last && positions.length < wanted; ) {
-    const listed = block <= lastListed
-    const oldest = Math.max(last, block - span + 1, listed ? 0 : lastListed + 1)
+    const isListed = block <= lastListed
+    const oldest = Math.max(last, block - span + 1, isListed ? 0 : lastListed + 1)
     // Each row has a position, except the one of the block that `start` is in: with so many rows there is one too many.
     const most = wanted - positions.length + 2
-    for (const row of yield { newest: block, oldest, listed, most }) positions.push(...positionsOf(row, start))
+    const rows = isListed
+      ? database.all(LISTED_BLOCKS, block, oldest, customer, ...placeInList(customer), most)
+      : database.all(BLOCKS, block, oldest, customer)
+    for (const row of rows) positions.push(...positionsOf(row, start))
     block = oldest - 1
-    span = listed && span > 1 ? MOST_BLOCKS : 8 * span
+    span = isListed && span > 1 ? MOST_BLOCKS : 8 * span
   }
   if (positions.length > wanted) {
     const found = positions.slice(0, wanted)
@@ -60,7 +68,7 @@ export function* walkBlocks(
   return { positions, end: block < lowest ? 0 : (block + 1) * BLOCK_SIZE }
 }
 
-const positionsOf = ({ block, offsets }: BlockRow, before: number): number[] =>
+const positionsOf = ({ block, offsets }: Row, before: number): number[] =>
   (offsets as string)
     .split(',')
     .map((offset) => (block as number) * BLOCK_SIZE + Number(offset))

@@ -1,4 +1,3 @@
-import { placeInList } from '#src/store/shared/blocks.ts'
 import { REQUEST_START, requestIn } from '#src/store/shared/origins.ts'
 import { orderFromRow, summaryFromRow } from '#src/store/shared/rows.ts'
 import { uuidFrom } from '#src/store/shared/uuid.ts'
@@ -17,8 +16,7 @@ import {
 import type { Bounds, DeliveryStore, Filter, OrderPlace } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
-import { afterBlocks, type FoundPositions, walkBlocks } from './block-walk.ts'
-import { tailOf } from './tail.ts'
+import { positionsBefore } from './block-walk.ts'
 
 /** CROSS JOIN, here and below, makes SQLite join in the order that is written, whatever its statistics say. */
 const HISTORY = `
@@ -116,22 +114,6 @@ const AT = `
    WHERE $2 IS NOT NULL ${FITS}
    LIMIT $9`
 
-const BLOCK_BOUNDS = `
-  SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
-         (SELECT max(block) FROM block_customers) AS listed, (SELECT max(position) FROM delivery) AS last`
-
-const LISTED_BLOCKS = `
-  SELECT k.block, k.offsets
-    FROM block_customers l CROSS JOIN delivery_block k ON k.block = l.block AND k.customer = $3
-   WHERE l.block <= $1 AND l.block >= $2 AND length(l.customers) >= $4 AND instr($5, substr(l.customers, $4, 1)) > 0
-   ORDER BY l.block DESC
-   LIMIT $6`
-
-/** The same for blocks that have no list yet. */
-const BLOCKS = `
-  WITH RECURSIVE numbers (block) AS (SELECT $1 UNION ALL SELECT block - 1 FROM numbers WHERE block > $2)
-  SELECT k.block, k.offsets FROM numbers CROSS JOIN delivery_block k ON k.block = numbers.block AND k.customer = $3`
-
 /** An order that changed since follows its chain back to what was its latest delivery. */
 const STATES_AT = `
   WITH RECURSIVE wanted AS (
@@ -193,7 +175,8 @@ export const deliveryReads = {
 
   before(database, position, filter, bounds) {
     if (filter.customerId === undefined) return walkBack(database, position, filter, bounds)
-    const { positions, end } = positionsBefore(database, position, filter.customerId, bounds.look)
+    const customer = numberOf(database, filter.customerId) ?? NOBODY
+    const { positions, end } = positionsBefore(database, customer, position, bounds.look)
     const rows = database.all(AT, JSON.stringify(positions), 1, ...filterValues(filter), bounds.most)
     return pageBefore(rows.map(summaryFromRow), end, bounds)
   },
@@ -214,26 +197,6 @@ export const deliveryReads = {
     return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
   },
 } satisfies Operations<DeliveryStore>
-
-/** Walks back through the deliveries of a customer: the latest ones, which have no block yet, and those in blocks. */
-function positionsBefore(database: Database, before: number, customerId: string, look: number): FoundPositions {
-  const customer = numberOf(database, customerId) ?? NOBODY
-  const edges = database.get(BLOCK_BOUNDS) as Row
-  const { blocksEnd, top, end } = afterBlocks(before, edges)
-  const newest = top > end ? tailOf(database)(customer, end, top - 1, look) : []
-  if (newest.length === look) return { positions: newest, end: newest.at(-1) as number }
-  if (end > blocksEnd || blocksEnd === 0) return { positions: newest, end }
-  const walk = walkBlocks(Math.min(before, blocksEnd), edges, look - newest.length)
-  let step = walk.next()
-  while (!step.done) {
-    const { newest: first, oldest, listed, most } = step.value
-    const rows = listed
-      ? database.all(LISTED_BLOCKS, first, oldest, customer, ...placeInList(customer), most)
-      : database.all(BLOCKS, first, oldest, customer)
-    step = walk.next(rows)
-  }
-  return { positions: [...newest, ...step.value.positions], end: step.value.end }
-}
 
 /** Walks back through the deliveries of all customers. */
 function walkBack(database: Database, position: number, filter: Filter, bounds: Bounds) {
