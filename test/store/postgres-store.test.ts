@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
@@ -97,6 +99,41 @@ it('ten replicas that start at once migrate once', async () => {
   const opened = await Promise.all(Array.from({ length: 10 }, () => openStore(at(databaseUrl), 0)))
   expect(opened.map(({ migrated }) => migrated.length).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, MIGRATIONS])
   await Promise.all(opened.map(({ store }) => store.close()))
+})
+
+it.each([
+  ['a server', true],
+  ['a command', false],
+])('%s that finds no connection left waits for one', async (_, toServe) => {
+  const admin = new URL(await freshDatabase())
+  const role = admin.pathname.slice(1)
+  await runSql(admin.href, `CREATE ROLE ${role} LOGIN CONNECTION LIMIT 0; GRANT ALL ON SCHEMA public TO ${role}`)
+  const refused = Promise.withResolvers<void>()
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(admin.port), admin.hostname)
+    upstream.on('end', refused.resolve).on('error', () => client.destroy())
+    client.on('error', () => upstream.destroy())
+    client.pipe(upstream).pipe(client)
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void proxy.close())
+  await once(proxy, 'listening')
+  const url = new URL(admin)
+  url.username = role
+  url.port = `${(proxy.address() as AddressInfo).port}`
+  const opening = openStore(at(url.href), 0, { toServe })
+  await refused.promise
+  await runSql(admin.href, `ALTER ROLE ${role} CONNECTION LIMIT 3`)
+  const { store } = await opening
+  expect(await store.customers.list({ limit: 1 })).toEqual([])
+  await store.close()
+})
+
+it('a database without any connection left is given up after a while', async () => {
+  const url = new URL(await freshDatabase())
+  const role = url.pathname.slice(1)
+  await runSql(url.href, `CREATE ROLE ${role} LOGIN CONNECTION LIMIT 0`)
+  url.username = role
+  await expect(openStore(at(url.href), 0)).rejects.toThrow(`too many connections for role "${role}"`)
 })
 
 it('works beside a newer version whose migration says that it may, and not beside another one', async () => {

@@ -15,6 +15,7 @@ import {
   unavailable,
 } from './protocol/failures.ts'
 import type { Parameters, Statement } from './protocol/message.ts'
+import { onceFree } from './protocol/once-free.ts'
 import { createPresence } from './protocol/presence.ts'
 import { atAnyOf, serversOf } from './protocol/server-list.ts'
 
@@ -222,8 +223,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     },
   }
   try {
-    if (toServe) await deliveries.get()
-    else await readers.openFirst()
+    if (toServe) await onceFree(deliveries.get)
+    await onceFree(async () => readers.release(await readers.take()))
   } catch (error) {
     await database.close()
     throw error instanceof AppError ? error : cannotOpen(error)
