@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { pauseAfterRefusal } from '../support/ledger.ts'
@@ -26,7 +27,17 @@ async function addSupplier(email: string) {
   return { id, password, keyId, key }
 }
 
-const withinASecond = (look: () => Promise<unknown>) => expect.poll(look, { timeout: 1000, interval: 50 })
+/** Whoever looks a second after a change sees it, however long the answer takes on a busy machine. */
+async function seenWithinASecond(look: () => Promise<number[]>, expected: readonly number[]): Promise<void> {
+  const changed = performance.now()
+  await until('the change is seen', async () => {
+    const began = performance.now()
+    const seen = await look()
+    const isSeen = isDeepStrictEqual(seen, expected)
+    if (!isSeen) expect(began - changed, `looked after milliseconds, and saw ${seen}`).toBeLessThan(1000)
+    return isSeen
+  })
+}
 
 const deliver = (url: string, key: string, body: string, more: Record<string, string> = {}) =>
   fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key, ...more }, body })
@@ -52,20 +63,24 @@ it('what is changed by one process holds in every other within a second', async 
   expect(keySets[1]).toEqual(keySets[0])
 
   await run('customer', 'disallow', email, '*')
-  await withinASecond(() => all((url) => deliver(url, key, order))).toEqual([403, 403])
+  await seenWithinASecond(() => all((url) => deliver(url, key, order)), [403, 403])
   await run('customer', 'allow', email, '*')
   await run('key', 'set', keyId, '--from', '203.0.113.0/24,2001:db8::/32')
-  await withinASecond(() => all((url) => deliver(url, key, order))).toEqual([401, 401])
+  await seenWithinASecond(() => all((url) => deliver(url, key, order)), [401, 401])
   await run('key', 'set', keyId, '--from', '127.0.0.1')
-  await withinASecond(() => all((url) => deliver(url, key, order))).toEqual([200, 200])
+  await seenWithinASecond(() => all((url) => deliver(url, key, order)), [200, 200])
   await run('key', 'set', keyId, '--rate', '1')
-  await withinASecond(() => all((url) => deliver(url, key, order))).toEqual([429, 429])
+  const twice = async (url: string) => {
+    await deliver(url, key, order)
+    return deliver(url, key, order)
+  }
+  await seenWithinASecond(() => all(twice), [429, 429])
   await run('key', 'set', keyId, '--rate', 'none')
-  await withinASecond(() => all((url) => deliver(url, key, order))).toEqual([200, 200])
+  await seenWithinASecond(() => all((url) => deliver(url, key, order)), [200, 200])
   await run('key', 'revoke', keyId)
-  await withinASecond(() => all((url) => deliver(url, key, order))).toEqual([401, 401])
+  await seenWithinASecond(() => all((url) => deliver(url, key, order)), [401, 401])
   await run('customer', 'disable', email)
-  await withinASecond(() => all(login)).toEqual([400, 400])
+  await seenWithinASecond(() => all(login), [400, 400])
 })
 
 it('an API key that is revoked or expires reads nothing in any replica a second later', async () => {

@@ -53,6 +53,8 @@ export function readTrace(file: string, folder: string, answer: RegExp): Moment[
       continue
     }
     underWay.delete(thread)
+    // The process was killed meanwhile.
+    if (rest.endsWith(' = ?')) continue
     call.result = Number(/\) += (-?\d+)[^"]*$/.exec(rest.slice(-200))?.[1])
     if (Number.isNaN(call.result)) throw new Error(`cannot read the result of ${rest.slice(0, 100)}`)
     moments.push({ of: 'end', call })
