@@ -11,8 +11,6 @@ export interface UnderLoad {
   readonly load: Load
   /** The longest wait for an answer so far, in milliseconds. */
   slowest(): number
-  /** When the latest delivery began that was answered 200, by `performance.now`. */
-  lastTaken(): number
 }
 
 interface UnderLoadOptions {
@@ -32,18 +30,16 @@ export async function underLoad(
   const key = await addSupplier(where)
   const server = await startServer({ ...where, through, env: { ...where.env, DATABASE_URL: serverUrl } }, atTheEnd)
   let slowest = 0
-  let lastTaken = 0
   const load = deliver({
     url: server.url,
     key,
-    onAnswer: (status, milliseconds) => {
+    onAnswer: (_status, milliseconds) => {
       slowest = Math.max(slowest, milliseconds)
-      if (status === 200) lastTaken = Math.max(lastTaken, performance.now() - milliseconds)
     },
   })
   atTheEnd(() => load.stop())
   await load.more(50)
-  return { server, key, load, slowest: () => slowest, lastTaken: () => lastTaken }
+  return { server, key, load, slowest: () => slowest }
 }
 
 /** The deliveries that are not there exactly once with the bytes that were acknowledged. */
