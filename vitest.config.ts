@@ -23,7 +23,6 @@ const shared = {
   // Argon2 and processes are slow on a small machine, and three times as slow on a busy one.
   testTimeout: 90_000,
   hookTimeout: 90_000,
-  expect: { poll: { timeout: 15_000 } },
   setupFiles: './test/support/each-file.ts',
   provide: { seed },
 }
