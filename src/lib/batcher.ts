@@ -62,7 +62,7 @@ const MOST_UNDER_WAY = 2
 
 /** Limits of one batch, so that the next one forms while it is committed. */
 const BATCH_ITEMS = 512
-const BATCH_BYTES = 8 * 1024 * 1024
+const BATCH_BYTES = 2 * 1024 * 1024
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 

@@ -49,7 +49,7 @@ export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[
     const most = deliveries.length * (BYTES_OF_NUMBERS + MOST_ORIGIN_BYTES)
     const length = deliveries.reduce((sum, { payload }) => sum + payload.length, most)
     let memory = memories.shift() as SharedArrayBuffer
-    if (length > memory.byteLength) memory = new SharedArrayBuffer(length * 2)
+    if (length > memory.byteLength) memory = new SharedArrayBuffer(length)
     memories.push(memory)
     const texts: string[] = []
     const numbers = new Float64Array(memory, 0, deliveries.length * NUMBERS)
