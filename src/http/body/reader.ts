@@ -41,9 +41,9 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
       finished = true
       done(error, body)
     }
-    /** Frees copies at once: in a flood they would take much more memory than the budget until the next garbage collection. */
+    /** Frees copies at once: in a flood they would take much more memory than the budget until the next garbage collection. A body in one piece is no copy. */
     const freeBlocks = (): void => {
-      if (request.heldBody !== undefined) for (const { buffer } of blocks) (buffer as ArrayBuffer).transfer(0)
+      if (request.heldBody) for (const { buffer } of blocks) (buffer as ArrayBuffer).transfer(0)
       blocks = NO_BLOCKS
     }
     const refuse = (definition: ErrorDefinition): void => {
