@@ -4,6 +4,7 @@ import type { Config } from '#src/config/load-config.ts'
 import type { Certificate } from '#src/lib/certificate.ts'
 import { answerBrokenRequest } from './connections/broken-request.ts'
 import { answerFrameworkError } from './error-handler.ts'
+import { schemaController } from './json-answers.ts'
 import { singleLeadingSlash } from './leading-slashes.ts'
 import type { RequestMetrics } from './log/request-metrics.ts'
 import { requestId } from './request-id.ts'
@@ -36,7 +37,9 @@ export const serverOptions = (
     rewriteUrl: singleLeadingSlash,
     // Percent-encoded order ids are long; maxHeaderSize limits them.
     routerOptions: { caseSensitive: false, ignoreTrailingSlash: true, maxParamLength: 16_384 },
+    schemaController,
     ajv: {
+      onCreate: compileLate,
       customOptions: {
         coerceTypes: false,
         removeAdditional: false,
@@ -61,4 +64,21 @@ export const serverOptions = (
   }
   // The types do not say that a TLS server is an HTTP server too.
   return options as FastifyHttpOptions<Server>
+}
+
+type Validate = ((value: unknown) => unknown) & { errors?: unknown }
+
+/** Makes Ajv compile each schema for the first value that it judges: all of them took an eighth of the start, and few are needed. */
+function compileLate(ajv: { compile(schema: unknown): Validate }): void {
+  const compile = ajv.compile.bind(ajv)
+  ajv.compile = (schema) => {
+    let compiled: Validate | undefined
+    const validate: Validate = (value) => {
+      compiled ??= compile(schema)
+      const isValid = compiled(value)
+      validate.errors = compiled.errors
+      return isValid
+    }
+    return validate
+  }
 }

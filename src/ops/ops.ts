@@ -3,6 +3,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { settings } from '#src/config/settings.ts'
 import { prefersOpenMetrics } from '#src/http/accept.ts'
+import { schemaController } from '#src/http/json-answers.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Format, Metrics } from '#src/lib/metrics/metrics.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
@@ -35,6 +36,7 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
   // Fastify loads node:http without its HTTP client; an import would load that too, a tenth of the start.
   const ops = Fastify({
     exposeHeadRoutes: false,
+    schemaController,
     requestTimeout: 10_000,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },

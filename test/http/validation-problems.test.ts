@@ -1,3 +1,5 @@
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
@@ -5,7 +7,7 @@ import { validationProblems } from '#src/http/validation-problems.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
-import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
+import { addCustomer, LOGIN, PASSWORD, requestSchemas, testApp } from '../support/test-app.ts'
 
 const service = await testApp()
 const { app, store, customers, clock, login } = service
@@ -54,6 +56,12 @@ function wrongRequests({ path, method, operation }: (typeof operations)[number])
     ...bodies.map((body) => ({ ...base, payload: JSON.stringify(body) })),
   ]
 }
+
+it('every schema of a request compiles, which the service finds out with the first value for it', () => {
+  const ajv = addFormats.default(new Ajv({ allowUnionTypes: true }))
+  for (const schema of requestSchemas) expect(ajv.compile(schema)).toBeTypeOf('function')
+  expect(requestSchemas.size).toBeGreaterThan(30)
+})
 
 describe('a refusal of what was sent', () => {
   it.each(operations)('to $method $path is in plain words', async (operation) => {

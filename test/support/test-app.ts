@@ -100,6 +100,9 @@ function hashPassword(password: string): Promise<string> {
 
 const judge = new Ajv()
 
+/** The schemas of the requests that the apps built so far take. */
+export const requestSchemas = new Set<object>()
+
 /** Whatever a test asks for: every JSON answer must be one that openapi.yaml, which is written by the default settings, allows. */
 function contractObserver({ loginAnswer, loginEmailField }: Config) {
   const violations: string[] = []
@@ -110,8 +113,11 @@ function contractObserver({ loginAnswer, loginEmailField }: Config) {
   return fastifyPlugin(async (app: FastifyInstance) => {
     // The service compiles its schemas without judging them first.
     app.addHook('onRoute', ({ url, schema: { body, headers, querystring, params } = {} }) => {
-      for (const schema of [body, headers, querystring, params])
-        if (schema && !judge.validateSchema(schema)) violations.push(`${url}: ${judge.errorsText()}`)
+      for (const schema of [body, headers, querystring, params]) {
+        if (!schema) continue
+        requestSchemas.add(schema)
+        if (!judge.validateSchema(schema)) violations.push(`${url}: ${judge.errorsText()}`)
+      }
     })
     app.addHook('onSend', async ({ method, routeOptions: { url = '' } }, reply, payload) => {
       const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
