@@ -1,4 +1,8 @@
-import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
+// The package's index would load its encryption and its remote keys too.
+import type { JWTPayload } from 'jose'
+import { decodeProtectedHeader } from 'jose/decode/protected_header'
+import * as errors from 'jose/errors'
+import { jwtVerify } from 'jose/jwt/verify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'

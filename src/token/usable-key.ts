@@ -1,5 +1,9 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
+import type { CryptoKey } from 'jose'
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
+import { exportJWK } from 'jose/key/export'
+import { generateKeyPair } from 'jose/key/generate/keypair'
+import { importJWK } from 'jose/key/import'
 import type { SigningKey } from '#src/store/store.ts'
 import { cannotOpen, type KeySealing, type Wrapping } from './key-sealing.ts'
 
