@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { commands } from '#src/cli/command-table.ts'
+import { commandNames } from '#src/cli/command-table.ts'
 import { settings } from '#src/config/settings.ts'
 import { withReferenceTables } from '../tools/reference-tables.ts'
 
@@ -79,13 +79,13 @@ it.each(PAGES)('%s names only settings that exist', (page) => {
 })
 
 it.each(PAGES)('%s names only commands that exist', (page) => {
-  const known = commands.map(({ name }) => name)
   const named = Array.from(
     read(page).matchAll(/(?:`|npx |bin\/)teslim(?:\.js)? ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/gm),
     ([, words = '']) => words,
   )
   const unknown = named.filter(
-    (words) => !known.some((name) => words === name || words.startsWith(`${name} `) || name.startsWith(`${words} `)),
+    (words) =>
+      !commandNames.some((name) => words === name || words.startsWith(`${name} `) || name.startsWith(`${words} `)),
   )
   expect(unknown).toEqual([])
 })

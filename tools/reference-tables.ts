@@ -1,6 +1,8 @@
-import { commands } from '#src/cli/command-table.ts'
+import { loadCommands } from '#src/cli/command-table.ts'
 import type { Setting } from '#src/config/setting-kinds.ts'
 import { settings } from '#src/config/settings.ts'
+
+const commands = await loadCommands()
 
 /** Replaces the tables of commands and settings in docs/reference.md by those that the code describes. */
 export const withReferenceTables = (page: string): string =>

@@ -1,114 +1,93 @@
-import { VERSION } from '#src/lib/version.ts'
-import { auditList } from './audit.ts'
-import { backup } from './backup/backup.ts'
-import { restore } from './backup/restore.ts'
 import type { Command, CommandGroup } from './command.ts'
-import { createCompletion } from './completion.ts'
-import { config } from './config.ts'
-import { copy } from './copy.ts'
-import { customerAdd, customerSetPassword } from './customer/add.ts'
-import {
-  customerAllow,
-  customerDisable,
-  customerDisallow,
-  customerEnable,
-  customerSet,
-  customerShow,
-  tokenRevoke,
-} from './customer/change.ts'
-import { customerRemove } from './customer/remove.ts'
-import { customerList } from './customer/show.ts'
-import { doctor } from './doctor.ts'
-import { health } from './health.ts'
-import { createHelp } from './help.ts'
-import { keyIssue, keyRevoke, keyRotate } from './key/issue.ts'
-import { keySet } from './key/set.ts'
-import { keyList } from './key/show.ts'
-import { migrate } from './migrate.ts'
-import { deliver } from './purchase/deliver/deliver.ts'
-import { deliveryExport, deliveryList, deliveryShow } from './purchase/deliveries.ts'
-import { orderList, orderShow } from './purchase/orders.ts'
-import { refusedList, refusedShow } from './purchase/refused.ts'
-import { purge } from './purge.ts'
-import { serve } from './serve.ts'
-import { signingKeyList, signingKeyRewrap, signingKeyRotate } from './signing-key.ts'
-import { stats } from './stats.ts'
-import { webhookAdd } from './webhook/add.ts'
-import {
-  webhookPause,
-  webhookRemove,
-  webhookReplay,
-  webhookResume,
-  webhookRotateSecret,
-  webhookTest,
-} from './webhook/change.ts'
-import { webhookList, webhookShow } from './webhook/show.ts'
 
-const version: Command = {
-  name: 'version',
-  about: 'Show the version (also --version)',
-  async run({ json }, { out }) {
-    out(json ? JSON.stringify({ version: VERSION, node: process.versions.node }) : `teslim ${VERSION}`)
+type LoadCommand = () => Promise<Command>
+
+/** Commands by their names, in the order of the help. Each is loaded when it is run: all of them would take longer than most need. */
+const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
+  Service: {
+    serve: async () => (await import('./serve.ts')).serve,
+    health: async () => (await import('./health.ts')).health,
+    doctor: async () => (await import('./doctor.ts')).doctor,
+    config: async () => (await import('./config.ts')).config,
+  },
+  Store: {
+    migrate: async () => (await import('./migrate.ts')).migrate,
+    backup: async () => (await import('./backup/backup.ts')).backup,
+    restore: async () => (await import('./backup/restore.ts')).restore,
+    copy: async () => (await import('./copy.ts')).copy,
+    purge: async () => (await import('./purge.ts')).purge,
+  },
+  Customers: {
+    'customer add': async () => (await import('./customer/add.ts')).customerAdd,
+    'customer list': async () => (await import('./customer/show.ts')).customerList,
+    'customer show': async () => (await import('./customer/change.ts')).customerShow,
+    'customer set': async () => (await import('./customer/change.ts')).customerSet,
+    'customer set-password': async () => (await import('./customer/add.ts')).customerSetPassword,
+    'customer enable': async () => (await import('./customer/change.ts')).customerEnable,
+    'customer disable': async () => (await import('./customer/change.ts')).customerDisable,
+    'customer allow': async () => (await import('./customer/change.ts')).customerAllow,
+    'customer disallow': async () => (await import('./customer/change.ts')).customerDisallow,
+    'customer remove': async () => (await import('./customer/remove.ts')).customerRemove,
+  },
+  'API keys of customers': {
+    'key issue': async () => (await import('./key/issue.ts')).keyIssue,
+    'key list': async () => (await import('./key/show.ts')).keyList,
+    'key set': async () => (await import('./key/set.ts')).keySet,
+    'key rotate': async () => (await import('./key/issue.ts')).keyRotate,
+    'key revoke': async () => (await import('./key/issue.ts')).keyRevoke,
+  },
+  'Orders and deliveries': {
+    'order list': async () => (await import('./purchase/orders.ts')).orderList,
+    'order show': async () => (await import('./purchase/orders.ts')).orderShow,
+    'delivery list': async () => (await import('./purchase/deliveries.ts')).deliveryList,
+    'delivery show': async () => (await import('./purchase/deliveries.ts')).deliveryShow,
+    'delivery export': async () => (await import('./purchase/deliveries.ts')).deliveryExport,
+    'delivery refused list': async () => (await import('./purchase/refused.ts')).refusedList,
+    'delivery refused show': async () => (await import('./purchase/refused.ts')).refusedShow,
+    deliver: async () => (await import('./purchase/deliver/deliver.ts')).deliver,
+    stats: async () => (await import('./stats.ts')).stats,
+  },
+  Webhooks: {
+    'webhook add': async () => (await import('./webhook/add.ts')).webhookAdd,
+    'webhook list': async () => (await import('./webhook/show.ts')).webhookList,
+    'webhook show': async () => (await import('./webhook/show.ts')).webhookShow,
+    'webhook pause': async () => (await import('./webhook/change.ts')).webhookPause,
+    'webhook resume': async () => (await import('./webhook/change.ts')).webhookResume,
+    'webhook replay': async () => (await import('./webhook/change.ts')).webhookReplay,
+    'webhook rotate-secret': async () => (await import('./webhook/change.ts')).webhookRotateSecret,
+    'webhook test': async () => (await import('./webhook/change.ts')).webhookTest,
+    'webhook remove': async () => (await import('./webhook/change.ts')).webhookRemove,
+  },
+  'Audit log': {
+    'audit list': async () => (await import('./audit.ts')).auditList,
+  },
+  'Access tokens': {
+    'token revoke': async () => (await import('./customer/change.ts')).tokenRevoke,
+    'signing-key list': async () => (await import('./signing-key.ts')).signingKeyList,
+    'signing-key rotate': async () => (await import('./signing-key.ts')).signingKeyRotate,
+    'signing-key rewrap': async () => (await import('./signing-key.ts')).signingKeyRewrap,
+  },
+  'Command line': {
+    help: async () => (await import('./help.ts')).createHelp(loadGroups),
+    version: async () => (await import('./version.ts')).version,
+    completion: async () => (await import('./completion.ts')).createCompletion(loadCommands),
   },
 }
 
-const help = createHelp(() => commandGroups)
-const completion = createCompletion(() => commands)
+const commands = new Map(Object.values(TABLE).flatMap((group) => Object.entries(group)))
 
-/** Every command, in the order of the help. */
-export const commandGroups: readonly CommandGroup[] = [
-  { title: 'Service', commands: [serve, health, doctor, config] },
-  { title: 'Store', commands: [migrate, backup, restore, copy, purge] },
-  {
-    title: 'Customers',
-    commands: [
-      customerAdd,
-      customerList,
-      customerShow,
-      customerSet,
-      customerSetPassword,
-      customerEnable,
-      customerDisable,
-      customerAllow,
-      customerDisallow,
-      customerRemove,
-    ],
-  },
-  { title: 'API keys of customers', commands: [keyIssue, keyList, keySet, keyRotate, keyRevoke] },
-  {
-    title: 'Orders and deliveries',
-    commands: [
-      orderList,
-      orderShow,
-      deliveryList,
-      deliveryShow,
-      deliveryExport,
-      refusedList,
-      refusedShow,
-      deliver,
-      stats,
-    ],
-  },
-  {
-    title: 'Webhooks',
-    commands: [
-      webhookAdd,
-      webhookList,
-      webhookShow,
-      webhookPause,
-      webhookResume,
-      webhookReplay,
-      webhookRotateSecret,
-      webhookTest,
-      webhookRemove,
-    ],
-  },
-  { title: 'Audit log', commands: [auditList] },
-  {
-    title: 'Access tokens',
-    commands: [tokenRevoke, signingKeyList, signingKeyRotate, signingKeyRewrap],
-  },
-  { title: 'Command line', commands: [help, version, completion] },
-]
+export const commandNames: readonly string[] = [...commands.keys()]
 
-export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands)
+/** Resolves to undefined if there is no such command. */
+export const loadCommand = async (name: string): Promise<Command | undefined> => commands.get(name)?.()
+
+export const loadCommands = (): Promise<readonly Command[]> =>
+  Promise.all(Array.from(commands.values(), (load) => load()))
+
+export const loadGroups = (): Promise<readonly CommandGroup[]> =>
+  Promise.all(
+    Object.entries(TABLE).map(async ([title, group]) => ({
+      title,
+      commands: await Promise.all(Object.values(group).map((load) => load())),
+    })),
+  )

@@ -1,14 +1,14 @@
 import { COMMON_OPTIONS, type Command } from './command.ts'
 
 /** The `completion` command. The commands come as a function because it is one of them. */
-export const createCompletion = (commands: () => readonly Command[]): Command => ({
+export const createCompletion = (loadCommands: () => Promise<readonly Command[]>): Command => ({
   name: 'completion',
   about: 'Print a completion script for a shell',
   details:
     'bash: source <(teslim completion bash) in ~/.bashrc. zsh: source <(teslim completion zsh) in ~/.zshrc, after compinit. fish: teslim completion fish > ~/.config/fish/completions/teslim.fish. It completes the word "teslim"; with npx, add: alias teslim="npx teslim".',
   positionals: ['bash|zsh|fish'],
   async run({ positionals: [shell = 'bash'], json }, { out }) {
-    const script = scripts[shell as keyof typeof scripts](wordsByPlace(commands()))
+    const script = scripts[shell as keyof typeof scripts](wordsByPlace(await loadCommands()))
     out(json ? JSON.stringify({ shell, script }) : script)
   },
 })

@@ -8,13 +8,13 @@ const DEFAULT_WIDTH = 80
 type Width = number | undefined
 
 /** The `help` command. The groups come as a function because it is one of them. */
-export const createHelp = (groups: () => readonly CommandGroup[]): Command => ({
+export const createHelp = (loadGroups: () => Promise<readonly CommandGroup[]>): Command => ({
   name: 'help',
   about: 'Show this help, or that of a command or a group of commands',
   positionals: ['[COMMAND...]'],
   async run({ positionals, json }, { out, columns }) {
     const topic = positionals.join(' ')
-    const text = helpOn(topic, groups(), columns)
+    const text = helpOn(topic, await loadGroups(), columns)
     if (text === undefined) throw new Misuse(`there is no help on ${JSON.stringify(topic)}`)
     out(json ? JSON.stringify({ help: text }) : text)
   },

@@ -4,7 +4,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, COMMON_OPTIONS, type Command, type Input, Misuse, type Option } from './command.ts'
-import { commandGroups, commands } from './command-table.ts'
+import { commandNames, loadCommand, loadGroups } from './command-table.ts'
 import { helpOn, listChoices, overview } from './help.ts'
 import { wrapWords } from './output/wrap-words.ts'
 
@@ -15,17 +15,17 @@ type Options = Readonly<Record<string, Option>>
 /** Runs what was typed and resolves to the exit status: 0 done, 1 failed, 2 misuse. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   if (argv.length === 0) {
-    context.err(overview(commandGroups, context.columns))
+    context.err(overview(await loadGroups(), context.columns))
     return 2
   }
   let name = 'teslim'
   try {
-    const asked = helpAskedFor(argv, context)
+    const asked = await helpAskedFor(argv, context)
     if (asked !== undefined) {
       context.out(asked)
       return 0
     }
-    const { command, rest } = findCommand(argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv)
+    const { command, rest } = await findCommand(argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv)
     name = `teslim ${command.name}`
     const options = { ...command.options, ...COMMON_OPTIONS }
     return (await command.run(readInput(command, options, rest), context)) ?? 0
@@ -35,43 +35,43 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
 }
 
 /** The help that `--help` or a group's bare name asks for. What stands after `--` is no option. */
-function helpAskedFor(argv: readonly string[], { columns }: CliContext): string | undefined {
+async function helpAskedFor(argv: readonly string[], { columns }: CliContext): Promise<string | undefined> {
   const words = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const asks = words.some((word) => HELP.includes(word))
   const named = words.filter((word) => !word.startsWith('-'))
   const [first = '', second = ''] = named
   if (asks) {
     const both = `${first} ${second}`.trim()
-    const help =
-      helpOn(named.slice(0, MOST_WORDS).join(' '), commandGroups, columns) ?? helpOn(both, commandGroups, columns)
+    const groups = await loadGroups()
+    const help = helpOn(named.slice(0, MOST_WORDS).join(' '), groups, columns) ?? helpOn(both, groups, columns)
     if (help !== undefined) return help
-    if (commands.some(({ name }) => name === first)) return helpOn(first, commandGroups, columns)
+    if (commandNames.includes(first)) return helpOn(first, groups, columns)
     throw noCommand(both)
   }
   const group = argv.join(' ')
-  const isGroup = argv.length < MOST_WORDS && !commands.some(({ name }) => name === group)
-  return isGroup && group !== '' ? helpOn(group, commandGroups, columns) : undefined
+  const isGroup = !commandNames.includes(group) && commandNames.some((name) => name.startsWith(`${group} `))
+  return isGroup ? helpOn(group, await loadGroups(), columns) : undefined
 }
 
 /** The longest name: `delivery refused list`. */
 const MOST_WORDS = 3
 
-function findCommand(argv: readonly string[]): { command: Command; rest: string[] } {
+async function findCommand(argv: readonly string[]): Promise<{ command: Command; rest: string[] }> {
   const option = argv.findIndex((word) => word.startsWith('-'))
   const words = argv.slice(0, option < 0 ? MOST_WORDS : Math.min(option, MOST_WORDS))
   for (let count = words.length; count > 0; count--) {
-    const command = commands.find(({ name }) => name === words.slice(0, count).join(' '))
+    const command = await loadCommand(words.slice(0, count).join(' '))
     if (command) return { command, rest: argv.slice(count) }
   }
   const [first = '', second] = words
-  const isGroup = commands.some(({ name }) => name.startsWith(`${first} ${second} `))
+  const isGroup = commandNames.some((name) => name.startsWith(`${first} ${second} `))
   throw noCommand(isGroup ? words.join(' ') : [first, second].join(' ').trim())
 }
 
 function noCommand(typed: string): Misuse {
   const meant = nearest(
     typed,
-    commands.flatMap(({ name }) => [name, name.split(' ', 1).join()]),
+    commandNames.flatMap((name) => [name, name.split(' ', 1).join()]),
   )
   return new Misuse(`there is no command ${JSON.stringify(typed)}${meant ? `, did you mean "${meant}"?` : ''}`)
 }

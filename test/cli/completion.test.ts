@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { commands } from '#src/cli/command-table.ts'
+import { commandNames } from '#src/cli/command-table.ts'
 import { runCommand } from '../support/command.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -47,7 +47,7 @@ describe.each(Object.entries(completeIn))('completion for %s', (shell, completeL
   it('offers commands, options and the values of options', ({ skip }) => {
     skip(missing, `${shell} is not installed`)
     const complete = (line: string) => completeLine(script, line).toSorted()
-    expect(complete('')).toEqual([...new Set(commands.map(({ name }) => name.split(' ')[0]))].toSorted())
+    expect(complete('')).toEqual([...new Set(commandNames.map((name) => name.split(' ')[0]))].toSorted())
     expect(complete('customer d')).toEqual(['disable', 'disallow'])
     expect(complete('help customer sh')).toEqual(['show'])
     expect(complete('completion ')).toEqual(expect.arrayContaining(['bash', 'fish', 'zsh']))

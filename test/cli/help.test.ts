@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { commandGroups, commands } from '#src/cli/command-table.ts'
+import { commandNames, loadCommands, loadGroups } from '#src/cli/command-table.ts'
 import { helpOn } from '#src/cli/help.ts'
 import { runCommand } from '../support/command.ts'
 import { teslim } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const cwd = tempFolder()
+const groups = await loadGroups()
 const run = (...args: string[]) => runCommand(args, { cwd })
 
 it.each(['--version', 'version'])('teslim %s prints the version of package.json', async (word) => {
@@ -16,11 +17,15 @@ it.each(['--version', 'version'])('teslim %s prints the version of package.json'
   expect(JSON.parse(stdout)).toEqual({ version, node: process.versions.node })
 })
 
+it('every command has the name under which the table has it', async () => {
+  expect((await loadCommands()).map(({ name }) => name)).toEqual(commandNames)
+})
+
 it('teslim help, --help and -h list every command under its group, with status 0', async () => {
   const all = await run('help')
   expect(all).toMatchObject({ status: 0, stderr: '' })
-  for (const { title } of commandGroups) expect(all.stdout).toContain(`\n\n${title}\n`)
-  for (const { name } of commands) expect(all.stdout).toContain(`\n  ${name} `)
+  for (const { title } of groups) expect(all.stdout).toContain(`\n\n${title}\n`)
+  for (const name of commandNames) expect(all.stdout).toContain(`\n  ${name} `)
   for (const word of ['--help', '-h']) expect(await run(word)).toEqual(all)
 })
 
@@ -54,8 +59,8 @@ it.each([
 })
 
 it.each([40, 80, 200])('help wraps at words to %d columns', (width) => {
-  const topics = ['', 'customer', ...commands.map(({ name }) => name)]
-  const lines = topics.flatMap((topic) => helpOn(topic, commandGroups, width)?.split('\n') ?? [])
+  const topics = ['', 'customer', ...commandNames]
+  const lines = topics.flatMap((topic) => helpOn(topic, groups, width)?.split('\n') ?? [])
   const tooLong = lines.filter((line) => line.length > Math.max(width, 62) && line.trim().includes(' '))
   expect(tooLong).toEqual([])
   expect(Math.max(...lines.map(({ length }) => length))).toBeGreaterThan(width / 2)
