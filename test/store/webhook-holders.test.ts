@@ -25,7 +25,8 @@ it('processes that take endpoints from each other lose no step and store none tw
 
   const steps: (Step & { readonly by: string })[] = []
   const start = (by: string): ChildProcess => {
-    const child = fork(HOLDER, [url, by, String(LEASE_MILLISECONDS)], { env: { PATH: process.env.PATH } })
+    const { PATH, NODE_COMPILE_CACHE } = process.env
+    const child = fork(HOLDER, [url, by, String(LEASE_MILLISECONDS)], { env: { PATH, NODE_COMPILE_CACHE } })
     onTestFinished(() => void child.kill('SIGKILL'))
     child.on('message', (step: Step) => void steps.push({ ...step, by }))
     return child

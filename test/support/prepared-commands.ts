@@ -36,7 +36,9 @@ async function run(request: CommandRequest): Promise<Outcome> {
 }
 
 function startRunner(): { child: ChildProcess; ended: Promise<CommandAnswer> } {
-  const child = fork(RUNNER, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const env = { PATH, NODE_COMPILE_CACHE }
+  const child = fork(RUNNER, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   // It ends with this process, which need not wait for it.
   child.unref()
   child.channel?.unref()

@@ -15,8 +15,9 @@ export interface PushingServer {
 
 /** Starts a server as a process whose attempts to push end after so many milliseconds; killed when the test is over. */
 export async function startPushing(databaseUrl: string, timeoutMilliseconds: number): Promise<PushingServer> {
-  const { PATH = '' } = process.env
-  const env = { PATH, NODE_ENV: 'production', DATABASE_URL: databaseUrl, TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const settings = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
+  const env = { PATH, NODE_COMPILE_CACHE, ...settings }
   const child = spawn(process.execPath, [SERVER, String(timeoutMilliseconds)], { env })
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'close')
