@@ -32,6 +32,7 @@ describe('no test', () => {
     expect(
       asks.filter((file) => !/import \{ fetch \} from '[^']*checked-fetch\.ts'/.test(sources.get(file) ?? '')),
     ).toEqual([])
+    expect(filesWith(/import \{[^}]*\brequest\b[^}]*\} from 'undici'/)).toEqual(['test/support/ask.ts'])
   })
 
   it('replaces anything that all code shares', () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, inject, it } from 'vitest'
-import { fetch } from '../support/checked-fetch.ts'
+import { ask } from '../support/ask.ts'
 import { makeSupplier } from '../support/ledger.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
@@ -71,8 +71,7 @@ function load(servers: () => readonly ServerProcess[], keys: readonly string[]) 
       const idempotency = randomBelow(4) === 0 ? { 'idempotency-key': `${body} ${randomBelow(50)}` } : undefined
       const headers = { ApiKey: key, ...idempotency }
       const url = `${all[(number >> 1) % all.length]?.url}/Purchase/update`
-      const answer = await fetch(url, { method: 'POST', headers, body }).catch(() => undefined)
-      await answer?.text()
+      const answer = await ask(url, { method: 'POST', headers, body }).catch(() => undefined)
       if (answer?.status === 200) accepted++
       await pace(PAUSE_MILLISECONDS)
     }

@@ -1,6 +1,17 @@
 const violations: string[] = []
 const send = globalThis.fetch
 
+/** Imported by the first answer because it reads and compiles the whole contract. */
+let contract: Promise<typeof import('./contract.ts')> | undefined
+
+/** Notes what is not in openapi.yaml. */
+export async function check(method: string, url: string, status: number, body: string): Promise<void> {
+  contract ??= import('./contract.ts')
+  const { contractViolation, routeOf } = await contract
+  const violation = contractViolation(method, routeOf(new URL(url).pathname), status, JSON.parse(body))
+  if (violation !== undefined) violations.push(violation)
+}
+
 /** `fetch` for servers that run as processes: their JSON answers must be in openapi.yaml, else the test file fails. */
 export const fetch: typeof globalThis.fetch = async (input, init) => {
   const answer = await send(input, init)
@@ -14,11 +25,7 @@ export const fetch: typeof globalThis.fetch = async (input, init) => {
     // The caller learns from its own copy that the answer broke off.
     .catch(() => '')
   if (body === '') return answer
-  // Imported here because it reads and compiles the whole contract.
-  const { contractViolation, routeOf } = await import('./contract.ts')
-  const asked = (init?.method ?? method).toUpperCase()
-  const violation = contractViolation(asked, routeOf(new URL(url).pathname), answer.status, JSON.parse(body))
-  if (violation !== undefined) violations.push(violation)
+  await check((init?.method ?? method).toUpperCase(), url, answer.status, body)
   return answer
 }
 

@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fetch } from './checked-fetch.ts'
+import { ask } from './ask.ts'
 import { runPrepared } from './prepared-commands.ts'
 import type { RunOptions } from './process.ts'
 import { pace } from './until.ts'
@@ -66,8 +66,8 @@ export function deliver({
   let stopped = false
 
   const send = async (order: string, body: string): Promise<number> => {
-    const answer = await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
-    const { data } = (await answer.json()) as { data: { ReceiptID: string } }
+    const answer = await ask(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })
+    const { data } = JSON.parse(answer.body) as { data: { ReceiptID: string } }
     if (answer.status === 200) acknowledged.push({ receipt: data.ReceiptID, order, body })
     return answer.status
   }

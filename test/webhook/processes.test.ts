@@ -5,6 +5,7 @@ import { createCustomers } from '#src/customer/customer.rule.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
+import { ask } from '../support/ask.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { pauseAfterRefusal } from '../support/ledger.ts'
 import { newDatabase } from '../support/postgres-server.ts'
@@ -57,8 +58,7 @@ function startWriters(servers: readonly PushingServer[], key: string) {
       const headers = { ApiKey: key, 'idempotency-key': `${writer}-${step}` }
       for (let tries = 0; ; tries++) {
         const { url } = servers[(writer + tries) % servers.length] as PushingServer
-        const answer = await fetch(`${url}/Purchase/update`, { method: 'POST', headers, body }).catch(() => undefined)
-        await answer?.text().catch(() => undefined)
+        const answer = await ask(`${url}/Purchase/update`, { method: 'POST', headers, body }).catch(() => undefined)
         await pauseAfterRefusal()
         if (answer?.status === 200) break
       }

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { ask } from '../../support/ask.ts'
 import { fetch } from '../../support/checked-fetch.ts'
 import type { Load } from '../../support/ledger.ts'
 import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
@@ -45,7 +46,8 @@ async function readers(url: string, password: string, ready: () => Promise<void>
   let reading = true
   const read = async (): Promise<void> => {
     while (reading) {
-      const { status } = await fetch(`${url}/Purchase/list?limit=100&product=none`, {
+      const { status } = await ask(`${url}/Purchase/list?limit=100&product=none`, {
+        method: 'GET',
         headers: { authorization: `Bearer ${data.Token}` },
       })
       answers.set(status, (answers.get(status) ?? 0) + 1)
