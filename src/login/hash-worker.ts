@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { hashSync, verifySync } from '@node-rs/argon2'
-import { answerRequests } from '#src/lib/worker-client.ts'
+import { answerRequests } from '#src/lib/worker/answer.ts'
 import { ARGON2 } from './password-hashing.ts'
 
 export interface HashRequest {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { traced } from '#src/lib/tracing.ts'
-import { createWorkerClient } from '#src/lib/worker-client.ts'
+import { createWorkerClient } from '#src/lib/worker/client.ts'
 import type { HashRequest } from './hash-worker.ts'
 import { loginErrors } from './login.errors.ts'
 import type { Passwords } from './login.rule.ts'
@@ -20,7 +20,7 @@ export function createHashWorkers(count: number): HashWorkers {
   const workers = Array.from({ length: count }, () =>
     createWorkerClient<HashRequest, string>({
       name: 'the hashing thread',
-      spawn: () => new Worker(new URL('./hash-worker.ts', import.meta.url)),
+      spawn: () => new Worker(new URL('./hash-worker.ts', import.meta.url), { name: 'hash' }),
       onDeath: (cause) => new AppError(loginErrors.overloaded, { reason: cause.message, cause }),
       onFailure: (message) => new Error(`hashing failed: ${message}`),
       idleMilliseconds: IDLE_MILLISECONDS,

@@ -1,13 +1,15 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
-import type { InspectedStore, OpenedStore, QueueLimits } from './opened-store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
 import { opening } from './sqlite/database.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
-import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
+import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { storeErrors } from './store.errors.ts'
+import type { Store } from './store.ts'
 
-export type { InspectedStore, OpenedStore, StoreFacts } from './opened-store.ts'
+export type { InspectedStore, OpenedStore, StoreFacts, StoreShare } from './opened-store.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string
@@ -38,6 +40,13 @@ export async function openStore(
   }
   return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe })
 }
+
+/** Returns the store that another thread of this process has opened for serving. That thread has to `admit` the ports handed over. */
+export const joinStore = (
+  options: StoreOptions,
+  commits: StoreShare['commits'],
+  handOver: (port: MessagePort) => void,
+): Store => joinSqliteStore({ path: sqlitePath(options.databaseUrl), limits: limitsOf(options), commits, handOver })
 
 /** Opens the store as it is, for commands that only read: creates nothing, applies no migration. Throws STORE_MISSING. */
 export async function openToRead(options: StoreOptions): Promise<InspectedStore> {

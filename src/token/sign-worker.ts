@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
-import { answerRequests } from '#src/lib/worker-client.ts'
+import { answerRequests } from '#src/lib/worker/answer.ts'
 import { signatureOf } from './signature.ts'
 
 export interface SignRequest {

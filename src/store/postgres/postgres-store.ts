@@ -35,7 +35,7 @@ export async function openPostgresStore({ now, limits, ...options }: PostgresOpt
   try {
     const known = readMigrations(MIGRATIONS)
     const migrated = await migrate(database, known, now)
-    return { store: storeOn(database, limits), migrated, created: migrated.length === known.length }
+    return { store: storeOn(database, limits), migrated, created: migrated.length === known.length, share: null }
   } catch (error) {
     await database.close()
     throw error

@@ -1,4 +1,6 @@
+import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
+import { joinedPeer } from '#src/lib/worker/client.ts'
 import {
   EMPTY,
   type Migration,
@@ -66,17 +68,39 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const migrated = migrate(database, known, now)
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
-    const patienceMilliseconds = toServe
-      ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds)
-      : undefined
+    const patienceMilliseconds = toServe ? servingPatience(limits) : undefined
     const writer = createWriter({ path, files, watch, spawn, patienceMilliseconds })
     const reader = createReader(path, spawnReader)
-    return { store: storeOn({ database, watch, writer, reader }, limits, () => lock?.release()), migrated, created }
+    const commits = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+    return {
+      store: storeOn({ database, watch, writer, reader, commits }, limits, () => lock?.release()),
+      migrated,
+      created,
+      share: { commits, admit: writer.join },
+    }
   } catch (error) {
     database.close()
     lock?.release()
     throw error
   }
+}
+
+export interface JoinOptions {
+  readonly path: string
+  readonly limits: QueueLimits
+  readonly commits: Int32Array
+  /** Passes a port on to the thread that opened the store. */
+  readonly handOver: (port: MessagePort) => void
+}
+
+/** Returns a store that another thread of this process has opened. It reads by itself, and writes through that thread's writer. */
+export function joinSqliteStore({ path, limits, commits, handOver }: JoinOptions): Store {
+  const database = openDatabase(path, { readOnly: true })
+  const files = watchedFiles(path)
+  const watch = watchStore(files, realPath(path))
+  const patienceMilliseconds = servingPatience(limits)
+  const writer = createWriter({ path, files, watch, spawn: () => joinedPeer(handOver), patienceMilliseconds })
+  return storeOn({ database, watch, writer, reader: createReader(path), commits }, limits)
 }
 
 export async function inspectSqliteStore({
@@ -92,7 +116,7 @@ export async function inspectSqliteStore({
     const watch = watchStore(files, realPath(path))
     const writer = createWriter({ path, files, watch })
     return {
-      store: storeOn({ database, watch, writer, reader: createReader(path) }, limits),
+      store: storeOn({ database, watch, writer, reader: createReader(path), commits: null }, limits),
       pending,
       empty: pending.length === known.length,
       findDamage: async ({ indexes = false } = {}) => {
@@ -119,20 +143,25 @@ export async function inspectSqliteStore({
 /** How long other work may wait for the lock of another process while it keeps deliveries waiting. */
 const SERVING_PATIENCE_MILLISECONDS = 2000
 
+const servingPatience = ({ longestWaitMilliseconds }: QueueLimits): number =>
+  Math.min(SERVING_PATIENCE_MILLISECONDS, longestWaitMilliseconds)
+
 interface Connections {
   /** The connection of the calling thread, for look-ups of single rows. */
   readonly database: Database
   readonly writer: Writer
   readonly reader: StoreThread
   readonly watch: StoreWatch
+  /** Counts the commits of deliveries, for every thread of this process that watches them; null if nobody does. */
+  readonly commits: Int32Array | null
 }
 
 function storeOn(
-  { database, writer, reader, watch }: Connections,
+  { database, writer, reader, watch, commits }: Connections,
   limits: QueueLimits,
   release: () => void = () => undefined,
 ): Store {
-  const deliveries = sqliteDeliveries(database, writer, reader, limits)
+  const deliveries = sqliteDeliveries(database, writer, reader, limits, commits)
   return {
     customers: sqliteCustomers(database, writer, reader),
     apiKeys: sqliteApiKeys(database, writer, reader),

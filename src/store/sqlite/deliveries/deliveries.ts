@@ -10,6 +10,7 @@ import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type StoreThread, sendOperations } from '../thread/operations.ts'
 import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
+import { createCommitNotices } from './commit-notices.ts'
 import { foresee } from './foresight.ts'
 import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
@@ -56,9 +57,10 @@ export function sqliteDeliveries(
   writer: StoreThread,
   reader: StoreThread,
   limits: QueueLimits,
+  commits: Int32Array | null,
 ): SqliteDeliveries {
   const pack = createPacker(2)
-  const watchers = new Set<() => void>()
+  const notices = createCommitNotices(commits)
   const recent = createRecentCommits()
   // Gives a batch that leaves the queue at the last moment time to be written.
   const grace = Math.min(MOST_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
@@ -72,9 +74,9 @@ export function sqliteDeliveries(
     async commit(deliveries, deadline) {
       const args = [pack(deliveries)]
       const { outcomes, span } = await writer.run<BatchOutcome>('deliveries', 'deliverBatch', args, deadline + grace)
-      if (watchers.size > 0) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
+      if (notices.isWatched()) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
       else recent.seen(undefined)
-      for (const onCommit of watchers) onCommit()
+      notices.tell()
       return deliveries.map((delivery, index) => outcomeOf(delivery, outcomes?.[index] ?? null))
     },
   })
@@ -98,10 +100,7 @@ export function sqliteDeliveries(
     ...sendOperations({ ...deliveryReads, ...pulseReads }, reader, 'deliveries'),
     positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),
     positionFrom: async (time) => database.get(POSITION_FROM, firstReceiptOf(time))?.position as number | undefined,
-    watch(onCommit) {
-      watchers.add(onCommit)
-      return () => void watchers.delete(onCommit)
-    },
+    watch: notices.watch,
     async arrivals(afterPosition) {
       const known = recent.since(afterPosition)
       if (known !== undefined) return known

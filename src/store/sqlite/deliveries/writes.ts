@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { type Settled, settled } from '#src/lib/worker/answer.ts'
 import { digestOf } from '#src/store/shared/foresight.ts'
 import { receiptFromRow } from '#src/store/shared/rows.ts'
 import type { Receipt } from '#src/store/store.ts'
@@ -130,27 +131,51 @@ export function deliveryWrites(database: Database) {
       })
     })
 
-  return {
-    deliverBatch(batch: DeliveryBatch): BatchOutcome {
-      const deliveries = unpackBatch(batch)
+  const deliverAll = (deliveries: readonly StoredDelivery[]): BatchOutcome => {
+    stored = 0
+    const outcomes = deliveries.map(deliver)
+    const span = { from: lastPosition - stored, to: lastPosition }
+    return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
+  }
+
+  /** Stores all batches in one transaction, or none. */
+  const commitAll = (batches: readonly (readonly StoredDelivery[])[]): BatchOutcome[] => {
+    try {
+      return database.transaction(() => {
+        numbers.clear()
+        const outcomes = batches.map(deliverAll)
+        if (outcomes.some(({ span }) => span !== null && span.to > span.from)) blocks.addComplete(lastPosition)
+        return outcomes
+      })
+    } catch (error) {
+      blocks.forget()
+      throw error
+    }
+  }
+
+  const deliverBatch = (batch: DeliveryBatch): BatchOutcome => {
+    const deliveries = unpackBatch(batch)
+    try {
+      return commitAll([deliveries])[0] as BatchOutcome
+    } catch (error) {
+      if (error instanceof AppError) throw error
       try {
-        stored = 0
-        const outcomes = database.transaction(() => {
-          numbers.clear()
-          const outcomes = deliveries.map(deliver)
-          if (stored > 0) blocks.addComplete(lastPosition)
-          return outcomes
-        })
-        const span = { from: lastPosition - stored, to: lastPosition }
-        return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
-      } catch (error) {
+        return { outcomes: deliverOneByOne(deliveries), span: null }
+      } finally {
         blocks.forget()
+      }
+    }
+  }
+
+  return {
+    deliverBatch,
+    /** Stores the batches of several threads with one commit; if that fails, each by itself. */
+    deliverBatches(batches: readonly DeliveryBatch[]): readonly Settled[] {
+      try {
+        return commitAll(batches.map(unpackBatch)).map((result) => ({ result }))
+      } catch (error) {
         if (error instanceof AppError) throw error
-        try {
-          return { outcomes: deliverOneByOne(deliveries), span: null }
-        } finally {
-          blocks.forget()
-        }
+        return batches.map((batch) => settled(() => deliverBatch(batch)))
       }
     },
   }

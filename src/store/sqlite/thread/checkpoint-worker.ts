@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { answerRequests } from '#src/lib/worker-client.ts'
+import { answerRequests } from '#src/lib/worker/answer.ts'
 import { openDatabase } from '../database.ts'
 
 if (parentPort) {

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { createWorkerClient } from '#src/lib/worker-client.ts'
+import { createWorkerClient } from '#src/lib/worker/client.ts'
 import type { Database, Row } from '../database.ts'
 
 const THREAD = new URL('./checkpoint-worker.ts', import.meta.url)
@@ -24,7 +24,7 @@ interface Sizes {
  */
 export function createCheckpoints(
   database: Database,
-  spawn = () => new Worker(THREAD, { workerData: { path: database.path } }),
+  spawn = () => new Worker(THREAD, { name: 'checkpoints', workerData: { path: database.path } }),
 ) {
   const thread = createWorkerClient<null, string>({
     name: 'the checkpoint thread',

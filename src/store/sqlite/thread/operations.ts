@@ -1,7 +1,8 @@
-import type { MessagePort, Worker } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
-import { answerRequests, createWorkerClient } from '#src/lib/worker-client.ts'
+import { answerRequests, type Settled } from '#src/lib/worker/answer.ts'
+import { createWorkerClient, type Peer } from '#src/lib/worker/client.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
@@ -54,6 +55,8 @@ type Noun = keyof Store
 export interface StoreThread {
   /** `deadline`, by `monotonicMilliseconds`, limits the wait for its turn and for the lock of another process. */
   run<Result>(noun: Noun, name: string, args: readonly unknown[], deadline?: number): Promise<Result>
+  /** Lets another thread of this process use this one, through the other end of the port. */
+  join(port: MessagePort): void
   close(): Promise<void>
 }
 
@@ -74,7 +77,7 @@ interface Failure {
 export interface StoreThreadOptions {
   /** Names the thread in error messages. */
   readonly name: string
-  readonly spawn: () => Worker
+  readonly spawn: () => Peer
   /** Sets the deadline of operations that come without one. */
   readonly patienceMilliseconds: number
   readonly onGone?: (reason: string) => void
@@ -99,7 +102,19 @@ export function createStoreThread(options: StoreThreadOptions): StoreThread {
       const askedAt = monotonicMilliseconds()
       return client.ask({ noun, name, args, askedAt, deadline: deadline ?? askedAt + patienceMilliseconds })
     },
+    join: client.join,
     close: client.close,
+  }
+}
+
+export interface AnswerOperationsOptions {
+  readonly confirm?: () => void
+  readonly onClose?: () => void
+  /** An operation with one argument, and how to run several of them, which wait at the same time, at once. */
+  readonly together?: {
+    readonly noun: Noun
+    readonly name: string
+    readonly run: (args: readonly unknown[]) => readonly Settled[]
   }
 }
 
@@ -108,15 +123,18 @@ export function answerOperations(
   port: MessagePort,
   database: Database,
   operations: { readonly [Name in Noun]?: object },
-  { confirm = () => undefined, onClose = () => undefined }: { confirm?: () => void; onClose?: () => void } = {},
+  { confirm = () => undefined, onClose = () => undefined, together }: AnswerOperationsOptions = {},
 ): void {
   let gone: AppError | undefined
   const startedAt = monotonicMilliseconds()
 
-  const perform = ({ noun, name, args, askedAt, ...request }: Request): unknown => {
+  /** Returns the time until which to work on it. On a busy machine a thread may take seconds to start; what waited for that is not late. */
+  const deadlineOf = ({ deadline, askedAt }: Request): number => deadline + Math.max(0, startedAt - askedAt)
+
+  const perform = (request: Request): unknown => {
+    const { noun, name, args } = request
     if (gone !== undefined) throw gone
-    // On a busy machine a thread may take seconds to start; what waited for that is not late.
-    const deadline = request.deadline + Math.max(0, startedAt - askedAt)
+    const deadline = deadlineOf(request)
     if (monotonicMilliseconds() >= deadline) throw new AppError(storeErrors.unavailable, { reason: TOO_LATE })
     database.waitForLockUntil(deadline)
     const operation = (operations[noun] as Record<string, Operation>)[name] as Operation
@@ -125,15 +143,39 @@ export function answerOperations(
     return result
   }
 
+  const performTogether = (requests: readonly Request[]): readonly Settled[] => {
+    const { run = () => [] } = together ?? {}
+    const deadline = Math.min(...requests.map(deadlineOf))
+    // Each is refused by itself if it must be.
+    if (gone !== undefined || monotonicMilliseconds() >= deadline) return []
+    try {
+      database.waitForLockUntil(deadline)
+      const settled = run(requests.map(({ args }) => args[0]))
+      confirm()
+      return settled
+    } catch (error) {
+      return requests.map(() => ({ error }))
+    }
+  }
+
   const failureOf = (error: unknown): Failure => {
     if (!(error instanceof AppError)) return { kind: 'defect', message: String((error as Error).stack) }
     if (error.code === storeErrors.gone.code) gone = error
     return { kind: error === gone ? 'gone' : 'unavailable', message: error.details.reason ?? error.message }
   }
 
-  answerRequests(port, perform, failureOf, () => {
-    onClose()
-    database.close()
+  answerRequests(port, perform, {
+    failureOf,
+    onClose() {
+      onClose()
+      database.close()
+    },
+    ...(together && {
+      together: {
+        accepts: ({ noun, name }: Request) => noun === together.noun && name === together.name,
+        work: performTogether,
+      },
+    }),
   })
 }
 

@@ -5,6 +5,7 @@ import { apiKeyWrites } from '../api-keys.ts'
 import { auditWrites } from '../audit.ts'
 import { customerWrites } from '../customers.ts'
 import { type Database, openDatabase } from '../database.ts'
+import type { DeliveryBatch } from '../deliveries/batch.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { loginFailureWrites } from '../login-failures.ts'
 import { purgeWrites } from '../purges/writes.ts'
@@ -41,7 +42,13 @@ if (parentPort) {
   const { path, files } = workerData as WriterData
   const database = openDatabase(path)
   const checkpoints = createCheckpoints(database)
-  answerOperations(parentPort, database, operationsOn(database), {
+  const operations = operationsOn(database)
+  answerOperations(parentPort, database, operations, {
+    together: {
+      noun: 'deliveries',
+      name: 'deliverBatch',
+      run: (batches) => operations.deliveries.deliverBatches(batches as readonly DeliveryBatch[]),
+    },
     confirm() {
       // A commit to a file that is no longer the store must not be confirmed.
       const reason = changeOf(files)

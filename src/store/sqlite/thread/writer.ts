@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
+import type { Peer } from '#src/lib/worker/client.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { FULL_REASON, LOCK_REASON } from '../database.ts'
 import { otherWriters } from '../file-locks.ts'
@@ -23,10 +24,10 @@ export interface WriterData {
   readonly files: readonly WatchedFile[]
 }
 
-export type SpawnWriter = (workerData: WriterData) => Worker
+export type SpawnWriter = (workerData: WriterData) => Peer
 
 const spawnWorker: SpawnWriter = (workerData) =>
-  new Worker(new URL('./writer-worker.ts', import.meta.url), { workerData })
+  new Worker(new URL('./writer-worker.ts', import.meta.url), { name: 'writer', workerData })
 
 export interface WriterOptions extends WriterData {
   readonly watch: StoreWatch
@@ -91,6 +92,7 @@ export function createWriter(options: WriterOptions): Writer {
 
   return {
     run,
+    join: thread.join,
     close: thread.close,
     async prove() {
       if (monotonicMilliseconds() - wroteAt > PROOF_MILLISECONDS) await probe()
