@@ -20,6 +20,7 @@ import { benchRollUps } from './roll-ups.ts'
 import { benchStorm } from './storm.ts'
 import { benchSupplier } from './supplier.ts'
 import { benchTail } from './tail.ts'
+import { benchThreads } from './threads.ts'
 import { benchWebhooks } from './webhooks.ts'
 
 const values = readOptions()
@@ -55,6 +56,7 @@ if (values !== undefined) {
       values.storm && benchStorm,
       values.overload && benchOverload,
       values.backup && benchBackup,
+      values.threads && benchThreads,
       values.bulk && benchBulk,
       values.purge && purge,
       values['roll-ups'] && benchRollUps,

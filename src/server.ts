@@ -1,31 +1,34 @@
-import { lookup } from 'node:dns/promises'
-import type { AddressInfo } from 'node:net'
 import { isatty } from 'node:tty'
 import { type App, buildApp } from '#src/app.ts'
 import type { RunningServer } from '#src/cli/command.ts'
 import type { Config, LoadedConfig, Variables } from '#src/config/load-config.ts'
-import { AppError } from '#src/lib/app-error.ts'
-import { systemClock } from '#src/lib/clock.ts'
-import { createLog, type Prettify } from '#src/lib/log/logger.ts'
+import { partOfThread } from '#src/config/thread-config.ts'
+import { newSharedBuckets } from '#src/lib/buckets.ts'
+import { systemClock, threadOrigin } from '#src/lib/clock.ts'
+import { createLog, type Prettify, type ServiceLog } from '#src/lib/log/logger.ts'
 import { prettyLines } from '#src/lib/log/pretty-log.ts'
 import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
-import type { Store } from '#src/store/store.ts'
+import type { OpenedStore } from '#src/store/open-store.ts'
+import { closeApp } from './serving/close-app.ts'
+import { type HttpThreads, type HttpThreadsOptions, NO_THREADS, startHttpThreads } from './serving/http-threads.ts'
+import { cannotListen, listen } from './serving/listen.ts'
 
 type Exit = (status: number) => void
 
 /** Listens, and stops on a signal. `exit` ends the process at once. */
 export async function startServer(
   loaded: LoadedConfig,
-  store: Store,
+  { store, share }: OpenedStore,
   exit: Exit,
   traceVariables: Variables | undefined,
 ): Promise<RunningServer> {
-  const { config, sources, proxyVariables } = loaded
-  const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, prettifier(config))
+  const { config } = loaded
+  const log = createLog(config.logLevel, prettifier(config))
+  const { logger, writeInfo, flush, flushNow } = log
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   process.prependListener('exit', flushNow)
   process.on('unhandledRejection', (error) => {
@@ -34,12 +37,15 @@ export async function startServer(
   })
   const metrics = createMetrics()
   const clock = systemClock
+  let threads = NO_THREADS
+  const allowances = newSharedBuckets()
   const traces =
     traceVariables && (await (await import('#src/ops/traces.ts')).startTraces(traceVariables, logger, clock))
   const app = await buildApp({
-    config,
-    sources,
-    proxyVariables,
+    config: partOfThread(config),
+    loaded,
+    background: true,
+    ...(config.httpThreads > 1 && { allowances }),
     store,
     clock,
     random: systemRandom,
@@ -50,18 +56,34 @@ export async function startServer(
   })
   const checkReady = app.readiness.check
   const ops =
-    config.opsPort > 0 ? buildOps({ config, store, clock, metrics, server: app.server, checkReady }) : undefined
+    config.opsPort > 0
+      ? buildOps({
+          config,
+          store,
+          clock,
+          metrics,
+          otherThreads: () => threads.samples(),
+          server: app.server,
+          checkReady,
+        })
+      : undefined
   const { host, port, opsUrl } = await listenOnBoth(app, ops, config)
+  const data = { loaded, traceVariables, host, port, clockOrigin: threadOrigin(), allowances }
+  threads = startThreads(config, share, data, log, exit)
   const { url, curlOptions } = reach(app, host, port)
   if (opsUrl !== undefined) logger.info(`metrics at ${opsUrl}/metrics`)
 
-  const { stop, stopped, atLeast } = ending(app, config, exit, async (milliseconds) => {
+  const { stop, stopped, atLeast } = ending(app, threads, config, exit, async (milliseconds) => {
     await ops?.close()
     await traces?.stop(milliseconds)
     await flush()
   })
-  onFirstSignal((signal) => leave(app, config, stop, signal), exit)
-  onHangUp(app, stop)
+  onFirstSignal((signal) => leave(app, threads, config, stop, signal), exit)
+  onHangUp(app, threads, stop)
+  await threads.ready.catch(async (error: unknown) => {
+    await stop('the start failed', 1)
+    throw cannotListen(host, port, error)
+  })
   const fail = (reason: string): void => {
     logger.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
     atLeast(1)
@@ -72,6 +94,23 @@ export async function startServer(
   // Writes these lines before the caller prints its greeting.
   await flush()
   return { url, curlOptions, inform, warn, fail, stop, stopped }
+}
+
+function startThreads(
+  { httpThreads }: Config,
+  share: OpenedStore['share'],
+  data: HttpThreadsOptions['data'],
+  { logger, write }: ServiceLog,
+  exit: Exit,
+): HttpThreads {
+  if (httpThreads === 1 || share === null) return NO_THREADS
+  const onDeath = (cause: string): void => {
+    logger.fatal({ reason: cause }, 'a thread that takes requests has died: this server ends')
+    exit(1)
+  }
+  const threads = startHttpThreads({ count: httpThreads - 1, data, share, write, onDeath })
+  void threads.ready.then(() => logger.info(`${httpThreads} threads take requests`)).catch(() => undefined)
+  return threads
 }
 
 /** Chooses readable lines on a terminal outside production, unless the setting says otherwise. */
@@ -88,6 +127,7 @@ const FAILING_MILLISECONDS = 500
 /** Ends the server once, for the first reason given, with the highest exit status given. */
 function ending(
   app: App,
+  threads: HttpThreads,
   { shutdownSeconds: seconds }: Config,
   exit: Exit,
   flush: (milliseconds: number) => Promise<void>,
@@ -97,21 +137,12 @@ function ending(
   let exitStatus = 0
 
   const close = async (reason: string): Promise<number> => {
-    app.readiness.leave()
     app.log.info({ reason }, 'stopping: no new connections; finishing requests in flight')
     // Time reserved for writing what is queued and closing the store.
     const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
-    const cutOff = setTimeout(
-      () => {
-        app.log.warn('requests still in flight are cut off')
-        app.tls?.cutOff()
-        app.server.closeAllConnections()
-      },
-      (seconds - toClose) * 1000,
-    )
     setTimeout(() => exit(1), seconds * 1000).unref()
-    await app.close()
-    clearTimeout(cutOff)
+    const patience = (seconds - toClose) * 1000
+    await Promise.all([closeApp(app, patience), threads.stop(patience)])
     app.log.info('stopped')
     await flush((toClose / 2) * 1000)
     return exitStatus
@@ -131,12 +162,19 @@ function ending(
 }
 
 /** Stops at once, or after SIGTERM when balancers have had the time to see that `/readyz` fails. */
-function leave(app: App, { readyDelaySeconds }: Config, stop: RunningServer['stop'], signal: NodeJS.Signals): void {
+function leave(
+  app: App,
+  threads: HttpThreads,
+  { readyDelaySeconds }: Config,
+  stop: RunningServer['stop'],
+  signal: NodeJS.Signals,
+): void {
   if (signal !== 'SIGTERM' || readyDelaySeconds === 0) {
     void stop(signal)
     return
   }
   app.readiness.leave()
+  threads.leave()
   app.log.info({ reason: signal }, `/readyz fails from now on; stopping in ${readyDelaySeconds} s`)
   setTimeout(stop, readyDelaySeconds * 1000, signal).unref()
 }
@@ -161,12 +199,14 @@ function onFirstSignal(stop: (signal: NodeJS.Signals) => void, exit: Exit): void
 }
 
 /** SIGHUP means that the server's terminal was closed; without a terminal, that the certificate should be read again. */
-function onHangUp(app: App, stop: RunningServer['stop']): void {
+function onHangUp(app: App, threads: HttpThreads, stop: RunningServer['stop']): void {
   const onTerminal = [0, 1, 2].some(isatty)
   process.on('SIGHUP', () => {
     if (onTerminal) void stop('SIGHUP')
-    else if (app.tls) app.tls.reload()
-    else app.log.info('SIGHUP: there is no certificate to read again, TESLIM_TLS_CERT is not set')
+    else if (app.tls) {
+      app.tls.reload()
+      threads.reloadCertificate()
+    } else app.log.info('SIGHUP: there is no certificate to read again, TESLIM_TLS_CERT is not set')
   })
 }
 
@@ -174,29 +214,11 @@ function onHangUp(app: App, stop: RunningServer['stop']): void {
 async function listenOnBoth(app: App, ops: Ops | undefined, config: Config) {
   try {
     const opsUrl = ops && (await listenForOps(ops, config, app.log))
-    const { address: host, port } = await listenOn(app, config)
+    const { address: host, port } = await listen(app, config)
     return { host, port, opsUrl }
   } catch (error) {
     await ops?.close()
     throw error
-  }
-}
-
-/** Listens on one address only: for a name with two, Fastify would open a second server without our limits. */
-async function listenOn(app: App, { host, port, maxConnections: backlog }: Config): Promise<AddressInfo> {
-  try {
-    const { address } = await lookup(host, { order: 'ipv4first' })
-    await app.listen({ host: address, port, backlog, listenTextResolver: (url) => `listening on ${url}` })
-    return app.server.address() as AddressInfo
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'EADDRINUSE' ? 'the port is in use; set PORT to another one' : message
-    const cannotListen = {
-      code: 'CANNOT_LISTEN',
-      kind: 'unavailable',
-      message: `cannot listen on ${host}:${port}: ${why}`,
-    } as const
-    throw new AppError(cannotListen, { cause: error })
   }
 }
 

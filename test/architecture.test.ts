@@ -10,7 +10,7 @@ const others = globSync('{test,bench,tools}/**/*.ts').sort()
 const sources = new Map([...files, ...others].map((file) => [file, readFileSync(file, 'utf8')]))
 
 const MODULES = ['audit', 'console', 'customer', 'docs', 'login', 'purchase', 'token', 'webhook']
-const SHELVES = ['cli', 'config', 'doctor', 'http', 'lib', 'ops', 'store']
+const SHELVES = ['cli', 'config', 'doctor', 'http', 'lib', 'ops', 'serving', 'store']
 
 type Kind =
   | 'main'
@@ -35,6 +35,7 @@ function placeOf(file: string): Place {
   const [, module = '', ...rest] = file.split('/')
   const process = ['main', 'server', 'app'].find((name) => module === `${name}.ts`)
   if (process !== undefined) return { kind: process as Kind, module }
+  if (module === 'serving') return { kind: 'server', module }
   if (SHELVES.includes(module) && rest.length > 0) {
     return { kind: file.endsWith('.plugin.ts') ? 'plugin' : (module as Kind), module }
   }
@@ -87,7 +88,7 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
     case 'main':
       return ['server', 'cli', 'config'].includes(to.kind) || target === 'src/store/open-store.ts' || typeOnly
     case 'server':
-      return ['app', 'ops'].includes(to.kind) || typeOnly
+      return ['server', 'app', 'ops', 'config'].includes(to.kind) || target === 'src/store/open-store.ts' || typeOnly
     case 'app':
       return ['http', 'plugin'].includes(to.kind) || target.endsWith('.errors.ts') || typeOnly
     case 'plugin':

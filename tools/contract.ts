@@ -65,12 +65,14 @@ const options: FastifyDynamicSwaggerOptions = {
 /** Builds the contract from the registered routes and their schemas, with the default settings unless others are given. */
 export async function contract(settings: Variables = {}): Promise<OpenApi> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-contract-'))
-  const { config, sources } = loadConfig({ ...settings, DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })
+  const loaded = loadConfig({ ...settings, DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })
+  const { config } = loaded
   const { store } = await openStore(config, 0)
   const routes = new Map<string, RouteSchema>()
   const app = await buildApp({
     config,
-    sources,
+    loaded,
+    background: true,
     store,
     clock: systemClock,
     random: systemRandom,

@@ -32,6 +32,7 @@ declare module 'fastify' {
 
 export interface AuditOptions {
   readonly config: Config
+  readonly background: boolean
   readonly audit: AuditStore
   readonly refused: RefusedStore
   readonly clock: Clock
@@ -40,7 +41,7 @@ export interface AuditOptions {
 }
 
 const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
-  const { config, audit, refused, clock, random, metrics } = options
+  const { config, background, audit, refused, clock, random, metrics } = options
   const refusals = createRefusals({
     audit,
     clock,
@@ -100,6 +101,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
   })
 
   app.addHook('onReady', async () => {
+    if (!background) return
     retention.start()
     bodyRetention.start()
   })

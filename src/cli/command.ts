@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
-import type { Store } from '#src/store/store.ts'
+import type { OpenedStore } from '#src/store/open-store.ts'
 
 export interface Option {
   readonly type: 'boolean' | 'string'
@@ -67,7 +67,7 @@ export interface CliContext {
   /** Returns what the first SIGTERM or SIGINT aborts from now on; the second one ends the process. */
   stopSignal(): AbortSignal
   loadConfig(): LoadedConfig
-  startServer(loaded: LoadedConfig, store: Store): Promise<RunningServer>
+  startServer(loaded: LoadedConfig, opened: OpenedStore): Promise<RunningServer>
 }
 
 export interface RunningServer {

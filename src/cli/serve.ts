@@ -1,4 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
+import { partOfThread } from '#src/config/thread-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -16,11 +17,11 @@ export const serve: Command = {
     const say = columns === undefined ? context.err : context.out
     const loaded = loadConfig()
     const { config } = loaded
-    const opened = await openStore(config, clock.now(), { toServe: true })
+    const opened = await openStore(partOfThread(config), clock.now(), { toServe: true })
     const { store } = opened
     let server: RunningServer | undefined
     try {
-      server = await startServer(loaded, store)
+      server = await startServer(loaded, opened)
       sayCreated(opened, config, server.inform)
       void store.gone.then(server.fail)
       const { customers, apiKeys } = accountRules(store, context)

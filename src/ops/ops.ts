@@ -5,15 +5,17 @@ import { settings } from '#src/config/settings.ts'
 import { prefersOpenMetrics } from '#src/http/accept.ts'
 import { schemaController } from '#src/http/json-answers.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Format, Metrics } from '#src/lib/metrics/metrics.ts'
+import type { Format, Metrics, ThreadSamples } from '#src/lib/metrics/metrics.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import { describeProcess } from './process-metrics.ts'
+import { describeEventLoop, describeProcess } from './process-metrics.ts'
 import { describeService, type ServiceMetricsDependencies } from './service-metrics.ts'
 
 export type Ops = FastifyInstance
 
 export interface OpsDependencies extends ServiceMetricsDependencies {
   readonly metrics: Metrics
+  /** Resolves to what other threads that take requests have counted. */
+  readonly otherThreads?: () => Promise<readonly ThreadSamples[]>
 }
 
 const CONTENT_TYPES: Record<Format, string> = {
@@ -27,11 +29,15 @@ const MOST_CONNECTIONS = 64
 const KEEP_ALIVE_MILLISECONDS = 5000
 
 /** Builds the second server, for monitoring only: no token, no request log, nothing but these three addresses. */
-export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
+export function buildOps({ metrics, otherThreads = async () => [], ...dependencies }: OpsDependencies): Ops {
   const { clock, checkReady } = dependencies
   describeService(metrics, dependencies)
-  const stopSampling = describeProcess(metrics, clock.now())
-  const scrape = sharedWork(metrics.text, (format) => format)
+  describeProcess(metrics, clock.now())
+  const stopSampling = describeEventLoop(metrics)
+  const scrape = sharedWork(
+    async (format: Format) => metrics.text(format, await otherThreads()),
+    (format) => format,
+  )
 
   // Fastify loads node:http without its HTTP client; an import would load that too, a tenth of the start.
   const ops = Fastify({

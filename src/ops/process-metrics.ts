@@ -6,8 +6,8 @@ import { decimal, type Metrics, type Reading } from '#src/lib/metrics/metrics.ts
 const RESOLUTION_MILLISECONDS = 20
 const QUANTILES = [0.5, 0.99, 1]
 
-/** Describes the process. Returns a function that ends the sampling of its event loop. */
-export function describeProcess(metrics: Metrics, now: number): () => void {
+/** Describes the event loop of this thread. Returns a function that ends the sampling. */
+export function describeEventLoop(metrics: Metrics): () => void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
   delay.enable()
   const secondsAt = (quantile: number): number =>
@@ -21,6 +21,10 @@ export function describeProcess(metrics: Metrics, now: number): () => void {
     delay.reset()
     return last
   })
+  return () => void delay.disable()
+}
+
+export function describeProcess(metrics: Metrics, now: number): void {
   metrics.gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
   metrics.readCounter('process_cpu_seconds_total', 'Processor time, of the system too.', () => {
     const { user, system } = process.cpuUsage()
@@ -30,5 +34,4 @@ export function describeProcess(metrics: Metrics, now: number): () => void {
   metrics.gauge('process_open_fds', 'Open file descriptors.', async () => (await readdir('/proc/self/fd')).length - 1)
   const startedAt = now / 1000 - process.uptime()
   metrics.gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', () => startedAt)
-  return () => void delay.disable()
 }

@@ -12,13 +12,14 @@ import type { SenderOptions } from './send/sender.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Makes a change of an endpoint count in this process at once; others see it within a second. */
+    /** Makes a change of an endpoint count at once if this thread pushes deliveries; others see it within a second. */
     obeyEndpointChanges(): Promise<void>
   }
 }
 
 export interface WebhookOptions {
   readonly config: Config
+  readonly background: boolean
   readonly proxyVariables: Variables | undefined
   readonly store: Store
   readonly clock: Clock
@@ -32,9 +33,10 @@ export interface WebhookOptions {
 const LONGEST_WAIT_MILLISECONDS = 500
 
 const plugin: FastifyPluginAsync<WebhookOptions> = async (app, options) => {
-  const { clock, random } = options
+  const { background, clock, random } = options
   const push = openPush({ ...options, holder: newId(clock.now(), random), log: app.log })
   app.decorate('obeyEndpointChanges', async () => {
+    if (!background) return
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const cancel = systemTimers(LONGEST_WAIT_MILLISECONDS, resolve)
     await Promise.race([push.look(), late])
@@ -44,7 +46,7 @@ const plugin: FastifyPluginAsync<WebhookOptions> = async (app, options) => {
   let stopping: Promise<void> | undefined
 
   app.addHook('onReady', async () => {
-    if (!isClosing) push.start()
+    if (background && !isClosing) push.start()
   })
   // Attempts end while requests do.
   app.addHook('preClose', async () => {

@@ -1,10 +1,12 @@
-import { request } from 'undici'
+import { type Dispatcher, request } from 'undici'
 import { check } from './checked-fetch.ts'
 
 export interface LoadRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
+  /** Whose connections are used, if not those that all share. */
+  readonly dispatcher?: Dispatcher
 }
 
 /** Asks as `fetch` does, and checks the answer, in a fifth of the processor time: for clients that send a load. */

@@ -51,7 +51,8 @@ export const testAppBeside = ({ config }: TestApp, settings: Variables = {}): Pr
 
 /** Builds the service as it is run, on a real store in its own folder. */
 export async function testApp(settings: Variables = {}): Promise<TestApp> {
-  const { config, sources } = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
+  const loaded = loadConfig({ DATABASE_URL: `sqlite:${join(tempFolder(), 'teslim.db')}`, ...settings })
+  const { config } = loaded
   const clock = new TestClock()
   const log: Record<string, unknown>[] = []
   const metrics = createMetrics()
@@ -64,7 +65,8 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
   })
   const app = await buildApp({
     config,
-    sources,
+    loaded,
+    background: true,
     store,
     clock,
     random: systemRandom,

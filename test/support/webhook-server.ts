@@ -10,7 +10,8 @@ import { openStore } from '#src/store/open-store.ts'
 
 // A server whose attempts end sooner than the 15 seconds that users get. Started as a process by test/support/webhook-process.ts.
 const timeoutMilliseconds = Number(process.argv[2])
-const { config, sources } = loadConfig(process.env)
+const loaded = loadConfig(process.env)
+const { config } = loaded
 const { store } = await openStore(config, Date.now(), { toServe: true })
 const lines = new Writable({
   write(chunk, _encoding, done) {
@@ -19,7 +20,8 @@ const lines = new Writable({
 })
 const app = await buildApp({
   config,
-  sources,
+  loaded,
+  background: true,
   store,
   clock: systemClock,
   random: systemRandom,

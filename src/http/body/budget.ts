@@ -35,8 +35,8 @@ export interface BodyBudget {
 const PART_OF_MEMORY = 8
 const PART_OF_HEAP = 4
 
-export function createBodyBudget({ bodyBudgetBytes }: Config, clock: Clock): BodyBudget {
-  const bytes = bodyBudgetBytes || defaultBudget()
+export function createBodyBudget({ bodyBudgetBytes, httpThreads }: Config, clock: Clock): BodyBudget {
+  const bytes = bodyBudgetBytes || defaultBudget(httpThreads)
   return {
     strangers: createPool(bytes / 4, clock),
     small: createPool(bytes / 8, clock),
@@ -45,10 +45,10 @@ export function createBodyBudget({ bodyBudgetBytes }: Config, clock: Clock): Bod
   }
 }
 
-function defaultBudget(): number {
+function defaultBudget(threads: number): number {
   // 0 if it is unknown, and a huge number if the control group sets no limit.
   const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
-  return Math.floor(Math.min(memory / PART_OF_MEMORY, getHeapStatistics().heap_size_limit / PART_OF_HEAP))
+  return Math.floor(Math.min(memory / PART_OF_MEMORY / threads, getHeapStatistics().heap_size_limit / PART_OF_HEAP))
 }
 
 /** A body that is incomplete after this time may lose its room to another one. */

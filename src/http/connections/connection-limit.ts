@@ -66,7 +66,7 @@ const OWN_DESCRIPTORS = 48
 const DESCRIPTORS_PER_HASH_THREAD = 6
 const LEAST_CONNECTIONS = 8
 
-function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }: Config): number {
+function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl, httpThreads }: Config): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
   // The report would look up the host name of every peer.
   report.excludeNetwork = true
@@ -76,5 +76,5 @@ function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }
   if (!Number.isInteger(files)) return Number.POSITIVE_INFINITY
   const hashing = (hashConcurrency || availableParallelism()) * DESCRIPTORS_PER_HASH_THREAD
   const pool = databaseUrl.startsWith('sqlite:') ? 0 : databasePool
-  return Math.max(LEAST_CONNECTIONS, files - OWN_DESCRIPTORS - hashing - pool)
+  return Math.max(LEAST_CONNECTIONS, Math.floor((files - pool) / httpThreads) - OWN_DESCRIPTORS - hashing)
 }

@@ -26,13 +26,25 @@ export interface Metrics {
   showHistogram(name: string, help: string, histogram: Histogram): void
   /** Read only at a scrape. Left out of a scrape while it fails or takes too long. */
   gauge(name: string, help: string, read: Read): void
+  /** Like a gauge, but each thread has its own, and a scrape shows their sum. */
+  threadGauge(name: string, help: string, read: Read): void
   /** Like a gauge, but its values only rise. */
   readCounter(name: string, help: string, read: Read): void
-  /** Like a gauge whose labels are `quantile`s. */
+  /** Like a gauge whose labels are `quantile`s. A scrape shows the greatest of each thread. */
   summary(name: string, help: string, read: Read): void
-  /** The whole scrape, in the Prometheus text format 0.0.4 or OpenMetrics 1.0. */
-  text(format: Format): Promise<string>
+  /** The whole scrape, in the Prometheus text format 0.0.4 or OpenMetrics 1.0, with what other threads have. */
+  text(format: Format, others?: readonly ThreadSamples[]): Promise<string>
+  /** What a thread adds to the scrape of another one. */
+  ofThread(): Promise<ThreadSamples>
 }
+
+/** Lines of samples, by the name of their family. */
+export type ThreadSamples = Readonly<Record<string, string>>
+
+/** Makes one value of those of two threads. */
+type Merge = (one: number, other: number) => number
+
+const sum: Merge = (one, other) => one + other
 
 interface Family {
   readonly name: string
@@ -40,6 +52,8 @@ interface Family {
   readonly help: string
   /** Lines of samples. */
   readonly lines: () => string | Promise<string>
+  /** Undefined for what every thread would read alike. */
+  readonly merge?: Merge
 }
 
 /** How long a scrape waits for one gauge: a store that hangs must not hide everything else. */
@@ -53,28 +67,35 @@ export function createMetrics(): Metrics {
     families.set(family.name, family)
   }
 
-  const addRead = (type: Family['type'], name: string, help: string, read: Read): void =>
-    add({ name, help, type, lines: async () => sampleLines(name, await read()) })
+  const addRead = (type: Family['type'], name: string, help: string, read: Read, merge?: Merge): void =>
+    add({ name, help, type, lines: async () => sampleLines(name, await read()), ...(merge && { merge }) })
 
   return {
     counter(name, help) {
       const counts = keptByLabels((): Count => ({ value: 0 }))
-      add({ name, help, type: 'counter', lines: () => counts.lines((text, { value }) => sample(name, text, value)) })
+      const lines = () => counts.lines((text, { value }) => sample(name, text, value))
+      add({ name, help, type: 'counter', merge: sum, lines })
       return counts.of
     },
     histogram(name, help, bounds) {
       const histograms = keptByLabels(() => createHistogram(bounds))
-      add({ name, help, type: 'histogram', lines: () => histograms.lines((text, one) => bucketLines(name, text, one)) })
+      const lines = () => histograms.lines((text, one) => bucketLines(name, text, one))
+      add({ name, help, type: 'histogram', merge: sum, lines })
       return histograms.of
     },
     showHistogram: (name, help, histogram) =>
-      add({ name, help, type: 'histogram', lines: () => bucketLines(name, '', histogram) }),
+      add({ name, help, type: 'histogram', merge: sum, lines: () => bucketLines(name, '', histogram) }),
     gauge: (name, help, read) => addRead('gauge', name, help, read),
+    threadGauge: (name, help, read) => addRead('gauge', name, help, read, sum),
     readCounter: (name, help, read) => addRead('counter', name, help, read),
-    summary: (name, help, read) => addRead('summary', name, help, read),
-    async text(format) {
-      const parts = await Promise.all(Array.from(families.values(), (family) => familyText(family, format)))
+    summary: (name, help, read) => addRead('summary', name, help, read, Math.max),
+    async text(format, others = []) {
+      const parts = await Promise.all(Array.from(families.values(), (family) => familyText(family, format, others)))
       return parts.join('') + (format === 'openmetrics' ? '# EOF\n' : '')
+    },
+    async ofThread() {
+      const own = Array.from(families.values()).filter(({ merge }) => merge !== undefined)
+      return Object.fromEntries(await Promise.all(own.map(async (family) => [family.name, await linesOf(family)])))
     },
   }
 }
@@ -94,12 +115,31 @@ function keptByLabels<Value>(make: () => Value) {
   }
 }
 
+const linesOf = ({ lines }: Family): Promise<string> =>
+  within(PATIENCE_MILLISECONDS, Promise.resolve().then(lines)).catch(() => '')
+
 /** A family without samples is left out: the name alone says nothing. */
-async function familyText({ name, type, help, lines }: Family, format: Format): Promise<string> {
-  const samples = await within(PATIENCE_MILLISECONDS, Promise.resolve().then(lines)).catch(() => '')
+async function familyText(family: Family, format: Format, others: readonly ThreadSamples[]): Promise<string> {
+  const { name, type, help, merge } = family
+  const own = await linesOf(family)
+  const samples =
+    merge === undefined || others.length === 0 ? own : merged(merge, [own, ...others.map((o) => o[name] ?? '')])
   if (samples === '') return ''
-  const family = format === 'openmetrics' && type === 'counter' ? name.replace(/_total$/, '') : name
-  return `# HELP ${family} ${help}\n# TYPE ${family} ${type}\n${samples}`
+  const shown = format === 'openmetrics' && type === 'counter' ? name.replace(/_total$/, '') : name
+  return `# HELP ${shown} ${help}\n# TYPE ${shown} ${type}\n${samples}`
+}
+
+/** Merges the values of samples that several threads have. */
+function merged(merge: Merge, texts: readonly string[]): string {
+  const values = new Map<string, number>()
+  for (const line of texts.join('').split('\n')) {
+    const end = line.lastIndexOf(' ')
+    if (end < 0) continue
+    const [name, value] = [line.slice(0, end), Number(line.slice(end + 1))]
+    const known = values.get(name)
+    values.set(name, known === undefined ? value : merge(known, value))
+  }
+  return Array.from(values, ([name, value]) => `${name} ${value}\n`).join('')
 }
 
 const sampleLines = (name: string, readings: Readings): string =>

@@ -44,6 +44,8 @@ declare module 'fastify' {
 
 export interface PurchaseOptions {
   readonly config: Config
+  /** What API keys may still deliver, where several threads count it together. */
+  readonly allowances: SharedArrayBuffer | undefined
   readonly deliveries: DeliveryStore
   readonly clock: Clock
   readonly random: Random
@@ -58,9 +60,9 @@ const CREDENTIALS = {
 }
 
 const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) => {
-  const { config, deliveries, clock, random, metrics } = options
+  const { config, allowances, deliveries, clock, random, metrics } = options
   const countDelivery = deliveryCounts(metrics)
-  const takeAllowance = createRateLimit(config.rateLimit, clock)
+  const takeAllowance = createRateLimit(config.rateLimit, clock, allowances)
   const intake = createIntake({
     deliveries,
     clock,

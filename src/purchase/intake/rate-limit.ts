@@ -1,3 +1,4 @@
+import { type Bucket, createBuckets, createSharedBuckets } from '#src/lib/buckets.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { ApiKey } from '#src/store/store.ts'
 
@@ -12,12 +13,6 @@ export interface Allowance {
   readonly retrySeconds: number
 }
 
-interface Bucket {
-  tokens: number
-  /** When the tokens were counted, on the monotonic clock. */
-  at: number
-}
-
 const MINUTE_MILLISECONDS = 60_000
 
 /** Counts a delivery of a key; returns undefined for a key without a limit. */
@@ -26,20 +21,10 @@ export type TakeAllowance = (key: Pick<ApiKey, 'id' | 'rateLimit'>) => Allowance
 /**
  * Keeps a token bucket for each API key: `perMinute` deliveries at once, and `perMinute` a minute from then on, where `perMinute`
  * is the key's own limit or else `usual`; 0 is no limit. A bucket that was not used for a minute is full and is forgotten, so
- * only keys in use take memory.
+ * only keys in use take memory. Threads that share the memory count together.
  */
-export function createRateLimit(usual: number, clock: Clock): TakeAllowance {
-  let recent = new Map<string, Bucket>()
-  let before = new Map<string, Bucket>()
-  let turnedAt = clock.monotonic()
-
-  const turn = (now: number): void => {
-    const elapsed = now - turnedAt
-    if (elapsed < MINUTE_MILLISECONDS) return
-    before = elapsed < 2 * MINUTE_MILLISECONDS ? recent : new Map()
-    recent = new Map()
-    turnedAt = now
-  }
+export function createRateLimit(usual: number, clock: Clock, shared?: SharedArrayBuffer): TakeAllowance {
+  const buckets = shared ? createSharedBuckets(shared, MINUTE_MILLISECONDS) : createBuckets(MINUTE_MILLISECONDS)
 
   const filled = (bucket: Bucket | undefined, perMinute: number, now: number): number =>
     bucket === undefined
@@ -51,11 +36,14 @@ export function createRateLimit(usual: number, clock: Clock): TakeAllowance {
     if (perMinute === 0) return undefined
     const secondsFor = (tokens: number): number => Math.ceil((tokens * 60) / perMinute)
     const now = clock.monotonic()
-    turn(now)
-    const there = filled(recent.get(id) ?? before.get(id), perMinute, now)
-    const allowed = there >= 1
-    const tokens = allowed ? there - 1 : there
-    recent.set(id, { tokens, at: now })
+    let allowed = false
+    let tokens = 0
+    buckets.update(id, now, (bucket) => {
+      const there = filled(bucket, perMinute, now)
+      allowed = there >= 1
+      tokens = allowed ? there - 1 : there
+      return { tokens, at: now }
+    })
     return {
       allowed,
       limit: perMinute,

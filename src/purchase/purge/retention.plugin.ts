@@ -13,11 +13,12 @@ declare module 'fastify' {
 
 export interface RetentionOptions {
   readonly config: Config
+  readonly background: boolean
   readonly store: Store
   readonly clock: Clock
 }
 
-const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, store, clock }) => {
+const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, background, store, clock }) => {
   const { purges, deliveries, audit } = store
   const { retentionDays: days, retentionOrders } = config
   const retention = createDeliveryRetention(
@@ -25,7 +26,9 @@ const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, store
     { days, orders: retentionOrders === 'on' },
   )
   app.decorate('deliveryRetention', retention)
-  app.addHook('onReady', async () => retention.start())
+  app.addHook('onReady', async () => {
+    if (background) retention.start()
+  })
   app.addHook('preClose', () => retention.stop())
 }
 
