@@ -15,20 +15,25 @@ import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
 import type { OpenedStore } from '#src/store/open-store.ts'
 import { closeApp } from './serving/close-app.ts'
 import { type HttpThreads, type HttpThreadsOptions, NO_THREADS, startHttpThreads } from './serving/http-threads.ts'
-import { cannotListen, listen } from './serving/listen.ts'
+import { cannotStart, listen } from './serving/listen.ts'
 
 type Exit = (status: number) => void
 
-/** Listens, and stops on a signal. `exit` ends the process at once. */
+/** Listens, and stops on a signal. `exitNow` ends the process at once. */
 export async function startServer(
   loaded: LoadedConfig,
   { store, share }: OpenedStore,
-  exit: Exit,
+  exitNow: Exit,
   traceVariables: Variables | undefined,
 ): Promise<RunningServer> {
   const { config } = loaded
   const log = createLog(config.logLevel, prettifier(config))
   const { logger, writeInfo, flush, flushNow } = log
+  let threads = NO_THREADS
+  const exit: Exit = (status) => {
+    if (threads === NO_THREADS) exitNow(status)
+    else void threads.handOverLog().finally(() => exitNow(status))
+  }
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   process.prependListener('exit', flushNow)
   process.on('unhandledRejection', (error) => {
@@ -37,7 +42,6 @@ export async function startServer(
   })
   const metrics = createMetrics()
   const clock = systemClock
-  let threads = NO_THREADS
   const allowances = newSharedBuckets()
   const traces =
     traceVariables && (await (await import('#src/ops/traces.ts')).startTraces(traceVariables, logger, clock))
@@ -73,7 +77,7 @@ export async function startServer(
   const { url, curlOptions } = reach(app, host, port)
   if (opsUrl !== undefined) logger.info(`metrics at ${opsUrl}/metrics`)
 
-  const { stop, stopped, atLeast } = ending(app, threads, config, exit, async (milliseconds) => {
+  const { stop, stopped, atLeast, isStopping } = ending(app, threads, config, exit, async (milliseconds) => {
     await ops?.close()
     await traces?.stop(milliseconds)
     await flush()
@@ -82,8 +86,9 @@ export async function startServer(
   onHangUp(app, threads, stop)
   await threads.ready.catch(async (error: unknown) => {
     await stop('the start failed', 1)
-    throw cannotListen(host, port, error)
+    throw cannotStart(host, port, error)
   })
+  if (config.httpThreads > 1 && !isStopping()) logger.info(`${config.httpThreads} threads take requests`)
   const fail = (reason: string): void => {
     logger.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
     atLeast(1)
@@ -93,7 +98,7 @@ export async function startServer(
   const warn = (message: string): void => logger.warn(message)
   // Writes these lines before the caller prints its greeting.
   await flush()
-  return { url, curlOptions, inform, warn, fail, stop, stopped }
+  return { url, curlOptions, inform, warn, fail, stop, isStopping, stopped }
 }
 
 function startThreads(
@@ -108,9 +113,7 @@ function startThreads(
     logger.fatal({ reason: cause }, 'a thread that takes requests has died: this server ends')
     exit(1)
   }
-  const threads = startHttpThreads({ count: httpThreads - 1, data, share, write, onDeath })
-  void threads.ready.then(() => logger.info(`${httpThreads} threads take requests`)).catch(() => undefined)
-  return threads
+  return startHttpThreads({ count: httpThreads - 1, data, share, write, onDeath })
 }
 
 /** Chooses readable lines on a terminal outside production, unless the setting says otherwise. */
@@ -158,7 +161,7 @@ function ending(
     begun = true
     return stopped
   }
-  return { stop, stopped, atLeast }
+  return { stop, stopped, atLeast, isStopping: () => begun }
 }
 
 /** Stops at once, or after SIGTERM when balancers have had the time to see that `/readyz` fails. */

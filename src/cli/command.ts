@@ -81,6 +81,7 @@ export interface RunningServer {
   fail(reason: string): void
   /** Stops it as a signal would; the exit status is 0 unless another is given. */
   stop(reason: string, status?: number): Promise<number>
+  isStopping(): boolean
   /** The exit status, once the server was told to stop and has stopped. */
   readonly stopped: Promise<number>
 }

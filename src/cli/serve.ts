@@ -24,6 +24,7 @@ export const serve: Command = {
       server = await startServer(loaded, opened)
       sayCreated(opened, config, server.inform)
       void store.gone.then(server.fail)
+      if (server.isStopping()) return await server.stopped
       const { customers, apiKeys } = accountRules(store, context)
       // Made only after the port is open: a failed start must not use up a password that is shown once.
       const production = config.environment === 'production'

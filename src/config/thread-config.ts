@@ -9,6 +9,6 @@ export function partOfThread(config: Config): Config {
     queueBytes: part(config.queueBytes),
     bodyBudgetBytes: part(config.bodyBudgetBytes),
     maxConnections: part(config.maxConnections),
-    hashConcurrency: part(config.hashConcurrency),
+    hashConcurrency: config.hashConcurrency && Math.max(1, Math.floor(config.hashConcurrency / config.httpThreads)),
   })
 }

@@ -37,6 +37,8 @@ const PLACES = 65_536
 const PROBES = 16
 const NUMBERS = 3
 const LOCK_BYTES = 8
+/** Milliseconds to wait for the lock, which is held for microseconds: a thread that died with it must not hold up the others. */
+const MOST_WAITS = 1000
 
 export const newSharedBuckets = (): SharedArrayBuffer =>
   new SharedArrayBuffer(LOCK_BYTES + PLACES * NUMBERS * Float64Array.BYTES_PER_ELEMENT)
@@ -69,8 +71,9 @@ export function createSharedBuckets(memory: SharedArrayBuffer, fillMilliseconds:
 
   return {
     update(id, now, change) {
-      // Some microseconds at most, unless the thread that has the lock is not running.
-      while (Atomics.compareExchange(lock, 0, 0, 1) !== 0) Atomics.wait(lock, 0, 1, 1)
+      for (let waits = 0; waits < MOST_WAITS && Atomics.compareExchange(lock, 0, 0, 1) !== 0; waits++) {
+        Atomics.wait(lock, 0, 1, 1)
+      }
       try {
         updateLocked(ownerOf(id), now, change)
       } finally {

@@ -44,6 +44,7 @@ async function run(
   await listenAt(app, { host, port, reusePort: true, backlog: config.maxConnections })
   handOver()
   pass = (lines) => send({ type: 'log', lines })
+  process.on('uncaughtExceptionMonitor', handOver)
 
   const stop = async (milliseconds: number): Promise<void> => {
     await closeApp(app, milliseconds)
@@ -56,7 +57,12 @@ async function run(
     if (message.type === 'leave') app.readiness.leave()
     else if (message.type === 'reload') app.tls?.reload()
     else if (message.type === 'sample') send({ type: 'samples', samples: await metrics.ofThread() })
-    else await stop(message.milliseconds)
+    else if (message.type === 'hand-over') {
+      handOver()
+      send({ type: 'handed-over' })
+      // Answers nothing more that the log would not have: the process ends now.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    } else await stop(message.milliseconds)
   }
 }
 

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { type ThreadSamples, within } from '#src/lib/metrics/metrics.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
 import type { StoreShare } from '#src/store/open-store.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
 
@@ -12,6 +13,8 @@ export interface HttpThreads {
   reloadCertificate(): void
   /** Resolves to what each has counted; to what it had counted before if it is too busy to answer. */
   samples(): Promise<readonly ThreadSamples[]>
+  /** Brings the lines of the log that wait in them, before the process ends at once. */
+  handOverLog(): Promise<void>
   /** Ends them when their requests are answered, or after the time given. */
   stop(milliseconds: number): Promise<void>
 }
@@ -21,6 +24,7 @@ export const NO_THREADS: HttpThreads = {
   leave: () => undefined,
   reloadCertificate: () => undefined,
   samples: async () => [],
+  handOverLog: async () => undefined,
   stop: async () => undefined,
 }
 
@@ -35,6 +39,7 @@ export interface HttpThreadsOptions {
 
 const THREAD = new URL('./http-thread.ts', import.meta.url)
 const SAMPLES_MILLISECONDS = 1000
+const HAND_OVER_MILLISECONDS = 200
 
 export function startHttpThreads(options: HttpThreadsOptions): HttpThreads {
   const threads = Array.from({ length: options.count }, () => startThread(options))
@@ -45,7 +50,8 @@ export function startHttpThreads(options: HttpThreadsOptions): HttpThreads {
     ready: Promise.all(threads.map(({ ready }) => ready)),
     leave: () => tellAll({ type: 'leave' }),
     reloadCertificate: () => tellAll({ type: 'reload' }),
-    samples: () => Promise.all(threads.map(({ sample }) => sample())),
+    samples: sharedWork(() => Promise.all(threads.map(({ sample }) => sample()))),
+    handOverLog: async () => void (await Promise.all(threads.map(({ handOverLog }) => handOverLog()))),
     stop: async (milliseconds) => void (await Promise.all(threads.map(({ stop }) => stop(milliseconds)))),
   }
 }
@@ -60,6 +66,7 @@ function startThread({ data, share, write, onDeath }: HttpThreadsOptions) {
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   let samples: ThreadSamples = {}
   let sampled = Promise.withResolvers<void>()
+  const { promise: handedOver, resolve: hasHandedOver } = Promise.withResolvers<void>()
 
   const died = (error: Error): void => {
     if (state === 'starting') failed(error)
@@ -72,7 +79,8 @@ function startThread({ data, share, write, onDeath }: HttpThreadsOptions) {
     else if (message.type === 'samples') {
       samples = message.samples
       sampled.resolve()
-    } else if (message.type === 'stopped') void worker.terminate()
+    } else if (message.type === 'handed-over') hasHandedOver()
+    else if (message.type === 'stopped') void worker.terminate()
     else {
       if (state === 'starting') state = 'serving'
       isReady()
@@ -93,6 +101,11 @@ function startThread({ data, share, write, onDeath }: HttpThreadsOptions) {
       tell({ type: 'sample' })
       await within(SAMPLES_MILLISECONDS, sampled.promise).catch(() => undefined)
       return samples
+    },
+    async handOverLog(): Promise<void> {
+      if (state === 'starting') return
+      tell({ type: 'hand-over' })
+      await within(HAND_OVER_MILLISECONDS, Promise.race([handedOver, gone])).catch(() => undefined)
     },
     async stop(milliseconds: number): Promise<void> {
       const was = state

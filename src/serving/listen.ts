@@ -36,6 +36,18 @@ export const cannotListen = (host: string, port: number, error: unknown): AppErr
     { cause: error },
   )
 
+/** What kept a thread from listening beside the main thread. */
+export function cannotStart(host: string, port: number, error: unknown): AppError {
+  const { syscall, message } = error as NodeJS.ErrnoException
+  if (syscall === 'listen' || syscall === 'bind') return cannotListen(host, port, error)
+  const definition = {
+    code: 'CANNOT_START',
+    kind: 'unavailable',
+    message: `a thread cannot start: ${message}`,
+  } as const
+  return new AppError(definition, { cause: error })
+}
+
 function whyNot(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return 'the port is in use; set PORT to another one'

@@ -20,6 +20,8 @@ export type ToThread =
   | { readonly type: 'leave' }
   | { readonly type: 'reload' }
   | { readonly type: 'sample' }
+  /** The process is about to end. */
+  | { readonly type: 'hand-over' }
   | { readonly type: 'stop'; readonly milliseconds: number }
 
 export type FromThread =
@@ -28,5 +30,6 @@ export type FromThread =
   | { readonly type: 'log'; readonly lines: string }
   /** A port that the writer should answer. */
   | { readonly type: 'join'; readonly port: MessagePort }
+  | { readonly type: 'handed-over' }
   | { readonly type: 'stopped' }
   | { readonly type: 'samples'; readonly samples: ThreadSamples }

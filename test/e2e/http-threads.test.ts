@@ -214,6 +214,25 @@ describe.skipIf(!isLinux)('a server of three threads', () => {
     expect(missingFrom(file, load.acknowledged)).toEqual([])
   })
 
+  it('that is told twice to stop, or told while they start, ends and has lost no line of the log', async () => {
+    const { server, key } = await startThreads({ TESLIM_READY_DELAY: '30' })
+    const load = deliver({ url: server.url, key, clients: 12 })
+    await load.more(100)
+    server.child.kill('SIGTERM')
+    await server.printed(/\/readyz fails from now on/)
+    await load.more(100)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(1)
+    await load.stop()
+    const requests = linesOf(server).filter(({ route, status }) => route === '/Purchase/update' && status === 200)
+    expect(requests.length).toBeGreaterThanOrEqual(load.acknowledged.length)
+
+    const starting = await serve({ cwd: tempFolder(), env: { ...THREADS, NODE_ENV: 'development' } })
+    starting.child.kill('SIGTERM')
+    expect(await starting.ended).toBe(0)
+    expect(starting.output()).not.toMatch(/threads take requests|teslim listens on/)
+  })
+
   it('ends with 1 and says why when one of them dies', async () => {
     const dying = `
       import http from 'node:http'

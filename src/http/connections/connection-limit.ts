@@ -27,8 +27,9 @@ export function limitConnections(
   const accepted = Math.min(Math.ceil(config.maxConnections * (1 + PART_REFUSED)), connectionsByDescriptors(config))
   const most = Math.min(config.maxConnections, Math.floor(accepted / (1 + PART_REFUSED)))
   if (most < config.maxConnections) {
+    const wanted = config.httpThreads === 1 ? `is ${config.maxConnections}` : 'is more'
     log.warn(
-      `the limit of open files (ulimit -n) allows ${most} connections, TESLIM_MAX_CONNECTIONS is ${config.maxConnections}: raise ulimit -n or lower TESLIM_MAX_CONNECTIONS`,
+      `the limit of open files (ulimit -n) allows ${most * config.httpThreads} connections, TESLIM_MAX_CONNECTIONS ${wanted}: raise ulimit -n or lower TESLIM_MAX_CONNECTIONS`,
     )
   }
   server.maxConnections = accepted

@@ -205,6 +205,15 @@ describe('threads that count together', () => {
     for (const id of ids) expect(threads.map((take) => take(keyOf(id))?.allowed)).toEqual([true, false, false])
   })
 
+  it('go on when one of them has died while it counted', () => {
+    const memory = newSharedBuckets()
+    const take = createRateLimit(10, new TestClock(), memory)
+    const id = newId(0, systemRandom)
+    Atomics.store(new Int32Array(memory), 0, 1)
+    expect([take(keyOf(id))?.remaining, take(keyOf(id))?.remaining]).toEqual([9, 8])
+    expect(Atomics.load(new Int32Array(memory), 0)).toBe(0)
+  })
+
   it('allow no more while they count at the same time', async () => {
     const memory = newSharedBuckets()
     const counting = `
