@@ -10,7 +10,7 @@ export interface ThreadData {
   /** Where the main thread listens. */
   readonly host: string
   readonly port: number
-  /** Of the clock of the main thread. */
+  /** When the clock of the main thread was zero. */
   readonly clockOrigin: number
   readonly allowances: SharedArrayBuffer
   readonly commits: StoreShare['commits']

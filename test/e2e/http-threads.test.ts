@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
-import { isDeepStrictEqual } from 'node:util'
 import { Client } from 'undici'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { ask } from '../support/ask.ts'
@@ -11,8 +10,8 @@ import { type Acknowledged, deliver, makeSupplier, missingFrom } from '../suppor
 import { freePort } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
 import { type ServerProcess, serve, startServer } from '../support/process.ts'
+import { seenWithinASecond } from '../support/seen-within-a-second.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { until } from '../support/until.ts'
 
 // Three threads are started for each server.
 vi.setConfig({ testTimeout: 60_000 })
@@ -61,18 +60,6 @@ const scrape = async (server: ServerProcess) => {
   const [, url = ''] = await server.printed(/metrics at (http:[^"]+)"/)
   const samples = (await (await fetch(url)).text()).matchAll(/^([^#].*) (\S+)$/gm)
   return new Map(Array.from(samples, ([, name = '', value]) => [name, Number(value)]))
-}
-
-/** Whoever looks a second after a change sees it, however long the answers take on a busy machine. */
-async function untilSeen<Seen>(look: () => Promise<Seen>, wanted: Seen): Promise<void> {
-  const changed = performance.now()
-  await until('the change is seen', async () => {
-    const began = performance.now()
-    const seen = await look()
-    const isSeen = isDeepStrictEqual(seen, wanted)
-    if (!isSeen) expect(began - changed, `looked after milliseconds, and saw ${seen}`).toBeLessThan(1000)
-    return isSeen
-  })
 }
 
 /** The lines of the log, which must be whole. */
@@ -138,7 +125,7 @@ describe.skipIf(!isLinux)('three threads over one file', async () => {
     expect(await ask()).toEqual(Array(CONNECTIONS).fill(200))
     // Those of the second in which they were revoked are revoked from the next one on.
     expect((await runPrepared(['token', 'revoke', '--customer', id], { cwd })).status).toBe(0)
-    await untilSeen(ask, Array(CONNECTIONS).fill(401))
+    await seenWithinASecond(ask, Array(CONNECTIONS).fill(401))
   })
 
   it('wake their followers for the deliveries of all of them', async () => {

@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from 'node:util'
 import { afterAll, expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { pauseAfterRefusal } from '../support/ledger.ts'
 import { runSql, startPostgres } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
 import { type ServerProcess, startServer } from '../support/process.ts'
+import { seenWithinASecond } from '../support/seen-within-a-second.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -25,18 +25,6 @@ async function addSupplier(email: string) {
   const { id, password } = await run('customer', 'add', '--email', email, '--generate', '--api', '--allow', '*')
   const { id: keyId, key } = await run('key', 'issue', '--customer', id)
   return { id, password, keyId, key }
-}
-
-/** Whoever looks a second after a change sees it, however long the answer takes on a busy machine. */
-async function seenWithinASecond(look: () => Promise<number[]>, expected: readonly number[]): Promise<void> {
-  const changed = performance.now()
-  await until('the change is seen', async () => {
-    const began = performance.now()
-    const seen = await look()
-    const isSeen = isDeepStrictEqual(seen, expected)
-    if (!isSeen) expect(began - changed, `looked after milliseconds, and saw ${seen}`).toBeLessThan(1000)
-    return isSeen
-  })
 }
 
 const deliver = (url: string, key: string, body: string, more: Record<string, string> = {}) =>

@@ -5,7 +5,7 @@ export interface LoadRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Whose connections are used, if not those that all share. */
+  /** Has the connections to use; without it all requests share some. */
   readonly dispatcher?: Dispatcher
 }
 
