@@ -87,7 +87,7 @@ export interface AppDependencies {
   /** Whether to count, remove and push deliveries in the background; one thread of a process does. */
   readonly background: boolean
   /** What API keys may still deliver, where several threads count it together. */
-  readonly allowances?: SharedArrayBuffer
+  readonly allowances?: SharedArrayBuffer | undefined
   readonly store: Store
   readonly clock: Clock
   readonly random: Random

@@ -42,14 +42,14 @@ export async function startServer(
   })
   const metrics = createMetrics()
   const clock = systemClock
-  const allowances = newSharedBuckets()
+  const allowances = config.httpThreads > 1 ? newSharedBuckets() : undefined
   const traces =
     traceVariables && (await (await import('#src/ops/traces.ts')).startTraces(traceVariables, logger, clock))
   const app = await buildApp({
     config: partOfThread(config),
     loaded,
     background: true,
-    ...(config.httpThreads > 1 && { allowances }),
+    allowances,
     store,
     clock,
     random: systemRandom,

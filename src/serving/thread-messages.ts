@@ -12,7 +12,7 @@ export interface ThreadData {
   readonly port: number
   /** When the clock of the main thread was zero. */
   readonly clockOrigin: number
-  readonly allowances: SharedArrayBuffer
+  readonly allowances: SharedArrayBuffer | undefined
   readonly commits: StoreShare['commits']
 }
 
