@@ -9,7 +9,7 @@ export const migrate: Command = {
   details: '"teslim serve" does this by itself.',
   async run({ json }, { loadConfig, clock, out }) {
     const { config } = loadConfig()
-    const opened = await openStore(config, clock.now())
+    const opened = await openStore(config, clock.now(), { withoutThreads: true })
     await opened.store.close()
     const { migrated } = opened
     if (json) {

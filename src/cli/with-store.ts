@@ -20,7 +20,7 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const config = { ...context.loadConfig().config, ...change }
   if (access === 'read') return readStore(config, work)
-  const opened = await openStore(config, context.clock.now(), { create: access === 'create' })
+  const opened = await openStore(config, context.clock.now(), { create: access === 'create', withoutThreads: true })
   sayCreated(opened, config, (text) => context.err(`teslim: ${text}`))
   try {
     return await work(opened.store, config)

@@ -30,7 +30,7 @@ export interface StoreOptions {
 export async function openStore(
   options: StoreOptions,
   now: number,
-  { toServe = false, create = true } = {},
+  { toServe = false, create = true, withoutThreads = false } = {},
 ): Promise<OpenedStore> {
   if (!create) await (await openToRead(options)).store.close()
   const limits = limitsOf(options)
@@ -38,7 +38,7 @@ export async function openStore(
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
     return openPostgresStore({ ...databaseOf(options), now, limits, toServe })
   }
-  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe })
+  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe, withoutThreads })
 }
 
 /** Returns the store that another thread of this process has opened for serving. That thread has to `admit` the ports handed over. */

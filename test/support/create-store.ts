@@ -8,7 +8,7 @@ export const createStore = (cwd: string): Promise<void> => createStoreWith(`sqli
 
 /** Creates a store with these customers. */
 export async function createStoreWith(databaseUrl: string, customers: readonly Customer[]): Promise<void> {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, 0)
+  const { store } = await openStore(loadConfig({ DATABASE_URL: databaseUrl }).config, 0, { withoutThreads: true })
   for (const customer of customers) await store.customers.insert(customer)
   await store.close()
 }

@@ -28,6 +28,7 @@ import { lockForServer, lockPath, locksOn, type ServerLock } from './server-lock
 import { sqliteSigningKeys } from './signing-keys.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
+import { readerHere, writerHere } from './thread/here.ts'
 import type { StoreThread } from './thread/operations.ts'
 import { createReader, type SpawnReader } from './thread/reader.ts'
 import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
@@ -41,13 +42,15 @@ export interface SqliteOptions {
   readonly limits: QueueLimits
   /** Whether the store is for the one server that may work on the file. */
   readonly toServe?: boolean
+  /** Whether it starts no threads, and does their work in the calling one. */
+  readonly withoutThreads?: boolean
   /** Replaced by tests that kill the threads. */
   readonly spawn?: SpawnWriter
   readonly spawnReader?: SpawnReader
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
-  const { path, now, limits, toServe = false, spawn, spawnReader } = options
+  const { path, now, limits, toServe = false, withoutThreads = false, spawn, spawnReader } = options
   opening(path, () => createStoreFile(path))
   const file = watchedFile(path)
   const database = openDatabase(path)
@@ -69,8 +72,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
     const patienceMilliseconds = toServe ? servingPatience(limits) : undefined
-    const writer = createWriter({ path, files, watch, spawn, patienceMilliseconds })
-    const reader = createReader(path, spawnReader)
+    const [spawnsReader, spawnsWriter] = withoutThreads
+      ? [await readerHere(), await writerHere()]
+      : [spawnReader, spawn]
+    const writer = createWriter({ path, files, watch, spawn: spawnsWriter, patienceMilliseconds })
+    const reader = createReader(path, spawnsReader)
     const commits = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     return {
       store: storeOn({ database, watch, writer, reader, commits }, limits, () => lock?.release()),
@@ -115,8 +121,9 @@ export async function inspectSqliteStore({
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
     const writer = createWriter({ path, files, watch })
+    const reader = createReader(path, await readerHere())
     return {
-      store: storeOn({ database, watch, writer, reader: createReader(path), commits: null }, limits),
+      store: storeOn({ database, watch, writer, reader, commits: null }, limits),
       pending,
       empty: pending.length === known.length,
       findDamage: async ({ indexes = false } = {}) => {

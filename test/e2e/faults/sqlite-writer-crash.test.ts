@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { inEachThread } from '../../support/faults.ts'
@@ -41,8 +41,10 @@ it.each([
     const key = await addSupplier({ cwd, env })
     const server = await serve({ cwd, env, node: inWorkers(code) })
     const load = deliver({ url: server.url, key })
-    await load.more(300)
-    expect(readFileSync(join(cwd, 'crashes'), 'utf8').length).toBeGreaterThanOrEqual(3)
+    const crashes = join(cwd, 'crashes')
+    writeFileSync(crashes, '')
+    // How many deliveries a commit stores depends on the machine.
+    while (readFileSync(crashes, 'utf8').length < 3) await load.more(100)
     // What was under way, and nothing else.
     expect([...load.others.keys()]).toEqual([503])
     await server.printed(/the writer died: it ended with 3/)

@@ -1,26 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { apiKeyReads } from '../api-keys.ts'
-import { auditReads } from '../audit.ts'
-import { customerReads } from '../customers.ts'
-import { openDatabase } from '../database.ts'
-import { pulseReads } from '../deliveries/pulse.ts'
-import { deliveryReads } from '../deliveries/reads.ts'
-import { purgeReads } from '../purges/reads.ts'
-import { refusedReads } from '../refused.ts'
-import { rollUpReads } from '../roll-ups.ts'
-import { webhookReads } from '../webhooks/reads.ts'
-import { answerOperations, bindOperations } from './operations.ts'
+import { serveReads } from './reading.ts'
 
-if (parentPort) {
-  const database = openDatabase(workerData.path, { readOnly: true })
-  answerOperations(parentPort, database, {
-    customers: bindOperations(customerReads, database),
-    apiKeys: bindOperations(apiKeyReads, database),
-    audit: bindOperations(auditReads, database),
-    deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
-    purges: bindOperations(purgeReads, database),
-    refused: bindOperations(refusedReads, database),
-    rollUps: bindOperations(rollUpReads, database),
-    webhooks: bindOperations(webhookReads, database),
-  })
-}
+if (parentPort) serveReads(parentPort, workerData.path)

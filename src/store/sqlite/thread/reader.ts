@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads'
+import type { Peer } from '#src/lib/worker/client.ts'
 import { createStoreThread, type StoreThread } from './operations.ts'
 
-export type SpawnReader = (path: string) => Worker
+export type SpawnReader = (path: string) => Peer
 
 const spawnWorker: SpawnReader = (path) =>
   new Worker(new URL('./reader-worker.ts', import.meta.url), { name: 'reader', workerData: { path } })

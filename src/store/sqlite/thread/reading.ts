@@ -1,0 +1,27 @@
+import type { MessagePort } from 'node:worker_threads'
+import { apiKeyReads } from '../api-keys.ts'
+import { auditReads } from '../audit.ts'
+import { customerReads } from '../customers.ts'
+import { openDatabase } from '../database.ts'
+import { pulseReads } from '../deliveries/pulse.ts'
+import { deliveryReads } from '../deliveries/reads.ts'
+import { purgeReads } from '../purges/reads.ts'
+import { refusedReads } from '../refused.ts'
+import { rollUpReads } from '../roll-ups.ts'
+import { webhookReads } from '../webhooks/reads.ts'
+import { answerOperations, bindOperations } from './operations.ts'
+
+/** Answers the reader's operations, with a connection of its own. */
+export function serveReads(port: MessagePort, path: string): void {
+  const database = openDatabase(path, { readOnly: true })
+  answerOperations(port, database, {
+    customers: bindOperations(customerReads, database),
+    apiKeys: bindOperations(apiKeyReads, database),
+    audit: bindOperations(auditReads, database),
+    deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
+    purges: bindOperations(purgeReads, database),
+    refused: bindOperations(refusedReads, database),
+    rollUps: bindOperations(rollUpReads, database),
+    webhooks: bindOperations(webhookReads, database),
+  })
+}

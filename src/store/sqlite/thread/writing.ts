@@ -1,0 +1,60 @@
+import type { MessagePort } from 'node:worker_threads'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
+import { apiKeyWrites } from '../api-keys.ts'
+import { auditWrites } from '../audit.ts'
+import { customerWrites } from '../customers.ts'
+import { type Database, openDatabase } from '../database.ts'
+import type { DeliveryBatch } from '../deliveries/batch.ts'
+import { deliveryWrites } from '../deliveries/writes.ts'
+import { loginFailureWrites } from '../login-failures.ts'
+import { purgeWrites } from '../purges/writes.ts'
+import { refusedWrites } from '../refused.ts'
+import { rollUpWrites } from '../roll-ups.ts'
+import { secretWrites } from '../secrets.ts'
+import { signingKeyWrites } from '../signing-keys.ts'
+import { changeOf } from '../store-file.ts'
+import { webhookLeases } from '../webhooks/leases.ts'
+import { webhookProgress } from '../webhooks/progress.ts'
+import { wipeAttempts } from '../webhooks/wipe-attempts.ts'
+import { webhookWrites } from '../webhooks/writes.ts'
+import { createCheckpoints } from './checkpoints.ts'
+import { answerOperations, bindOperations } from './operations.ts'
+import type { WriterData } from './writer.ts'
+
+const operationsOn = (database: Database) => ({
+  customers: bindOperations(customerWrites, database),
+  apiKeys: bindOperations(apiKeyWrites, database),
+  deliveries: deliveryWrites(database),
+  purges: bindOperations(purgeWrites, database),
+  rollUps: bindOperations(rollUpWrites, database),
+  signingKeys: bindOperations(signingKeyWrites, database),
+  secrets: bindOperations(secretWrites, database),
+  audit: bindOperations(auditWrites, database),
+  refused: bindOperations(refusedWrites, database),
+  loginFailures: bindOperations(loginFailureWrites, database),
+  webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
+  /** Writes a page without changing anything, to prove that the store can be written to. */
+  ping: { probe: () => database.transaction(() => void database.run('UPDATE account_version SET number = number')) },
+})
+
+/** Answers the writer's operations, with a connection of its own. */
+export function serveWrites(port: MessagePort, { path, files }: WriterData): void {
+  const database = openDatabase(path)
+  const checkpoints = createCheckpoints(database)
+  const operations = operationsOn(database)
+  answerOperations(port, database, operations, {
+    together: {
+      noun: 'deliveries',
+      name: 'deliverBatch',
+      run: (batches) => operations.deliveries.deliverBatches(batches as readonly DeliveryBatch[]),
+    },
+    confirm() {
+      // A commit to a file that is no longer the store must not be confirmed.
+      const reason = changeOf(files)
+      if (reason !== undefined) throw new AppError(storeErrors.gone, { reason })
+      checkpoints.afterCommit()
+    },
+    onClose: checkpoints.close,
+  })
+}
