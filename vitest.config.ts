@@ -27,20 +27,26 @@ const shared = {
   provide: { seed },
 }
 
-/** Tests on whole processes and in a browser take longest: none of them should be what all others wait for at the end. */
-class ProcessesFirst extends BaseSequencer {
+const LONGEST = /\/test\/(e2e|examples|docs|console|webhook|contract)\//
+
+/**
+ * Tests on whole processes and in a browser take longest: none of them should be what all others wait for at the end. One project
+ * comes after the other, because a worker ends where the next file is of another project.
+ */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
-    const { first = [], later = [] } = Object.groupBy(sorted, ({ moduleId }) =>
-      /\/test\/(e2e|examples|docs|console|webhook|contract)\//.test(moduleId) ? 'first' : 'later',
-    )
-    return [...first, ...later]
+    const place = ({ project, moduleId }: TestSpecification): number => {
+      if (project.name === 'alone') return 3
+      if (project.name === 'fast') return 2
+      return LONGEST.test(moduleId) ? 0 : 1
+    }
+    return (await super.sort(files)).toSorted((one, other) => place(one) - place(other))
   }
 }
 
 export default defineConfig({
   test: {
-    sequence: { seed, sequencer: ProcessesFirst },
+    sequence: { seed, sequencer: LongestFirst },
     // Two more than there are processors, because tests that start processes wait for disks, limits and pauses.
     maxWorkers: availableParallelism() + 2,
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
@@ -70,6 +76,7 @@ export default defineConfig({
           ...shared,
           name: 'alone',
           include: filesOf.alone,
+          isolate: false,
           sequence: { groupOrder: 1 },
           fileParallelism: false,
         },

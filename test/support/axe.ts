@@ -11,7 +11,7 @@ interface Violation {
 
 /** What axe has to say about a page: the rule, the element, and what to do. */
 export async function axeSays(page: Page): Promise<string[]> {
-  await page.evaluate(script)
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(script)
   const violations = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as Violation[]
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),

@@ -112,25 +112,29 @@ export async function startPostgres({ settings = [], standbyOf }: PostgresOption
 }
 
 /** Whether it was still there. */
-function end(id: number): boolean {
+const end = (id: number): boolean => signal(id, 'SIGKILL')
+const isThere = (id: number): boolean => signal(id, 0)
+
+function signal(id: number, name: 'SIGKILL' | 0): boolean {
   try {
-    return process.kill(id, 'SIGKILL')
+    return process.kill(id, name) && !isZombie(id)
   } catch {
     return false
   }
 }
 
-/** For a moment at most: where nobody buries the dead they stay in the list. */
+/** Whether it has ended, and waits for a parent that does not ask. */
+function isZombie(id: number): boolean {
+  try {
+    return / Z [^)]*$/.test(readFileSync(`/proc/${id}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** For a moment at most: where nobody buries the dead they may stay in the list. */
 async function untilGone(processes: readonly number[], look: (id: number) => boolean): Promise<void> {
   await until('they are gone', () => !processes.some(look), { milliseconds: 1000 }).catch(() => undefined)
-}
-
-function isThere(id: number): boolean {
-  try {
-    return process.kill(id, 0)
-  } catch {
-    return false
-  }
 }
 
 /** What pg_basebackup does, which npm's binaries lack: copies the files of a server that goes on, to become a standby. */
