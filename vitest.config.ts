@@ -47,8 +47,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { seed, sequencer: LongestFirst },
-    // Two more than there are processors, because tests that start processes wait for disks, limits and pauses.
-    maxWorkers: availableParallelism() + 2,
+    // Three more than there are processors, because tests that start processes wait for disks, limits and pauses.
+    maxWorkers: availableParallelism() + 3,
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
     projects: [
       // The files of a worker share the modules that they import: loading them is a third of the time.
