@@ -44,7 +44,7 @@ async function makeStage(databaseUrl?: string) {
     return made.map(({ receiptId }) => receiptId)
   })
   const add = (...args: string[]) => json('webhook', 'add', '--url', receiver.url, ...args)
-  /** Looks into the table itself, because every command that opens a file starts a thread. */
+  /** Looks into the table itself, which a command would have to open the store for. */
   const countEndpoints = async (): Promise<number> => {
     const sql = 'SELECT count(*) AS n FROM webhook'
     if (databaseUrl !== undefined) return Number((await runSql(databaseUrl, sql))[0]?.n)

@@ -16,7 +16,7 @@ it('a purge beside a server, killed in the middle, has lost nothing else; the ne
   const cwd = tempFolder()
   const key = await addSupplier({ cwd, env })
   const path = join(cwd, 'data/teslim.db')
-  const OLD = 12_000
+  const OLD = 40_000
   const filling = new DatabaseSync(path)
   const received = Date.now() - 500 * DAY
   filling.exec(`

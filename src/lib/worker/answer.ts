@@ -14,7 +14,8 @@ export function settled(work: () => unknown): Settled {
 
 export interface AnswerOptions<Request> {
   readonly failureOf?: (error: unknown) => NonNullable<unknown>
-  readonly onClose?: () => void
+  /** Runs before the end is told to who asked. */
+  readonly onClose?: () => Promise<void>
   /** For requests that cost less together: those that wait at the same time, from all clients of this thread. */
   readonly together?: {
     accepts(request: Request): boolean
@@ -27,11 +28,11 @@ interface Asked<Request> {
   readonly from: MessagePort
 }
 
-/** Runs in the worker thread: answers each request with what `work` returns or, if it throws, with the failure. */
+/** Runs at the other end: answers each request with what `work` returns or, if it throws, with the failure. */
 export function answerRequests<Request>(
   port: MessagePort,
   work: (request: Request) => unknown,
-  { failureOf = String, onClose = () => undefined, together }: AnswerOptions<Request> = {},
+  { failureOf = String, onClose = async () => undefined, together }: AnswerOptions<Request> = {},
 ): void {
   type Message = Question<Request> | Join | null
   const joined = new Set<MessagePort>()
@@ -88,11 +89,12 @@ export function answerRequests<Request>(
     other.on('close', () => joined.delete(other))
   }
   const close = (from: MessagePort): void => {
-    if (from === port) {
-      for (const other of joined) other.close()
-      onClose()
+    if (from !== port) {
+      from.close()
+      return
     }
-    from.close()
+    for (const other of joined) other.close()
+    void onClose().finally(() => port.close())
   }
   port.on('message', (message: Message) => take(message, port))
 }

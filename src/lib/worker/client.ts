@@ -29,7 +29,7 @@ export interface WorkerClientOptions<Failure> {
 /** A worker thread, or the port of one that others ask too. */
 export type Peer = Pick<Worker, 'postMessage' | 'terminate' | 'on' | 'once'>
 
-/** Makes a peer of a thread that another client started; `handOver` passes the port on to that client's `join`. */
+/** Makes a peer of whoever answers on the port that is handed over: a thread that another client started, by its `join`, or this thread. */
 export function joinedPeer(handOver: (port: MessagePort) => void): Peer {
   const { port1, port2 } = new MessageChannel()
   handOver(port2)

@@ -42,7 +42,7 @@ export interface SqliteOptions {
   readonly limits: QueueLimits
   /** Whether the store is for the one server that may work on the file. */
   readonly toServe?: boolean
-  /** Whether it starts no threads, and does their work in the calling one. */
+  /** Whether it reads and writes in the calling thread. */
   readonly withoutThreads?: boolean
   /** Replaced by tests that kill the threads. */
   readonly spawn?: SpawnWriter

@@ -74,7 +74,7 @@ export function createCheckpoints(
         consider().catch(() => undefined)
       })
     },
-    /** Ends the thread, which would keep this one from ending. */
-    close: () => void thread.terminate(),
+    /** Ends the thread, which would keep this one from ending. Resolves when its connection is closed. */
+    close: thread.terminate,
   }
 }

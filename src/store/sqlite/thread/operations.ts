@@ -109,7 +109,7 @@ export function createStoreThread(options: StoreThreadOptions): StoreThread {
 
 export interface AnswerOperationsOptions {
   readonly confirm?: () => void
-  readonly onClose?: () => void
+  readonly onClose?: () => Promise<void>
   /** An operation with one argument, and how to run several of them, which wait at the same time, at once. */
   readonly together?: {
     readonly noun: Noun
@@ -118,12 +118,12 @@ export interface AnswerOperationsOptions {
   }
 }
 
-/** Runs in the thread: answers each operation when it is done and `confirm` has not thrown. Closes the database at the end. */
+/** Runs in the thread that has the database: answers each operation when it is done and `confirm` has not thrown. Closes the database at the end. */
 export function answerOperations(
   port: MessagePort,
   database: Database,
   operations: { readonly [Name in Noun]?: object },
-  { confirm = () => undefined, onClose = () => undefined, together }: AnswerOperationsOptions = {},
+  { confirm = () => undefined, onClose = async () => undefined, together }: AnswerOperationsOptions = {},
 ): void {
   let gone: AppError | undefined
   const startedAt = monotonicMilliseconds()
@@ -166,8 +166,8 @@ export function answerOperations(
 
   answerRequests(port, perform, {
     failureOf,
-    onClose() {
-      onClose()
+    async onClose() {
+      await onClose()
       database.close()
     },
     ...(together && {

@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
+import { serveSandbox } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+/** The flag that bin/teslim.js sets: Node keeps what was compiled under each set of flags apart. */
+const FLAGS = ['--no-allocation-site-pretenuring']
+const NOT_FOUND = /code cache for \w+ (?:file:\/\/)?(\/\S+) was not initialized/g
+
+it('the cache that an install fills has all that a server compiles, for where nothing can be written', async () => {
+  const env = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: tempFolder() }
+  const { status } = spawnSync(process.execPath, [...FLAGS, 'tools/warm-cache.js'], { cwd: ROOT, env })
+  expect(status).toBe(0)
+
+  const options = { cwd: tempFolder(), env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }, node: FLAGS }
+  const { server, email, password, apiKey } = await serveSandbox(options)
+  const headers = { 'content-type': 'application/json', ApiKey: apiKey }
+  for (const [path, body] of [
+    ['/Login/Customer/Api/Verify', { Email: email, Password: password }],
+    ['/Purchase/update', { OrderID: 'PO-1', Status: 1 }],
+  ] as const) {
+    const answer = await fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(answer.status).toBe(200)
+  }
+  expect((await fetch(`${server.url}/Supplier/deliveries`, { headers: { ApiKey: apiKey } })).status).toBe(200)
+  server.child.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+  expect(server.output()).toMatch(/code cache for ESM \S+\/src\/app\.ts was accepted/)
+  expect(Array.from(server.output().matchAll(NOT_FOUND), ([, path = '']) => relative(ROOT, path))).toEqual([])
+})
