@@ -8,7 +8,7 @@ import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const servers = join(import.meta.dirname, 'servers')
 
-/** Bare Fastify, the obvious implementation and teslim, in turn, round after round. */
+/** Bare Fastify, the least that storing costs, the obvious implementation and teslim, in turn, round after round. */
 export async function benchDeliveries(
   load: Load,
   { folder, rounds, seconds, connections, shape }: BenchOptions,
@@ -19,6 +19,7 @@ export async function benchDeliveries(
   for (const copy of copies) copyFileSync(database, copy)
   const starts = [
     () => startServer('bare', [join(servers, 'bare.ts')], folder),
+    () => startServer('least', [join(servers, 'least.ts'), join(folder, 'least.db')], folder),
     () => startServer('obvious', [join(servers, 'obvious.ts'), copies[0]], folder),
     () => startServer('obvious-wal', [join(servers, 'obvious.ts'), copies[1], 'wal'], folder),
     () => startTeslim(folder, `sqlite:${database}`),
@@ -55,13 +56,20 @@ export async function benchDeliveries(
           (result, round) => result.perSecond / (results.get(other)?.[round]?.perSecond ?? 1),
         ),
       )
-    const [bare, obvious, obviousWal, teslim] = started as [BenchServer, BenchServer, BenchServer, BenchServer]
+    const [bare, least, obvious, obviousWal, teslim] = started as [
+      BenchServer,
+      BenchServer,
+      BenchServer,
+      BenchServer,
+      BenchServer,
+    ]
     const ofBare = (results.get(teslim) ?? []).map(
       ({ perSecond }, round) => perSecond / (results.get(bare)?.[round]?.perSecond ?? 1),
     )
     console.log(
       `teslim / bare     ${median(ofBare).toFixed(2)}   (at least 0.80), lowest ${Math.min(...ofBare).toFixed(2)} (0.70)`,
     )
+    console.log(`least / bare      ${ratios(least, bare).toFixed(2)}`)
     console.log(`teslim / obvious  ${ratios(teslim, obvious).toFixed(1)}   (at least 8)`)
     console.log(`teslim / obvious with a write-ahead log  ${ratios(teslim, obviousWal).toFixed(1)}`)
     console.log(`p99 / bare's p99  ${(middle(teslim, 'p99') / middle(bare, 'p99')).toFixed(1)}   (at most 2.5)`)
