@@ -27,7 +27,7 @@ const shared = {
   provide: { seed },
 }
 
-const LONGEST = /\/test\/(e2e|examples|docs|console|webhook|contract)\//
+const LONGEST = /\/test\/(e2e|examples|docs|console|webhook|contract)\/|-conformance/
 
 /**
  * Tests on whole processes and in a browser take longest: none of them should be what all others wait for at the end. One project
@@ -36,9 +36,10 @@ const LONGEST = /\/test\/(e2e|examples|docs|console|webhook|contract)\//
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ project, moduleId }: TestSpecification): number => {
-      if (project.name === 'alone') return 3
-      if (project.name === 'fast') return 2
-      return LONGEST.test(moduleId) ? 0 : 1
+      if (project.name === 'alone') return 4
+      const isLong = LONGEST.test(moduleId)
+      if (project.name === 'fast') return isLong ? 2 : 3
+      return isLong ? 0 : 1
     }
     return (await super.sort(files)).toSorted((one, other) => place(one) - place(other))
   }

@@ -30,9 +30,17 @@ function leavesProcess(file: string): boolean {
 const alone = globSync('test/e2e/overload/*.test.ts')
 const others = globSync('test/**/*.test.ts').filter((file) => !alone.includes(file))
 
+/** Test files that wait for seconds until time limits are over. */
+const WAIT = [
+  'test/purchase/intake/rate-limit.test.ts',
+  'test/purchase/intake/upload.test.ts',
+  'test/webhook/send/connections.test.ts',
+].map((file) => join(file))
+const isSlow = (file: string): boolean => WAIT.includes(file) || leavesProcess(file)
+
 /** The test files of each Vitest project. */
 export const filesOf = {
-  fast: others.filter((file) => !leavesProcess(file)),
-  processes: others.filter(leavesProcess),
+  fast: others.filter((file) => !isSlow(file)),
+  processes: others.filter(isSlow),
   alone,
 }
