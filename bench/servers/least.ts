@@ -6,8 +6,8 @@ import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/intake/intake.s
 import type { Row } from './least-writer.ts'
 
 /**
- * The least that a durable answer costs Fastify: a thread stores what comes in meanwhile with one commit, in two tables without an
- * index. It asks for no key, knows no echo, keeps no bytes, writes no log, and limits nothing.
+ * The least that a durable answer costs Fastify: a thread stores what comes in meanwhile with one commit, in two tables with a primary
+ * key each. It asks for no key, knows no echo, does not keep the exact bytes, writes no log, and limits nothing.
  */
 const [, , path = ''] = process.argv
 const writer = new Worker(new URL('./least-writer.ts', import.meta.url), { name: 'writer', workerData: path })
