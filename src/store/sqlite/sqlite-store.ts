@@ -72,11 +72,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
     const patienceMilliseconds = toServe ? servingPatience(limits) : undefined
-    const [spawnsReader, spawnsWriter] = withoutThreads
-      ? [await readerHere(), await writerHere()]
-      : [spawnReader, spawn]
-    const writer = createWriter({ path, files, watch, spawn: spawnsWriter, patienceMilliseconds })
-    const reader = createReader(path, spawnsReader)
+    const spawnWriter = withoutThreads ? await writerHere() : spawn
+    const writer = createWriter({ path, files, watch, spawn: spawnWriter, patienceMilliseconds })
+    const reader = createReader(path, withoutThreads ? await readerHere() : spawnReader)
     const commits = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     return {
       store: storeOn({ database, watch, writer, reader, commits }, limits, () => lock?.release()),
@@ -91,9 +89,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   }
 }
 
-export interface JoinOptions {
-  readonly path: string
-  readonly limits: QueueLimits
+export interface JoinOptions extends Pick<SqliteOptions, 'path' | 'limits'> {
   readonly commits: Int32Array
   /** Passes a port on to the thread that opened the store. */
   readonly handOver: (port: MessagePort) => void
