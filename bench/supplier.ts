@@ -127,7 +127,7 @@ async function fillServer(url: string, most: number): Promise<void> {
   const numbers = `generate_series(1::bigint, ${most}) n`
   for (const sql of [
     ...fillSql(numbers, dialect),
-    'DO $$ BEGIN WHILE add_block_2() LOOP END LOOP; END $$',
+    'DO $$ BEGIN WHILE add_block_1() LOOP END LOOP; END $$',
     `SELECT setval('last_position', ${most})`,
     'VACUUM ANALYZE',
     'CHECKPOINT',

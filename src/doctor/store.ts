@@ -45,6 +45,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
       const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
       return [{ name: 'store', status: 'warning', message }, ...found, ...secret]
     }
+    await store.tryStatements()
     found.push(...checkServer(config), ...(await checkDatabase(inspected, config, options)))
     onBegin?.('signing keys')
     const signingKeys = await checkSigningKeys(store, config, options)

@@ -53,7 +53,7 @@ export interface Delivery extends Receipt {
   /** Whether payload and order id were erased. What stands in their place must not be shown. */
   readonly erased: boolean
   readonly payload: Uint8Array
-  /** Null if a version before migration 0011 stored it. */
+  /** Null if it is not known. */
   readonly origin: KeptOrigin | null
 }
 

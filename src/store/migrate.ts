@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from './store.errors.ts'
@@ -6,22 +7,19 @@ export interface Migration {
   readonly number: number
   readonly name: string
   readonly sql: string
+  /** SHA-256 of `sql`. A store that has another text under this number was not made by this version. */
+  readonly checksum: string
   /** The oldest migration that a program must know to work with a store that has this one. */
   readonly oldest: number
 }
 
-/** The migrations that a store has. */
-export interface SchemaState {
-  /** The number of the last one. */
-  readonly applied: number
-  /** The greatest `oldest` of these migrations. */
-  readonly oldest: number
-}
-
-export const EMPTY: SchemaState = { applied: 0, oldest: 0 }
+/** A row of `schema_migration`. Stores of the time before checksums have none. */
+export type Applied = Omit<Migration, 'sql' | 'checksum'> & { readonly checksum?: string }
 
 const RUNS_WITH = /^-- Runs with programs from (\d{4}) on/m
 const FILE = /^(\d{4})-([a-z0-9-]+)\.sql$/
+/** As in psql: the text of another file, whose path is relative to this one. */
+const INCLUDE = /^\\ir (\S+)$/gm
 
 /**
  * Reads the numbered files of a folder, which count from 1 without a gap. A line `-- Runs with programs from 0003 on` says that
@@ -34,19 +32,52 @@ export function readMigrations(folder: URL): Migration[] {
     if (name === undefined || Number(digits) !== index + 1) {
       throw new Error(`${file} breaks the numbering of the migrations in ${folder.pathname}`)
     }
-    const sql = readFileSync(new URL(file, folder), 'utf8')
-    return { number: index + 1, name, sql, oldest: Number(RUNS_WITH.exec(sql)?.[1] ?? digits) }
+    const read = (path: string): string => readFileSync(new URL(path, folder), 'utf8')
+    const sql = read(file).replace(INCLUDE, (_, path) => read(path))
+    const checksum = createHash('sha256').update(sql).digest('hex')
+    return { number: index + 1, name, sql, checksum, oldest: Number(RUNS_WITH.exec(sql)?.[1] ?? digits) }
   })
 }
 
 /** Returns the migrations still to apply. During a rollout the store may have newer ones that an older program works with. */
-export function pendingMigrations(migrations: readonly Migration[], { applied, oldest }: SchemaState): Migration[] {
-  if (oldest > migrations.length) {
+export function pendingMigrations(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
+  const last = applied.at(-1)?.number ?? 0
+  if (applied.some(({ oldest }) => oldest > migrations.length)) {
     throw new AppError(storeErrors.newer, {
-      message: `The store is at schema ${applied}, this teslim knows schemas up to ${migrations.length}: run the version that made it, or a later one.`,
+      message: `The store is at schema ${last}, this teslim knows schemas up to ${migrations.length}: run the version that made it, or a later one.`,
     })
   }
-  return migrations.slice(applied)
+  const other = applied.find(({ number, name, checksum }) => {
+    const known = migrations[number - 1]
+    return known !== undefined && (known.name !== name || known.checksum !== checksum)
+  })
+  if (other !== undefined) {
+    const known = migrations[other.number - 1] as Migration
+    throw new AppError(storeErrors.otherSchema, {
+      message: `The store was made by another version of teslim: its migration ${described(other)} is not the ${described(known)} of this one. Nothing was changed. Use the version that made it; its "teslim delivery export" writes what "teslim deliver" of this one takes into a new store.`,
+    })
+  }
+  return migrations.slice(last)
 }
 
-export const migrationName = ({ number, name }: Migration): string => `${String(number).padStart(4, '0')}-${name}`
+export const migrationName = ({ number, name }: Pick<Migration, 'number' | 'name'>): string =>
+  `${String(number).padStart(4, '0')}-${name}`
+
+const described = (migration: Applied): string =>
+  `${migrationName(migration)} (${migration.checksum?.slice(0, 12) ?? 'without a checksum'})`
+
+/** Both databases understand it. */
+export const MIGRATION_TABLE = `
+  CREATE TABLE IF NOT EXISTS schema_migration (
+    number     integer NOT NULL PRIMARY KEY,
+    name       text    NOT NULL,
+    checksum   text    NOT NULL,
+    applied_at bigint  NOT NULL,
+    oldest     integer NOT NULL
+  )`
+
+export const ADD_MIGRATION =
+  'INSERT INTO schema_migration (number, name, checksum, applied_at, oldest) VALUES ($1, $2, $3, $4, $5)'
+
+/** Not only the columns that it needs: stores of the time before checksums have fewer. */
+export const APPLIED = 'SELECT * FROM schema_migration ORDER BY number'

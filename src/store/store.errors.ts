@@ -29,8 +29,16 @@ export const storeErrors = {
       'The role of DATABASE_URL may not remove deliveries. Run this as the owner of the tables, or grant the role of deploy/postgres/service-role.sql what that file says about purging.',
   },
   older: { code: 'STORE_OLDER', kind: 'unavailable', message: 'The store was made by an older version of teslim.' },
+  otherSchema: {
+    code: 'STORE_OTHER_SCHEMA',
+    kind: 'unavailable',
+    message: 'The store was made by another version of teslim.',
+  },
   newer: { code: 'STORE_NEWER', kind: 'unavailable', message: 'The store was made by a newer version of teslim.' },
 } as const satisfies Record<string, ErrorDefinition>
+
+/** Why a store cannot take a delivery whose statements do not fit its schema. */
+export const OTHER_TABLES = 'its tables are not those of this version of teslim'
 
 /** The answer to a delivery of a customer that was erased while it was under way. */
 export const customerErased: ErrorDefinition = {

@@ -47,6 +47,11 @@ export interface Store {
    */
   ping(): Promise<void>
   /**
+   * Rejects with STORE_UNAVAILABLE if the tables are not those that the statements of a delivery need. Writes nothing and takes no
+   * position. A part of `ping`.
+   */
+  tryStatements(): Promise<void>
+  /**
    * Resolves to when the last successful `teslim backup` began, in milliseconds since 1970; undefined if there was none, and
    * always on PostgreSQL, which has its own tools.
    */

@@ -338,7 +338,7 @@ describe('a backup that cannot be trusted is refused, and nothing is changed:', 
     [
       'of a newer version',
       false,
-      (path) => execute(path, `INSERT INTO schema_migration VALUES (99, 'later', 0, 99)`),
+      (path) => execute(path, `INSERT INTO schema_migration VALUES (99, 'later', '', 0, 99)`),
       /is at schema 99.*run the version that made it/,
     ],
   ])('one that is %s', async (name, withDigest, spoil, message) => {

@@ -1,29 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { runCommand } from '../support/command.ts'
-import { createStore } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const ALL = [
-  '0001-accounts',
-  '0002-deliveries',
-  '0003-security',
-  '0004-read-back',
-  '0005-purge',
-  '0006-erasure-and-months',
-  '0007-supplier-reads',
-  '0008-refusals',
-  '0009-keys-and-operators',
-  '0010-roll-ups',
-  '0011-delivery-origins',
-  '0012-customers-of-blocks',
-  '0013-operator-reads',
-  '0014-webhooks',
-]
+const ALL = ['0001-schema']
 const READING = [
   ['customer', 'list'],
   ['customer', 'show', 'a@b.co'],
@@ -137,46 +120,5 @@ describe('where there is no store', () => {
     const { stdout } = await runCommand(['migrate'], { cwd, env })
     expect(stdout).toMatch(/^created a new store, postgres:\/\/teslim:\*\*\*@\S+\n/)
     expect(await runCommand(['customer', 'list'], { cwd, env })).toMatchObject({ status: 0, stderr: '' })
-  })
-})
-
-/** Makes a store as a version did that had only the first two migrations. */
-async function olderStore(): Promise<{ cwd: string; schema: () => unknown }> {
-  const cwd = tempFolder()
-  await createStore(cwd)
-  const path = join(cwd, 'data/teslim.db')
-  const edit = new DatabaseSync(path)
-  edit.exec(`
-    DROP TRIGGER customer_attempts_erased;
-    DROP TABLE audit_event; DROP TABLE login_failure; DROP TABLE service_secret; DROP TABLE purge;
-    ALTER TABLE customer DROP COLUMN erased_at;
-    DELETE FROM schema_migration WHERE number > 2`)
-  edit.close()
-  const schema = () => {
-    const database = new DatabaseSync(path, { readOnly: true })
-    const last = database.prepare('SELECT max(number) AS last FROM schema_migration').get()?.last
-    database.close()
-    return last
-  }
-  return { cwd, schema }
-}
-
-describe('on a store of an older schema', () => {
-  it('reading commands migrate nothing: they read what they can, and else name what is missing', async () => {
-    const { cwd, schema } = await olderStore()
-    expect(await runCommand(['customer', 'list', '--json'], { cwd })).toEqual({ status: 0, stdout: '[]\n', stderr: '' })
-    expect(await runCommand(['audit', 'list'], { cwd })).toEqual({
-      status: 1,
-      stdout: '',
-      stderr:
-        'teslim audit list: The store lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads, 0014-webhooks, which this command needs: run "teslim migrate".\n',
-    })
-    expect(await runCommand(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], { cwd })).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining(
-        'lacks 0003-security, 0004-read-back, 0005-purge, 0006-erasure-and-months, 0007-supplier-reads, 0008-refusals, 0009-keys-and-operators, 0010-roll-ups, 0011-delivery-origins, 0012-customers-of-blocks, 0013-operator-reads, 0014-webhooks: run "teslim migrate"',
-      ),
-    })
-    expect(schema()).toBe(2)
   })
 })

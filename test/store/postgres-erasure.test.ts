@@ -6,7 +6,6 @@ import { afterAll, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
 import { copyStore } from '#src/store/copy/copy-store.ts'
-import { readMigrations } from '#src/store/migrate.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
@@ -63,7 +62,8 @@ const deliverSlowly = async (client: pg.Client, number: unknown) =>
   (
     await client.query(
       `SELECT place, outcome FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['late'], ARRAY[1::smallint], ARRAY[0::bigint],
-         ARRAY['late key'], ARRAY[0::bigint], ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[$3::integer], $4)`,
+         ARRAY['late key'], ARRAY[0::bigint], ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[$3::integer], $4,
+         ARRAY[NULL::bytea])`,
       [number, delivery('').receiptId, payload.length, payload],
     )
   ).rows
@@ -197,67 +197,33 @@ it('a copy of a file refuses the deliveries of whoever is erased there, and of n
   expect(outcomes).toMatchObject([refused, stored])
 })
 
-/** Makes a role as service-role.sql does, and returns the URL for it. */
-async function serviceOf(url: string, change = (script: string) => script): Promise<string> {
-  const role = `service_${randomUUID().replaceAll('-', '')}`
-  const script = readFileSync(new URL('../../deploy/postgres/service-role.sql', import.meta.url), 'utf8')
-  await runSql(url, change(script).replaceAll('teslim_service', role))
-  const service = new URL(url)
-  service.username = role
-  return service.href
-}
-
-/** A store of the earlier version with two customers, of which the first was erased. */
-async function earlierStore(url: string): Promise<void> {
-  const earlier = readMigrations(new URL('../../src/store/postgres/migrations/', import.meta.url)).slice(0, 5)
-  for (const { sql } of earlier) await runSql(url, sql)
-  await runSql(
-    url,
-    'CREATE TABLE schema_migration AS SELECT 5 AS number, $1::text AS name, 0::bigint AS applied_at, 2 AS oldest',
-    ['purge'],
-  )
-  await runSql(
-    url,
-    `INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, tokens_valid_from, created_at, erased_at)
-     SELECT id, id, '', true, false, true, 0, 0, erased_at FROM (VALUES ('one', 1), ('two', NULL)) c (id, erased_at)`,
-  )
-}
-
 const deliverTo = async (url: string, ...ids: string[]) => {
   const { deliveries } = await open(url)
   return Promise.allSettled(ids.map((id) => deliveries.deliver(delivery(id))))
 }
 
-it('a store of an earlier version refuses whoever was erased before, and its role goes on delivering', async () => {
+it('a role whose default privileges are older than the tables gets none that service-role.sql takes', async () => {
   const url = await newDatabase(inject('postgresUrl'))
-  await earlierStore(url)
-  const service = await serviceOf(url, (script) => script.replace(', erased_customer, delivery_hour, roll_up', ''))
-  await open(url)
-  expect(await deliverTo(service, 'one', 'two')).toMatchObject([refused, stored])
+  const { role, own } = await plainRole(url)
+  await runSql(
+    url,
+    `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${role};
+     ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO ${role};
+     ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, USAGE, UPDATE ON SEQUENCES TO ${role}`,
+  )
+  const one = customer()
+  await (await open(url)).customers.insert(one)
+  expect(await deliverTo(own, one.id)).toMatchObject([stored])
   for (const statement of [
     'INSERT INTO erased_customer VALUES (7)',
     'DELETE FROM erased_customer',
     'UPDATE roll_up SET position = 0',
     'DELETE FROM delivery_hour',
+    'SELECT drop_months_1(0)',
+    'SELECT purge_1(0, 1, 1, true, 1, true)',
   ])
-    await expect(runSql(service, statement)).rejects.toThrow('permission denied')
-  expect(await (await open(service)).rollUps.count(10)).toBeGreaterThan(0)
-  await expect(runSql(service, 'SELECT drop_months_1(0)')).rejects.toThrow('permission denied')
-})
-
-it('the migration does not miss a customer who is being erased meanwhile', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
-  await earlierStore(url)
-  const eraser = await session(url)
-  await eraser.query(`BEGIN; UPDATE customer SET erased_at = 1 WHERE id = 'two'`)
-  const opening = open(url)
-  await until('the migration waits', async () => {
-    const waiting = `SELECT FROM pg_locks WHERE relation = 'customer'::regclass AND NOT granted`
-    return (await runSql(url, waiting)).length > 0
-  })
-  await eraser.query('COMMIT')
-  await opening
-  expect(await deliverTo(url, 'one', 'two')).toMatchObject([refused, refused])
+    await expect(runSql(own, statement), statement).rejects.toThrow('permission denied')
+  expect(await (await open(own)).rollUps.count(10)).toBeGreaterThan(0)
 })
 
 it('a customer whose number is missing in the copy is added by a further erasure', async () => {
@@ -276,74 +242,6 @@ async function plainRole(url: string) {
   own.username = role
   return { role, own: own.href }
 }
-
-const COLUMNS = '(position, receipt, customer, order_id, status, received_at, echo_of, previous, payload)'
-
-it.each([
-  ['everybody', () => 'PUBLIC', ''],
-  [
-    'the columns of a table',
-    (role: string) => role,
-    `REVOKE ALL ON delivery FROM ROLE; GRANT SELECT ${COLUMNS}, INSERT ${COLUMNS} ON delivery TO ROLE`,
-  ],
-])('the migration keeps the rights of a role that got them by a grant to %s', async (_, grantee, more) => {
-  const url = await newDatabase(inject('postgresUrl'))
-  await earlierStore(url)
-  const { role, own } = await plainRole(url)
-  await runSql(
-    url,
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${grantee(role)};
-     GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${grantee(role)}; ${more.replaceAll('ROLE', role)}`,
-  )
-  await open(url)
-  expect(await deliverTo(own, 'one', 'two')).toMatchObject([refused, stored])
-  await expect(runSql(own, 'INSERT INTO erased_customer VALUES (7)')).rejects.toThrow('permission denied')
-})
-
-it('the owner of the tables delivers and erases after another role has migrated', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
-  const { role, own } = await plainRole(url)
-  await runSql(url, `GRANT ALL ON SCHEMA public TO ${role}`)
-  await earlierStore(own)
-  await open(url)
-  expect(await deliverTo(own, 'one', 'two')).toMatchObject([refused, stored])
-  await erase(await open(own), 'two')
-  expect(await deliverTo(own, 'two')).toMatchObject([refused])
-})
-
-it.each(['owns the tables', 'has rights on them'])(
-  'a role that %s reads, counts and records all that later migrations added, whoever has migrated',
-  async (how) => {
-    const url = await newDatabase(inject('postgresUrl'))
-    const { role, own } = await plainRole(url)
-    if (how === 'owns the tables') {
-      await runSql(url, `GRANT ALL ON SCHEMA public TO ${role}`)
-      await earlierStore(own)
-    } else {
-      await earlierStore(url)
-      await runSql(
-        url,
-        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role};
-         GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role}`,
-      )
-    }
-    await open(url)
-    const { deliveries, rollUps, audit } = await open(own)
-    await deliveries.deliver(delivery('two'))
-    await runSql(url, `SELECT setval('last_position', 4096)`)
-    await deliveries.deliver(delivery('two'))
-    await runSql(own, 'SELECT add_block_2()')
-    expect(await runSql(own, 'SELECT block FROM delivery_block JOIN block_customers USING (block)')).toHaveLength(1)
-    await runSql(own, 'DELETE FROM delivery_block')
-    const page = await deliveries.before(Number.MAX_SAFE_INTEGER, { customerId: 'two' }, { most: 9, look: 9 })
-    expect(page.deliveries).toHaveLength(2)
-    expect(await rollUps.count(9)).toBe(2)
-    const refusal = { hour: 0, customerId: 'two', action: 'delivery.refused', errorCode: 'A', count: 1 }
-    await audit.append([], [refusal])
-    const range = { customerId: 'two', from: 0, to: 9, hoursEach: 1 }
-    expect((await rollUps.read(range, 9)).refusals).toMatchObject([{ errorCode: 'A', count: 1 }])
-  },
-)
 
 it('erased customers can be restored by a session that finds no table without its schema', async () => {
   const { url, one } = await prepare()
@@ -371,6 +269,16 @@ else {
     onTestFinished(() => serving.remove())
     await (await openStore(at(serving.url), 0)).store.close()
   })
+}
+
+/** Makes a role as service-role.sql does, and returns the URL for it. */
+async function serviceOf(url: string): Promise<string> {
+  const role = `service_${randomUUID().replaceAll('-', '')}`
+  const script = readFileSync(new URL('../../deploy/postgres/service-role.sql', import.meta.url), 'utf8')
+  await runSql(url, script.replaceAll('teslim_service', role))
+  const service = new URL(url)
+  service.username = role
+  return service.href
 }
 
 it('the role of the service may not erase: it is told so before anything is changed', async () => {

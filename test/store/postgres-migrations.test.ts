@@ -1,45 +1,65 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
-import { readMigrations } from '#src/store/migrate.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { limitsOf } from '#src/store/open-store.ts'
+import { openPostgresStore } from '#src/store/postgres/postgres-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
-const open = async (databaseUrl: string) => {
-  const opened = await openStore(loadConfig({ DATABASE_URL: databaseUrl, TESLIM_DATABASE_TIMEOUT: '10' }).config, 0)
+const { config } = loadConfig({})
+
+async function open(url: string, migrations?: URL) {
+  const options = { url, connections: 5, timeoutSeconds: 10, now: 0, limits: limitsOf(config) }
+  const opened = await openPostgresStore({ ...options, ...(migrations && { migrations }) })
   afterAll(() => opened.store.close())
   return opened
 }
 
-/** A database as the program left it whose last migration was 0010. */
-async function earlierStore(): Promise<string> {
-  const url = await newDatabase(inject('postgresUrl'))
-  const earlier = readMigrations(new URL('../../src/store/postgres/migrations/', import.meta.url)).slice(0, 10)
-  for (const { sql } of earlier) await runSql(url, sql)
-  await runSql(
-    url,
-    `CREATE TABLE schema_migration AS SELECT 10 AS number, 'roll-ups' AS name, 0::bigint AS applied_at, 2 AS oldest`,
-  )
-  return url
+/** The migrations of this version, and later ones. */
+function withLater(...later: readonly string[]): URL {
+  const folder = tempFolder()
+  const postgres = fileURLToPath(new URL('../../src/store/postgres/', import.meta.url))
+  for (const part of ['functions', 'migrations']) cpSync(join(postgres, part), join(folder, part), { recursive: true })
+  for (const [index, sql] of later.entries()) writeFileSync(join(folder, `migrations/000${index + 2}-later.sql`), sql)
+  return pathToFileURL(join(folder, 'migrations/'))
 }
 
-it('a migration that waits for the audit log holds no lock of another one: deliveries go on, and it gives up soon', async () => {
-  const url = await earlierStore()
+it('a migration that waits for a table holds no lock of another one: deliveries go on, and it gives up soon', async () => {
+  const url = await newDatabase(inject('postgresUrl'))
+  await open(url)
+  const later = withLater(
+    'ALTER TABLE delivery ADD COLUMN later integer',
+    `SET LOCAL lock_timeout = '1s'; ALTER TABLE audit_event ADD COLUMN later integer`,
+  )
   const reader = new pg.Client(url)
   await reader.connect()
   await reader.query('BEGIN; SELECT FROM audit_event')
-  await expect(open(url)).rejects.toThrow()
+  await expect(open(url, later)).rejects.toThrow()
   const applied = await runSql(url, 'SELECT number FROM schema_migration ORDER BY number')
-  expect(applied.map(({ number }) => number)).toEqual([10, 11, 12])
+  expect(applied).toEqual([{ number: 1 }, { number: 2 }])
   await reader.end()
-  expect((await open(url)).migrated).toEqual(['0013-operator-reads', '0014-webhooks', '0015-deliveries-of-a-customer'])
+  expect((await open(url, later)).migrated).toEqual(['0003-later'])
 })
 
 it('a new database gets all migrations or none', async () => {
   const url = await newDatabase(inject('postgresUrl'))
-  await runSql(url, 'CREATE TABLE block_customers ()')
-  await expect(open(url)).rejects.toThrow()
+  const later = withLater('CREATE TABLE later ()')
+  await runSql(url, 'CREATE TABLE later ()')
+  await expect(open(url, later)).rejects.toThrow()
   expect(await runSql(url, `SELECT to_regclass('schema_migration') AS made`)).toEqual([{ made: null }])
-  await runSql(url, 'DROP TABLE block_customers')
-  expect((await open(url)).created).toBe(true)
+  await runSql(url, 'DROP TABLE later')
+  expect((await open(url, later)).created).toBe(true)
+})
+
+it('a migration may include a file that lies beside the others', async () => {
+  const folder = tempFolder()
+  mkdirSync(join(folder, 'migrations'))
+  writeFileSync(join(folder, 'migrations/0001-one.sql'), 'CREATE TABLE one ();\n\\ir ../two.sql\n')
+  writeFileSync(join(folder, 'two.sql'), 'CREATE TABLE two ();')
+  const url = await newDatabase(inject('postgresUrl'))
+  expect((await open(url, pathToFileURL(join(folder, 'migrations/')))).migrated).toEqual(['0001-one'])
+  expect(await runSql(url, `SELECT FROM two`)).toEqual([])
 })

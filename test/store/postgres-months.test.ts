@@ -153,7 +153,7 @@ it('a delivery that comes into a month while it is dropped is not lost', async (
   await slow.query('BEGIN')
   await slow.query(
     `SELECT * FROM deliver_1(ARRAY[1::bigint], ARRAY[$1::uuid], ARRAY['o'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
-       ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[2], '{}')`,
+       ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[2], '{}', ARRAY[NULL::bytea])`,
     [receiptId],
   )
   let ended = false

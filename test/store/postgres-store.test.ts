@@ -139,11 +139,11 @@ it('a database without any connection left is given up after a while', async () 
 it('works beside a newer version whose migration says that it may, and not beside another one', async () => {
   const databaseUrl = await freshDatabase()
   await (await openStore(at(databaseUrl), 0)).store.close()
-  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9998, 'from-the-future', 0, 2)")
+  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9998, 'from-the-future', '', 0, 1)")
   const { store, migrated } = await openStore(at(databaseUrl), 0)
   expect(migrated).toEqual([])
   await store.close()
-  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9999, 'from-the-future', 0, 9999)")
+  await runSql(databaseUrl, "INSERT INTO schema_migration VALUES (9999, 'from-the-future', '', 0, 9999)")
   await expect(openStore(at(databaseUrl), 0)).rejects.toMatchObject({ code: 'STORE_NEWER' })
 })
 
@@ -186,7 +186,7 @@ it('whoever follows the positions misses nothing and sees nothing twice, with a 
       const [row] = await runSql(databaseUrl, 'SELECT number FROM customer WHERE id = $1', [one.id])
       await slow.query(
         `SELECT * FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['slow'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
-           ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[7], '{"n":0}')`,
+           ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[7], '{"n":0}', ARRAY[NULL::bytea])`,
         [row?.number, delivery(one.id).receiptId],
       )
     }

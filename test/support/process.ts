@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-const MAIN = fileURLToPath(new URL('../../bin/teslim.js', import.meta.url))
+const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url))
 
 export interface Outcome {
   readonly status: number | null
@@ -20,6 +21,8 @@ export interface RunOptions {
   readonly node?: readonly string[]
   /** A command that runs what comes after it as itself, such as `strace -D`. */
   readonly through?: readonly string[]
+  /** The folder of another version, to run that one. */
+  readonly checkout?: string
   /** The account it runs as, if not ours. */
   readonly identity?: { readonly uid?: number; readonly gid?: number }
 }
@@ -28,8 +31,10 @@ export interface RunOptions {
 const cleanEnvironment = (env: Record<string, string> = {}) => ({ PATH: process.env.PATH ?? '', ...env })
 
 /** Starts `teslim ARGS`; whoever does ends it. */
-export function startProcess(args: readonly string[], { cwd, env, node = [], through = [], identity }: RunOptions) {
-  const [command = '', ...rest] = [...through, process.execPath, ...node, MAIN, ...args]
+export function startProcess(args: readonly string[], options: RunOptions) {
+  const { cwd, env, node = [], through = [], checkout = CHECKOUT, identity } = options
+  const main = join(checkout, 'bin/teslim.js')
+  const [command = '', ...rest] = [...through, process.execPath, ...node, main, ...args]
   return spawn(command, rest, { cwd, env: cleanEnvironment(env), ...identity })
 }
 

@@ -31,7 +31,7 @@ export const claimTarget = (source: DatabaseSync, { transaction }: Database, now
 /** Keeps others from changing the target until the end of the transaction, and refuses if they have changed it before. */
 export async function lockTarget(source: DatabaseSync, query: Query, direct: boolean): Promise<void> {
   await query('SET LOCAL idle_in_transaction_session_timeout = 0')
-  // The lock of `deliver_2`.
+  // The lock of `deliver_1`.
   await query(`SELECT pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer)`)
   await query(`LOCK TABLE ${SMALL_TABLES.map(({ name }) => name)} IN ACCESS EXCLUSIVE MODE`)
   await refuseUsed(source, query, direct)

@@ -80,7 +80,7 @@ const CHANGE = `
   SELECT FROM changed`
 
 /**
- * With `erased_at`, triggers on `customer` make `deliver_2` refuse what this customer still delivers, and delete the attempts to push
+ * With `erased_at`, triggers on `customer` make `deliver_1` refuse what this customer still delivers, and delete the attempts to push
  * its deliveries.
  */
 const REMOVE = `

@@ -46,6 +46,8 @@ export interface Database {
   listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
   /** Resolves when a delivery could be stored. */
   prove(): Promise<void>
+  /** Rejects if the tables are not those that a delivery needs. */
+  tryStatements(): Promise<void>
   close(): Promise<void>
 }
 
@@ -201,13 +203,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       const connection = await take(readers)
       return listenOn(connection, () => readers.release(connection), { sql, onNotice, onLost })
     },
-    async prove() {
-      try {
-        await deliveries.prove()
-      } catch (error) {
-        throw notReady(error)
-      }
-    },
+    prove: () => deliveries.prove().catch(refuseReadiness),
+    tryStatements: () => deliveries.tryStatements().catch(refuseReadiness),
     async close() {
       closed = true
       clearInterval(upkeep)
@@ -230,6 +227,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     throw error instanceof AppError ? error : cannotOpen(error)
   }
   return database
+}
+
+function refuseReadiness(error: unknown): never {
+  throw notReady(error)
 }
 
 async function answerOf(sent: Promise<QueryResult>, connection: Connection): ReturnType<Query> {

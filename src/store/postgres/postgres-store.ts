@@ -1,10 +1,12 @@
 import {
-  EMPTY,
+  ADD_MIGRATION,
+  APPLIED,
+  type Applied,
+  MIGRATION_TABLE,
   type Migration,
   migrationName,
   pendingMigrations,
   readMigrations,
-  type SchemaState,
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import type { Store } from '../store.ts'
@@ -28,12 +30,19 @@ const MIGRATIONS = new URL('./migrations/', import.meta.url)
 export interface PostgresOptions extends DatabaseOptions {
   readonly now: number
   readonly limits: QueueLimits
+  /** Replaced by tests that bring migrations of their own. */
+  readonly migrations?: URL
 }
 
-export async function openPostgresStore({ now, limits, ...options }: PostgresOptions): Promise<OpenedStore> {
+export async function openPostgresStore({
+  now,
+  limits,
+  migrations = MIGRATIONS,
+  ...options
+}: PostgresOptions): Promise<OpenedStore> {
   const database = await openDatabase(options)
   try {
-    const known = readMigrations(MIGRATIONS)
+    const known = readMigrations(migrations)
     const migrated = await migrate(database, known, now)
     return { store: storeOn(database, limits), migrated, created: migrated.length === known.length, share: null }
   } catch (error) {
@@ -47,7 +56,7 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
   const database = await openDatabase(databaseOptions)
   try {
     const known = readMigrations(MIGRATIONS)
-    const pending = pendingMigrations(known, await schemaState(database.query)).map(migrationName)
+    const pending = pendingMigrations(known, await appliedTo(database.query)).map(migrationName)
     const empty = pending.length === known.length
     // The server looks after its files itself.
     const findDamage = async () => undefined
@@ -76,6 +85,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     webhooks: postgresWebhooks(database),
     accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,
+    tryStatements: database.tryStatements,
     room: async () => {
       const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
       return { file: Number(rows[0]?.size), wal: undefined, free: undefined }
@@ -97,19 +107,16 @@ function storeOn(database: Database, limits: QueueLimits): Store {
  */
 async function migrate({ query, transaction }: Database, migrations: readonly Migration[], now: number) {
   const migrated: string[] = []
-  while (pendingMigrations(migrations, await schemaState(query)).length > 0) {
+  while (pendingMigrations(migrations, await appliedTo(query)).length > 0) {
     const applied = await transaction(async (query) => {
       await query('SELECT pg_advisory_xact_lock(7425, 0)')
-      await query(
-        'CREATE TABLE IF NOT EXISTS schema_migration (number integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL, oldest integer NOT NULL)',
-      )
-      const state = await schemaState(query)
-      const pending = pendingMigrations(migrations, state)
-      const next = state.applied === 0 ? pending : pending.slice(0, 1)
-      for (const migration of next) {
-        const { number, name, sql, oldest } = migration
+      await query(MIGRATION_TABLE)
+      const applied = await appliedTo(query)
+      const pending = pendingMigrations(migrations, applied)
+      const next = applied.length === 0 ? pending : pending.slice(0, 1)
+      for (const { number, name, sql, checksum, oldest } of next) {
         await query(sql)
-        await query('INSERT INTO schema_migration VALUES ($1, $2, $3, $4)', number, name, now, oldest)
+        await query(ADD_MIGRATION, number, name, checksum, now, oldest)
       }
       return next.map(migrationName)
     })
@@ -118,9 +125,8 @@ async function migrate({ query, transaction }: Database, migrations: readonly Mi
   return migrated
 }
 
-async function schemaState(query: Query): Promise<SchemaState> {
+async function appliedTo(query: Query): Promise<Applied[]> {
   const { rows } = await query(`SELECT to_regclass('schema_migration') IS NOT NULL AS there`)
-  if (rows[0]?.there !== true) return EMPTY
-  const state = (await query('SELECT max(number) AS applied, max(oldest) AS oldest FROM schema_migration')).rows[0]
-  return { applied: Number(state?.applied), oldest: Number(state?.oldest) }
+  if (rows[0]?.there !== true) return []
+  return (await query(APPLIED)).rows as unknown as Applied[]
 }

@@ -1,4 +1,4 @@
-/** Positions in a block, as migration 0007 has them. */
+/** Positions in a block, as in `functions/blocks.sql` of PostgreSQL. */
 export const BLOCK_SIZE = 4096
 
 /** How many positions after the last block a walk looks at, also of other customers: usually all of them. */

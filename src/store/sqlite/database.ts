@@ -20,6 +20,8 @@ export interface Database {
   run(sql: string, ...values: Values): number
   /** Returns the rowid of the row inserted. */
   insert(sql: string, ...values: Values): number
+  /** Throws if a statement does not fit the schema as it is now. Does not run it. */
+  check(sql: string): void
   /** Runs several statements without parameters. */
   script(sql: string): void
   transaction<Result>(work: () => Result): Result
@@ -117,6 +119,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
     all: (sql, ...values) => query('all', sql, values),
     run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
     insert: (sql, ...values) => Number(query<{ lastInsertRowid: number }>('run', sql, values).lastInsertRowid),
+    check: (sql) => void prepareStatement(connection, sql),
     script: (sql) => guard(() => connection.exec(sql)),
     transaction: (work) => within(beginImmediate, 'COMMIT', 'ROLLBACK', work),
     waitForLockUntil: (deadline) => {

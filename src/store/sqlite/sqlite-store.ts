@@ -2,22 +2,25 @@ import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { joinedPeer } from '#src/lib/worker/client.ts'
 import {
-  EMPTY,
+  ADD_MIGRATION,
+  APPLIED,
+  type Applied,
+  MIGRATION_TABLE,
   type Migration,
   migrationName,
   pendingMigrations,
   readMigrations,
-  type SchemaState,
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
-import { storeErrors } from '../store.errors.ts'
+import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
 import { sqliteApiKeys } from './api-keys.ts'
 import { sqliteAudit } from './audit.ts'
 import { lastBackupAt } from './backup-record.ts'
 import { sqliteCustomers } from './customers.ts'
-import { type Database, openDatabase, opening, useAutoVacuum, useWriteAheadLog } from './database.ts'
+import { type Database, openDatabase, opening, type Row, useAutoVacuum, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
+import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
 import { sqlitePurges } from './purges/purges.ts'
 import { sqliteRefused } from './refused.ts'
@@ -58,7 +61,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   try {
     const known = readMigrations(MIGRATIONS)
     // Another application's file must stay as it is.
-    const created = pendingMigrations(known, schemaState(database)).length === known.length
+    const created = pendingMigrations(known, appliedTo(database)).length === known.length
     // Else the log of a store that was replaced just now would lie beside the one that replaced it.
     const change = changeOf([file])
     if (change !== undefined) throw new AppError(storeErrors.unavailable, { reason: `${change} while it was opened` })
@@ -113,7 +116,7 @@ export async function inspectSqliteStore({
   const database = openDatabase(path, { readOnly: true, immutable })
   try {
     const known = readMigrations(MIGRATIONS)
-    const pending = pendingMigrations(known, schemaState(database)).map(migrationName)
+    const pending = pendingMigrations(known, appliedTo(database)).map(migrationName)
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
     const writer = createWriter({ path, files, watch })
@@ -165,6 +168,20 @@ function storeOn(
   release: () => void = () => undefined,
 ): Store {
   const deliveries = sqliteDeliveries(database, writer, reader, limits, commits)
+  /** SQLite changes it with each change of the schema. */
+  let triedSchema: unknown
+  const tryStatements = async (): Promise<void> => {
+    // Makes the connection read a schema that another one has changed; preparing alone does not.
+    database.get('SELECT number FROM account_version')
+    const { schema_version } = database.get('PRAGMA schema_version') as Row
+    if (schema_version === triedSchema) return
+    try {
+      for (const sql of DELIVERY_STATEMENTS) database.check(sql)
+    } catch (cause) {
+      throw new AppError(storeErrors.unavailable, { reason: `${OTHER_TABLES} (${(cause as Error).message})`, cause })
+    }
+    triedSchema = schema_version
+  }
   return {
     customers: sqliteCustomers(database, writer, reader),
     apiKeys: sqliteApiKeys(database, writer, reader),
@@ -180,7 +197,7 @@ function storeOn(
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {
       try {
-        database.get('SELECT number FROM account_version')
+        await tryStatements()
         await writer.prove()
       } catch (error) {
         throw notReady(reasonOf(error))
@@ -188,6 +205,7 @@ function storeOn(
       const gone = watch.reason()
       if (gone !== undefined) throw notReady(gone)
     },
+    tryStatements,
     lastBackupAt: () => lastBackupAt(database.path),
     gone: watch.gone,
     room: () => roomOf(database.path),
@@ -213,28 +231,25 @@ function reasonOf(error: unknown): string {
 
 function migrate(database: Database, migrations: readonly Migration[], now: number): string[] {
   // Checked without the write lock first, so that a start with nothing to apply waits for no writer.
-  if (pendingMigrations(migrations, schemaState(database)).length === 0) return []
+  if (pendingMigrations(migrations, appliedTo(database)).length === 0) return []
   return database.transaction(() => {
-    const pending = pendingMigrations(migrations, schemaState(database))
-    database.script(
-      'CREATE TABLE IF NOT EXISTS schema_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL, oldest INTEGER NOT NULL) STRICT',
-    )
-    for (const { number, name, sql, oldest } of pending) {
+    const pending = pendingMigrations(migrations, appliedTo(database))
+    database.script(MIGRATION_TABLE)
+    for (const { number, name, sql, checksum, oldest } of pending) {
       database.script(sql)
-      database.run('INSERT INTO schema_migration VALUES ($1, $2, $3, $4)', number, name, now, oldest)
+      database.run(ADD_MIGRATION, number, name, checksum, now, oldest)
     }
     return pending.map(migrationName)
   })
 }
 
-function schemaState(database: Database): SchemaState {
+function appliedTo(database: Database): Applied[] {
   const table = database.get(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'`)
   if (table === undefined) {
     refuseForeign(database)
-    return EMPTY
+    return []
   }
-  const state = database.get('SELECT max(number) AS applied, max(oldest) AS oldest FROM schema_migration')
-  return { applied: Number(state?.applied), oldest: Number(state?.oldest) }
+  return database.all(APPLIED) as unknown as Applied[]
 }
 
 /** A file without our table of migrations but with other tables belongs to another application. */

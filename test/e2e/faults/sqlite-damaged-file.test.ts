@@ -109,7 +109,7 @@ describe('a start ends with status 1 and one line that names the file, and chang
   it('a store of a newer version', async () => {
     const { cwd, path } = newFolder()
     copyFileSync(original.whole, path)
-    sql(path, `INSERT INTO schema_migration VALUES (9999, 'future', 0, 9999)`)
+    sql(path, `INSERT INTO schema_migration VALUES (9999, 'future', '', 0, 9999)`)
     const before = digests(cwd)
     const line = await refusedStart({ cwd, env })
     expect(line).toMatch(/^teslim serve: The store is at schema 9999, this teslim knows schemas up to \d+: run /)

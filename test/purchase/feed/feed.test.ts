@@ -217,7 +217,7 @@ it('a delivery that a slow transaction commits late is not skipped', async () =>
   const here = await testApp({ DATABASE_URL: databaseUrl })
   const there = await testAppBeside(here)
   // On a busy machine, the three seconds that it waits for another transaction may be over.
-  await runSql(databaseUrl, "ALTER FUNCTION deliver_2 SET lock_timeout = '60s'")
+  await runSql(databaseUrl, "ALTER FUNCTION deliver_1 SET lock_timeout = '60s'")
   const one = await addCustomer(here)
   const bearer = await token(here, one.email)
   const slow = new pg.Client({ connectionString: databaseUrl })
@@ -226,7 +226,7 @@ it('a delivery that a slow transaction commits late is not skipped', async () =>
   const { rows } = await slow.query('SELECT number FROM customer WHERE id = $1', [one.id])
   await slow.query(
     `SELECT * FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['slow'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
-       ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[7], '{"n":0}')`,
+       ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[7], '{"n":0}', ARRAY[NULL::bytea])`,
     [rows[0].number, delivery(one.id).receiptId],
   )
   const writers = [here, there].map(({ store }, writer) =>

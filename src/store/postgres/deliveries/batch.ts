@@ -4,10 +4,9 @@ import { receiptFromRow } from '#src/store/shared/rows.ts'
 import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Row } from '../database.ts'
-import { ifDurable } from '../protocol/durability.ts'
 import type { Parameters } from '../protocol/message.ts'
 
-/** The parameters of `deliver_2` of these names: places in the batch, counted from 1. */
+/** The parameters of `deliver_1` of these names: places in the batch, counted from 1. */
 interface Relations {
   readonly befores: (number | null)[]
   readonly firsts: number[]
@@ -19,12 +18,7 @@ export interface Batch {
   readonly relations: Relations
 }
 
-export const DELIVER = {
-  name: 'teslim_deliver_2',
-  text: `SELECT * FROM deliver_2(${ifDurable('$1', 'bigint[]')}, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-}
-
-/** Adds the arguments of `deliver_2`. */
+/** Adds the arguments of `deliver_1`. */
 export function addBatch(batch: Batch, customers: readonly number[], parameters: Parameters): void {
   const { deliveries, relations } = batch
   const keyed = deliveries.some(({ idempotency }) => idempotency !== null)
@@ -62,11 +56,11 @@ export function addBatch(batch: Batch, customers: readonly number[], parameters:
  * The echo rule: a delivery with the bytes of its order's latest delivery repeats the one that made the order's state. It is
  * applied in three places:
  * - this function compares deliveries of one batch, by their bytes;
- * - `deliver_2` compares the first delivery of each order in the batch with the order's state, by their digests. If it repeats
+ * - `deliver_1` compares the first delivery of each order in the batch with the order's state, by their digests. If it repeats
  *   that one, so do its echoes in the batch. A delivery that was removed is not repeated;
  * - `outcomesOf` gives every echo the receipt of the delivery that it repeats.
  *
- * `deliver_2` could do all of it, but a batch would take 11 to 17 % longer while others wait for it.
+ * `deliver_1` could do all of it, but a batch would take 11 to 17 % longer while others wait for it.
  */
 export function relate(deliveries: readonly NewDelivery[]): Batch {
   const befores: (number | null)[] = []
@@ -87,13 +81,13 @@ export function relate(deliveries: readonly NewDelivery[]): Batch {
   return { deliveries, relations: { befores, firsts, finals } }
 }
 
-/** The outcomes of `deliver_2` for deliveries that it does not store. */
+/** The outcomes of `deliver_1` for deliveries that it does not store. */
 const REFUSALS: Readonly<Record<string, ErrorDefinition>> = {
   erased: customerErased,
   'key-reused': storeErrors.idempotencyKeyReused,
 }
 
-/** Returns an outcome for each delivery. `rows` holds those that `deliver_2` found to be duplicates or refused. */
+/** Returns an outcome for each delivery. `rows` holds those that `deliver_1` found to be duplicates or refused. */
 export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
   const outcomes: (Receipt | Error)[] = deliveries.map(({ receiptId, orderId, status, receivedAt }) => ({
     receiptId,

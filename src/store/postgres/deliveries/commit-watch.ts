@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts'
 import type { Listening } from '../listening.ts'
 
-/** `deliver_2` notifies only while somebody holds this lock. Asking for it waits for the commit that is under way. */
+/** `deliver_1` notifies only while somebody holds this lock. Asking for it waits for the commit that is under way. */
 const LOCK = `7425, -'last_position'::regclass::oid::integer`
 const WANT_NOTICES = `SELECT pg_advisory_lock_shared(${LOCK})`
 const WANT_NONE = `SELECT pg_advisory_unlock_shared(${LOCK})`

@@ -4,6 +4,7 @@ import type { Connection } from '../protocol/connection.ts'
 import { ifDurable } from '../protocol/durability.ts'
 import { isFull } from '../protocol/failures.ts'
 import { createMessage, type Message, type Parameters, type Preparation, type Statement } from '../protocol/message.ts'
+import { DELIVER, NO_DELIVERIES } from './deliver-statement.ts'
 
 /** The connection that carries deliveries. It is opened before all others, kept, and reconnects automatically. */
 export interface DeliveryConnection {
@@ -16,6 +17,8 @@ export interface DeliveryConnection {
   isOpen(): boolean
   /** Resolves when the database has stored something durably within the last seconds, or does so now. */
   prove(): Promise<void>
+  /** Calls the function that stores a batch, with an empty one. It then writes nothing and takes no position. */
+  tryStatements(): Promise<void>
   close(): void
 }
 
@@ -102,6 +105,11 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
     return openSender()
   }
 
+  const tryStatements = async (): Promise<void> => {
+    const { connection } = await get()
+    await connection.query(DELIVER.text, NO_DELIVERIES)
+  }
+
   return {
     get,
     isWanted: () => wanted,
@@ -110,9 +118,11 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
     prove: sharedWork(async () => {
       const { connection } = await get()
       if (performance.now() - provenAt < PROOF_MILLISECONDS) return
+      await tryStatements()
       await connection.query(PROOF)
       provenAt = performance.now()
     }),
+    tryStatements,
     close() {
       closed = true
       sender?.connection.close()

@@ -5,7 +5,7 @@ import type { Query } from '../database.ts'
 const BY_POSITION = (position: string): string =>
   `LATERAL (SELECT * FROM delivery WHERE position = ${position} LIMIT 1)`
 
-/** Applies the rules of `deliver_2` to one delivery. LATERAL with LIMIT forces a look-up by index. */
+/** Applies the rules of `deliver_1` to one delivery. LATERAL with LIMIT forces a look-up by index. */
 const FORESEE = `
   WITH who AS (SELECT number FROM customer WHERE id = $1::text),
   retry AS MATERIALIZED (

@@ -13,7 +13,7 @@ import type { DeliveryStore, Pulse, PulseBounds } from '#src/store/store.ts'
 import type { Query } from '../database.ts'
 import { BEFORE } from './reads.ts'
 
-/** Positions become visible in order (see `deliver_2`), so none before this one can appear later. */
+/** Positions become visible in order (see `deliver_1`), so none before this one can appear later. */
 const LAST = 'SELECT max(position) AS position FROM delivery'
 
 const SINCE = `

@@ -209,7 +209,7 @@ const beginSession = (processId: number, timeoutSeconds: number): string => {
     idle_in_transaction_session_timeout: `${timeoutSeconds}s`,
     // A commit that stopped waiting for a standby is reported as a warning only.
     client_min_messages: 'warning',
-    // `deliver_2` must see what was committed while it waited.
+    // `deliver_1` must see what was committed while it waited.
     default_transaction_isolation: 'read committed',
     // Planning takes longer than running, and the plan should not depend on values (decision 37). Estimates are high without them.
     plan_cache_mode: 'force_generic_plan',

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
+import { OTHER_TABLES, storeErrors } from '#src/store/store.errors.ts'
 import { whyRefused } from './durability.ts'
 
 /** The server answers but must not be used. The message is for operators. */
@@ -18,15 +18,21 @@ export const unavailable = (cause: unknown): AppError =>
 export function notReady(cause: unknown): AppError {
   const unsafe = whyRefused(cause) ?? (cause instanceof UnsafeServer ? cause.message : undefined)
   const message = unsafe ?? `The store cannot take anything: ${whyAway(cause)}.`
-  return new AppError(storeErrors.unavailable, { ...unavailable(cause).details, message })
+  const { details } = unavailable(cause)
+  const reason = isOtherSchema(cause) && { reason: `${OTHER_TABLES} (${details.reason})` }
+  return new AppError(storeErrors.unavailable, { ...details, ...reason, message })
 }
 
 function whyAway(cause: unknown): string {
   if (isFull(cause)) return 'the database has no connection left'
   const state = sqlState(cause)
   if (state === '25006') return 'the database is read-only'
-  return isLost(cause) ? 'the database cannot be reached' : `the database does not store (SQLSTATE ${state})`
+  if (isLost(cause)) return 'the database cannot be reached'
+  return `${isOtherSchema(cause) ? OTHER_TABLES : 'the database does not store'} (SQLSTATE ${state})`
 }
+
+/** Whether a column, a table or a function is missing or of another type. 42501 is a right. */
+const isOtherSchema = (error: unknown): boolean => /^42(?!501)/.test(sqlState(error) ?? '')
 
 export function cannotOpen(cause: unknown): AppError {
   if (cause instanceof UnsafeServer) return new AppError(storeErrors.cannotOpen, { message: cause.message, cause })

@@ -7,19 +7,14 @@ const MOST_BLOCKS = 4096
 
 const EDGES = `
   SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
-         (SELECT max(block) FROM block_customers) AS listed, (SELECT max(position) FROM delivery) AS last`
+         (SELECT max(position) FROM delivery) AS last`
 
-const LISTED_BLOCKS = `
+const BLOCKS = `
   SELECT k.block, k.offsets
     FROM block_customers l CROSS JOIN delivery_block k ON k.block = l.block AND k.customer = $3
    WHERE l.block <= $1 AND l.block >= $2 AND length(l.customers) >= $4 AND instr($5, substr(l.customers, $4, 1)) > 0
    ORDER BY l.block DESC
    LIMIT $6`
-
-/** The same for blocks that have no list yet. */
-const BLOCKS = `
-  WITH RECURSIVE numbers (block) AS (SELECT $1 UNION ALL SELECT block - 1 FROM numbers WHERE block > $2)
-  SELECT k.block, k.offsets FROM numbers CROSS JOIN delivery_block k ON k.block = numbers.block AND k.customer = $3`
 
 interface FoundPositions {
   /** The newest first. */
@@ -45,21 +40,16 @@ export function positionsBefore(database: Database, customer: number, before: nu
 function walkBlocks(database: Database, customer: number, start: number, edges: Row, wanted: number): FoundPositions {
   const positions: number[] = []
   const lowest = edges.lowest as number
-  const lastListed = (edges.listed as number | null) ?? -1
   let block = Math.floor((start - 1) / BLOCK_SIZE)
   const last = Math.max(lowest, block - MOST_BLOCKS)
-  // Few look-ups for a customer with many deliveries, few steps for one with few. With lists, the look-ups stop at `most`.
-  for (let span = 1; block >= last && positions.length < wanted; ) {
-    const isListed = block <= lastListed
-    const oldest = Math.max(last, block - span + 1, isListed ? 0 : lastListed + 1)
+  // Few look-ups for a customer with many deliveries, few steps for one with few: one block, eight, and then all.
+  for (let span = 1; block >= last && positions.length < wanted; span = span > 1 ? MOST_BLOCKS : 8) {
+    const oldest = Math.max(last, block - span + 1)
     // Each row has a position, except the one of the block that `start` is in: with so many rows there is one too many.
     const most = wanted - positions.length + 2
-    const rows = isListed
-      ? database.all(LISTED_BLOCKS, block, oldest, customer, ...placeInList(customer), most)
-      : database.all(BLOCKS, block, oldest, customer)
+    const rows = database.all(BLOCKS, block, oldest, customer, ...placeInList(customer), most)
     for (const row of rows) positions.push(...positionsOf(row, start))
     block = oldest - 1
-    span = isListed && span > 1 ? MOST_BLOCKS : 8 * span
   }
   if (positions.length > wanted) {
     const found = positions.slice(0, wanted)

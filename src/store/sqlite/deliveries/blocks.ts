@@ -11,11 +11,6 @@ const ADD = `
   INSERT OR IGNORE INTO delivery_block (block, customer, offsets)
   SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each($2)`
 
-const NEXT_LIST = `
-  SELECT coalesce((SELECT max(block) + 1 FROM block_customers), (SELECT min(block) FROM delivery_block)) AS block`
-
-const CUSTOMERS_OF_BLOCK = 'SELECT customer FROM delivery_block WHERE block = $1'
-
 const ADD_LIST = 'INSERT OR IGNORE INTO block_customers (block, customers) VALUES ($1, $2)'
 
 export type Blocks = ReturnType<typeof createBlocks>
@@ -29,8 +24,6 @@ export function createBlocks(database: Database) {
   let start = 0
   let customers: number[] = []
   let next: number | undefined
-  /** The next block whose customers are to be listed. */
-  let nextList: number | undefined
 
   const offsetsOf = (block: number): Map<number, number[]> => {
     const first = block * BLOCK_SIZE
@@ -49,21 +42,15 @@ export function createBlocks(database: Database) {
     return offsets
   }
 
-  /** Returns the customers that have deliveries in it. */
-  const addBlock = (block: number): number[] => {
+  const addBlock = (block: number): void => {
     const offsets = offsetsOf(block)
     if (offsets.size === 0) offsets.set(0, [])
     const rows = Array.from(offsets, ([customer, each]) => [customer, each.join(',')])
     database.run(ADD, block, JSON.stringify(rows.sort(byCustomer)))
+    database.run(ADD_LIST, block, listOf([...offsets.keys()]))
     const kept = Math.max(0, (block + 1) * BLOCK_SIZE - start)
     start += Math.min(kept, customers.length)
     customers = customers.slice(kept)
-    return [...offsets.keys()]
-  }
-
-  const addList = (block: number, known: readonly number[] | undefined): void => {
-    const all = known ?? database.all(CUSTOMERS_OF_BLOCK, block).map(({ customer }) => customer as number)
-    database.run(ADD_LIST, block, listOf(all))
   }
 
   return {
@@ -75,14 +62,10 @@ export function createBlocks(database: Database) {
       customers.push(customer)
     },
 
-    /** Adds one block and one list at most, so that a store of an earlier version catches up gradually. */
+    /** Adds one block at most. */
     addComplete(lastPosition: number): void {
       next ??= database.get(NEXT)?.block as number
-      const added = lastPosition < (next + 1) * BLOCK_SIZE - 1 ? undefined : addBlock(next++)
-      nextList ??= (database.get(NEXT_LIST)?.block as number | null) ?? next
-      if (nextList >= next) return
-      addList(nextList, nextList === next - 1 ? added : undefined)
-      nextList++
+      if (lastPosition >= (next + 1) * BLOCK_SIZE - 1) addBlock(next++)
     },
 
     /** Called when a transaction was rolled back. */
@@ -90,7 +73,6 @@ export function createBlocks(database: Database) {
       start = 0
       customers = []
       next = undefined
-      nextList = undefined
     },
   }
 }

@@ -39,6 +39,22 @@ const INSERT_KEY = `
 const DELETE_EXPIRED_KEY = `
   DELETE FROM idempotency WHERE number = (SELECT min(number) FROM idempotency) AND kept_at < $1`
 
+const FIND_CUSTOMER = 'SELECT number, erased_at FROM customer WHERE id = $1'
+
+/** What storing a delivery runs, apart from blocks, which come with each 4,096th. */
+export const DELIVERY_STATEMENTS: readonly string[] = [
+  FIND_CUSTOMER,
+  FIND_STATE,
+  INSERT_DELIVERY,
+  INSERT_STATE,
+  UPDATE_STATE,
+  UPDATE_LATEST,
+  FIND_FIRST,
+  FIND_KEY,
+  INSERT_KEY,
+  DELETE_EXPIRED_KEY,
+]
+
 /** Writes batches of deliveries, each in one transaction. Run by the writer thread. */
 export function deliveryWrites(database: Database) {
   /** Caches the numbers of the customers in the current batch, by customer id; undefined for an erased customer. */
@@ -51,7 +67,7 @@ export function deliveryWrites(database: Database) {
 
   const numberOf = (customerId: string): number | undefined => {
     if (numbers.has(customerId)) return numbers.get(customerId)
-    const row = database.get('SELECT number, erased_at FROM customer WHERE id = $1', customerId)
+    const row = database.get(FIND_CUSTOMER, customerId)
     if (row === undefined) throw new Error(`no customer ${customerId}`)
     const number = row.erased_at === null ? (row.number as number) : undefined
     numbers.set(customerId, number)

@@ -1,5 +1,3 @@
--- Runs with programs from 0002 on.
-
 -- Walks back through the deliveries of a customer, from the position before `start` on, until it has found `look` of them
 -- (docs/decisions/0028-blocks-of-positions.md). Returns the first `most` that fit the filters, then a row that has only a position:
 -- all positions from that one on were looked at. One call, because each round trip of teslim costs as much as reading a page.
@@ -24,7 +22,6 @@ DECLARE
   bit integer;
   lowest bigint;
   highest bigint;
-  listed bigint;
   top bigint;
   near bigint;
   first_block bigint;
@@ -33,9 +30,9 @@ DECLARE
   walk_end bigint;
 BEGIN
   SELECT c.number, c.erased_at IS NOT NULL, c.number % 8192, (SELECT min(block) FROM delivery_block),
-         coalesce((SELECT max(block) FROM delivery_block), -1), coalesce((SELECT max(block) FROM block_customers), -1),
+         coalesce((SELECT max(block) FROM delivery_block), -1),
          least(start, coalesce((SELECT max(d.position) FROM delivery d), 0) + 1)
-    INTO whose, is_erased, bit, lowest, highest, listed, top
+    INTO whose, is_erased, bit, lowest, highest, top
     FROM customer c WHERE c.id = of_customer;
 
   -- The nearest deliveries are looked at one by one, also those of others: the latest have no block yet, and to read the whole
@@ -53,13 +50,10 @@ BEGIN
     last_block := greatest(lowest, first_block - 4096);
     found_positions := found_positions || ARRAY(
       SELECT n.block * 4096 + o.value
-        FROM (SELECT block
-                FROM (SELECT generate_series(greatest(listed + 1, last_block), first_block) AS block
-                       UNION ALL
-                      SELECT l.block FROM block_customers l
-                       WHERE l.block <= first_block AND l.block >= last_block
-                         AND CASE WHEN octet_length(l.customers) > bit / 8 THEN get_bit(l.customers, bit) = 1 END) b
-               ORDER BY block DESC) n
+        FROM (SELECT l.block FROM block_customers l
+               WHERE l.block <= first_block AND l.block >= last_block
+                 AND CASE WHEN octet_length(l.customers) > bit / 8 THEN get_bit(l.customers, bit) = 1 END
+               ORDER BY l.block DESC) n
        CROSS JOIN LATERAL (
          SELECT offsets FROM delivery_block WHERE block = n.block AND customer = whose LIMIT 1
        ) k

@@ -1,0 +1,42 @@
+-- Adds the next block if it is complete, and the list of its customers: positions become visible in order. Returns whether the block
+-- after it is complete, too.
+CREATE FUNCTION add_block_1() RETURNS boolean
+LANGUAGE plpgsql
+SET lock_timeout = '3s'
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+DECLARE
+  missing bigint;
+  incomplete bigint;
+  number integer;
+  numbers integer[];
+  list bytea;
+BEGIN
+  -- Another replica is adding it.
+  IF NOT pg_try_advisory_xact_lock(7425, 3) THEN
+    RETURN false;
+  END IF;
+  SELECT coalesce((SELECT max(block) + 1 FROM delivery_block), (SELECT min(position) / 4096 FROM delivery)),
+         (SELECT max(position) / 4096 FROM delivery)
+    INTO missing, incomplete;
+  IF missing IS NULL OR missing >= incomplete THEN
+    RETURN false;
+  END IF;
+  INSERT INTO delivery_block (block, customer, offsets)
+  SELECT missing, d.customer, string_agg((d.position % 4096)::text, ',' ORDER BY d.position)
+    FROM delivery d
+   WHERE d.position >= missing * 4096 AND d.position < (missing + 1) * 4096
+   GROUP BY d.customer;
+  IF NOT FOUND THEN
+    INSERT INTO delivery_block (block, customer, offsets) VALUES (missing, 0, '');
+  END IF;
+  numbers := ARRAY(SELECT DISTINCT (customer % 8192)::integer FROM delivery_block WHERE block = missing);
+  list := decode(repeat('00', (SELECT max(n) FROM unnest(numbers) n) / 8 + 1), 'hex');
+  FOREACH number IN ARRAY numbers LOOP
+    list := set_bit(list, number, 1);
+  END LOOP;
+  INSERT INTO block_customers (block, customers) VALUES (missing, list);
+  RETURN missing + 1 < incomplete;
+END
+$$;

@@ -1,0 +1,58 @@
+-- Counts the next `look` deliveries and returns their number; 0 if another session is counting. Positions become visible in
+-- order (see deliver_1), so none before the last one that is counted can appear later.
+--
+-- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not change the counts.
+CREATE FUNCTION count_deliveries_1(look integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET lock_timeout = '3s'
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+DECLARE
+  place bigint;
+  last bigint;
+  counted integer;
+BEGIN
+  -- An idle server locks and writes nothing.
+  SELECT r.position INTO STRICT place FROM roll_up r;
+  IF NOT EXISTS (SELECT FROM delivery d WHERE d.position > place) THEN
+    RETURN 0;
+  END IF;
+  SELECT r.position INTO place FROM roll_up r FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN 0;
+  END IF;
+  WITH looked AS MATERIALIZED (
+    SELECT d.position, d.customer, (d.received_at / 3600000)::integer AS hour, d.status, d.echo_of IS NOT NULL AS duplicate
+      FROM delivery d WHERE d.position > place ORDER BY d.position LIMIT look
+  ), added AS (
+    INSERT INTO delivery_hour AS h (customer, hour, status, duplicate, count)
+    SELECT coalesce(l.customer, 0), l.hour, l.status, l.duplicate, count(*)
+      FROM looked l
+     GROUP BY GROUPING SETS ((l.customer, l.hour, l.status, l.duplicate), (l.hour, l.status, l.duplicate))
+    ON CONFLICT (customer, hour, status, duplicate) DO UPDATE SET count = h.count + excluded.count
+  )
+  SELECT max(l.position), count(*) INTO last, counted FROM looked l;
+  UPDATE roll_up SET position = last WHERE last IS NOT NULL;
+  RETURN counted;
+END
+$$;
+
+-- Returns the next `look` deliveries that are not counted, numbered from 1. Uses the index, whatever the planner estimates, and
+-- sees the same state of the store as the calling statement.
+CREATE FUNCTION uncounted_1(look integer)
+RETURNS TABLE (number bigint, customer bigint, received_at bigint, status smallint, duplicate boolean)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+    SELECT row_number() OVER (ORDER BY d.position), d.customer, d.received_at, d.status, d.echo_of IS NOT NULL
+      FROM (SELECT position, customer, received_at, status, echo_of
+              FROM delivery WHERE position > (SELECT r.position FROM roll_up r) ORDER BY position LIMIT look) d;
+END
+$$;

@@ -1,0 +1,298 @@
+-- What an embedded store consists of. Times are milliseconds since 1970, unless a comment says otherwise.
+
+-- Customers and API keys
+
+CREATE TABLE customer (
+  number            INTEGER NOT NULL PRIMARY KEY, -- stands for the id in larger tables
+  id                TEXT    NOT NULL UNIQUE,
+  email             TEXT    NOT NULL UNIQUE,
+  password_hash     TEXT    NOT NULL,
+  is_api            INTEGER NOT NULL CHECK (is_api IN (0, 1)),
+  operator          INTEGER NOT NULL CHECK (operator IN (0, 1)),
+  read_only         INTEGER NOT NULL CHECK (read_only IN (0, 1)), -- of operators; ignored for others
+  enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  tokens_valid_from INTEGER NOT NULL, -- seconds since 1970
+  created_at        INTEGER NOT NULL,
+  erased_at         INTEGER -- since then payloads and order ids of its deliveries are erased
+) STRICT;
+
+CREATE TABLE customer_region (
+  customer INTEGER NOT NULL REFERENCES customer (number),
+  region   TEXT    NOT NULL,
+  PRIMARY KEY (customer, region)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE authority_rule (
+  customer INTEGER NOT NULL REFERENCES customer (number),
+  rule     TEXT    NOT NULL,
+  PRIMARY KEY (customer, rule)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE api_key (
+  id         TEXT    NOT NULL PRIMARY KEY,
+  customer   INTEGER NOT NULL REFERENCES customer (number),
+  hash       BLOB    NOT NULL UNIQUE, -- SHA-256
+  label      TEXT    NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER,
+  successor  TEXT,   -- the API key that replaced this one by rotation
+  networks   TEXT,   -- where it may be used from, joined by commas; NULL for anywhere
+  rate_limit INTEGER -- deliveries a minute, 0 for no limit; NULL for that of the server
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_key_customer ON api_key (customer, id);
+
+-- Separate from api_key, so that recording a use does not count as a change of the account.
+CREATE TABLE api_key_use (
+  key_id  TEXT    NOT NULL PRIMARY KEY REFERENCES api_key (id),
+  used_at INTEGER NOT NULL,
+  address TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row, incremented with every change of a customer or API key. Caches watch it.
+CREATE TABLE account_version (
+  number INTEGER NOT NULL
+) STRICT;
+INSERT INTO account_version (number) VALUES (0);
+
+-- Tokens and secrets
+
+CREATE TABLE signing_key (
+  kid         TEXT    NOT NULL PRIMARY KEY,
+  algorithm   TEXT    NOT NULL,
+  private_jwk TEXT    NOT NULL,
+  created_at  INTEGER NOT NULL,
+  expires_at  INTEGER -- when it stops verifying tokens
+) STRICT, WITHOUT ROWID;
+
+-- Secrets that all processes on one store share, such as the key that seals cursors.
+CREATE TABLE service_secret (
+  name  TEXT NOT NULL PRIMARY KEY,
+  value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A name is the digest of an account and an address, of an address, or of an account; the row does not say which. A count of 0
+-- records that somebody logged in to an account from an address.
+CREATE TABLE login_failure (
+  name       BLOB    NOT NULL PRIMARY KEY,
+  count      INTEGER NOT NULL,
+  last_at    INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX login_failure_expires_at ON login_failure (expires_at);
+
+-- Deliveries
+
+CREATE TABLE delivery (
+  position    INTEGER NOT NULL PRIMARY KEY, -- increases in commit order
+  receipt     BLOB    NOT NULL,             -- version 7 UUID
+  customer    INTEGER NOT NULL,
+  order_id    TEXT,
+  status      INTEGER NOT NULL,
+  received_at INTEGER NOT NULL,
+  echo_of     INTEGER,                      -- position of the delivery with the same bytes that this one repeats
+  previous    INTEGER,                      -- position of the order's previous delivery, which makes its history a chain
+  payload     BLOB    NOT NULL,
+  -- Where it came from: API key, address and request id, as src/store/shared/origins.ts writes them. It stands after the payload,
+  -- because it is only read together with that.
+  origin      BLOB
+) STRICT;
+
+-- Receipts begin with their time, so entries are added at the end of this index, which stays cheap.
+CREATE UNIQUE INDEX delivery_receipt ON delivery (receipt);
+
+CREATE TABLE order_state (
+  customer        INTEGER NOT NULL,
+  order_id        TEXT    NOT NULL,
+  status          INTEGER NOT NULL,
+  state_position  INTEGER NOT NULL, -- the delivery that made the state
+  latest_position INTEGER NOT NULL, -- the latest delivery, which may be an echo of that one
+  digest          BLOB    NOT NULL, -- first half of the SHA-256 of the state's payload
+  PRIMARY KEY (customer, order_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  number   INTEGER NOT NULL PRIMARY KEY,
+  customer INTEGER NOT NULL,
+  key      TEXT    NOT NULL,
+  position INTEGER NOT NULL, -- the first delivery with this key
+  kept_at  INTEGER NOT NULL,
+  UNIQUE (customer, key)
+) STRICT;
+
+-- Finds the deliveries of a customer (docs/decisions/0028-blocks-of-positions.md). A block is 4,096 positions, and is added when
+-- all of them are in use.
+CREATE TABLE delivery_block (
+  block    INTEGER NOT NULL, -- position / 4096
+  customer INTEGER NOT NULL, -- 0 for a block that has no deliveries
+  offsets  TEXT    NOT NULL, -- position % 4096 of each delivery, in ascending order, separated by commas
+  PRIMARY KEY (block, customer)
+) STRICT, WITHOUT ROWID;
+
+-- Tells which blocks of delivery_block a customer has rows in. There is a row for each block.
+CREATE TABLE block_customers (
+  block     INTEGER PRIMARY KEY,
+  customers BLOB NOT NULL -- a bit for each customer, number % 8192, the lowest bit of a byte first
+) STRICT;
+
+-- One row. A follower whose cursor lies before `position` has missed something unless its cursor is of this `generation`.
+CREATE TABLE purge (
+  generation   INTEGER NOT NULL, -- increases with every purge, before it removes anything
+  position     INTEGER NOT NULL, -- no delivery after it was ever removed; new ones get greater positions
+  done_before  INTEGER NOT NULL, -- up to when the server has purged by itself,
+  leased_until INTEGER NOT NULL, -- and until when a server is doing so
+  erasures     INTEGER NOT NULL  -- increases with every erasure, before it overwrites anything
+) STRICT;
+INSERT INTO purge (generation, position, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0);
+
+-- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
+CREATE TABLE delivery_hour (
+  customer  INTEGER NOT NULL, -- 0 for all customers together
+  hour      INTEGER NOT NULL, -- hours since 1970
+  status    INTEGER NOT NULL,
+  duplicate INTEGER NOT NULL CHECK (duplicate IN (0, 1)), -- 1 for echoes
+  count     INTEGER NOT NULL,
+  PRIMARY KEY (customer, hour, status, duplicate)
+) STRICT, WITHOUT ROWID;
+
+-- One row: delivery_hour counts every delivery up to this position, and none after it.
+CREATE TABLE roll_up (
+  position INTEGER NOT NULL
+) STRICT;
+INSERT INTO roll_up (position) VALUES (0);
+
+-- The audit log and what was refused
+
+CREATE TABLE audit_event (
+  number      INTEGER NOT NULL PRIMARY KEY,
+  at          INTEGER NOT NULL,
+  actor       TEXT    NOT NULL,
+  action      TEXT    NOT NULL,
+  customer_id TEXT,
+  address     TEXT,
+  request_id  TEXT,
+  details     TEXT    NOT NULL, -- a JSON object
+  -- Set for refused deliveries that are recorded one by one. A refusal is a UUID of version 7: it begins with its time.
+  refusal     TEXT,
+  order_id    TEXT,
+  key_id      TEXT
+) STRICT;
+CREATE INDEX audit_event_at ON audit_event (at);
+CREATE INDEX audit_event_refusal ON audit_event (customer_id, refusal) WHERE refusal IS NOT NULL;
+CREATE INDEX audit_event_refused ON audit_event (refusal) WHERE refusal IS NOT NULL;
+CREATE INDEX audit_event_customer ON audit_event (customer_id, at) WHERE customer_id IS NOT NULL;
+CREATE INDEX audit_event_request ON audit_event (request_id, at) WHERE request_id IS NOT NULL;
+
+-- Bodies that were refused with a valid API key, if TESLIM_KEEP_REFUSED says to keep them.
+CREATE TABLE refused_delivery (
+  number      INTEGER NOT NULL PRIMARY KEY,
+  refusal     TEXT    NOT NULL UNIQUE, -- that of the audit event, if there is one
+  at          INTEGER NOT NULL,
+  customer_id TEXT    NOT NULL,
+  key_id      TEXT    NOT NULL,
+  order_id    TEXT,
+  error_code  TEXT    NOT NULL,
+  message     TEXT    NOT NULL, -- what the supplier was told
+  request_id  TEXT    NOT NULL,
+  address     TEXT    NOT NULL,
+  payload     BLOB    NOT NULL
+) STRICT;
+CREATE INDEX refused_delivery_customer ON refused_delivery (customer_id, refusal);
+
+-- One row.
+CREATE TABLE refused_tally (
+  bytes    INTEGER NOT NULL, -- of all rows of refused_delivery, as src/store/refused-store.ts counts them
+  removed  INTEGER NOT NULL, -- bodies that were removed to make room for later ones
+  not_kept INTEGER NOT NULL  -- bodies that were never stored, because too many came at once
+) STRICT;
+INSERT INTO refused_tally (bytes, removed, not_kept) VALUES (0, 0, 0);
+
+CREATE TABLE refusal_hour (
+  customer INTEGER NOT NULL, -- 0 for all refusals, also those of unknown customers
+  hour     INTEGER NOT NULL, -- hours since 1970
+  action   TEXT    NOT NULL, -- as in audit_event
+  code     TEXT    NOT NULL,
+  count    INTEGER NOT NULL,
+  PRIMARY KEY (customer, hour, action, code)
+) STRICT, WITHOUT ROWID;
+
+-- Webhooks
+
+CREATE TABLE webhook (
+  id            TEXT    NOT NULL PRIMARY KEY, -- version 7 UUID
+  url           TEXT    NOT NULL,
+  customer_id   TEXT,             -- of the only customer whose deliveries are sent; NULL for all
+  statuses      TEXT,             -- of the deliveries that are sent, separated by commas; NULL for all
+  duplicates    INTEGER NOT NULL CHECK (duplicates IN (0, 1)), -- whether duplicates are sent, too
+  ca            TEXT,             -- certificate authority, as PEM
+  give_up       INTEGER,          -- milliseconds
+  created_at    INTEGER NOT NULL,
+  secret        TEXT    NOT NULL, -- sealed
+  former_secret TEXT,             -- sealed; signs, too, until
+  former_until  INTEGER,
+  paused_reason TEXT,
+  paused_at     INTEGER,
+  version       INTEGER NOT NULL  -- increases with every change by operators
+) STRICT, WITHOUT ROWID;
+
+-- How far each endpoint has come. A table of its own, because it changes many times a second.
+CREATE TABLE webhook_progress (
+  webhook         TEXT    NOT NULL PRIMARY KEY,
+  epoch           INTEGER NOT NULL, -- increases when an operator sets the position
+  position        INTEGER NOT NULL, -- deliveries up to here are confirmed, left out by the filter, or in webhook_waiting
+  generation      INTEGER NOT NULL, -- of the purges, when the position was read
+  confirmed       TEXT    NOT NULL, -- deliveries after the position that are confirmed: how far after it, separated by commas
+  last_success_at INTEGER,
+  failing_since   INTEGER,
+  next_try_at     INTEGER,
+  holder          TEXT,             -- the process that has the lease, from and until when
+  leased_at       INTEGER,
+  leased_until    INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Deliveries that are not confirmed, although the position of the endpoint lies at or after them.
+CREATE TABLE webhook_waiting (
+  webhook         TEXT    NOT NULL,
+  position        INTEGER NOT NULL,
+  failures        INTEGER NOT NULL,
+  first_failed_at INTEGER,
+  next_at         INTEGER,
+  set_aside_at    INTEGER,
+  last_error      TEXT,
+  PRIMARY KEY (webhook, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;
+
+-- Failed attempts, and those that an operator asked for: the newest 500 of an endpoint, for a day.
+CREATE TABLE webhook_attempt (
+  number       INTEGER NOT NULL PRIMARY KEY,
+  webhook      TEXT    NOT NULL,
+  at           INTEGER NOT NULL,
+  position     INTEGER,          -- NULL for a test
+  receipt      TEXT,
+  customer     INTEGER,          -- whose delivery it was
+  status       INTEGER,
+  error        TEXT,
+  milliseconds INTEGER NOT NULL,
+  response     TEXT,
+  next_at      INTEGER
+) STRICT;
+CREATE INDEX webhook_attempt_webhook ON webhook_attempt (webhook);
+CREATE INDEX webhook_attempt_at ON webhook_attempt (at);
+CREATE INDEX webhook_attempt_customer ON webhook_attempt (customer) WHERE customer IS NOT NULL;
+
+-- An answer may hold what was sent to the endpoint.
+CREATE TRIGGER customer_attempts_erased AFTER UPDATE OF erased_at ON customer WHEN NEW.erased_at IS NOT NULL
+BEGIN
+  DELETE FROM webhook_attempt WHERE customer = NEW.number;
+END;
+
+CREATE TABLE webhook_minute (
+  webhook   TEXT    NOT NULL,
+  minute    INTEGER NOT NULL, -- its start
+  succeeded INTEGER NOT NULL, -- attempts
+  failed    INTEGER NOT NULL,
+  longest   INTEGER NOT NULL, -- milliseconds
+  PRIMARY KEY (webhook, minute)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_minute_minute ON webhook_minute (minute);

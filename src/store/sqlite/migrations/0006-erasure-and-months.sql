@@ -1,3 +1,0 @@
--- Runs with programs from 0002 on.
-
--- For PostgreSQL only.

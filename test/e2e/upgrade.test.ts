@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { fetch } from '../support/checked-fetch.ts'
+import { nextVersion } from '../support/next-version.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
+import { serve, teslim } from '../support/process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+const BESIDE = '-- Runs with programs from 0001 on.\n'
+const add = (column: string) => ({
+  sqlite: `${BESIDE}ALTER TABLE customer ADD COLUMN ${column} INTEGER`,
+  postgres: `${BESIDE}ALTER TABLE customer ADD COLUMN ${column} bigint`,
+})
+/** Versions of the same tree with a 0002: one that this version may run beside, another program's, one that it may not run beside. */
+let next: string
+let other: string
+let apart: string
+
+beforeAll(() => {
+  next = nextVersion(add('later'))
+  other = nextVersion(add('other'))
+  apart = nextVersion({ sqlite: 'CREATE TABLE apart (a)', postgres: 'CREATE TABLE apart (a integer)' })
+})
+
+interface Place {
+  readonly cwd: string
+  readonly env: Record<string, string>
+  run(sql: string): Promise<unknown>
+}
+
+async function inFile(): Promise<Place> {
+  const cwd = tempFolder()
+  const run = async (sql: string) => {
+    const database = new DatabaseSync(join(cwd, 'data/teslim.db'))
+    try {
+      return database.prepare(sql).all()
+    } finally {
+      database.close()
+    }
+  }
+  return { cwd, env: {}, run }
+}
+
+async function onServer(): Promise<Place> {
+  const url = await newDatabase(inject('postgresUrl'))
+  return { cwd: tempFolder(), env: { DATABASE_URL: url }, run: (sql) => runSql(url, sql) }
+}
+
+/** A store with a supplier, whose key it returns. */
+async function withSupplier({ cwd, env }: Place): Promise<string> {
+  const options = { cwd, env, stdin: 'a long password' }
+  await runPrepared(['customer', 'add', '--email', 'a@b.co', '--api', '--allow', '*', '--password-stdin'], options)
+  const { stdout } = await runPrepared(['key', 'issue', '--customer', 'a@b.co', '--json'], { cwd, env })
+  return JSON.parse(stdout).key
+}
+
+async function deliver(url: string, apiKey: string): Promise<number> {
+  const body = JSON.stringify({ OrderID: randomUUID(), Status: 1 })
+  return (await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })).status
+}
+
+const applied = ({ run }: Place) => run('SELECT number, name FROM schema_migration ORDER BY number')
+const SCHEMA = { number: 1, name: 'schema' }
+
+describe.each([
+  ['a file', inFile],
+  ['PostgreSQL', onServer],
+] as const)('a store in %s', (kind, make) => {
+  it('is read by the next version before that has migrated, and served by both afterwards', {
+    timeout: 60_000,
+  }, async () => {
+    const place = await make()
+    const key = await withSupplier(place)
+    const { cwd, env } = place
+    const newer = { cwd, env, checkout: next }
+    expect(await teslim(['customer', 'list', '--json'], newer)).toMatchObject({ status: 0, stderr: '' })
+    expect((await teslim(['doctor'], newer)).stdout).toMatch(/lacks 0002-next: run teslim migrate/)
+    expect(await applied(place)).toEqual([SCHEMA])
+    expect(await teslim(['migrate'], newer)).toMatchObject({ status: 0, stdout: 'applied 0002-next\n' })
+    expect(await applied(place)).toEqual([SCHEMA, { number: 2, name: 'next' }])
+    const now = await serve({ cwd, env })
+    expect(await deliver(now.url, key)).toBe(200)
+    if (kind === 'a file') {
+      now.child.kill('SIGTERM')
+      await now.ended
+    }
+    const later = await serve(newer)
+    expect(await deliver(later.url, key)).toBe(200)
+    if (kind !== 'a file') expect(await deliver(now.url, key)).toBe(200)
+  })
+
+  it('that lacks what a reading command needs is named, and not migrated', async () => {
+    const place = await make()
+    const newer = { cwd: place.cwd, env: place.env, checkout: next }
+    await runPrepared(['migrate'], newer)
+    await place.run('DROP TABLE audit_event')
+    expect(await teslim(['audit', 'list'], newer)).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'teslim audit list: The store lacks 0002-next, which this command needs: run "teslim migrate".\n',
+    })
+    if (kind === 'a file') {
+      const copied = await teslim(['copy', '--to', 'postgres://u@127.0.0.1:1/x'], newer)
+      expect(copied).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('lacks 0002-next: run "teslim migrate"'),
+      })
+    }
+    expect(await applied(place)).toEqual([SCHEMA])
+  })
+
+  it('is refused by a version that does not know a migration which it cannot run beside', {
+    timeout: 60_000,
+  }, async () => {
+    const place = await make()
+    const { cwd, env } = place
+    expect(await teslim(['migrate'], { cwd, env, checkout: apart })).toMatchObject({ status: 0 })
+    for (const command of [['serve'], ['customer', 'list'], ['migrate']]) {
+      const { status, stderr } = await teslim(command, { cwd, env: { PORT: '0', TESLIM_OPS_PORT: '0', ...env } })
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringContaining('The store is at schema 2, this teslim knows schemas up to 1'),
+      ])
+    }
+    expect(await applied(place)).toEqual([SCHEMA, { number: 2, name: 'next' }])
+  })
+
+  it("is refused with one sentence if its migration of this number is another program's, and stays as it is", {
+    timeout: 60_000,
+  }, async () => {
+    const place = await make()
+    const { cwd, env } = place
+    expect(await teslim(['migrate'], { cwd, env, checkout: other })).toMatchObject({ status: 0 })
+    const sentence =
+      /The store was made by another version of teslim: its migration 0002-next \([0-9a-f]{12}\) is not the 0002-next \([0-9a-f]{12}\) of this one\. Nothing was changed\. /
+    for (const command of [['serve'], ['customer', 'list'], ['migrate'], ['key', 'list']]) {
+      const { status, stderr } = await teslim(command, {
+        cwd,
+        env: { PORT: '0', TESLIM_OPS_PORT: '0', ...env },
+        checkout: next,
+      })
+      expect([status, stderr.trim().split('\n').at(-1)]).toEqual([1, expect.stringMatching(sentence)])
+    }
+    const { status, stdout } = await teslim(['doctor'], { cwd, env, checkout: next })
+    expect([status, stdout]).toEqual([1, expect.stringMatching(sentence)])
+    await expect(place.run('SELECT later FROM customer')).rejects.toThrow()
+  })
+
+  it('of the time before checksums is refused with one sentence', async () => {
+    const place = await make()
+    const { cwd, env } = place
+    await runPrepared(['migrate'], { cwd, env })
+    await place.run('ALTER TABLE schema_migration DROP COLUMN checksum')
+    await place.run("UPDATE schema_migration SET name = 'accounts'")
+    expect(await runPrepared(['customer', 'list'], { cwd, env })).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(
+        /its migration 0001-accounts \(without a checksum\) is not the 0001-schema \([0-9a-f]{12}\) of this one/,
+      ),
+    })
+  })
+
+  it('whose tables do not take a delivery any more is not ready, before one comes and after', {
+    timeout: 60_000,
+  }, async () => {
+    const place = await make()
+    const key = await withSupplier(place)
+    const { cwd, env } = place
+    const { url } = await serve({ cwd, env })
+    const ready = async () => (await fetch(`${url}/readyz`)).status
+    expect(await ready()).toBe(200)
+    await place.run(kind === 'a file' ? 'DROP TABLE idempotency' : 'ALTER TABLE idempotency RENAME kept_at TO kept')
+    await expect.poll(ready, { timeout: 12_000 }).toBe(503)
+    const body = await (await fetch(`${url}/readyz`)).text()
+    expect(body).toContain('its tables are not those of this version of teslim')
+    const { status, stdout } = await teslim(['doctor'], { cwd, env })
+    expect([status, stdout]).toEqual([1, expect.stringContaining('its tables are not those of this version of teslim')])
+    expect(key).toMatch(/^tsl_/)
+  })
+})
