@@ -37,6 +37,7 @@ export async function startServer(
     else void threads.handOverLog().finally(() => exitNow(status))
   }
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
+  for (const note of loaded.notes) logger.info(note)
   process.prependListener('exit', flushNow)
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'unhandled rejection')
