@@ -23,7 +23,7 @@ export function npmHasEnded({ npm_lifecycle_script: script = '' }: Variables): H
 
 /**
  * Calls back when npm has ended before this process got a signal to end. A hang-up that ends npm and not this process comes from `nohup npm
- * start`, since Node makes npm forget that it should ignore it.
+ * start`: Node resets the signals that nohup lets a process ignore.
  */
 export function whenNpmEnds(hasEnded: HasEnded | undefined, end: () => void): void {
   if (hasEnded === undefined) return
