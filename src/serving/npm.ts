@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { Variables } from '#src/config/load-config.ts'
+import { systemClock } from '#src/lib/clock.ts'
 
 /** The scripts of `npm start` and `npx teslim serve`. Any other script may start a server that outlives npm on purpose. */
 const SCRIPT = /^(?:node bin\/teslim\.js serve|'?teslim'?(?: serve)?)$/
 const LOOK_EVERY_MILLISECONDS = 500
 /** One hang-up reaches the server and npm in either order. */
-const SAME_HANG_UP_MILLISECONDS = 100
+const IN_EITHER_ORDER_MILLISECONDS = 100
+/** Longer than it takes to see that a hang-up has ended npm. */
+const SAME_HANG_UP_MILLISECONDS = 2_000
 
 export type HasEnded = () => boolean
 
@@ -27,17 +30,19 @@ export function npmHasEnded({ npm_lifecycle_script: script = '' }: Variables): H
  */
 export function whenNpmEnds(hasEnded: HasEnded | undefined, end: () => void): void {
   if (hasEnded === undefined) return
-  let isHungUp = false
+  let hungUpAt = Number.NEGATIVE_INFINITY
+  process.on('SIGHUP', () => {
+    hungUpAt = systemClock.monotonic()
+  })
+  const endUnlessHungUp = (): void => {
+    if (systemClock.monotonic() - hungUpAt > SAME_HANG_UP_MILLISECONDS) end()
+  }
   const looking = setInterval(() => {
     const isOver: boolean = hasEnded()
-    isHungUp &&= isOver
     if (!isOver) return
     clearInterval(looking)
-    setTimeout(() => isHungUp || end(), SAME_HANG_UP_MILLISECONDS).unref()
+    setTimeout(endUnlessHungUp, IN_EITHER_ORDER_MILLISECONDS).unref()
   }, LOOK_EVERY_MILLISECONDS).unref()
-  process.on('SIGHUP', () => {
-    isHungUp = true
-  })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => clearInterval(looking))
 }
 
