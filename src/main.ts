@@ -5,7 +5,9 @@ import { readEnvFile } from '#src/config/env-file.ts'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
 import { systemRandom } from '#src/lib/random.ts'
+import { npmHasEnded } from './serving/npm.ts'
 
+const hasStarterEnded = npmHasEnded(process.env)
 let isTraced = false
 
 const context: CliContext = {
@@ -34,7 +36,7 @@ const context: CliContext = {
     const { wantsTraces } = await import('#src/config/trace-settings.ts')
     const { startServer } = await import('#src/server.ts')
     isTraced = wantsTraces(process.env)
-    return startServer(loaded, opened, process.exit, isTraced ? process.env : undefined)
+    return startServer(loaded, opened, process.exit, isTraced ? process.env : undefined, hasStarterEnded)
   },
 }
 

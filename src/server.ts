@@ -16,6 +16,7 @@ import type { OpenedStore } from '#src/store/open-store.ts'
 import { closeApp } from './serving/close-app.ts'
 import { type HttpThreads, type HttpThreadsOptions, NO_THREADS, startHttpThreads } from './serving/http-threads.ts'
 import { cannotStart, listen } from './serving/listen.ts'
+import { type HasEnded, whenNpmEnds } from './serving/npm.ts'
 
 type Exit = (status: number) => void
 
@@ -25,6 +26,7 @@ export async function startServer(
   { store, share }: OpenedStore,
   exitNow: Exit,
   traceVariables: Variables | undefined,
+  hasStarterEnded: HasEnded | undefined,
 ): Promise<RunningServer> {
   const { config } = loaded
   const log = createLog(config.logLevel, prettifier(config))
@@ -35,6 +37,7 @@ export async function startServer(
     else void threads.handOverLog().finally(() => exitNow(status))
   }
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
+  for (const note of loaded.notes) logger.info(note)
   process.prependListener('exit', flushNow)
   process.on('unhandledRejection', (error) => {
     logger.fatal({ err: error }, 'unhandled rejection')
@@ -84,6 +87,7 @@ export async function startServer(
   })
   onFirstSignal((signal) => leave(app, threads, config, stop, signal), exit)
   onHangUp(app, threads, stop)
+  whenNpmEnds(hasStarterEnded, () => void stop('npm has ended'))
   await threads.ready.catch(async (error: unknown) => {
     await stop('the start failed', 1)
     throw cannotStart(host, port, error)

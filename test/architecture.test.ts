@@ -268,6 +268,8 @@ describe('the house', () => {
       'src/console/console.plugin.ts',
       'src/docs/docs.plugin.ts',
       'src/lib/certificate.ts',
+      // Files of /proc only.
+      'src/serving/npm.ts',
       'src/store/backup/backup-files.ts',
       'src/store/backup/replace-store.ts',
       'src/store/backup/restore-store.ts',

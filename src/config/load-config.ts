@@ -1,6 +1,7 @@
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { nearest } from '#src/lib/nearest.ts'
 import { readSecretFiles } from './secret-file.ts'
+import { isServiceLink } from './service-links.ts'
 import type { Setting } from './setting-kinds.ts'
 import { type SettingName, settings } from './settings.ts'
 
@@ -11,6 +12,8 @@ export type Source = 'default' | 'environment' | '.env'
 export interface LoadedConfig {
   readonly config: Config
   readonly sources: Readonly<Record<SettingName, Source>>
+  /** What counts otherwise than as it was written, one line each. */
+  readonly notes: readonly string[]
   /** What HTTPS_PROXY, HTTP_PROXY and NO_PROXY say, in capital or in small letters. */
   readonly proxyVariables?: Variables
 }
@@ -27,9 +30,18 @@ export class ConfigError extends Error {
 }
 
 const entries = Object.entries(settings) as [SettingName, Setting][]
+const VARIABLES = entries.map(([, { variable }]) => variable)
 
-/** Reads the settings. The environment wins over the file; an empty value counts as not set. */
-export function loadConfig(environment: Variables, file: Variables = {}): LoadedConfig {
+/** Reads the settings. The environment wins over the file; an empty value counts as not set, and so does a service link of Kubernetes. */
+export function loadConfig(given: Variables, file: Variables = {}): LoadedConfig {
+  const environment = { ...given }
+  const notes: string[] = []
+  for (const [name, value] of Object.entries(given)) {
+    if (!isServiceLink(name, value)) continue
+    delete environment[name]
+    if (VARIABLES.includes(name))
+      notes.push(`${name}: ${value} is a service link of Kubernetes, not a setting: ignored`)
+  }
   const problems = [...unknownNames(environment, 'environment'), ...unknownNames(file, '.env')]
   const config: Record<string, unknown> = {}
   const sources: Record<string, Source> = {}
@@ -42,6 +54,8 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
       const shown = mask ? 'its value' : JSON.stringify(written)
       problems.push(`${variable}: ${shown} is not allowed, it must be ${allowed}${hint(setting, written)}`)
     }
+    const note = written === '' ? undefined : setting.note?.(written)
+    if (note !== undefined) notes.push(`${variable}: ${JSON.stringify(written)} ${note}`)
     config[name] = value
     sources[name] = source
   }
@@ -49,7 +63,7 @@ export function loadConfig(environment: Variables, file: Variables = {}): Loaded
   problems.push(...halfPairs(config), ...threadsOfReplicas(config))
   if (problems.length > 0) throw new ConfigError(problems)
   const proxyVariables = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, environment[name] || file[name]]))
-  return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'], proxyVariables }
+  return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'], notes, proxyVariables }
 }
 
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()])
@@ -78,12 +92,11 @@ function hint({ choices = [] }: Setting, written: string): string {
 const withoutPrefix = (variable: string): string => variable.replace(/^TESLIM_/, '')
 
 function unknownNames(variables: Variables, source: Source): string[] {
-  const known = entries.map(([, { variable }]) => variable)
   return Object.keys(variables)
-    .filter((variable) => variable.startsWith('TESLIM_') && !known.includes(variable))
+    .filter((variable) => variable.startsWith('TESLIM_') && !VARIABLES.includes(variable))
     .map((variable) => {
-      const name = nearest(withoutPrefix(variable), known.map(withoutPrefix))
-      const meant = known.find((one) => withoutPrefix(one) === name)
+      const name = nearest(withoutPrefix(variable), VARIABLES.map(withoutPrefix))
+      const meant = VARIABLES.find((one) => withoutPrefix(one) === name)
       return `${variable}: there is no such setting (found in ${source === '.env' ? 'the .env file' : 'the environment'})${meant ? `, did you mean ${meant}?` : ''}`
     })
 }

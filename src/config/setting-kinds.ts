@@ -1,5 +1,5 @@
 /** Describes the values that a variable may hold. */
-interface Kind<Value> {
+export interface Kind<Value> {
   readonly default: Value
   /** Says in words which values are allowed, for messages and docs/reference.md. */
   readonly allowed: string
@@ -8,6 +8,8 @@ interface Kind<Value> {
   readonly description: string
   /** Returns undefined for a text that is not allowed. */
   readonly read: (written: string) => Value | undefined
+  /** Says what a value counts as, if that may surprise. */
+  readonly note?: (written: string) => string | undefined
 }
 
 export interface Setting<Value = unknown> extends Kind<Value> {

@@ -1,3 +1,4 @@
+import { environment, logLevel } from './common-settings.ts'
 import { loginSettings } from './login-settings.ts'
 import { readOrigins } from './origins.ts'
 import { retentionSettings } from './retention-settings.ts'
@@ -61,10 +62,7 @@ export const settings = {
     'TESLIM_DATABASE_TIMEOUT',
     whole(5, 1, 600, 'Seconds to wait for PostgreSQL to answer a query.'),
   ),
-  logLevel: setting(
-    'LOG_LEVEL',
-    choice(['info', 'trace', 'debug', 'warn', 'error', 'fatal', 'silent'], 'Lowest level that is logged.'),
-  ),
+  logLevel: setting('LOG_LEVEL', logLevel),
   log: setting(
     'TESLIM_LOG',
     choice(
@@ -72,10 +70,7 @@ export const settings = {
       'Form of the log; `auto` is `pretty` on a terminal outside production, else `json`. `NO_COLOR` turns colours off.',
     ),
   ),
-  environment: setting(
-    'NODE_ENV',
-    choice(['development', 'production', 'test'], 'Outside `production` the first start makes a sandbox customer.'),
-  ),
+  environment: setting('NODE_ENV', environment),
   fieldCase: setting(
     'TESLIM_FIELD_CASE',
     choice(['any', 'exact'], 'Letter case of contract fields in bodies: any, or exactly as in the contract.'),

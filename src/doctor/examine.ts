@@ -6,11 +6,12 @@ import { checkStore } from './store.ts'
 
 /** Looks at what fails in production, and changes nothing. Yields what it found as it goes. */
 export async function* examine(loaded: LoadedConfig, options: ExaminationOptions): AsyncGenerator<Check[]> {
-  const { config, sources } = loaded
+  const { config, sources, notes } = loaded
   const { clock, onBegin } = options
   yield [
     checkNode(process.versions.node, config.environment),
     { name: 'settings', status: 'ok', message: `all ${Object.keys(sources).length} are valid: see teslim config` },
+    ...notes.map((message): Check => ({ name: 'settings', status: 'ok', message })),
     ...checkListening(config),
     ...checkCertificate(config, clock.now()),
   ]

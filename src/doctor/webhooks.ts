@@ -13,6 +13,12 @@ const HOUR_MILLISECONDS = 3_600_000
 const DAY_MILLISECONDS = 86_400_000
 const MOST_NAMED = 5
 
+const PAUSED = [
+  ['gone', 'since they answered 410', 'resume them, or remove them'],
+  ['restored', 'since the store was restored or copied', 'teslim webhook resume ID'],
+  ['operator', 'by an operator for more than an hour', 'teslim webhook resume ID'],
+] as const
+
 const warning = (message: string): Check => ({ name: NAME, status: 'warning', message })
 
 /** Checks the endpoints to which deliveries are sent. A store without endpoints has nothing to say. */
@@ -27,7 +33,7 @@ export async function checkWebhooks(
   const progress = await createProgress({ store, clock })(all)
   const found = [
     ...(await checkSecrets(all, config, random, now)),
-    ...checkPaused(all),
+    ...checkPaused(all, now),
     ...checkFailing(all, now),
     ...checkBehind(progress, config),
   ]
@@ -50,16 +56,12 @@ async function checkSecrets(all: readonly Webhook[], config: Config, random: Ran
   }
 }
 
-function checkPaused(all: readonly Webhook[]): Check[] {
-  const [gone, restored] = (['gone', 'restored'] as const).map((reason) =>
-    all.filter(({ paused }) => paused?.reason === reason),
-  ) as [Webhook[], Webhook[]]
-  const checks: Check[] = []
-  if (gone.length > 0)
-    checks.push(warning(`paused, since they answered 410: ${named(gone)}: resume them, or remove them`))
-  if (restored.length > 0)
-    checks.push(warning(`paused, since the store was restored or copied: ${named(restored)}: teslim webhook resume ID`))
-  return checks
+function checkPaused(all: readonly Webhook[], now: number): Check[] {
+  const long = all.filter(({ paused }) => paused?.reason !== 'operator' || now - paused.at > HOUR_MILLISECONDS)
+  return PAUSED.flatMap(([reason, why, what]) => {
+    const some = long.filter(({ paused }) => paused?.reason === reason)
+    return some.length === 0 ? [] : [warning(`paused, ${why}: ${named(some)}: ${what}`)]
+  })
 }
 
 function checkFailing(all: readonly Webhook[], now: number): Check[] {

@@ -5,7 +5,6 @@ export async function closeApp(app: App, milliseconds: number): Promise<void> {
   app.readiness.leave()
   const cutOff = setTimeout(() => {
     app.log.warn('requests still in flight are cut off')
-    app.tls?.cutOff()
     app.server.closeAllConnections()
   }, milliseconds)
   await app.close()

@@ -90,6 +90,16 @@ describe('teslim doctor', () => {
     ])
   })
 
+  it('says what a setting counts as, if that may surprise', async () => {
+    await createStore(cwd)
+    const { found } = await doctor({ NODE_ENV: 'staging', TESLIM_OPS_PORT: 'tcp://10.0.0.1:9464' })
+    expect(found('settings')).toEqual([
+      expect.stringMatching(/^ok: all \d+ are valid/),
+      'ok: TESLIM_OPS_PORT: tcp://10.0.0.1:9464 is a service link of Kubernetes, not a setting: ignored',
+      'ok: NODE_ENV: "staging" counts as production',
+    ])
+  })
+
   it('reports a missing secret, a wrong one, and keys that need a rewrap', async () => {
     await createStore(cwd)
     expect((await doctor()).found('signing keys')).toEqual(['ok: none yet: the first login makes one'])

@@ -334,6 +334,16 @@ it('doctor names endpoints that are paused, that fail, and that are far behind',
   expect(behind.at(-1)).toBe(
     `warning: behind by more than half of TESLIM_RETENTION_DAYS (30), after which deliveries are removed: ${ids.join(', ')}`,
   )
+  const pausedFor = (milliseconds: number) =>
+    withStore(({ webhooks }) =>
+      webhooks.change(failing, { paused: { reason: 'operator', at: Date.now() - milliseconds } }),
+    )
+  await pausedFor(3_500_000)
+  expect((await doctor()).join()).not.toContain('by an operator')
+  await pausedFor(3_700_000)
+  expect(await doctor()).toContain(
+    `warning: paused, by an operator for more than an hour: ${failing}: teslim webhook resume ID`,
+  )
   expect(await doctor({ TESLIM_SECRET: '' })).toContainEqual(
     expect.stringMatching(/^failed: the secret of the webhook/),
   )

@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -18,6 +19,41 @@ const problemsOf = (environment: Variables, file: Variables = {}): readonly stri
     throw error
   }
   return []
+}
+
+interface ServicePort {
+  readonly name: string
+  readonly protocol: string
+  readonly port: number
+}
+
+/** The variables of a Service as the kubelet makes them (pkg/kubelet/envvars). */
+function serviceLinks(service: string, address: string, ports: readonly ServicePort[]): Record<string, string> {
+  const upper = (name: string): string => name.toUpperCase().replaceAll('-', '_')
+  const prefix = upper(service)
+  const url = ({ protocol, port }: ServicePort): string =>
+    `${protocol.toLowerCase()}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`
+  const [first] = ports
+  if (first === undefined) throw new Error('a Service has a port')
+  return {
+    [`${prefix}_SERVICE_HOST`]: address,
+    [`${prefix}_SERVICE_PORT`]: String(first.port),
+    ...Object.fromEntries(
+      ports.filter(({ name }) => name).map(({ name, port }) => [`${prefix}_SERVICE_PORT_${upper(name)}`, String(port)]),
+    ),
+    [`${prefix}_PORT`]: url(first),
+    ...Object.fromEntries(
+      ports.flatMap((each) => {
+        const one = `${prefix}_PORT_${each.port}_${each.protocol}`
+        return [
+          [one, url(each)],
+          [`${one}_PROTO`, each.protocol.toLowerCase()],
+          [`${one}_PORT`, String(each.port)],
+          [`${one}_ADDR`, address],
+        ]
+      }),
+    ),
+  }
 }
 
 describe('settings', () => {
@@ -97,15 +133,39 @@ describe('settings', () => {
     ])
   })
 
+  it.each(['staging', 'prod', 'dev', 'Test 2', ' '])('take NODE_ENV=%j as production, and say so', (NODE_ENV) => {
+    const { config, notes } = loadConfig({ NODE_ENV })
+    expect([config.environment, notes]).toEqual([
+      'production',
+      [`NODE_ENV: ${JSON.stringify(NODE_ENV)} counts as production`],
+    ])
+  })
+
   it.each([
-    ['prod', '; did you mean production?'],
-    ['PRODUCTION', '; did you mean production?'],
-    ['dev', '; did you mean development?'],
-    ['producton', '; did you mean production?'],
-    ['staging', ''],
-  ])('take no NODE_ENV=%s, and suggest what it is close to', (value, hint) => {
-    expect(problemsOf({ NODE_ENV: value })).toEqual([
-      `NODE_ENV: "${value}" is not allowed, it must be one of development, production, test${hint}`,
+    ['production', 'production'],
+    ['PRODUCTION', 'production'],
+    ['Development', 'development'],
+    ['test', 'test'],
+  ])('take NODE_ENV=%s as %s', (NODE_ENV, environment) => {
+    expect(loadConfig({ NODE_ENV })).toMatchObject({ config: { environment }, notes: [] })
+  })
+
+  it.each([
+    ['WARN', 'warn'],
+    ['Warning', 'warn'],
+    ['warning', 'warn'],
+    ['Info', 'info'],
+    ['TRACE', 'trace'],
+  ])('take LOG_LEVEL=%s as %s', (LOG_LEVEL, logLevel) => {
+    expect(loadConfig({ LOG_LEVEL })).toMatchObject({ config: { logLevel }, notes: [] })
+  })
+
+  it.each([
+    ['wrn', '; did you mean warn?'],
+    ['verbose', ''],
+  ])('take no LOG_LEVEL=%s', (LOG_LEVEL, hint) => {
+    expect(problemsOf({ LOG_LEVEL })).toEqual([
+      `LOG_LEVEL: "${LOG_LEVEL}" is not allowed, it must be one of info, trace, debug, warn, error, fatal, silent${hint}`,
     ])
   })
 
@@ -123,6 +183,63 @@ describe('settings', () => {
     expect(problemsOf({}, { TESLIM_PORT: '1' })).toEqual([
       'TESLIM_PORT: there is no such setting (found in the .env file), did you mean PORT?',
     ])
+  })
+
+  it.each(['teslim', 'teslim-ops'])('take nothing from the service links of a Service called %s', (service) => {
+    const links = serviceLinks(service, '10.0.0.1', [{ name: 'http', protocol: 'TCP', port: 3000 }])
+    expect(Object.keys(links)).toHaveLength(8)
+    const { config, sources, notes } = loadConfig({ ...links, TESLIM_OPS_HOST: '::1' })
+    expect(config).toEqual({ ...loadConfig({}).config, opsHost: '::1' })
+    expect([sources.opsPort, sources.opsHost]).toEqual(['default', 'environment'])
+    expect(notes).toEqual(
+      service === 'teslim-ops'
+        ? ['TESLIM_OPS_PORT: tcp://10.0.0.1:3000 is a service link of Kubernetes, not a setting: ignored']
+        : [],
+    )
+    expect(loadConfig(links, { TESLIM_OPS_PORT: '4' }).config.opsPort).toBe(4)
+  })
+
+  it('take nothing from the service links of any Service in the namespace', () => {
+    const part = fc.stringMatching(/^[a-z0-9]{1,8}$/)
+    const name = fc.array(part, { maxLength: 3 }).map((parts) => ['teslim', ...parts].join('-'))
+    const port = fc.record({
+      name: fc.option(part, { nil: '' }),
+      protocol: fc.constantFrom('TCP', 'UDP', 'SCTP'),
+      port: fc.integer({ min: 1, max: 65535 }),
+    })
+    const address = fc.oneof(
+      fc.ipV4(),
+      fc.ipV6().filter((one) => !one.includes('.')),
+    )
+    fc.assert(
+      fc.property(name, address, fc.array(port, { minLength: 1, maxLength: 4 }), (service, ip, ports) => {
+        expect(loadConfig(serviceLinks(service, ip, ports)).config).toEqual(loadConfig({}).config)
+      }),
+    )
+  })
+
+  it('with the name of a service link and the value of a setting are still errors, and so is any other unknown name', () => {
+    const link = serviceLinks('teslim', '10.0.0.1', [{ name: 'http', protocol: 'TCP', port: 3000 }])
+    const value = anyText().filter(
+      (text) => text !== '' && !/^(?:\d+|tcp|udp|sctp|tcp:.*)$/.test(text) && isIP(text) === 0,
+    )
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(link)), value, (name, written) => {
+        expect(problemsOf({ [name]: written })).toEqual([expect.stringContaining(`${name}: there is no such setting`)])
+      }),
+    )
+    const other = fc.stringMatching(/^TESLIM_[A-Z]{1,4}X[A-Z]{0,3}$/)
+    fc.assert(
+      fc.property(other, fc.constantFrom(...Object.values(link)), (name, written) => {
+        expect(problemsOf({ [name]: written })).toEqual([expect.stringContaining(`${name}: there is no such setting`)])
+      }),
+    )
+    expect(problemsOf({ TESLIM_PORT: '3000', TESLIM_OPS_PROT: 'tcp://10.0.0.1:3000' })).toEqual([
+      'TESLIM_PORT: there is no such setting (found in the environment), did you mean PORT?',
+      'TESLIM_OPS_PROT: there is no such setting (found in the environment), did you mean TESLIM_OPS_PORT?',
+    ])
+    expect(problemsOf({ TESLIM_OPS_PORT: '3000/tcp' })).toHaveLength(1)
+    expect(problemsOf({}, link)).toHaveLength(8)
   })
 
   it.each(['1e3', '0x10', '+1', ' 1', '1 ', '1.0', '-0', '१', '9'.repeat(40)])(

@@ -97,12 +97,12 @@ describe('checks', () => {
   })
 
   it('run in a thread of their own, whose end is noticed', async () => {
-    const { config, sources } = loadConfig({})
+    const loaded = loadConfig({})
     const die = () => new Worker('process.exit(3)', { eval: true })
-    const examination = examineInThread({ config, sources }, die)
+    const examination = examineInThread(loaded, die)
     await expect(examination.over).rejects.toThrow('the thread of the checks was ended')
     const crash = () => new Worker('throw new Error("no")', { eval: true })
-    await expect(examineInThread({ config, sources }, crash).over).rejects.toThrow('no')
+    await expect(examineInThread(loaded, crash).over).rejects.toThrow('no')
   })
 })
 

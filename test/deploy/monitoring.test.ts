@@ -62,8 +62,9 @@ describe('the alerts and the dashboard', () => {
     const explained = Array.from(section.matchAll(/^### (\w+)\n\n\S/gm), ([, name]) => name)
     expect(explained).toEqual(rules.map(({ alert }) => alert))
     for (const { alert, annotations, labels } of rules) {
-      expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url'])
-      expect(annotations.runbook_url).toBe(`docs/monitoring.md#${alert.toLowerCase()}`)
+      // The address that a browser gives to the heading above. There is no URL: the guide is where the operator's checkout is.
+      expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook'])
+      expect(annotations.runbook).toBe(`docs/monitoring.md#${alert.toLowerCase()}`)
       expect(['critical', 'warning']).toContain(labels.severity)
     }
   })
@@ -133,6 +134,8 @@ const attempts = (success: string, failure: string) => [
 const paused = (reason: string, values: string) =>
   gauge('teslim_webhook_paused', values, `${ENDPOINT},reason="${reason}"`)
 
+const built = (store: string) => gauge('teslim_build_info', '1x200', `version="0.1.0",node="v26.10.0",store="${store}"`)
+
 const WEEK = 7 * 24 * 60
 const DAY = 24 * 60
 
@@ -183,6 +186,36 @@ const cases: readonly Case[] = [
     requests(503, '0+1x60'),
     requests(503, '0+999x60', '/readyz'),
   ]),
+  fires('TeslimApiKeysRefused', 'the store has no keys, and two deliveries come in a minute', 20, [
+    ...refusals('0+2x60', 'API_KEY_INVALID'),
+    ...deliveries('0x60'),
+  ]),
+  fires('TeslimApiKeysRefused', 'nothing was ever delivered', 20, refusals('0+2x60', 'API_KEY_MISSING')),
+  silent('TeslimApiKeysRefused', 'somebody tries out keys while others deliver', 20, [
+    ...refusals('0+30x60', 'API_KEY_INVALID'),
+    ...deliveries('0+31x60'),
+  ]),
+  silent('TeslimApiKeysRefused', 'one old program knocks once in two minutes', 20, [
+    ...refusals('0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11', 'API_KEY_INVALID'),
+    ...deliveries('0x60'),
+  ]),
+  silent('TeslimApiKeysRefused', 'most are refused for their products', 20, [
+    ...refusals('0+10x60'),
+    ...refusals('0+5x60', 'API_KEY_INVALID'),
+  ]),
+  silent('TeslimApiKeysRefused', 'it is over', 40, [
+    ...refusals('0+2x10 20x60', 'API_KEY_INVALID'),
+    ...deliveries('0x60'),
+  ]),
+  fires('TeslimDeliveriesRefused', 'two deliveries come in a minute, with a new product', 20, [
+    ...refusals('0+2x60'),
+    ...deliveries('0+1x60'),
+  ]),
+  silent('TeslimDeliveriesRefused', 'most are stored', 20, [...refusals('0+20x60'), ...deliveries('0+21x60')]),
+  silent('TeslimDeliveriesRefused', 'it is because of their keys', 20, refusals('0+2x60', 'API_KEY_INVALID')),
+  ...['STORE_OVERLOADED', 'STORE_UNAVAILABLE', 'STOPPING'].map((code) =>
+    silent('TeslimDeliveriesRefused', `it is ${code}`, 20, refusals('0+20x60', code)),
+  ),
   fires('TeslimRefusalBurst', 'a code appears often', DAY + 10, refusals(`0x${DAY} 0+20x60`)),
   silent('TeslimRefusalBurst', 'a code is as frequent as ever', DAY + 10, refusals(`0+20x${DAY + 60}`)),
   ...['STORE_OVERLOADED', 'OVERLOADED', 'STOPPING', 'SIGNING_KEY_CANNOT_OPEN'].map((code) =>
@@ -216,6 +249,20 @@ const cases: readonly Case[] = [
   ),
   fires('TeslimBackupOld', 'the backups stopped', 30, gauge('teslim_backup_age_seconds', '130000+60x60')),
   silent('TeslimBackupOld', 'one was made yesterday', 30, gauge('teslim_backup_age_seconds', '86400+60x60')),
+  fires('TeslimBackupMissing', 'there was never one', 150, built('sqlite')),
+  fires('TeslimBackupMissing', 'its age is gone', 200, [
+    ...built('sqlite'),
+    ...gauge('teslim_backup_age_seconds', '0+60x60 _x140'),
+  ]),
+  silent('TeslimBackupMissing', 'there is one', 150, [
+    ...built('sqlite'),
+    ...gauge('teslim_backup_age_seconds', '60x200'),
+  ]),
+  silent('TeslimBackupMissing', 'the first one comes within two hours', 150, [
+    ...built('sqlite'),
+    ...gauge('teslim_backup_age_seconds', '_x110 0+60x90'),
+  ]),
+  silent('TeslimBackupMissing', 'the store is PostgreSQL', 150, built('postgres')),
   fires(
     'TeslimFollowerBehind',
     'what followers get is minutes old',
@@ -236,6 +283,14 @@ const cases: readonly Case[] = [
   silent('TeslimWebhookSetAside', 'none is', 5, gauge('teslim_webhook_set_aside', '0x10', ENDPOINT)),
   fires('TeslimWebhookGone', 'an endpoint answered 410', 5, paused('gone', '1x10')),
   silent('TeslimWebhookGone', 'an operator paused it', 5, paused('operator', '1x10')),
+  ...['operator', 'restored', 'customer-removed'].map((reason) =>
+    fires('TeslimWebhookPaused', `it is ${reason}`, 70, paused(reason, '1x80')),
+  ),
+  silent('TeslimWebhookPaused', 'an operator resumes it within the hour', 70, [
+    ...paused('operator', '1x50 _x30'),
+    ...paused('none', '_x50 0x30'),
+  ]),
+  silent('TeslimWebhookPaused', 'it answered 410, which has an alert of its own', 70, paused('gone', '1x80')),
 ]
 
 describe('the alerts', () => {

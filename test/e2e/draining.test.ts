@@ -3,7 +3,9 @@ import { renameSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { connect as tlsConnect } from 'node:tls'
 import { afterAll, describe, expect, it } from 'vitest'
+import { makeCertificate, storeCertificate } from '../support/certificate.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { failure } from '../support/failure.ts'
 import { addSupplier } from '../support/ledger.ts'
@@ -20,7 +22,10 @@ const delivery = (key: string, order: string): string => {
   return `POST /Purchase/update HTTP/1.1\r\nHost: a\r\nApiKey: ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }
 
-const open = ({ url }: ServerProcess): Socket => connect({ port: Number(new URL(url).port), allowHalfOpen: true })
+function open({ url }: ServerProcess): Socket {
+  const options = { port: Number(new URL(url).port), allowHalfOpen: true }
+  return url.startsWith('https') ? tlsConnect({ ...options, rejectUnauthorized: false }) : connect(options)
+}
 
 /** A connection that has had an answer and is kept, as proxies keep them. `rest` is everything that comes after. */
 async function keptConnection(server: ServerProcess) {
@@ -122,6 +127,48 @@ describe('a stop with connections in every state', async () => {
   })
 
   it('still answers a request that was half sent when the others ended', () => {
+    expect(finished).toMatchObject([{ status: 200, head: expect.stringContaining('connection: close') }])
+  })
+})
+
+/** Connections of clients that never end their side, as those do not that look at a connection only to send a request. */
+async function stopWithUnwatched(more: Record<string, string> = {}) {
+  const server = await startServer(
+    { cwd: tempFolder(), env: { ...env, ...more, TESLIM_SHUTDOWN_SECONDS: '600' } },
+    afterAll,
+  )
+  const unused = open(server)
+  const inHandshake = connect(Number(new URL(server.url).port))
+  await Promise.all([once(unused, more.TESLIM_TLS_CERT ? 'secureConnect' : 'connect'), once(inHandshake, 'connect')])
+  const [used, refused, half] = await Promise.all([
+    keptConnection(server),
+    keptConnection(server),
+    keptConnection(server),
+  ])
+  refused.socket.write('POST /Purchase/update HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf')
+  half.socket.write(LIVE.slice(0, 20))
+  await once(refused.socket, 'data')
+  await stopping(server)
+  const rests = [everythingFrom(unused), used.rest, refused.rest, everythingFrom(inHandshake)]
+  const [nothing, alsoNothing, refusal] = await Promise.all(rests)
+  half.socket.write(LIVE.slice(20))
+  const finished = parseAnswers(await half.rest)
+  const status = await server.ended
+  return { nothing: [nothing, alsoNothing], refusal, finished, status, milliseconds: stopDuration(server) }
+}
+
+describe.each(['HTTP', 'HTTPS'])('a stop with %s connections that their clients do not watch', async (protocol) => {
+  const more = protocol === 'HTTPS' ? storeCertificate(tempFolder(), makeCertificate()) : {}
+  const { nothing, refusal, finished, status, milliseconds } = await stopWithUnwatched(more)
+
+  it('takes a second or so, and not until they end their side: unused, kept, refused or in a handshake', () => {
+    expect([status, nothing]).toEqual([0, ['', '']])
+    expect(refusal).toMatch(/^HTTP\/1\.1 401 /)
+    expect(milliseconds).toBeGreaterThanOrEqual(900)
+    expect(milliseconds).toBeLessThan(2900)
+  })
+
+  it('answers a request that was half sent before it began', () => {
     expect(finished).toMatchObject([{ status: 200, head: expect.stringContaining('connection: close') }])
   })
 })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
@@ -70,14 +70,14 @@ describe('the first run', () => {
     expect(everywhere.output()).not.toContain('metrics')
   })
 
-  it.each(['prod', 'Production'])('does not start under NODE_ENV=%s, and makes no store', async (NODE_ENV) => {
-    const { status, stdout, stderr } = await runPrepared(['serve'], { cwd, env: { NODE_ENV } })
-    expect([status, stdout, stderr]).toEqual([
-      2,
-      '',
-      `teslim: NODE_ENV: "${NODE_ENV}" is not allowed, it must be one of development, production, test; did you mean production?\n`,
+  it('is one in production under NODE_ENV=staging, which is said once, and beside the service links of Kubernetes', async () => {
+    const links = { TESLIM_PORT: 'tcp://10.0.0.1:3000', TESLIM_SERVICE_HOST: '10.0.0.1', TESLIM_SERVICE_PORT: '3000' }
+    const server = await serve({ cwd, env: { NODE_ENV: 'staging', LOG_LEVEL: 'INFO', ...links } })
+    await server.printed(/no customer yet/)
+    expect(server.output()).not.toContain('password')
+    expect(server.output().match(/"level":30,[^\n]*staging.*/g)).toEqual([
+      expect.stringMatching(/"msg":"NODE_ENV: \\"staging\\" counts as production"/),
     ])
-    expect(readdirSync(cwd)).toEqual([])
   })
 
   it('made by several servers at once on PostgreSQL is made once, and all serve', async () => {

@@ -7,11 +7,11 @@ const LINGER_MILLISECONDS = 2_000
  * Gives the client some time to close a connection that our side has ended. Destroying it with unread bytes would reset it, and
  * the client might never see the answer.
  */
-export function lingerBeforeDestroy(socket: Socket): void {
+export function lingerBeforeDestroy(socket: Socket, milliseconds = LINGER_MILLISECONDS): void {
   if (socket.destroyed) return
   // Node's `destroySoon` would destroy the socket at this event.
   socket.removeListener('finish', socket.destroy)
-  const cut = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS)
+  const cut = setTimeout(() => socket.destroy(), milliseconds)
   socket.once('close', () => clearTimeout(cut))
 }
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { isIP } from 'node:net'
-import type { Server } from 'node:tls'
+import type { Server, TLSSocket } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import {
@@ -25,8 +25,8 @@ declare module 'fastify' {
 export interface Tls {
   /** Reads the files again, for new connections. An unusable certificate, or one worse than the current one, changes nothing. */
   reload(): void
-  /** Ends every connection at once, including those in their handshake. */
-  cutOff(): void
+  /** Ends the connections that are still in their handshake; Node lists them only after it. */
+  endHandshakes(): void
   /** How this machine reaches the server: a URL that the certificate is valid for. */
   reach(host: string, port: number): { readonly url: string; readonly curlOptions: string }
 }
@@ -39,11 +39,13 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
   const server = app.server as unknown as Server
   let current = first
 
-  // Node lists a connection only after its handshake.
-  const open = new Set<Socket>()
+  const inHandshake = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
+    inHandshake.add(socket)
+    socket.once('close', () => inHandshake.delete(socket))
+  })
+  server.on('secureConnection', ({ _parent: socket }: TLSSocket & { readonly _parent?: Socket }) => {
+    inHandshake.delete(socket as Socket)
   })
 
   const tell = (): void => {
@@ -78,8 +80,8 @@ export function installTls(app: FastifyInstance, config: Config, clock: Clock, f
       }
       tell()
     },
-    cutOff() {
-      for (const socket of open) socket.destroy()
+    endHandshakes() {
+      for (const socket of inHandshake) socket.destroy()
     },
     reach(host, port) {
       const name = nameFor(current, host)

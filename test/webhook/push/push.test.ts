@@ -178,6 +178,20 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     expect(await store.webhooks.find(id)).toMatchObject({ setAside: 0, waiting: 0 })
   })
 
+  it('shows an endpoint that an operator paused, whose deliveries wait, as paused and without an age', async () => {
+    const { store, deliver } = await prepare()
+    const receiver = await startReceiver(refuse)
+    const id = await addEndpoint(store, receiver.url)
+    const push = startPush(store)
+    const scraped = async () => seriesOf(await push.metrics.text('text'))
+    const behind = `teslim_webhook_behind_seconds{endpoint="${id}"}`
+    await deliver({ orderId: 'A' })
+    await until('it is behind', async () => (await scraped()).has(behind))
+    await store.webhooks.change(id, { paused: { reason: 'operator', at: Date.now() } })
+    await until('it is no longer pushed to', async () => !(await scraped()).has(behind))
+    expect((await scraped()).get(`teslim_webhook_paused{endpoint="${id}",reason="operator"}`)).toBe(1)
+  })
+
   it('pauses an endpoint that answers 410, and goes on without a gap when it is resumed', async () => {
     const { store, deliverMany } = await prepare()
     const receiver = await startReceiver((_received, response) => void response.writeHead(410).end())
