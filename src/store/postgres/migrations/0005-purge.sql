@@ -1,14 +1,16 @@
 -- Runs with programs from 0002 on.
 
--- One row. A follower whose cursor lies before `position` has missed something unless its cursor is of this `generation`.
+-- One row. A follower whose cursor lies before `position` has missed something unless its cursor is of this `generation`: then it
+-- was promised only what comes after `announced`.
 CREATE TABLE purge (
   generation   bigint NOT NULL, -- increases with every purge, before it removes anything
-  position     bigint NOT NULL, -- no delivery after it was ever removed
+  position     bigint NOT NULL, -- of the last delivery in the feed that was removed; changes together with the removal
+  announced    bigint NOT NULL, -- no purge was ever going to remove a delivery after it
   done_before  bigint NOT NULL, -- these are milliseconds since 1970: up to when the server has purged by itself,
   leased_until bigint NOT NULL, -- and until when a server is doing so
   erasures     bigint NOT NULL  -- increases with every erasure, before it overwrites anything
 );
-INSERT INTO purge (generation, position, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0);
+INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
 ALTER TABLE customer ADD COLUMN erased_at bigint; -- milliseconds since 1970: payloads and order ids of its deliveries are erased
 
@@ -19,7 +21,7 @@ ALTER TABLE customer ADD COLUMN erased_at bigint; -- milliseconds since 1970: pa
 -- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not delete deliveries. That role
 -- may run it only if the operator grants it.
 CREATE FUNCTION purge_1(after bigint, until bigint, before bigint, whole_orders boolean, look integer, really boolean)
-RETURNS TABLE (looked bigint, deliveries bigint, orders bigint, bytes bigint, highest bigint)
+RETURNS TABLE (looked bigint, deliveries bigint, orders bigint, bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan
@@ -33,15 +35,15 @@ DECLARE
   customers bigint[];
   order_ids text[];
   latests bigint[];
+  highest bigint;
 BEGIN
   SELECT max(p.position),
          array_agg(p.receipt) FILTER (WHERE p.goes),
          count(*) FILTER (WHERE p.goes OR p.expired), count(*) FILTER (WHERE p.expired AND p.position = p.latest_position),
          coalesce(sum(p.bytes) FILTER (WHERE p.goes OR p.expired), 0),
-         max(p.position) FILTER (WHERE p.goes OR p.expired),
          array_agg(p.customer) FILTER (WHERE p.expired), array_agg(p.order_id) FILTER (WHERE p.expired),
          array_agg(p.latest_position) FILTER (WHERE p.expired)
-    INTO looked, receipts, deliveries, orders, bytes, highest, customers, order_ids, latests
+    INTO looked, receipts, deliveries, orders, bytes, customers, order_ids, latests
     FROM (
       SELECT d.*, s.latest_position,
              d.received_at < before AND d.position IS DISTINCT FROM s.state_position
@@ -76,6 +78,8 @@ BEGIN
     SELECT count(*), coalesce(sum(r.bytes), 0), max(r.position), (SELECT count(*) FROM gone)
       INTO deliveries, bytes, highest, orders
       FROM removed_all r;
+    -- In the same transaction, so that no follower misses what is gone, and none is told so too early.
+    UPDATE purge SET position = highest WHERE position < highest;
     DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
       SELECT k.ctid FROM idempotency k WHERE k.kept_at < before ORDER BY k.kept_at LIMIT 2 * look));
   END IF;

@@ -21,7 +21,52 @@ BEGIN
 END
 $$;
 
--- As deliver_1 in 0006, but stores origins, too.
+-- Times of receipt between `low` and `high` do not rise with the positions of their deliveries, because a clock was put back. The
+-- row with the greatest `high` also says that every delivery was received by then: within five minutes times have no order anyway.
+CREATE TABLE unordered_time (
+  high bigint PRIMARY KEY, -- these are milliseconds since 1970
+  low  bigint NOT NULL
+);
+
+-- As in 0008: whoever has rights on audit_event gets the same here.
+DO $$
+DECLARE
+  may record;
+BEGIN
+  FOR may IN
+    SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS grantee, a.privilege_type
+      FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+     WHERE c.oid = 'audit_event'::regclass
+       AND a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
+  LOOP
+    EXECUTE format('GRANT %s ON unordered_time TO %s', may.privilege_type, may.grantee);
+  END LOOP;
+END
+$$;
+
+-- Notes the times of a batch: the latest time, a minute ahead, so that this is written once a minute, and how far a clock was put
+-- back. The numbers are those of src/store/shared/times.ts. The caller holds the lock of deliver_2.
+CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+DECLARE
+  last bigint := greatest((SELECT max(u.high) FROM unordered_time u), latest + 60000);
+  first bigint := least(earliest, last - 300000);
+BEGIN
+  -- Deletes what the new row contains: the row of the latest time, and those of earlier steps back that this one reaches into.
+  WITH contained AS (
+    DELETE FROM unordered_time u
+     WHERE u.high - u.low <= 300000 OR (first < last - 300000 AND u.high >= first)
+    RETURNING u.low
+  )
+  SELECT CASE WHEN first < last - 300000 THEN least(first, min(c.low)) ELSE first END INTO first FROM contained c;
+  INSERT INTO unordered_time (low, high) VALUES (first, last);
+END
+$$;
+
+-- As deliver_1 in 0006, but stores origins and notes times, too.
 CREATE FUNCTION deliver_2(
   customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[],
   keys text[], not_befores bigint[],
@@ -40,17 +85,23 @@ AS $$
 DECLARE
   last bigint;
   erased boolean;
+  noted boolean; -- whether unordered_time says enough about the times
   kept integer[];
   omitted integer[] := '{}'; -- places that are not stored
 BEGIN
   -- Admits one batch at a time until its commit, so that positions become visible in order: a reader that sees one position
   -- sees all before it. A separate statement, so that the next ones see what was committed while this one waited.
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
-  -- One statement for both, because a statement costs as much as the look-up.
+  -- One statement for all three, because a statement costs as much as the look-up.
   SELECT setval('last_position', last_value + cardinality(receipts)) - cardinality(receipts),
-         EXISTS (SELECT FROM erased_customer e WHERE e.customer = ANY (customers))
-    INTO STRICT last, erased
+         EXISTS (SELECT FROM erased_customer e WHERE e.customer = ANY (customers)),
+         EXISTS (SELECT FROM (SELECT u.low, u.high FROM unordered_time u ORDER BY u.high DESC LIMIT 1) u
+                  WHERE u.low <= ALL (times) AND u.high >= ALL (times))
+    INTO STRICT last, erased, noted
     FROM last_position;
+  IF NOT noted THEN
+    PERFORM note_times_1((SELECT min(t) FROM unnest(times) t), (SELECT max(t) FROM unnest(times) t));
+  END IF;
   -- Listeners hold this lock and are notified at the commit. A listener that starts meanwhile waits for this commit.
   IF NOT pg_try_advisory_xact_lock(7425, -'last_position'::regclass::oid::integer) THEN
     PERFORM pg_notify('teslim_delivery', '');

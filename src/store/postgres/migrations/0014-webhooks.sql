@@ -24,7 +24,7 @@ CREATE TABLE webhook_progress (
   webhook         text   COLLATE "C" PRIMARY KEY,
   epoch           bigint NOT NULL, -- increases when an operator sets the position
   position        bigint NOT NULL, -- deliveries up to here are confirmed, left out by the filter, or in webhook_waiting
-  generation      bigint NOT NULL, -- of the purges, when the position was read
+  generation      bigint NOT NULL, -- of the purges, if the position was reached among what one leaves; else 0
   confirmed       text   COLLATE "C" NOT NULL, -- deliveries after the position that are confirmed: how far after it, separated by commas
   last_success_at bigint,          -- these are milliseconds since 1970
   failing_since   bigint,

@@ -23,7 +23,7 @@ CREATE TABLE webhook_progress (
   webhook         TEXT    NOT NULL PRIMARY KEY,
   epoch           INTEGER NOT NULL, -- increases when an operator sets the position
   position        INTEGER NOT NULL, -- deliveries up to here are confirmed, left out by the filter, or in webhook_waiting
-  generation      INTEGER NOT NULL, -- of the purges, when the position was read
+  generation      INTEGER NOT NULL, -- of the purges, if the position was reached among what one leaves; else 0
   confirmed       TEXT    NOT NULL, -- deliveries after the position that are confirmed: how far after it, separated by commas
   last_success_at INTEGER,          -- these are milliseconds since 1970
   failing_since   INTEGER,
