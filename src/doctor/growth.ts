@@ -6,6 +6,7 @@ import type { Store } from '#src/store/store.ts'
 import type { Check } from './checks.ts'
 
 const DAY_MILLISECONDS = 86_400_000
+const HOUR_MILLISECONDS = 3_600_000
 const MIB = 1024 * 1024
 /** Looks back this far. */
 const PERIOD_DAYS = 7
@@ -15,21 +16,24 @@ const SOME_DAYS = 30
 
 /** The size of a delivery is taken from the latest ones: most of the file may be older, or removed by a purge. */
 const SAMPLE = 1000
+/** Deliveries that are counted here because the server has not yet. */
+const MOST_COUNTED = 50_000
 /** The size of a delivery without its payload: its columns, indexes and order, and its part of unused room in pages. */
 const BYTES_BESIDE_PAYLOAD = 400
 
 /** Compares the free space with the growth of the last days, reckoned from the number of deliveries and their average size. */
-export async function checkGrowth({ deliveries }: Store, free: number, now: number): Promise<Check[]> {
+export async function checkGrowth({ deliveries, rollUps }: Store, free: number, now: number): Promise<Check[]> {
   const [first] = (await deliveries.after(0, {}, { most: 1, look: 1 })).deliveries
   if (first === undefined) return []
   const start = Math.max(first.receivedAt, now - PERIOD_DAYS * DAY_MILLISECONDS)
   // A shorter time would say little about the days to come.
   const days = Math.max(1, (now - start) / DAY_MILLISECONDS)
-  const last = await deliveries.positionAt(now + DAY_MILLISECONDS)
-  const before = await deliveries.positionAt(start)
-  const sample = await deliveries.after(Math.max(before, last - SAMPLE), {}, { most: SAMPLE, look: SAMPLE })
+  const sample = await deliveries.before(Number.MAX_SAFE_INTEGER, { from: start }, { most: SAMPLE, look: SAMPLE })
+  const range = { customerId: undefined, from: hourOf(start), to: hourOf(now) + 1, hoursEach: 1 }
+  const counts = await rollUps.read(range, MOST_COUNTED)
+  const count = counts.deliveries.flatMap(({ byStatus }) => byStatus).reduce((sum, each) => sum + each, 0)
   const bytes = sample.deliveries.reduce((sum, { payloadBytes }) => sum + payloadBytes + BYTES_BESIDE_PAYLOAD, 0)
-  const bytesADay = ((last - before) / days) * (bytes / Math.max(1, sample.deliveries.length))
+  const bytesADay = (count / days) * (bytes / Math.max(1, sample.deliveries.length))
   const lasts = Math.floor(free / Math.max(1, bytesADay))
   const growth = `${(bytesADay / MIB).toFixed(1)} MiB a day in the last ${PERIOD_DAYS} days`
   if (lasts >= SOME_DAYS)
@@ -37,6 +41,8 @@ export async function checkGrowth({ deliveries }: Store, free: number, now: numb
   const message = `${growth}: the disk is full in ${counted(lasts, 'day')}, make room`
   return [{ name: 'growth', status: lasts < FEW_DAYS ? 'failed' : 'warning', message }]
 }
+
+const hourOf = (time: number): number => Math.floor(time / HOUR_MILLISECONDS)
 
 const many = (days: number): string => (days > 3650 ? 'more than ten years' : counted(days, 'day'))
 

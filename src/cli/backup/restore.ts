@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
 import { counted } from '#src/lib/printable.ts'
-import { lastPositionOf, refuseCursorsAfter } from '#src/purchase/cursors.ts'
+import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import type { StagedRestore } from '#src/store/backup/restore-store.ts'
 import { refuseServers, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
@@ -125,7 +125,7 @@ async function compare(
   if (replaced === undefined) return { ...NOTHING, deliveriesUndone: 0, notCompared: notReadable ?? null }
   try {
     const comparison = await compareStores(replaced, store, await lastChange(store, contents), now)
-    const deliveriesUndone = Math.max(0, (await lastPositionOf(replaced.deliveries)) - contents.lastPosition)
+    const deliveriesUndone = Math.max(0, (await replaced.deliveries.lastPosition()) - contents.lastPosition)
     return { ...comparison, deliveriesUndone, notCompared: null }
   } catch (error) {
     // A damaged or older store may be opened, and fail later.

@@ -6,6 +6,7 @@ import type { Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
 import { createBlocks } from './blocks.ts'
+import { noteTimes } from './times.ts'
 
 const FIND_STATE = `
   SELECT state_position, latest_position, digest = $1 AS is_echo FROM order_state WHERE customer = $2 AND order_id = $3`
@@ -136,6 +137,7 @@ export function deliveryWrites(database: Database) {
   const deliverOneByOne = (deliveries: readonly StoredDelivery[]): RowOutcome[] =>
     database.transaction(() => {
       numbers.clear()
+      noteTimes(database, deliveries)
       return deliveries.map((delivery) => {
         stored = 0
         try {
@@ -149,6 +151,7 @@ export function deliveryWrites(database: Database) {
 
   const deliverAll = (deliveries: readonly StoredDelivery[]): BatchOutcome => {
     stored = 0
+    noteTimes(database, deliveries)
     const outcomes = deliveries.map(deliver)
     const span = { from: lastPosition - stored, to: lastPosition }
     return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
