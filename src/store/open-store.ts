@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, lstatSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
@@ -36,9 +36,9 @@ export async function openStore(
   const limits = limitsOf(options)
   if (isPostgres(options)) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-    return openPostgresStore({ ...databaseOf(options), now, limits, toServe })
+    return openPostgresStore({ ...databaseOf(options), now, limits, create, toServe })
   }
-  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe, withoutThreads })
+  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, create, toServe, withoutThreads })
 }
 
 /** Returns the store that another thread of this process has opened for serving. That thread has to `admit` the ports handed over. */
@@ -69,12 +69,30 @@ function isThere(options: StoreOptions): boolean {
   }
 }
 
-const missing = (options: StoreOptions): AppError =>
+/** Says what to do about a store that is not there. For operators: it names the path. */
+export const missing = (options: StoreOptions): AppError =>
   new AppError(storeErrors.missing, {
-    message: isPostgres(options)
-      ? 'There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.'
-      : `There is no store at ${sqlitePath(options.databaseUrl)}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.`,
+    message: `${
+      isPostgres(options)
+        ? 'There is no store in the database that DATABASE_URL names: check its name, or restore a dump.'
+        : `There is no store at ${sqlitePath(options.databaseUrl)}${instead(sqlitePath(options.databaseUrl))}: check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore".`
+    } Only for a new installation, "teslim customer add" or "teslim migrate" creates one.`,
   })
+
+/** Says what stands where a store should be. */
+function instead(path: string): string {
+  if (existsSync(path)) return ' (a file without a store)'
+  if (!existsSync(dirname(path))) return ' (its folder is missing, too)'
+  return isLink(path) ? ' (a symbolic link to nothing)' : ''
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
+}
 
 /** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */
 export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {

@@ -1,3 +1,4 @@
+import { AppError } from '#src/lib/app-error.ts'
 import {
   EMPTY,
   type Migration,
@@ -7,6 +8,7 @@ import {
   type SchemaState,
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
+import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresAudit } from './audit.ts'
@@ -28,12 +30,20 @@ const MIGRATIONS = new URL('./migrations/', import.meta.url)
 export interface PostgresOptions extends DatabaseOptions {
   readonly now: number
   readonly limits: QueueLimits
+  /** Whether to make a store where there is none; else that throws STORE_MISSING. */
+  readonly create?: boolean | undefined
 }
 
-export async function openPostgresStore({ now, limits, ...options }: PostgresOptions): Promise<OpenedStore> {
+export async function openPostgresStore({
+  now,
+  limits,
+  create = true,
+  ...options
+}: PostgresOptions): Promise<OpenedStore> {
   const database = await openDatabase(options)
   try {
     const known = readMigrations(MIGRATIONS)
+    if (!create && (await schemaState(database.query)).applied === 0) throw new AppError(storeErrors.missing)
     const migrated = await migrate(database, known, now)
     return { store: storeOn(database, limits), migrated, created: migrated.length === known.length, share: null }
   } catch (error) {

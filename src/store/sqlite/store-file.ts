@@ -137,6 +137,19 @@ function identityOf(path: string) {
   }
 }
 
+/** Gives the same text again unless the files of a store were made, written or replaced since. */
+export const writtenState = (path: string): string =>
+  ['', '-wal']
+    .map((end) => {
+      try {
+        const { dev, ino, size, mtimeNs } = statSync(realpathSync.native(path) + end, { bigint: true })
+        return [dev, ino, size, mtimeNs].join(' ')
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code
+      }
+    })
+    .join()
+
 /** What follows the store's name in the name of one that was replaced by `teslim restore`, before the time. */
 export const KEPT = '.before-'
 
