@@ -58,7 +58,12 @@ export async function startServer(
     writeInfo,
     traces,
   })
-  const checkReady = app.readiness.check
+  const checkReady = async (): Promise<void> => {
+    const reason = awaited.reason()
+    // Callers of the API do not get to know it.
+    if (reason !== undefined) throw new Error(reason)
+    await app.readiness.check()
+  }
   const ops =
     config.opsPort > 0
       ? buildOps({
@@ -108,13 +113,12 @@ export async function startServer(
 
 /** Waits for a store that is missing. Resolves to undefined if the server is told to stop before. */
 async function untilOpen({ log, readiness }: App, awaited: AwaitedStore, { stop, begun }: Stopping) {
-  const { refusal, opened } = awaited
-  const missing = refusal()
+  const missing = awaited.reason()
   const since = systemClock.monotonic()
-  if (missing) log.error({ reason: missing.details.reason }, 'no store: requests get 503 until there is one')
+  if (missing !== undefined) log.error({ reason: missing }, 'no store: requests get 503 until there is one')
   try {
-    const found = await opened(begun, (reason) => log.error({ reason }, 'still no store'))
-    if (missing && found) {
+    const found = await awaited.opened(begun, (reason) => log.warn({ reason }, 'still no store'))
+    if (missing !== undefined && found !== undefined) {
       await readiness.open()
       log.info({ seconds: Math.round((systemClock.monotonic() - since) / 1000) }, 'the store is there')
     }

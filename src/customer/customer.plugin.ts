@@ -30,7 +30,7 @@ export interface CustomerOptions {
 
 const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, options) => {
   const { config, store, versions, clock } = options
-  if (config.environment === 'production') app.readiness.require(needsCustomer(store.customers, versions))
+  if (config.environment === 'production') app.readiness.need(needsCustomer(store.customers, versions))
   const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
     app.log.warn({ err: error }, 'the last use of keys could not be written'),
   )

@@ -65,7 +65,7 @@ export function buildOps({ metrics, otherThreads = async () => [], ...dependenci
       return reply
         .code(503)
         .type(PLAIN)
-        .send(`${forOperators(error as AppError)}\n`)
+        .send(`${(error as Error).message}\n`)
     }
   })
   ops.setNotFoundHandler((_request, reply) =>
@@ -73,10 +73,6 @@ export function buildOps({ metrics, otherThreads = async () => [], ...dependenci
   )
   return ops
 }
-
-/** A message to callers may say less than the reason. */
-const forOperators = ({ message, details: { reason = message } }: AppError): string =>
-  message.includes(reason) ? message : reason
 
 /**
  * Makes the second server listen; resolves to its address. The default port in use is a warning only, because two servers

@@ -10,8 +10,10 @@ import type { Store } from './store.ts'
 export interface AwaitedStore {
   /** Every call rejects with STORE_MISSING until the store is open. */
   readonly store: Store
-  /** What requests get until then; its reason is for operators only. Undefined once the store is open. */
+  /** What requests get until then. */
   refusal(): AppError | undefined
+  /** What operators are told until then. */
+  reason(): string | undefined
   /** Resolves once the store is open, or to undefined when `stop` is aborted first. Calls back with each new reason why it cannot be opened. */
   opened(stop: AbortSignal, onReason: (reason: string) => void): Promise<OpenedStore | undefined>
   /** Closes the store if it is open. */
@@ -27,7 +29,13 @@ export async function openOrAwait(options: StoreOptions, clock: Clock, create: b
   const open = (): Promise<OpenedStore> => openStore(options, clock.now(), { toServe: true, create })
   try {
     const opened = await open()
-    return { store: opened.store, refusal: () => undefined, opened: async () => opened, close: opened.store.close }
+    return {
+      store: opened.store,
+      refusal: () => undefined,
+      reason: () => undefined,
+      opened: async () => opened,
+      close: opened.store.close,
+    }
   } catch (error) {
     if (!isMissing(error)) throw error
     return awaitStore(options, open)
@@ -37,7 +45,8 @@ export async function openOrAwait(options: StoreOptions, clock: Clock, create: b
 function awaitStore(options: StoreOptions, open: () => Promise<OpenedStore>): AwaitedStore {
   const look = (): string =>
     options.databaseUrl.startsWith('sqlite:') ? writtenState(sqlitePath(options.databaseUrl)) : ''
-  let refusal: AppError | undefined = refusalFor(missing(options).message)
+  const refusal = new AppError(storeErrors.missing, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  let reason = missing(options).message
   let store: Store | undefined
 
   const tryToOpen = async (): Promise<OpenedStore | string> => {
@@ -54,7 +63,8 @@ function awaitStore(options: StoreOptions, open: () => Promise<OpenedStore>): Aw
       () => store,
       () => refusal,
     ),
-    refusal: () => refusal,
+    refusal: () => (store === undefined ? refusal : undefined),
+    reason: () => (store === undefined ? reason : undefined),
     close: async () => store?.close(),
     async opened(stop, onReason) {
       const stopped = new Promise<undefined>((resolve) => stop.addEventListener('abort', () => resolve(undefined)))
@@ -74,21 +84,17 @@ function awaitStore(options: StoreOptions, open: () => Promise<OpenedStore>): Aw
         }
         if (typeof outcome !== 'string') {
           store = outcome.store
-          refusal = undefined
           return outcome
         }
-        if (outcome === refusal?.details.reason) continue
-        refusal = refusalFor(outcome)
-        onReason(outcome)
+        if (outcome === reason) continue
+        reason = outcome
+        onReason(reason)
       }
     },
   }
 }
 
 const isMissing = (error: unknown): boolean => error instanceof AppError && error.code === storeErrors.missing.code
-
-const refusalFor = (reason: string): AppError =>
-  new AppError(storeErrors.missing, { reason, retryAfterSeconds: RETRY_AFTER_SECONDS })
 
 type Method = (...values: readonly unknown[]) => unknown
 type Part = Readonly<Record<PropertyKey, Method | undefined>>

@@ -1,11 +1,12 @@
-import { existsSync, lstatSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
 import { opening } from './sqlite/database.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
+import { insteadOfStore } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
@@ -75,24 +76,9 @@ export const missing = (options: StoreOptions): AppError =>
     message: `${
       isPostgres(options)
         ? 'There is no store in the database that DATABASE_URL names: check its name, or restore a dump.'
-        : `There is no store at ${sqlitePath(options.databaseUrl)}${instead(sqlitePath(options.databaseUrl))}: check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore".`
+        : `There is no store at ${sqlitePath(options.databaseUrl)}${insteadOfStore(sqlitePath(options.databaseUrl))}: check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore".`
     } Only for a new installation, "teslim customer add" or "teslim migrate" creates one.`,
   })
-
-/** Says what stands where a store should be. */
-function instead(path: string): string {
-  if (existsSync(path)) return ' (a file without a store)'
-  if (!existsSync(dirname(path))) return ' (its folder is missing, too)'
-  return isLink(path) ? ' (a symbolic link to nothing)' : ''
-}
-
-function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink()
-  } catch {
-    return false
-  }
-}
 
 /** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */
 export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {

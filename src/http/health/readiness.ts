@@ -21,7 +21,7 @@ export interface Readiness {
   /** Called when the store that was missing is open. Requests are answered from then on. */
   open(): Promise<void>
   /** Refuses all requests, as while the store is missing, until the condition holds. */
-  require(condition: Condition): void
+  need(condition: Condition): void
 }
 
 export interface Condition {
@@ -79,7 +79,7 @@ export function installReadiness(
       for (const work of works.splice(0)) if (!leaving) await work()
       isOpen = true
     },
-    require(wanted) {
+    need(wanted) {
       condition = wanted
     },
   })

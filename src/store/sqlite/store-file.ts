@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fchownSync,
   fsyncSync,
   lstatSync,
@@ -149,6 +150,21 @@ export const writtenState = (path: string): string =>
       }
     })
     .join()
+
+/** Says what stands where a store should be, in brackets. */
+export function insteadOfStore(path: string): string {
+  if (existsSync(path)) return ' (a file without a store)'
+  if (!existsSync(dirname(path))) return ' (its folder is missing, too)'
+  return isLink(path) ? ' (a symbolic link to nothing)' : ''
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
+}
 
 /** What follows the store's name in the name of one that was replaced by `teslim restore`, before the time. */
 export const KEPT = '.before-'
