@@ -63,7 +63,7 @@ describe('where there is no store', () => {
     expect([status, stdout, stderr]).toEqual([
       1,
       '',
-      `teslim ${args[0]} ${args[1]}: There is no store at ${path}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.\n`,
+      `teslim ${args[0]} ${args[1]}: There is no store at ${path} (its folder is missing, too): check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore". Only for a new installation, "teslim customer add" or "teslim migrate" creates one.\n`,
     ])
     expect(existsSync(join(cwd, 'data'))).toBe(false)
   })
@@ -112,9 +112,9 @@ describe('where there is no store', () => {
     expect(JSON.parse((await run('--json')).stdout)).toEqual({ applied: ALL })
   })
 
-  it('serve creates one, and says where', async () => {
+  it('serve creates one outside production, and says where', async () => {
     const folder = tempFolder()
-    const server = await serve({ cwd: folder, env: { NODE_ENV: 'production' } })
+    const server = await serve({ cwd: folder })
     await server.printed(new RegExp(`created a new store, ${folder}/data/teslim.db`))
   })
 
@@ -130,7 +130,7 @@ describe('where there is no store', () => {
       const { status, stderr } = await runCommand(args, { cwd, env })
       expect([status, stderr]).toEqual([
         1,
-        `teslim ${args.join(' ')}: There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.\n`,
+        `teslim ${args.join(' ')}: There is no store in the database that DATABASE_URL names: check its name, or restore a dump. Only for a new installation, "teslim customer add" or "teslim migrate" creates one.\n`,
       ])
       expect(await tables()).toEqual([])
     }

@@ -38,7 +38,7 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
     description:
       'Load balancers should send requests only while this is 200. Its message says what is missing; it fails as soon as the service was told to stop.',
     tags: ['Operation'],
-    errors: ['STOPPING', 'STORE_MISSING', 'STORE_EMPTY'],
+    errors: ['STOPPING'],
     response: { 200: successSchema(HealthSchema, 'The service is ready'), ...failures(500, 503) },
   }
   app.get('/readyz', { schema: ready, config: HEALTH_CHECK }, async () => {
