@@ -74,7 +74,10 @@ export const settings = {
   ),
   environment: setting(
     'NODE_ENV',
-    choice(['development', 'production', 'test'], 'Outside `production` the first start makes a sandbox customer.'),
+    choice(
+      ['development', 'production', 'test'],
+      'Outside `production` the first start makes the store and a sandbox customer.',
+    ),
   ),
   fieldCase: setting(
     'TESLIM_FIELD_CASE',

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { missing, type OpenedStore, openStore, type StoreOptions, sqlitePath } from './open-store.ts'
+import { isMissing, missing, type OpenedStore, openStore, type StoreOptions, sqlitePath } from './open-store.ts'
 import { writtenState } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
@@ -54,7 +54,7 @@ function awaitStore(options: StoreOptions, open: () => Promise<OpenedStore>): Aw
       return await open()
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      return isMissing(error) ? missing(options).message : (error.details.reason ?? error.message)
+      return isMissing(error) ? error.message : (error.details.reason ?? error.message)
     }
   }
 
@@ -93,8 +93,6 @@ function awaitStore(options: StoreOptions, open: () => Promise<OpenedStore>): Aw
     },
   }
 }
-
-const isMissing = (error: unknown): boolean => error instanceof AppError && error.code === storeErrors.missing.code
 
 type Method = (...values: readonly unknown[]) => unknown
 type Part = Readonly<Record<PropertyKey, Method | undefined>>

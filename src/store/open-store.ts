@@ -33,14 +33,27 @@ export async function openStore(
   now: number,
   { toServe = false, create = true, withoutThreads = false } = {},
 ): Promise<OpenedStore> {
-  if (!create) await (await openToRead(options)).store.close()
+  if (!create && !isThere(options)) throw missing(options)
   const limits = limitsOf(options)
-  if (isPostgres(options)) {
+  try {
+    if (!isPostgres(options))
+      return await openSqliteStore({
+        path: sqlitePath(options.databaseUrl),
+        now,
+        limits,
+        create,
+        toServe,
+        withoutThreads,
+      })
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-    return openPostgresStore({ ...databaseOf(options), now, limits, create, toServe })
+    return await openPostgresStore({ ...databaseOf(options), now, limits, create, toServe })
+  } catch (error) {
+    throw isMissing(error) ? missing(options) : error
   }
-  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, create, toServe, withoutThreads })
 }
+
+export const isMissing = (error: unknown): boolean =>
+  error instanceof AppError && error.code === storeErrors.missing.code
 
 /** Returns the store that another thread of this process has opened for serving. That thread has to `admit` the ports handed over. */
 export const joinStore = (

@@ -187,6 +187,7 @@ async function productionSession() {
   const secrets = [PASSWORD, 'callback-4711', 'wrong-pass-word', 'query-secret-9', 'authorization-secret']
   const run = async (stdin: string, ...args: string[]) =>
     (await runPrepared([...args, '--json'], { cwd, stdin })).stdout
+  await run('', 'migrate')
   const server = await startServer({ cwd, env: { ...production, LOG_LEVEL: 'trace' } }, afterAll)
   const { url } = server
   await server.printed(/no customer yet.*npx teslim customer add --email/)
