@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
@@ -68,6 +68,18 @@ describe('where there is no store', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false)
   })
 
+  it('a backup and a schedule of backups say where it should be, and make neither', async () => {
+    for (const more of [[], ['--every', '6h']])
+      expect(await runCommand(['backup', cwd, ...more], { cwd })).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr: expect.stringContaining(
+          `There is no store at ${path} (its folder is missing, too): check DATABASE_URL`,
+        ),
+      })
+    expect(readdirSync(cwd)).toEqual([])
+  })
+
   it('an empty file is none either, and stays empty', async () => {
     mkdirSync(join(cwd, 'data'))
     writeFileSync(path, '')
@@ -111,6 +123,25 @@ describe('where there is no store', () => {
     rmSync(join(folder, 'data'), { recursive: true })
     expect(JSON.parse((await run('--json')).stdout)).toEqual({ applied: ALL })
   })
+
+  it.each(['sqlite', 'postgres'])(
+    'migrate --existing creates none, ends with 0, and applies what a store lacks (%s)',
+    async (kind) => {
+      const folder = tempFolder()
+      const env: Record<string, string> =
+        kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
+      const run = (...args: string[]) => runCommand(['migrate', ...args], { cwd: folder, env })
+      expect(await run('--existing')).toEqual({
+        status: 0,
+        stdout: '',
+        stderr: expect.stringMatching(/There is no store/),
+      })
+      expect((await run('--existing', '--json')).stdout).toBe('{"applied":[]}\n')
+      expect(readdirSync(folder)).toEqual([])
+      expect((await run()).stdout).toContain('created a new store')
+      expect(await run('--existing')).toMatchObject({ status: 0, stdout: expect.stringContaining('is up to date') })
+    },
+  )
 
   it('serve creates one outside production, and says where', async () => {
     const folder = tempFolder()
