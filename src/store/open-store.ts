@@ -74,13 +74,9 @@ export async function openToRead(options: StoreOptions): Promise<InspectedStore>
 /** Whether there is a file to open. An empty one is no store: `touch` made it, or a start that was killed. */
 function isThere(options: StoreOptions): boolean {
   if (isPostgres(options)) return true
-  try {
-    return (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) > 0
-  } catch (error) {
-    // A folder that may not be entered, for example: opening the file gives the reason.
-    if (error instanceof AppError) throw error
-    return true
-  }
+  const path = sqlitePath(options.databaseUrl)
+  const found = opening(path, () => statSync(path, { throwIfNoEntry: false }))
+  return found !== undefined && found.size > 0
 }
 
 /** Says what to do about a store that is not there. For operators: it names the path. */

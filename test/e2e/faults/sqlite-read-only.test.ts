@@ -78,6 +78,6 @@ describe('a start ends with status 1 and one line that names the file and says t
 
 it.runIf(mountable)('a file system cannot be made read-only beneath a server', async () => {
   const disk = smallDisk(1)
-  await serve({ cwd: tempFolder(), env: { ...env, DATABASE_URL: `sqlite:${disk.path}/teslim.db` } })
+  await serve({ cwd: tempFolder(), env: { DATABASE_URL: `sqlite:${disk.path}/teslim.db` } })
   expect(() => disk.readOnly()).toThrow(/busy/)
 })
