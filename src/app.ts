@@ -90,8 +90,8 @@ export interface AppDependencies {
   /** What API keys may still deliver, where several threads count it together. */
   readonly allowances?: SharedArrayBuffer | undefined
   readonly store: Store
-  /** Returns what requests get while there is no store. */
-  readonly missing?: () => AppError | undefined
+  /** What requests get while there is no store; undefined if there is one. */
+  readonly missing?: AppError | undefined
   readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
@@ -107,7 +107,7 @@ export interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { config, loaded, background, allowances, store, missing = () => undefined, clock, random } = dependencies
+  const { config, loaded, background, allowances, store, missing, clock, random } = dependencies
   const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
   const { proxyVariables } = loaded
   const certificate = readCertificate(config, clock.now())

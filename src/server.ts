@@ -50,7 +50,7 @@ export async function startServer(
     background: true,
     allowances,
     store,
-    missing: awaited.refusal,
+    missing: awaited.missing,
     clock,
     random: systemRandom,
     metrics,

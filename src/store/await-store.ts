@@ -10,8 +10,8 @@ import type { Store } from './store.ts'
 export interface AwaitedStore {
   /** Every call rejects with STORE_MISSING until the store is open. */
   readonly store: Store
-  /** What requests get until then. */
-  refusal(): AppError | undefined
+  /** What requests get until then; undefined if it is open from the start. */
+  readonly missing: AppError | undefined
   /** What operators are told until then. */
   reason(): string | undefined
   /** Resolves once the store is open, or to undefined when `stop` is aborted first. Calls back with each new reason why it cannot be opened. */
@@ -31,7 +31,7 @@ export async function openOrAwait(options: StoreOptions, clock: Clock, create: b
     const opened = await open()
     return {
       store: opened.store,
-      refusal: () => undefined,
+      missing: undefined,
       reason: () => undefined,
       opened: async () => opened,
       close: opened.store.close,
@@ -63,7 +63,7 @@ function awaitStore(options: StoreOptions, open: () => Promise<OpenedStore>): Aw
       () => store,
       () => refusal,
     ),
-    refusal: () => (store === undefined ? refusal : undefined),
+    missing: refusal,
     reason: () => (store === undefined ? reason : undefined),
     close: async () => store?.close(),
     async opened(stop, onReason) {

@@ -31,29 +31,20 @@ export interface Condition {
   look(): Promise<boolean>
 }
 
-/** `missing` returns what requests get while there is no store. */
+/** `missing` is what requests get while there is no store; undefined if there is one. */
 export function installReadiness(
   app: FastifyInstance,
   { ping }: Pick<Store, 'ping'>,
-  missing: () => AppError | undefined,
+  missing: AppError | undefined,
 ): void {
   let leaving = false
-  let last = missing()
-  let isOpen = last === undefined
+  let isOpen = missing === undefined
   const works: (() => unknown)[] = []
   let condition: Condition | undefined
 
-  const refusal = (): AppError | undefined => {
-    if (isOpen) return undefined
-    // The store may be open while the works are still under way.
-    last = missing() ?? last
-    return last
-  }
-
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.routeOptions.config.answeredAlways) return done()
-    const refused = refusal()
-    if (refused !== undefined) throw refused
+    if (!isOpen) throw missing
     if (condition === undefined || condition.holds()) return done()
     const { refusal: unmet } = condition
     condition.look().then((holds) => done(holds ? undefined : unmet), done)
@@ -62,8 +53,7 @@ export function installReadiness(
   app.decorate('readiness', {
     async check() {
       if (leaving) throw new AppError(httpErrors.stopping)
-      const refused = refusal()
-      if (refused !== undefined) throw refused
+      if (!isOpen) throw missing
       await ping()
       if (condition !== undefined && !(await condition.look())) throw condition.refusal
     },
