@@ -5,7 +5,7 @@ import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { findServer, type InspectedStore, inspectStore, sqlitePath } from '#src/store/open-store.ts'
+import { findServer, type InspectedStore, inspectStore, missing, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import { type Accounts, checkAccounts } from './accounts.ts'
@@ -29,17 +29,15 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
   let inspected: InspectedStore
   try {
     size = config.databaseUrl.startsWith('sqlite:') ? await sizeOf(sqlitePath(config.databaseUrl)) : 0
-    if (size === undefined) {
-      const message = `${url} is not there yet: the first start creates it`
-      return [{ name: 'store', status: 'warning', message }, ...secret]
-    }
+    if (size === undefined) return [missingStore(config), ...secret]
     inspected = await inspectStore(config)
   } catch (error) {
     return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...secret]
   }
-  const { store, pending } = inspected
+  const { store, pending, empty } = inspected
   const found: Check[] = []
   try {
+    if (empty) return [missingStore(config), ...secret]
     found.push(...(await checkDamage(inspected, size, options)))
     if (pending.length > 0) {
       const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
@@ -63,6 +61,14 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
   } finally {
     await store.close()
   }
+}
+
+/** Only outside production a server makes its store. */
+function missingStore(config: Config): Check {
+  const name = 'store'
+  if (config.environment === 'production') return { name, status: 'failed', message: missing(config).message }
+  const message = `${maskUrlPassword(config.databaseUrl)} is not there yet: the first start creates it`
+  return { name, status: 'warning', message }
 }
 
 /** Checks what can run out, drift or grow old: clock, room, connections, partitions, locks, backup. */

@@ -6,6 +6,7 @@ import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './ope
 import { opening } from './sqlite/database.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
+import { insteadOfStore } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
@@ -32,14 +33,27 @@ export async function openStore(
   now: number,
   { toServe = false, create = true, withoutThreads = false } = {},
 ): Promise<OpenedStore> {
-  if (!create) await (await openToRead(options)).store.close()
+  if (!create && !isThere(options)) throw missing(options)
   const limits = limitsOf(options)
-  if (isPostgres(options)) {
+  try {
+    if (!isPostgres(options))
+      return await openSqliteStore({
+        path: sqlitePath(options.databaseUrl),
+        now,
+        limits,
+        create,
+        toServe,
+        withoutThreads,
+      })
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-    return openPostgresStore({ ...databaseOf(options), now, limits, toServe })
+    return await openPostgresStore({ ...databaseOf(options), now, limits, create, toServe })
+  } catch (error) {
+    throw isMissing(error) ? missing(options) : error
   }
-  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe, withoutThreads })
 }
+
+export const isMissing = (error: unknown): boolean =>
+  error instanceof AppError && error.code === storeErrors.missing.code
 
 /** Returns the store that another thread of this process has opened for serving. That thread has to `admit` the ports handed over. */
 export const joinStore = (
@@ -60,20 +74,19 @@ export async function openToRead(options: StoreOptions): Promise<InspectedStore>
 /** Whether there is a file to open. An empty one is no store: `touch` made it, or a start that was killed. */
 function isThere(options: StoreOptions): boolean {
   if (isPostgres(options)) return true
-  try {
-    return (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) > 0
-  } catch (error) {
-    // A folder that may not be entered, for example: opening the file gives the reason.
-    if (error instanceof AppError) throw error
-    return true
-  }
+  const path = sqlitePath(options.databaseUrl)
+  const found = opening(path, () => statSync(path, { throwIfNoEntry: false }))
+  return found !== undefined && found.size > 0
 }
 
-const missing = (options: StoreOptions): AppError =>
+/** Says what to do about a store that is not there. For operators: it names the path. */
+export const missing = (options: StoreOptions): AppError =>
   new AppError(storeErrors.missing, {
-    message: isPostgres(options)
-      ? 'There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.'
-      : `There is no store at ${sqlitePath(options.databaseUrl)}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.`,
+    message: `${
+      isPostgres(options)
+        ? 'There is no store in the database that DATABASE_URL names: check its name, or restore a dump.'
+        : `There is no store at ${sqlitePath(options.databaseUrl)}${insteadOfStore(sqlitePath(options.databaseUrl))}: check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore".`
+    } Only for a new installation, "teslim customer add" or "teslim migrate" creates one.`,
   })
 
 /** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */

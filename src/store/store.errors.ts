@@ -19,7 +19,17 @@ export const storeErrors = {
     kind: 'unprocessable',
     message: 'This Idempotency-Key was used with another body before. Nothing was stored.',
   },
-  missing: { code: 'STORE_MISSING', kind: 'unavailable', message: 'There is no store yet.' },
+  missing: {
+    code: 'STORE_MISSING',
+    kind: 'unavailable',
+    message: 'The service has no storage right now. Nothing was stored; send the request again.',
+  },
+  /** In production only. */
+  empty: {
+    code: 'STORE_EMPTY',
+    kind: 'unavailable',
+    message: 'The service has no customers yet. Nothing was stored; send the request again.',
+  },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
   foreign: { code: 'STORE_FOREIGN', kind: 'unavailable', message: 'The file belongs to another application.' },
   forbidden: {

@@ -188,7 +188,7 @@ describe('teslim doctor', () => {
   it('checks PostgreSQL without changing it, and reports when it cannot be reached', async () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
     const empty = await doctor(env)
-    expect(empty.found('store')).toEqual([expect.stringContaining('lacks 0001-schema: run teslim migrate')])
+    expect(empty.found('store')).toEqual([expect.stringContaining('is not there yet: the first start creates it')])
     expect(await runSql(env.DATABASE_URL, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([])
     await run(['migrate'], env)
     await run(['signing-key', 'rotate'], env)

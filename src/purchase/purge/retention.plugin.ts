@@ -26,7 +26,7 @@ const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, backg
     { days, orders: retentionOrders === 'on' },
   )
   app.decorate('deliveryRetention', retention)
-  app.addHook('onReady', async () => {
+  app.readiness.onceOpen(() => {
     if (background) retention.start()
   })
   app.addHook('preClose', () => retention.stop())

@@ -145,6 +145,7 @@ CREATE TABLE order_state (
 CREATE TABLE purge (
   generation   INTEGER NOT NULL,
   position     INTEGER NOT NULL,
+  announced    INTEGER NOT NULL,
   done_before  INTEGER NOT NULL,
   leased_until INTEGER NOT NULL,
   erasures     INTEGER NOT NULL
@@ -205,6 +206,11 @@ CREATE TABLE signing_key (
   created_at  INTEGER NOT NULL,
   expires_at  INTEGER
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE unordered_time (
+  high INTEGER PRIMARY KEY,
+  low  INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE webhook (
   id            TEXT    NOT NULL PRIMARY KEY,

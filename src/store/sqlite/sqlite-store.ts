@@ -43,6 +43,8 @@ export interface SqliteOptions {
   readonly path: string
   readonly now: number
   readonly limits: QueueLimits
+  /** Whether to make a store where there is none; else that throws STORE_MISSING. */
+  readonly create?: boolean | undefined
   /** Whether the store is for the one server that may work on the file. */
   readonly toServe?: boolean
   /** Whether it reads and writes in the calling thread. */
@@ -53,8 +55,8 @@ export interface SqliteOptions {
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
-  const { path, now, limits, toServe = false, withoutThreads = false, spawn, spawnReader } = options
-  opening(path, () => createStoreFile(path))
+  const { path, now, limits, create = true, toServe = false, withoutThreads = false, spawn, spawnReader } = options
+  if (create) opening(path, () => createStoreFile(path))
   const file = watchedFile(path)
   const database = openDatabase(path)
   let lock: ServerLock | undefined
@@ -65,6 +67,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     // Else the log of a store that was replaced just now would lie beside the one that replaced it.
     const change = changeOf([file])
     if (change !== undefined) throw new AppError(storeErrors.unavailable, { reason: `${change} while it was opened` })
+    if (created && !create) throw new AppError(storeErrors.missing)
     if (created) useAutoVacuum(database)
     useWriteAheadLog(database)
     if (toServe) {

@@ -79,7 +79,7 @@ it.runIf(mountable).each([
   async (_, left) => {
     const disk = smallDisk(1)
     disk.fill(left)
-    const env = { NODE_ENV: 'production', PORT: '0', DATABASE_URL: `sqlite:${disk.path}/data/teslim.db` }
+    const env = { PORT: '0', DATABASE_URL: `sqlite:${disk.path}/data/teslim.db` }
     const { status, stderr } = await teslim(['serve'], { cwd: tempFolder(), env })
     expect({ status, stderr }).toEqual({
       status: 1,
