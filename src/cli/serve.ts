@@ -1,10 +1,11 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
 import { partOfThread } from '#src/config/thread-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
-import { AppError } from '#src/lib/app-error.ts'
-import { openStore } from '#src/store/open-store.ts'
-import type { Command, RunningServer } from './command.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { lacksRoom, type OpenedStore, openStore, type StoreOptions } from '#src/store/open-store.ts'
+import type { CliContext, Command, RunningServer } from './command.ts'
 import { accountRules } from './with-accounts.ts'
 import { sayCreated } from './with-store.ts'
 
@@ -12,12 +13,12 @@ export const serve: Command = {
   name: 'serve',
   about: 'Serve the API until told to stop; this is what npm start does',
   async run(_input, context) {
-    const { loadConfig, clock, random, columns, startServer } = context
+    const { loadConfig, random, columns, startServer } = context
     // Without a terminal stdout has the log, in JSON.
     const say = columns === undefined ? context.err : context.out
     const loaded = loadConfig()
     const { config } = loaded
-    const opened = await openStore(partOfThread(config), clock.now(), { toServe: true })
+    const opened = await openOnceRoom(partOfThread(config), context)
     const { store } = opened
     let server: RunningServer | undefined
     try {
@@ -43,6 +44,21 @@ export const serve: Command = {
       await store.close()
     }
   },
+}
+
+const LOOK_EVERY_MILLISECONDS = 500
+
+/** Opens the store, on a full disk as soon as there is room: a start that failed would be repeated, or given up, by a supervisor. */
+async function openOnceRoom(options: StoreOptions, { clock, err }: CliContext): Promise<OpenedStore> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await openStore(options, clock.now(), { toServe: true })
+    } catch (error) {
+      if (!lacksRoom(options, error)) throw error
+      if (!isTold) err(`teslim serve: waiting until there is room on the disk: ${reasonOf(error)}`)
+      await setTimeout(LOOK_EVERY_MILLISECONDS)
+    }
+  }
 }
 
 /** Two servers may start on one empty store: then the other one printed the password. */

@@ -4,8 +4,10 @@ import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
 import { opening } from './sqlite/database.ts'
+import { logRoom } from './sqlite/room.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
+import { realPath } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
@@ -75,6 +77,19 @@ const missing = (options: StoreOptions): AppError =>
       ? 'There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.'
       : `There is no store at ${sqlitePath(options.databaseUrl)}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.`,
   })
+
+/** More than an empty file that was made a database: a first start that found no room leaves that. */
+const LEAST_BYTES_OF_STORE = 8192
+/** For the files that SQLite makes beside a store when it is opened. */
+const LEAST_FREE_BYTES = 1024 * 1024
+const OPENING_FAILED: readonly string[] = [storeErrors.unavailable.code, storeErrors.cannotOpen.code]
+
+/** Whether a store is there and could not be opened because its disk is full: it can be once there is room. */
+export function lacksRoom(options: StoreOptions, error: unknown): boolean {
+  if (isPostgres(options) || !(error instanceof AppError) || !OPENING_FAILED.includes(error.code)) return false
+  const { file, free } = logRoom(realPath(sqlitePath(options.databaseUrl)))
+  return file >= LEAST_BYTES_OF_STORE && free < LEAST_FREE_BYTES
+}
 
 /** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */
 export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {

@@ -205,6 +205,7 @@ const named = (values: Values): Record<string, SQLInputValue> =>
 const BUSY = 5
 export const LOCK_REASON = 'another process holds its lock'
 export const FULL_REASON = 'its disk is full'
+export const LOG_REASON = 'its log has reached its bound and cannot be copied into the file'
 
 /** Explains SQLite's result codes to operators. An extended code without an entry is looked up by its primary code. */
 const REASONS: Readonly<Record<number, string>> = {
@@ -220,7 +221,7 @@ const REASONS: Readonly<Record<number, string>> = {
   26: 'its file is not a database',
   1034: 'an fsync of its file failed',
   1290: 'an fsync of its folder failed',
-  4874: 'its disk has no room for the file that ends in -shm',
+  4874: `${FULL_REASON}: it has no room for the file that ends in -shm`,
 }
 
 /**

@@ -28,9 +28,13 @@ export function lockForServer(path: string, now: number, prefix = ''): ServerLoc
   const self = `${prefix}process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
   try {
     take(lock)
-    lock.exec('CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT; DELETE FROM server')
-    lock.prepare('INSERT INTO server VALUES (?)').run(self)
-    lock.exec('COMMIT')
+    try {
+      sign(lock, self)
+    } catch (error) {
+      if (isLocked(error)) throw error
+      // The lock is what counts. A full disk has no room for the first name.
+      if (lock.isTransaction) lock.exec('ROLLBACK')
+    }
     take(lock)
     return { release: () => lock.close() }
   } catch (error) {
@@ -71,6 +75,14 @@ const HOLDER = /process (\d+) on (\S+),/
 
 /** Takes the write lock. Others may still read. */
 const take = (lock: DatabaseSync): void => lock.exec('BEGIN IMMEDIATE')
+
+/** Writes who has the lock, and ends it for a moment. Needs room on the disk for the first name only, as later ones take its place without a journal. */
+function sign(lock: DatabaseSync, self: string): void {
+  lock.exec('CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT')
+  lock.exec('COMMIT; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; DELETE FROM server')
+  lock.prepare('INSERT INTO server VALUES (?)').run(self)
+  lock.exec('COMMIT')
+}
 
 export const isLocked = (error: unknown): boolean => (error as { errcode?: number }).errcode === 5
 

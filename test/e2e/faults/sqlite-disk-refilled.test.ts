@@ -1,0 +1,143 @@
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it, onTestFinished } from 'vitest'
+import { ask } from '../../support/ask.ts'
+import { canMount, type SmallDisk, smallDisk } from '../../support/faults.ts'
+import { type Acknowledged, addSupplier, deliver, type Load, missingFrom } from '../../support/ledger.ts'
+import { type ServerProcess, serve } from '../../support/process.ts'
+import { randomBelow } from '../../support/random.ts'
+import { tempFolder } from '../../support/temp-folder.ts'
+import { until } from '../../support/until.ts'
+
+const mountable = canMount()
+const MIB = 1024 * 1024
+const DISK = 40 * MIB
+const BACK_MILLISECONDS = 5000
+
+interface Running {
+  readonly server: ServerProcess
+  readonly load: Load
+}
+
+/** A supplier's load on a server whose store has a disk of 40 MB, over restarts. */
+async function onSmallDisk() {
+  const disk = smallDisk(DISK / MIB)
+  const path = join(disk.path, 'data/teslim.db')
+  const options = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: `sqlite:${path}` } }
+  const key = await addSupplier(options)
+  const loads: Load[] = []
+
+  const start = async (): Promise<Running> => {
+    const server = await serve(options)
+    const load = deliver({ url: server.url, key, clients: 4, bytes: 3000, pause: 1 })
+    loads.push(load)
+    return { server, load }
+  }
+  const kill = async ({ server, load }: Running): Promise<void> => {
+    server.child.kill('SIGKILL')
+    await Promise.all([server.ended, load.stop()])
+  }
+  return {
+    disk,
+    path,
+    key,
+    start,
+    kill,
+    acknowledged: (): Acknowledged[] => loads.flatMap((load) => load.acknowledged),
+  }
+}
+
+const bytesOfLog = (path: string): number => (existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0)
+
+/** Until some deliveries in succession were refused. */
+async function refused({ others, acknowledged }: Load): Promise<void> {
+  let [before, stored] = [0, -1]
+  await until('deliveries are refused', () => {
+    const now = others.get(503) ?? 0
+    if (acknowledged.length !== stored) [before, stored] = [now, acknowledged.length]
+    return now > before + 20
+  })
+}
+
+/** Until one is stored. */
+async function back(load: Load): Promise<void> {
+  const before = load.acknowledged.length
+  await until('deliveries are stored again', () => load.acknowledged.length > before, {
+    milliseconds: BACK_MILLISECONDS,
+  })
+}
+
+/** Reads the store as it is now until `leave` is called. */
+function pin(path: string) {
+  const reader = new DatabaseSync(path, { readOnly: true })
+  const leave = (): void => {
+    if (reader.isOpen) reader.close()
+  }
+  onTestFinished(leave)
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM delivery').get()
+  return leave
+}
+
+/** The statuses of `/readyz` until `done`. */
+async function readiness({ url }: ServerProcess, done: () => boolean): Promise<number[]> {
+  const statuses: number[] = []
+  await until('it is seen often enough', async () => {
+    statuses.push((await ask(`${url}/readyz`, { method: 'GET', headers: {} })).status)
+    return done()
+  })
+  return statuses
+}
+
+it.runIf(mountable)(
+  'a log that cannot be copied because of a reader takes no more of a disk than half, and is copied as soon as the reader has left',
+  async () => {
+    const { path, start, kill, acknowledged } = await onSmallDisk()
+    const running = await start()
+    await running.load.more(100)
+    const leave = pin(path)
+    await refused(running.load)
+    expect(bytesOfLog(path)).toBeLessThanOrEqual(DISK / 2)
+    await running.server.printed(/cannot be copied into the file: somebody reads an old state: .*process \d+/)
+    expect([...running.load.others.keys()]).toEqual([503])
+    leave()
+    await back(running.load)
+    await running.load.more(500)
+    await kill(running)
+    expect(missingFrom(path, acknowledged())).toEqual([])
+  },
+)
+
+it.runIf(mountable)(
+  'a disk that is full and gets room again, under load with kills and readers, loses nothing: each time deliveries are back within seconds',
+  async () => {
+    const { disk, path, start, kill, acknowledged } = await onSmallDisk()
+    let running = await start()
+    const looking = setInterval(() => {
+      // What is free belongs to the log as much as to the file.
+      most = Math.max(most, bytesOfLog(path))
+    }, 5)
+    let most = 0
+    onTestFinished(() => clearInterval(looking))
+    for (const fault of ['none', 'reader', 'kill', 'reader and kill', 'kill', 'none', 'reader']) {
+      await running.load.more(50 + randomBelow(1500))
+      const leave = fault.includes('reader') ? pin(path) : () => undefined
+      if (randomBelow(2) === 1) await running.load.more(randomBelow(1000))
+      disk.fill(randomBelow(2) * randomBelow(MIB))
+      await refused(running.load)
+      if (fault.includes('kill')) {
+        await kill(running)
+        leave()
+        running = await start()
+        await refused(running.load)
+      }
+      disk.clear()
+      leave()
+      await back(running.load)
+    }
+    await kill(running)
+    expect(most).toBeLessThanOrEqual(DISK / 2)
+    expect(missingFrom(path, acknowledged())).toEqual([])
+  },
+)
