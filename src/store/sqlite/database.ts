@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { storeErrors } from '../store.errors.ts'
 import { existingFile, immutableFile } from './store-file.ts'
@@ -177,7 +177,7 @@ export function opening<Result>(path: string, work: () => Result): Result {
   } catch (cause) {
     if (cause instanceof AppError) throw cause
     throw new AppError(storeErrors.cannotOpen, {
-      message: `The store ${path} cannot be opened: ${(cause as Error).message}`,
+      message: `The store ${path} cannot be opened: ${reasonOf(translated(cause))}`,
       cause,
     })
   }

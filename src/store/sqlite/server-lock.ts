@@ -27,13 +27,14 @@ export function lockForServer(path: string, now: number, prefix = ''): ServerLoc
   const lock = new DatabaseSync(existingFile(file), { timeout: LOOK_MILLISECONDS })
   const self = `${prefix}process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
   try {
-    take(lock)
     try {
+      take(lock)
       sign(lock, self)
     } catch (error) {
       if (isLocked(error)) throw error
-      // The lock is what counts. A full disk has no room for the first name.
+      // The lock is what counts, and without a journal it needs no room on the disk.
       if (lock.isTransaction) lock.exec('ROLLBACK')
+      lock.exec(WITHOUT_JOURNAL)
     }
     take(lock)
     return { release: () => lock.close() }
@@ -76,10 +77,13 @@ const HOLDER = /process (\d+) on (\S+),/
 /** Takes the write lock. Others may still read. */
 const take = (lock: DatabaseSync): void => lock.exec('BEGIN IMMEDIATE')
 
-/** Writes who has the lock, and ends it for a moment. Needs room on the disk for the first name only, as later ones take its place without a journal. */
+const WITHOUT_JOURNAL = 'PRAGMA journal_mode = MEMORY'
+
+/** Writes who has the lock, and ends it for a moment. Only the first name needs room: later ones take its place. */
 function sign(lock: DatabaseSync, self: string): void {
-  lock.exec('CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT')
-  lock.exec('COMMIT; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; DELETE FROM server')
+  lock.exec(`CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT; COMMIT; ${WITHOUT_JOURNAL}`)
+  take(lock)
+  lock.exec('DELETE FROM server')
   lock.prepare('INSERT INTO server VALUES (?)').run(self)
   lock.exec('COMMIT')
 }

@@ -1,11 +1,12 @@
-import { existsSync, statSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { ask } from '../../support/ask.ts'
-import { canMount, type SmallDisk, smallDisk } from '../../support/faults.ts'
+import { canMount, smallDisk } from '../../support/faults.ts'
 import { type Acknowledged, addSupplier, deliver, type Load, missingFrom } from '../../support/ledger.ts'
-import { type ServerProcess, serve } from '../../support/process.ts'
+import { type ServerProcess, serve, startProcess } from '../../support/process.ts'
 import { randomBelow } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
@@ -38,12 +39,18 @@ async function onSmallDisk() {
     server.child.kill('SIGKILL')
     await Promise.all([server.ended, load.stop()])
   }
+  const stop = async ({ server, load }: Running): Promise<void> => {
+    server.child.kill('SIGTERM')
+    await Promise.all([server.ended, load.stop()])
+  }
   return {
     disk,
     path,
     key,
     start,
     kill,
+    stop,
+    options,
     acknowledged: (): Acknowledged[] => loads.flatMap((load) => load.acknowledged),
   }
 }
@@ -80,12 +87,12 @@ function pin(path: string) {
   return leave
 }
 
-/** The statuses of `/readyz` until `done`. */
-async function readiness({ url }: ServerProcess, done: () => boolean): Promise<number[]> {
+/** Asks `/readyz` so many times. */
+async function readiness({ url }: ServerProcess, times: number): Promise<number[]> {
   const statuses: number[] = []
-  await until('it is seen often enough', async () => {
+  await until('it was asked', async () => {
     statuses.push((await ask(`${url}/readyz`, { method: 'GET', headers: {} })).status)
-    return done()
+    return statuses.length >= times
   })
   return statuses
 }
@@ -139,5 +146,88 @@ it.runIf(mountable)(
     await kill(running)
     expect(most).toBeLessThanOrEqual(DISK / 2)
     expect(missingFrom(path, acknowledged())).toEqual([])
+  },
+)
+
+it.runIf(mountable)(
+  'a server that was killed while its disk was full starts on it, reads, says what is wrong, and takes deliveries as soon as there is room',
+  async () => {
+    const { disk, key, path, start, kill, acknowledged } = await onSmallDisk()
+    let running = await start()
+    await running.load.more(500)
+    const list = (url: string) => ask(`${url}/Supplier/deliveries?limit=1`, { method: 'GET', headers: { ApiKey: key } })
+    // Makes the key of cursors.
+    await list(running.server.url)
+    for (const round of ['with a record of the last server', 'without one']) {
+      disk.fill()
+      await refused(running.load)
+      await kill(running)
+      if (round === 'without one') rmSync(`${path}-server`)
+      disk.fill()
+      running = await start()
+      const { url } = running.server
+      await refused(running.load)
+      expect(running.load.acknowledged).toEqual([])
+      const ready = await ask(`${url}/readyz`, { method: 'GET', headers: {} })
+      expect(ready).toMatchObject({ status: 503, body: expect.stringContaining('its disk is full') })
+      await running.server.printed(/"level":50.*its disk is full.*"msg":"store lost"/)
+      const { status, body } = await list(url)
+      expect(status).toBe(200)
+      expect(acknowledged().map(({ receipt }) => receipt)).toContain(JSON.parse(body).data.Deliveries[0].ReceiptID)
+      disk.clear()
+      await back(running.load)
+      await until('it is ready', async () => (await readiness(running.server, 1))[0] === 200, {
+        milliseconds: BACK_MILLISECONDS,
+      })
+    }
+    await kill(running)
+    expect(missingFrom(path, acknowledged())).toEqual([])
+  },
+)
+
+it.runIf(mountable)(
+  'a server that is started on a full disk, without the files that SQLite needs beside the store, says so and serves as soon as there is room',
+  async () => {
+    const { disk, path, start, stop, options, acknowledged } = await onSmallDisk()
+    const running = await start()
+    await running.load.more(500)
+    await stop(running)
+    expect(existsSync(`${path}-shm`)).toBe(false)
+    disk.fill()
+    const waiting = startProcess(['serve'], { ...options, env: { ...options.env, PORT: '0', TESLIM_OPS_PORT: '0' } })
+    onTestFinished(() => void waiting.kill('SIGKILL'))
+    let printed = ''
+    for (const stream of [waiting.stdout, waiting.stderr]) stream.on('data', (chunk) => (printed += chunk))
+    await until('it says what it waits for', () => printed.includes('\n'))
+    expect(printed).toMatch(/^teslim serve: waiting until there is room on the disk: .*its disk is full.*\n$/)
+    disk.clear()
+    await until('it listens', () => printed.includes('listening on'), { milliseconds: BACK_MILLISECONDS })
+    waiting.kill('SIGKILL')
+    await once(waiting, 'exit')
+    expect(missingFrom(path, acknowledged())).toEqual([])
+  },
+)
+
+it.runIf(mountable)(
+  '/readyz does not change while the disk is full, though small deliveries and refusals are written in between',
+  async () => {
+    const { disk, key, start, kill, path, acknowledged } = await onSmallDisk()
+    const running = await start()
+    const { url } = running.server
+    await running.load.more(100)
+    // Room for some small deliveries, but not for large ones.
+    const large = deliver({ url, key, bytes: 900_000, clients: 2 })
+    disk.fill(3 * MIB)
+    await refused(large)
+    expect(await readiness(running.server, 1)).toEqual([503])
+    const wrong = deliver({ url, key: 'nobody', clients: 2 })
+    expect(new Set(await readiness(running.server, 200))).toEqual(new Set([503]))
+    expect([...wrong.others.keys()]).toEqual([401])
+    disk.clear()
+    await back(large)
+    await until('it is ready', async () => (await readiness(running.server, 1))[0] === 200)
+    await Promise.all([wrong.stop(), large.stop()])
+    await kill(running)
+    expect(missingFrom(path, [...acknowledged(), ...large.acknowledged])).toEqual([])
   },
 )
