@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { ask } from '../../support/ask.ts'
 import { canMount, smallDisk } from '../../support/faults.ts'
 import { type Acknowledged, addSupplier, deliver, type Load, missingFrom } from '../../support/ledger.ts'
+import { runPrepared } from '../../support/prepared-commands.ts'
 import { type ServerProcess, serve, startProcess } from '../../support/process.ts'
 import { randomBelow } from '../../support/random.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
@@ -100,7 +101,7 @@ async function readiness({ url }: ServerProcess, times: number): Promise<number[
 it.runIf(mountable)(
   'a log that cannot be copied because of a reader takes no more of a disk than half, and is copied as soon as the reader has left',
   async () => {
-    const { path, start, kill, acknowledged } = await onSmallDisk()
+    const { path, options, start, kill, acknowledged } = await onSmallDisk()
     const running = await start()
     await running.load.more(100)
     const leave = pin(path)
@@ -108,6 +109,13 @@ it.runIf(mountable)(
     expect(bytesOfLog(path)).toBeLessThanOrEqual(DISK / 2)
     await running.server.printed(/cannot be copied into the file: somebody reads an old state: .*process \d+/)
     expect([...running.load.others.keys()]).toEqual([503])
+    const { checks } = JSON.parse((await runPrepared(['doctor', '--json'], options)).stdout)
+    expect(checks.find(({ name }: { name: string }) => name === 'log')).toMatchObject({
+      status: 'warning',
+      message: expect.stringMatching(
+        /^the file that ends in -wal has 1\d MiB, and may have [12]\d MiB on this disk; beyond that/,
+      ),
+    })
     leave()
     await back(running.load)
     await running.load.more(500)
@@ -130,7 +138,8 @@ it.runIf(mountable)(
     for (const fault of ['none', 'reader', 'kill', 'reader and kill', 'kill', 'none', 'reader']) {
       await running.load.more(50 + randomBelow(1500))
       const leave = fault.includes('reader') ? pin(path) : () => undefined
-      if (randomBelow(2) === 1) await running.load.more(randomBelow(1000))
+      // Less than what fills the log while it is read.
+      await running.load.more(randomBelow(100))
       disk.fill(randomBelow(2) * randomBelow(MIB))
       await refused(running.load)
       if (fault.includes('kill')) {
