@@ -90,7 +90,7 @@ export async function startServer(
   })
   if (config.httpThreads > 1 && !isStopping()) logger.info(`${config.httpThreads} threads take requests`)
   const fail = (reason: string): void => {
-    logger.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
+    logger.fatal({ reason }, 'the store is no longer the one that was opened, or its disk failed: this server ends')
     atLeast(1)
     setTimeout(stop, FAILING_MILLISECONDS, 'store gone').unref()
   }

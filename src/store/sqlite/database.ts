@@ -219,8 +219,8 @@ const REASONS: Readonly<Record<number, string>> = {
   15: 'its file is locked in a way that SQLite does not know',
   23: 'access to its file is denied',
   26: 'its file is not a database',
-  1034: 'an fsync of its file failed',
-  1290: 'an fsync of its folder failed',
+  1034: 'an fsync of its file failed: check the disk before the next start',
+  1290: 'an fsync of its folder failed: check the disk before the next start',
   4874: `${FULL_REASON}: it has no room for the file that ends in -shm`,
 }
 

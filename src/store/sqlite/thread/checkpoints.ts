@@ -132,7 +132,7 @@ export function createCheckpoints(
     else failure = undefined
   }
 
-  const hasMoreRoom = (): boolean => failure !== undefined && room.free > failure.free
+  const hasMoreRoom = (): boolean => failure !== undefined && isFull() && room.free > failure.free
 
   const later = (): void => {
     timer ??= setTimeout(() => {
