@@ -1,4 +1,4 @@
-import { statfsSync, statSync } from 'node:fs'
+import { type StatsFs, statfsSync, statSync } from 'node:fs'
 import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { StoreRoom } from '../store.ts'
@@ -12,8 +12,8 @@ export interface LogRoom {
 }
 
 /**
- * A log that nobody can copy into the file makes reads slower, and the next start after a kill reads all of it, at some 300 MB a second.
- * Small commits write up to 10 MB a second to it, so a reader that is forgotten takes half an hour to get here.
+ * A log that nobody can copy makes reads slower, and the next start after a kill reads all of it. Commits write up to 10 MB a second to
+ * it, so a reader that is forgotten takes half an hour to get here.
  */
 const MOST_BYTES_OF_LOG = 16 * 1024 ** 3
 
@@ -24,17 +24,20 @@ const MOST_BYTES_OF_LOG = 16 * 1024 ** 3
 export const mostBytesOfLog = ({ file, wal, free }: LogRoom): number =>
   Math.min(Math.max(MOST_BYTES_OF_LOG, file), free, (wal + free) / 2)
 
+/** Some network file systems do not say how large they are. */
+const freeOf = ({ blocks, bavail, bsize }: StatsFs): number =>
+  blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
+
 export async function roomOf(path: string): Promise<StoreRoom> {
   const real = realPath(path)
   const sizeOf = async (name: string) => (await stat(name)).size
-  const [file, wal, { bavail, bsize }] = await Promise.all([sizeOf(real), sizeOf(`${real}-wal`), statfs(dirname(real))])
-  const room = { file, wal, free: bavail * bsize }
-  return { ...room, mostWal: mostBytesOfLog(room) }
+  const [file, wal, disk] = await Promise.all([sizeOf(real), sizeOf(`${real}-wal`), statfs(dirname(real))])
+  const mostWal = mostBytesOfLog({ file, wal, free: freeOf(disk) })
+  return { file, wal, mostWal, free: disk.bavail * disk.bsize }
 }
 
 /** Returns the same at once. The log may be missing. `real` has no symbolic link. */
 export function logRoom(real: string): LogRoom {
   const sizeOf = (name: string): number => statSync(name, { throwIfNoEntry: false })?.size ?? 0
-  const { bavail, bsize } = statfsSync(dirname(real))
-  return { file: sizeOf(real), wal: sizeOf(`${real}-wal`), free: bavail * bsize }
+  return { file: sizeOf(real), wal: sizeOf(`${real}-wal`), free: freeOf(statfsSync(dirname(real))) }
 }

@@ -83,8 +83,8 @@ export function createCheckpoints(
     const { log, checkpointed } = sizes()
     const now = monotonicMilliseconds()
     if (left < LITTLE_BYTES || now - lookedAt >= LOOK_EVERY_MILLISECONDS) {
-      room = logRoom(real)
       lookedAt = now
+      room = logRoom(real)
     }
     waiting = log - checkpointed
     left = mostBytesOfLog(room) - log * BYTES_OF_PAGE
@@ -135,10 +135,11 @@ export function createCheckpoints(
   const hasMoreRoom = (): boolean => failure !== undefined && isFull() && room.free > failure.free
 
   const later = (): void => {
-    timer ??= setTimeout(() => {
-      timer = undefined
-      soon()
-    }, LOOK_EVERY_MILLISECONDS).unref()
+    if (!closed)
+      timer ??= setTimeout(() => {
+        timer = undefined
+        soon()
+      }, LOOK_EVERY_MILLISECONDS).unref()
   }
 
   const soon = (): void => {
@@ -146,7 +147,7 @@ export function createCheckpoints(
     expected = true
     setImmediate(() => {
       expected = false
-      consider().catch(() => undefined)
+      consider().catch(later)
     })
   }
 
@@ -157,11 +158,10 @@ export function createCheckpoints(
   }
 
   const admit = (bytes: number, isRefused: () => boolean = () => false): void => {
-    if (left < bytes || isRefused()) {
-      look()
-      soon()
-      if (left < bytes || isRefused()) throw refusal()
-    }
+    if (left >= bytes && !isRefused()) return
+    look()
+    soon()
+    if (left < bytes || isRefused()) throw refusal()
   }
 
   return {
@@ -172,8 +172,8 @@ export function createCheckpoints(
       admit(LEAST_BYTES_FOR_DELIVERIES + bytes, isFull)
       left -= bytes
     },
-    /** Throws unless a disk that was full has room for a good number of deliveries again. */
-    admitAgain: () => admit(ENOUGH_BYTES_AGAIN, isFull),
+    /** Throws unless deliveries would find room: a page may fit where none of them does. */
+    admitProbe: (wasFull: boolean) => admit(wasFull ? ENOUGH_BYTES_AGAIN : LEAST_BYTES_FOR_DELIVERIES, isFull),
     /** Looks at the log once the commit is answered. A failure is no failure of the commit, which is in the log. */
     afterCommit: soon,
     /** Ends the thread, which would keep this one from ending. Resolves when its connection is closed. */

@@ -34,10 +34,10 @@ const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   refused: bindOperations(refusedWrites, database),
   loginFailures: bindOperations(loginFailureWrites, database),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
-  /** Writes a page without changing anything, to prove that the store can be written to. A page may fit where no delivery does. */
+  /** Writes a page without changing anything, to prove that the store can be written to. */
   ping: {
     probe(wasFull: boolean) {
-      if (wasFull) checkpoints.admitAgain()
+      checkpoints.admitProbe(wasFull)
       database.transaction(() => void database.run('UPDATE account_version SET number = number'))
     },
   },
