@@ -1,13 +1,11 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
-import { opening } from './sqlite/database.ts'
-import { logRoom } from './sqlite/room.ts'
+import { FULL_REASON, opening } from './sqlite/database.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
-import { realPath } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
@@ -80,15 +78,14 @@ const missing = (options: StoreOptions): AppError =>
 
 /** More than an empty file that was made a database: a first start that found no room leaves that. */
 const LEAST_BYTES_OF_STORE = 8192
-/** For the files that SQLite makes beside a store when it is opened. */
-const LEAST_FREE_BYTES = 1024 * 1024
-const OPENING_FAILED: readonly string[] = [storeErrors.unavailable.code, storeErrors.cannotOpen.code]
 
 /** Whether a store is there and could not be opened because its disk is full: it can be once there is room. */
 export function lacksRoom(options: StoreOptions, error: unknown): boolean {
-  if (isPostgres(options) || !(error instanceof AppError) || !OPENING_FAILED.includes(error.code)) return false
-  const { file, free } = logRoom(realPath(sqlitePath(options.databaseUrl)))
-  return file >= LEAST_BYTES_OF_STORE && free < LEAST_FREE_BYTES
+  if (isPostgres(options) || !(error instanceof AppError)) return false
+  const isFull = [FULL_REASON, 'ENOSPC'].some((text) => reasonOf(error).includes(text))
+  return (
+    isFull && (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) >= LEAST_BYTES_OF_STORE
+  )
 }
 
 /** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */
