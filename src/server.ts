@@ -12,7 +12,7 @@ import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
 import type { AwaitedStore } from '#src/store/await-store.ts'
-import type { OpenedStore } from '#src/store/open-store.ts'
+import { isMissing, type OpenedStore } from '#src/store/open-store.ts'
 import { type HttpThreads, type HttpThreadsOptions, NO_THREADS, startHttpThreads } from './serving/http-threads.ts'
 import { cannotStart, listen } from './serving/listen.ts'
 import { type HasEnded, whenNpmEnds } from './serving/npm.ts'
@@ -119,12 +119,13 @@ export async function startServer(
 async function untilOpen({ log, readiness }: App, awaited: AwaitedStore, { stop, begun }: Stopping) {
   const missing = awaited.reason()
   const since = systemClock.monotonic()
-  if (missing !== undefined) log.error({ reason: missing }, 'no store: requests get 503 until there is one')
+  const what = isMissing(awaited.missing) ? 'no store' : 'no room to open the store'
+  if (missing !== undefined) log.error({ reason: missing }, `${what}: requests get 503 until there is`)
   try {
-    const found = await awaited.opened(begun, (reason) => log.warn({ reason }, 'still no store'))
+    const found = await awaited.opened(begun, (reason) => log.warn({ reason }, 'still not open'))
     if (missing !== undefined && found !== undefined) {
       await readiness.open()
-      log.info({ seconds: Math.round((systemClock.monotonic() - since) / 1000) }, 'the store is there')
+      log.info({ seconds: Math.round((systemClock.monotonic() - since) / 1000) }, 'the store is open')
     }
     return found
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { counted } from '#src/lib/printable.ts'
-import type { Store } from '#src/store/store.ts'
+import type { Store, StoreRoom } from '#src/store/store.ts'
 import type { Check } from './checks.ts'
 
 const DAY_MILLISECONDS = 86_400_000
@@ -45,6 +45,22 @@ export async function checkGrowth({ deliveries, rollUps }: Store, free: number, 
 const hourOf = (time: number): number => Math.floor(time / HOUR_MILLISECONDS)
 
 const many = (days: number): string => (days > 3650 ? 'more than ten years' : counted(days, 'day'))
+
+/** The check warns from this part of the bound on: a log is copied long before, unless somebody reads an old state. */
+const LARGE_LOG = 3 / 4
+
+/** Compares the log of a file with its bound, at which deliveries are refused. */
+export function checkLog({ wal, mostWal }: StoreRoom): Check[] {
+  if (wal === undefined || mostWal === undefined) return []
+  const name = 'log'
+  const message = `the file that ends in -wal has ${mebibytes(wal)}, and may have ${mebibytes(mostWal)} on this disk`
+  if (wal <= mostWal * LARGE_LOG) return [{ name, status: 'ok', message }]
+  const advice =
+    'beyond that deliveries are refused with 503: make room, and end the backup or other program that reads an old state'
+  return [{ name, status: wal > mostWal ? 'failed' : 'warning', message: `${message}; ${advice}` }]
+}
+
+const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en')} MiB`
 
 /** The alert TeslimBackupOld has the same limit. */
 const OLD_BACKUP_HOURS = 36

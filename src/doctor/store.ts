@@ -1,5 +1,4 @@
 import { stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
@@ -11,8 +10,7 @@ import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import { type Accounts, checkAccounts } from './accounts.ts'
 import type { Check, ExaminationOptions } from './checks.ts'
 import { checkFacts, checkFuture } from './database.ts'
-import { freeBytes } from './files.ts'
-import { checkBackup, checkGrowth } from './growth.ts'
+import { checkBackup, checkGrowth, checkLog } from './growth.ts'
 import { checkWebhooks } from './webhooks.ts'
 
 const MIB = 1024 * 1024
@@ -83,10 +81,17 @@ async function checkDatabase(
   // The answer was on its way for about half of the time.
   const checks = checkFacts(found, config, (asked + clock.now()) / 2)
   if (!config.databaseUrl.startsWith('sqlite:')) return [...checks, ...NOT_FROM_HERE]
-  const free = await freeBytes(dirname(sqlitePath(config.databaseUrl)))
+  const room = await store.room().catch(() => undefined)
   onBegin?.('growth')
-  const growth = free === undefined ? [] : await checkGrowth(store, free, asked)
-  return [...checks, ...(await checkFuture(store, asked)), ...growth, await checkBackup(store, config, asked)]
+  const growth = room?.free === undefined ? [] : await checkGrowth(store, room.free, asked)
+  const future = await checkFuture(store, asked)
+  return [
+    ...checks,
+    ...future,
+    ...(room === undefined ? [] : checkLog(room)),
+    ...growth,
+    await checkBackup(store, config, asked),
+  ]
 }
 
 const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map(

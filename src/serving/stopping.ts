@@ -61,7 +61,7 @@ export function createStopping({ app, threads, config, exit, flush }: StoppingOp
   return {
     stop,
     fail(reason) {
-      app.log.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
+      app.log.fatal({ reason }, 'the store is no longer the one that was opened, or its disk failed: this server ends')
       exitStatus = 1
       setTimeout(stop, FAILING_MILLISECONDS, 'store gone').unref()
     },

@@ -1,14 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import { isMissing, missing, type OpenedStore, openStore, type StoreOptions, sqlitePath } from './open-store.ts'
+import {
+  isMissing,
+  lacksRoom,
+  missing,
+  type OpenedStore,
+  openStore,
+  type StoreOptions,
+  sqlitePath,
+} from './open-store.ts'
 import { writtenState } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
 /** A store to serve, which may not be there yet. */
 export interface AwaitedStore {
-  /** Every call rejects with STORE_MISSING until the store is open. */
+  /** Every call rejects with `missing` until the store is open. */
   readonly store: Store
   /** What requests get until then; undefined if it is open from the start. */
   readonly missing: AppError | undefined
@@ -24,7 +32,10 @@ const LOOK_EVERY_MILLISECONDS = 1000
 /** Somebody has to act first, so callers need not come back every second. */
 const RETRY_AFTER_SECONDS = 10
 
-/** Opens the store to serve it. Where there is none and it may not `create` one, it waits for one that somebody else makes or mounts. */
+/**
+ * Opens the store to serve it. Where there is none and it may not `create` one, it waits for one that somebody else makes or mounts; and
+ * on a full disk for room, as a start that failed would be repeated, or given up, by a supervisor.
+ */
 export async function openOrAwait(options: StoreOptions, clock: Clock, create: boolean): Promise<AwaitedStore> {
   const open = (): Promise<OpenedStore> => openStore(options, clock.now(), { toServe: true, create })
   try {
@@ -37,16 +48,24 @@ export async function openOrAwait(options: StoreOptions, clock: Clock, create: b
       close: opened.store.close,
     }
   } catch (error) {
-    if (!isMissing(error)) throw error
-    return awaitStore(options, open)
+    if (isMissing(error)) {
+      const refusal = new AppError(storeErrors.missing, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+      return awaitStore(options, open, refusal, missing(options).message)
+    }
+    if (!lacksRoom(options, error)) throw error
+    return awaitStore(options, open, new AppError(storeErrors.unavailable), reasonOf(error))
   }
 }
 
-function awaitStore(options: StoreOptions, open: () => Promise<OpenedStore>): AwaitedStore {
+function awaitStore(
+  options: StoreOptions,
+  open: () => Promise<OpenedStore>,
+  refusal: AppError,
+  reasonAtFirst: string,
+): AwaitedStore {
   const look = (): string =>
     options.databaseUrl.startsWith('sqlite:') ? writtenState(sqlitePath(options.databaseUrl)) : ''
-  const refusal = new AppError(storeErrors.missing, { retryAfterSeconds: RETRY_AFTER_SECONDS })
-  let reason = missing(options).message
+  let reason = reasonAtFirst
   let store: Store | undefined
 
   const tryToOpen = async (): Promise<OpenedStore | string> => {
@@ -54,7 +73,7 @@ function awaitStore(options: StoreOptions, open: () => Promise<OpenedStore>): Aw
       return await open()
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      return isMissing(error) ? error.message : (error.details.reason ?? error.message)
+      return reasonOf(error)
     }
   }
 

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
-import { opening } from './sqlite/database.ts'
+import { FULL_REASON, opening } from './sqlite/database.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { insteadOfStore } from './sqlite/store-file.ts'
@@ -88,6 +88,18 @@ export const missing = (options: StoreOptions): AppError =>
         : `There is no store at ${sqlitePath(options.databaseUrl)}${insteadOfStore(sqlitePath(options.databaseUrl))}: check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore".`
     } Only for a new installation, "teslim customer add" or "teslim migrate" creates one.`,
   })
+
+/** More than an empty file that was made a database: a first start that found no room leaves that. */
+const LEAST_BYTES_OF_STORE = 8192
+
+/** Whether a store is there and could not be opened because its disk is full: it can be once there is room. */
+export function lacksRoom(options: StoreOptions, error: unknown): boolean {
+  if (isPostgres(options) || !(error instanceof AppError)) return false
+  const isFull = [FULL_REASON, 'ENOSPC'].some((text) => reasonOf(error).includes(text))
+  return (
+    isFull && (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) >= LEAST_BYTES_OF_STORE
+  )
+}
 
 /** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */
 export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {

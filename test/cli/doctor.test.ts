@@ -65,6 +65,10 @@ describe('teslim doctor', () => {
         ['integrity', 'the file is undamaged'],
         ['server', 'no server uses the file'],
         ['database', expect.stringMatching(/^SQLite 3/)],
+        [
+          'log',
+          expect.stringMatching(/^the file that ends in -wal has \d+ MiB, and may have [\d,]+ MiB on this disk$/),
+        ],
         ['backup', expect.stringMatching(/^the last one was made 0 hours ago/)],
         ['signing keys', '1, encrypted under TESLIM_SECRET'],
         ['customers', '1 enabled'],

@@ -140,7 +140,7 @@ describe.each(['sqlite', 'postgres'])('in production without a store (%s)', (kin
       expect(await server.ops('/readyz')).toEqual({ status: 200, text: 'ok\n' })
       server.child.kill('SIGTERM')
       expect(await server.ended).toBe(0)
-      expect(server.output().split('"the store is there"')).toHaveLength(2)
+      expect(server.output().split('"the store is open"')).toHaveLength(2)
     },
   )
 })

@@ -94,7 +94,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     tryStatements: database.tryStatements,
     room: async () => {
       const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
-      return { file: Number(rows[0]?.size), wal: undefined, free: undefined }
+      return { file: Number(rows[0]?.size), wal: undefined, mostWal: undefined, free: undefined }
     },
     replicas: () => countReplicas(database),
     lastBackupAt: async () => undefined,

@@ -56,8 +56,8 @@ export const DELIVERY_STATEMENTS: readonly string[] = [
   DELETE_EXPIRED_KEY,
 ]
 
-/** Writes batches of deliveries, each in one transaction. Run by the writer thread. */
-export function deliveryWrites(database: Database) {
+/** Writes batches of deliveries, each in one transaction. Run by the writer thread. `admit` throws unless the log may take so many bytes. */
+export function deliveryWrites(database: Database, admit: (bytes: number) => void) {
   /** Caches the numbers of the customers in the current batch, by customer id; undefined for an erased customer. */
   const numbers = new Map<string, number | undefined>()
   const blocks = createBlocks(database)
@@ -173,6 +173,7 @@ export function deliveryWrites(database: Database) {
   }
 
   const deliverBatch = (batch: DeliveryBatch): BatchOutcome => {
+    admit(batch.bytesOfLog)
     const deliveries = unpackBatch(batch)
     try {
       return commitAll([deliveries])[0] as BatchOutcome
@@ -191,6 +192,7 @@ export function deliveryWrites(database: Database) {
     /** Stores the batches of several threads with one commit; if that fails, each by itself. */
     deliverBatches(batches: readonly DeliveryBatch[]): readonly Settled[] {
       try {
+        admit(batches.reduce((sum, { bytesOfLog }) => sum + bytesOfLog, 0))
         return commitAll(batches.map(unpackBatch)).map((result) => ({ result }))
       } catch (error) {
         if (error instanceof AppError) throw error
