@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
+import { sharedWithin } from '#src/lib/shared-work.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import { httpErrors } from '../http.errors.ts'
 
@@ -10,7 +12,7 @@ declare module 'fastify' {
 }
 
 export interface Readiness {
-  /** Resolves if a delivery could be stored now; else rejects with what is missing. */
+  /** Resolves if a delivery could be stored now; else rejects with what is missing. Takes two seconds at most. */
   check(): Promise<void>
   /** Makes every later check fail, because this process is about to end. */
   leave(): void
@@ -31,6 +33,9 @@ export interface Condition {
   look(): Promise<boolean>
 }
 
+/** Longer than `ping` takes, which knows why. */
+const LATE_MILLISECONDS = 1900
+
 /** `missing` is what requests get while there is no store; undefined if there is one. */
 export function installReadiness(
   app: FastifyInstance,
@@ -41,6 +46,16 @@ export function installReadiness(
   let isOpen = missing === undefined
   const works: (() => unknown)[] = []
   let condition: Condition | undefined
+
+  const meetCondition = sharedWithin(
+    LATE_MILLISECONDS,
+    async () => {
+      if (condition !== undefined && !(await condition.look())) throw condition.refusal
+    },
+    async () => {
+      throw new AppError(storeErrors.unavailable, { reason: 'looking for a customer takes more than a second' })
+    },
+  )
 
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.routeOptions.config.answeredAlways) return done()
@@ -54,8 +69,11 @@ export function installReadiness(
     async check() {
       if (leaving) throw new AppError(httpErrors.stopping)
       if (!isOpen) throw missing
+      const met = meetCondition()
+      // `ping` knows better why both fail.
+      met.catch(() => undefined)
       await ping()
-      if (condition !== undefined && !(await condition.look())) throw condition.refusal
+      await met
     },
     leave() {
       leaving = true
