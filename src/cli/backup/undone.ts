@@ -1,4 +1,5 @@
 import { isRemoved } from '#src/customer/customer.rule.ts'
+import { shellWord } from '#src/lib/printable.ts'
 import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
 import { limitsUndone } from './limits-undone.ts'
 
@@ -45,7 +46,7 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
         ({ email }): Undone => [
           `customer ${email}`,
           'was not in the replaced store',
-          `teslim customer disable ${email}`,
+          `teslim customer disable ${shellWord(email)}`,
         ],
       ),
       ...signingKeys.both
@@ -116,7 +117,7 @@ function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now
 
 /** A removed customer has nothing else that could be undone. */
 function removalUndone({ id, email }: Customer, erased: boolean): Undone[] {
-  const repeat = `teslim customer remove ${isRemoved({ id, email }) ? id : email}${erased ? ' --erase' : ''}`
+  const repeat = `teslim customer remove ${isRemoved({ id, email }) ? id : shellWord(email)}${erased ? ' --erase' : ''}`
   if (!isRemoved({ id, email }))
     return [[`customer ${email}`, `was removed${erased ? ' and erased' : ''}, and is there again`, repeat]]
   return erased ? [[`customer ${id}`, 'was erased, and has its payloads again', repeat]] : []
@@ -134,31 +135,32 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
   const writes = before.readOnly && after.operator && !after.readOnly
   // A login may replace the hash, too, but does not end tokens.
   const password = tokens && before.passwordHash !== after.passwordHash
-  if (disabled) found.push([name, 'was disabled, and is enabled again', `teslim customer disable ${email}`])
-  if (password) found.push([name, 'has its former password again', `teslim customer set-password ${email} --generate`])
+  if (disabled) found.push([name, 'was disabled, and is enabled again', `teslim customer disable ${shellWord(email)}`])
+  if (password)
+    found.push([name, 'has its former password again', `teslim customer set-password ${shellWord(email)} --generate`])
   // The command for each of the others ends tokens, too.
   if (tokens && !disabled && !password && !api && !operator && !writes && regions.length === 0)
-    found.push([name, 'has revoked tokens that are valid again', `teslim token revoke --customer ${email}`])
-  if (api) found.push([name, 'may log in to the API again', `teslim customer set ${email} --api no`])
-  if (operator) found.push([name, 'is an operator again', `teslim customer set ${email} --operator no`])
-  if (writes) found.push([name, 'is no longer read-only', `teslim customer set ${email} --read-only yes`])
+    found.push([name, 'has revoked tokens that are valid again', `teslim token revoke --customer ${shellWord(email)}`])
+  if (api) found.push([name, 'may log in to the API again', `teslim customer set ${shellWord(email)} --api no`])
+  if (operator) found.push([name, 'is an operator again', `teslim customer set ${shellWord(email)} --operator no`])
+  if (writes) found.push([name, 'is no longer read-only', `teslim customer set ${shellWord(email)} --read-only yes`])
   if (regions.length > 0) {
     const kept = before.regions.map((region) => ` --region ${region}`).join('')
-    found.push([name, `may log in to ${regions.join(', ')} again`, `teslim customer set ${email}${kept}`])
+    found.push([name, `may log in to ${regions.join(', ')} again`, `teslim customer set ${shellWord(email)}${kept}`])
   }
   const rules = after.authority.filter((rule) => !before.authority.includes(rule))
   if (rules.length > 0)
     found.push([
       name,
       `may deliver ${rules.join(', ')} again`,
-      `teslim customer disallow ${email} ${rules.map((rule) => `'${rule}'`).join(' ')}`,
+      `teslim customer disallow ${shellWord(email)} ${rules.map(shellWord).join(' ')}`,
     ])
   // The last one, as the commands above name the former address.
   if (before.email !== email)
     found.push([
       name,
       `has this address again instead of ${before.email}`,
-      `teslim customer set ${email} --email ${before.email}`,
+      `teslim customer set ${shellWord(email)} --email ${shellWord(before.email)}`,
     ])
   return found
 }

@@ -70,9 +70,11 @@ export function installReadiness(
       if (leaving) throw new AppError(httpErrors.stopping)
       if (!isOpen) throw missing
       const met = meetCondition()
-      // `ping` knows better why both fail.
-      met.catch(() => undefined)
-      await ping()
+      const unmet = met.catch((error: unknown) => {
+        // Where the store fails, `ping` knows better why.
+        if (error === condition?.refusal) throw error
+      })
+      await Promise.all([ping(), unmet])
       await met
     },
     leave() {

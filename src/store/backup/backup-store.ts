@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { type BackupRecord, lockForBackup } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
@@ -51,6 +52,7 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
   const store = sqlitePath(from.databaseUrl)
   const path = resolve(options.to)
   refuseTarget(path, store)
+  refuseRootIn(dirname(path))
   const record = opening(`${store}-backup`, () => lockForBackup(store))
   const partial = partialPath(path)
   let digestWritten = false

@@ -2,6 +2,7 @@ import { createReadStream, createWriteStream, mkdirSync, statSync } from 'node:f
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '#src/lib/app-error.ts'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { opening } from '../sqlite/database.ts'
 import { lockForServer } from '../sqlite/server-lock.ts'
@@ -56,6 +57,7 @@ export async function restoreStore<Result>(
   const bytes = sizeOfBackup(path)
   const target = sqlitePath(to.databaseUrl)
   if (isSame(path, target)) throw invalid(`${path} is the store itself`)
+  refuseRootIn(dirname(target))
   opening(target, () => mkdirSync(dirname(target), { recursive: true, mode: 0o700 }))
   const real = opening(target, () => realPath(target))
   const copy = stagingPath(real)
@@ -65,7 +67,7 @@ export async function restoreStore<Result>(
   try {
     removeDatabase(copy)
     requireRoom(dirname(real), bytes + MIB, 'The restored store')
-    createStoreFile(copy, real)
+    createStoreFile(copy)
     await pipeline(createReadStream(path, { highWaterMark: MIB }), createWriteStream(copy, { flags: 'r+' }), {
       signal: stop,
     })

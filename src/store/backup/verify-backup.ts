@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { AppError } from '#src/lib/app-error.ts'
+import { shellWord } from '#src/lib/printable.ts'
 import { type InspectedStore, limitsOf, type StoreOptions } from '../open-store.ts'
 import { inspectSqliteStore } from '../sqlite/sqlite-store.ts'
 import { backupErrors } from './backup.errors.ts'
@@ -20,7 +21,7 @@ export function sizeOfBackup(path: string): number {
   for (const log of [`${path}-wal`, `${path}-journal`]) {
     if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0)
       throw invalid(
-        `${log} belongs to it, so it is no backup but a store. Make a backup of it first: DATABASE_URL=sqlite:${path} teslim backup OTHER`,
+        `${log} belongs to it, so it is no backup but a store. Make a backup of it first: DATABASE_URL=${shellWord(`sqlite:${path}`)} teslim backup OTHER`,
       )
   }
   return found.size

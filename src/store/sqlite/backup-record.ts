@@ -37,7 +37,7 @@ const RETRY_MILLISECONDS = 50
 /** Throws STORE_IN_USE while another process makes a backup. Needs no free space. */
 export function lockForBackup(path: string): BackupRecord {
   const file = recordPath(path)
-  createStoreFile(file, path)
+  createStoreFile(file)
   const database = new DatabaseSync(existingFile(file), { timeout: PATIENCE_MILLISECONDS })
   try {
     database.exec('BEGIN IMMEDIATE')
