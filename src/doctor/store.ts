@@ -5,7 +5,14 @@ import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { findServer, type InspectedStore, inspectStore, missing, sqlitePath } from '#src/store/open-store.ts'
+import {
+  findServer,
+  type InspectedStore,
+  inspectStore,
+  missing,
+  refuseMoved,
+  sqlitePath,
+} from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import { type Accounts, checkAccounts } from './accounts.ts'
@@ -38,6 +45,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
   const found: Check[] = []
   try {
     if (empty) return [missingStore(config), ...secret]
+    refuseMoved(config)
     found.push(...(await checkDamage(inspected, size, options)))
     if (pending.length > 0) {
       const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`

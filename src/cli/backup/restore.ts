@@ -3,7 +3,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { counted } from '#src/lib/printable.ts'
 import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import type { StagedRestore } from '#src/store/backup/restore-store.ts'
-import { refuseServers, sqlitePath } from '#src/store/open-store.ts'
+import { findMoved, movedText, refuseServers, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { type CliContext, type Command, Misuse } from '../command.ts'
 import { pausedText } from '../output/paused.ts'
@@ -75,6 +75,11 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
       const { store } = staged
       const contents = await contentsOf(store, config, context)
       const compared = await compare(staged, contents, now)
+      const moved = staged.replaced === undefined ? undefined : findMoved(config)
+      if (moved !== undefined)
+        context.err(
+          `teslim: ${movedText(sqlitePath(config.databaseUrl), moved)}. What is stored there since is not in this backup, and must not be used as well.`,
+        )
       await refuseCursorsAfter(contents.lastPosition, store.secrets, now)
       const endpointsPaused = await store.webhooks.pauseAll('restored', now)
       await recordAction(store, context)('store.restore', null, {

@@ -2,7 +2,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
-import { openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { openToRead, refuseMoved, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { type BackupRecord, lockForBackup } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
 import { changeOf, realPath, watchedFile } from '../sqlite/store-file.ts'
@@ -48,6 +48,8 @@ export interface Backup {
 export async function backupStore(options: BackupOptions): Promise<Backup> {
   const { from, now, keep } = options
   await (await openToRead(from)).store.close()
+  // It would look as if what is in use now were backed up.
+  refuseMoved(from)
   const store = sqlitePath(from.databaseUrl)
   const path = resolve(options.to)
   refuseTarget(path, store)
