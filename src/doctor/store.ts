@@ -19,7 +19,7 @@ import { type Accounts, checkAccounts } from './accounts.ts'
 import type { Check, ExaminationOptions } from './checks.ts'
 import { checkFacts, checkFuture } from './database.ts'
 import { freeBytes } from './files.ts'
-import { checkBackup, checkGrowth } from './growth.ts'
+import { checkBackups, checkGrowth } from './growth.ts'
 import { checkWebhooks } from './webhooks.ts'
 
 const MIB = 1024 * 1024
@@ -94,7 +94,7 @@ async function checkDatabase(
   const free = await freeBytes(dirname(sqlitePath(config.databaseUrl)))
   onBegin?.('growth')
   const growth = free === undefined ? [] : await checkGrowth(store, free, asked)
-  return [...checks, ...(await checkFuture(store, asked)), ...growth, await checkBackup(store, config, asked)]
+  return [...checks, ...(await checkFuture(store, asked)), ...growth, ...(await checkBackups(store, config, asked))]
 }
 
 const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map(

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
+import { leftPartials } from './backup/killed-backups.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
 import { opening } from './sqlite/database.ts'
 import { type Moved, movedError, movedFrom } from './sqlite/moved.ts'
@@ -106,6 +107,10 @@ const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(
 /** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */
 export const findServer = (options: StoreOptions): string | undefined =>
   isPostgres(options) ? undefined : serverOn(sqlitePath(options.databaseUrl))
+
+/** Returns the incomplete files that `teslim backup` left when it was killed. The next backup removes them. */
+export const findLeftPartials = (options: StoreOptions): string[] =>
+  isPostgres(options) ? [] : leftPartials(sqlitePath(options.databaseUrl))
 
 /** Returns where a SQLite store was moved; undefined for one that is in use, and for PostgreSQL. Throws if there is no file. */
 export const findMoved = (options: StoreOptions): Moved | undefined =>
