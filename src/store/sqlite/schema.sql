@@ -132,6 +132,11 @@ CREATE TABLE login_failure (
 
 CREATE INDEX login_failure_expires_at ON login_failure (expires_at);
 
+CREATE TABLE moved (
+  target TEXT    NOT NULL,
+  at     INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE order_state (
   customer        INTEGER NOT NULL,
   order_id        TEXT    NOT NULL,

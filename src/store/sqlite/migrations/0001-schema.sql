@@ -71,6 +71,12 @@ CREATE TABLE service_secret (
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Where this store was moved, at most one row: `teslim copy` writes it when it has copied everything to PostgreSQL.
+CREATE TABLE moved (
+  target TEXT    NOT NULL, -- hosts and name of the database
+  at     INTEGER NOT NULL  -- when the copy began
+) STRICT;
+
 -- A name is the digest of an account and an address, of an address, or of an account; the row does not say which. A count of 0
 -- records that somebody logged in to an account from an address.
 CREATE TABLE login_failure (
