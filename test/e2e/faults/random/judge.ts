@@ -22,7 +22,7 @@ export interface Judge {
 }
 
 /** A problem that is seen again and again is told a few times only. */
-const MOST_PROBLEMS = 20
+const MOST_PROBLEMS = 8
 
 export function createJudge(): Judge {
   const problems: string[] = []
@@ -127,10 +127,10 @@ export function complaintsOf(log: string, { started }: { readonly started: boole
     })
 }
 
-/** The last lines of a log, without those of requests that went well. */
-export const tailOf = (log: string, lines = 30): string =>
+/** The last lines of a log, without those of requests unless they were a 500. */
+export const tailOf = (log: string, lines = 20): string =>
   log
     .split('\n')
-    .filter((line) => !/"status":[234]\d\d.*"msg":"request"/.test(line))
+    .filter((line) => !line.includes('"msg":"request"') || line.includes('"status":500'))
     .slice(-lines)
     .join('\n')

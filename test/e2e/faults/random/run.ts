@@ -52,7 +52,11 @@ async function judgeRun(site: Site, judge: Judge): Promise<void> {
   const [stop, abort] = [stopping.signal, aborting.signal]
   const started = performance.now()
   const actors: Promise<unknown>[] = []
-  onTestFinished(() => aborting.abort())
+  onTestFinished(async () => {
+    stopping.abort()
+    aborting.abort()
+    await Promise.allSettled(actors)
+  })
 
   const office = await addAccount(site, 'office@example.com', '--api', '--operator')
   const accounts: Account[] = []
@@ -150,11 +154,9 @@ async function makeFaults(stage: Stage, recovered: (what: string) => Promise<num
     if (performance.now() >= until || judge.problems.length > 0) break
     const what = nameOf(round)
     if (process.env.FAULTS_SECONDS) console.info(`${Math.round((until - performance.now()) / 1000)} s left: ${what}`)
-    try {
-      await Promise.all(round.planned.map((planned) => provoke(planned, stage)))
-    } finally {
-      releaseAll(site.replicas)
-    }
+    const outcomes = await Promise.allSettled(round.planned.map((planned) => provoke(planned, stage)))
+    releaseAll(site.replicas)
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     const milliseconds = await recovered(what)
     if (milliseconds > longest.milliseconds) longest = { milliseconds, what }
     count += round.planned.length
@@ -207,7 +209,7 @@ async function judgeOrders(url: string, token: string, judge: Judge): Promise<vo
   const expected = new Map(judge.orders)
   for (let cursor: string | null = ''; cursor !== null; ) {
     const { Orders, NextCursor } = await read(
-      `${url}/Purchase/list?${new URLSearchParams({ limit: '500', cursor })}`,
+      `${url}/Purchase/list?${new URLSearchParams({ limit: '100', cursor })}`,
       token,
     )
     for (const { OrderID, Status } of Orders) {

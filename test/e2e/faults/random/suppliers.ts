@@ -51,7 +51,9 @@ interface SupplierOptions {
 
 export function startSupplier({ account: given, replicas, judge, stop, abort }: SupplierOptions): Supplier {
   let account = given
+  /** When the operator took its right away, and when it was to be given back. */
   let deniedAt = NEVER
+  let allowedAt = 0
   let storedAt = 0
   /** Since when a server takes its deliveries. */
   const takenSince = new Map(replicas.map((replica) => [replica, 0]))
@@ -75,7 +77,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
       judge.problem(
         `${account.email} delivered ${idempotencyKey} ${Math.round(sentAt - deniedAt)} ms after it may no more`,
       )
-    if (deniedAt === NEVER && takenSince.get(replica) === NEVER) takenSince.set(replica, performance.now())
+    if (sentAt > allowedAt && takenSince.get(replica) === NEVER) takenSince.set(replica, performance.now())
     storedAt = sentAt
     replica.storedAt = sentAt
     return (JSON.parse(answer.body) as { data: { ReceiptID: string } }).data.ReceiptID
@@ -106,6 +108,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
       return account
     },
     beforeDenied() {
+      allowedAt = NEVER
       for (const replica of replicas) takenSince.set(replica, NEVER)
     },
     denied() {
@@ -113,6 +116,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
     },
     allowed(key) {
       deniedAt = NEVER
+      allowedAt = performance.now()
       if (key) account = { ...account, keyId: key.id, key: key.key }
     },
     mayBeRefused: () => [...takenSince.values()].includes(NEVER),
