@@ -23,6 +23,9 @@ const LONGEST_MILLISECONDS = 60_000
 /** Faults that leave commands alone. */
 const HARMLESS = new Set(['wrong keys', 'unread readers', 'lost connections'])
 
+/** What a backup needs beside the log may be more than a small disk has. */
+const ROOM = /: make room first\.\n$/
+
 export function createOperator(site: Site, judge: Judge): Operator {
   const { where, store } = site
   let backups = 0
@@ -50,7 +53,7 @@ export function createOperator(site: Site, judge: Judge): Operator {
     const isQuiet = (): boolean => [...judge.on].every((fault) => HARMLESS.has(fault))
     const before = isQuiet() ? judge.changes() : -1
     const outcome = await run(args)
-    if (outcome.status !== 0 && judge.changes() === before)
+    if (outcome.status !== 0 && judge.changes() === before && !ROOM.test(outcome.stderr))
       judge.problem(`teslim ${args.join(' ')} ended with ${outcome.status}: ${outcome.stderr}`)
     return outcome
   }

@@ -29,7 +29,7 @@ const MOST_MEMORY = 400 * 2 ** 20
 /** Suppliers, followers, a webhook and an operator go on while one fault comes after the other; then all books are compared. */
 export async function runFaults(store: StoreKind): Promise<void> {
   const judge = createJudge()
-  const site = await openSite(store, SECONDS, judge)
+  const site = await openSite(store, judge)
   try {
     await judgeRun(site, judge)
   } catch (error) {
@@ -153,6 +153,7 @@ async function makeFaults(stage: Stage, recovered: (what: string) => Promise<num
   for (const round of rounds(site)) {
     if (performance.now() >= until || judge.problems.length > 0) break
     const what = nameOf(round)
+    site.giveRoom(round.room)
     if (process.env.FAULTS_SECONDS) console.info(`${Math.round((until - performance.now()) / 1000)} s left: ${what}`)
     const outcomes = await Promise.allSettled(round.planned.map((planned) => provoke(planned, stage)))
     releaseAll(site.replicas)

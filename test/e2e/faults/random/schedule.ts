@@ -10,14 +10,18 @@ export interface Planned {
   readonly draw: Draw
 }
 
-/** Faults that are on together, and the milliseconds of quiet after them. */
+/** Faults that are on together, the room on a small disk, and the milliseconds of quiet after them. */
 export interface Round {
   readonly planned: readonly Planned[]
+  /** In bytes. */
+  readonly room: number
   readonly quiet: number
 }
 
 const SHARE_OF_PAIRS = 0.4
 const MOST_DELAY = 1500
+/** Less than the log may take (64 MiB), or enough for a backup beside it, in bytes. */
+const ROOMS = [40 * 2 ** 20, 110 * 2 ** 20] as const
 const QUIET = [300, 1500] as const
 
 /** Rounds without end, the same for the same seed: every fault comes once before one comes again. */
@@ -39,7 +43,7 @@ export function* rounds({ store, disk }: Site): Generator<Round> {
       lasts: between(fault.lasts),
       draw: fractions(`${store} ${number} ${index}`),
     }))
-    yield { planned, quiet: between(QUIET) }
+    yield { planned, room: draw() < 0.5 ? ROOMS[0] : ROOMS[1], quiet: between(QUIET) }
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type BreakingProxy, startBreakingProxy } from '../../../support/breaking-proxy.ts'
@@ -23,6 +23,8 @@ export interface Site {
   readonly postgres: PostgresServer | undefined
   /** Starts the servers, which are started again whenever they end. */
   start(): Promise<void>
+  /** Gives the disk so many bytes for all but the file, which grows as long as suppliers deliver. */
+  giveRoom(bytes: number): void
   /** Ends all servers in order. */
   stop(): Promise<void>
   /** The most memory that a server has taken so far, in bytes. */
@@ -48,9 +50,9 @@ export interface Replica {
   storedAt: number
 }
 
-/** For the store, its log, and what suppliers deliver in a second. */
-const DISK_MEGABYTES = 96
-const MEGABYTES_A_SECOND = 1
+/** Left free when the disk is made smaller. */
+const LEAST_FREE = 16 * 2 ** 20
+const FIRST_MEGABYTES = 64
 const RESTART_PAUSE_MILLISECONDS = 200
 const SAMPLE_MILLISECONDS = 300
 /** TESLIM_SHUTDOWN_SECONDS is 8. */
@@ -64,11 +66,11 @@ const SETTINGS = {
   TESLIM_KEEP_REFUSED: 'known',
 }
 
-export async function openSite(store: StoreKind, seconds: number, judge: Judge): Promise<Site> {
+export async function openSite(store: StoreKind, judge: Judge): Promise<Site> {
   const cwd = tempFolder()
   // Hooks run in reverse order: this one after everything has been ended.
   onTestFinished(() => expectNothingLeft([cwd, ...(disk ? [disk.path] : [])]))
-  const disk = store === 'sqlite' && canMount() ? smallDisk(DISK_MEGABYTES + seconds * MEGABYTES_A_SECOND) : undefined
+  const disk = store === 'sqlite' && canMount() ? smallDisk(FIRST_MEGABYTES) : undefined
   const postgres = store === 'postgres' ? await startPostgres({ settings: ['max_connections = 100'] }) : undefined
   if (postgres) onTestFinished(() => postgres.remove())
   const path = join(disk?.path ?? cwd, 'data/teslim.db')
@@ -182,6 +184,11 @@ export async function openSite(store: StoreKind, seconds: number, judge: Judge):
       for (const { start } of supervised) start()
       await until('the servers serve', () => replicas.every(({ server }) => server() !== undefined))
       void sample()
+    },
+    giveRoom(bytes) {
+      if (disk === undefined) return
+      const { blocks, bfree, bsize } = statfsSync(disk.path)
+      disk.resize(Math.max(statSync(path).size + bytes, (blocks - bfree) * bsize + LEAST_FREE))
     },
     async stop() {
       isOpen = false
