@@ -50,6 +50,7 @@ export interface Fault {
 
 const MIB = 2 ** 20
 const WRONG_KEYS = 150
+/** Few: only from step 14b on does memory stay bounded however many there are. */
 const UNREAD_READERS = 4
 
 const oneOf = <T>(items: readonly T[], draw: Draw): T => items[Math.floor(draw() * items.length)] as T
@@ -100,10 +101,25 @@ export const FAULTS: readonly Fault[] = [
     group: 'disk',
     store: 'sqlite',
     needsDisk: true,
-    lasts: [1500, 5000],
+    lasts: [1500, 6000],
     async begin({ site: { disk } }, draw) {
       disk?.fill(leftOver(draw))
-      return () => disk?.clear()
+      const isAgain = draw() < 0.5
+      let isOn = true
+      const again = async (): Promise<void> => {
+        while (isAgain && isOn) {
+          await pace(300 + draw() * 1200)
+          disk?.clear()
+          await pace(100 + draw() * 700)
+          if (isOn) disk?.fill(leftOver(draw))
+        }
+      }
+      const done = again()
+      return async () => {
+        isOn = false
+        await done
+        disk?.clear()
+      }
     },
   },
   {
@@ -265,7 +281,7 @@ export const FAULTS: readonly Fault[] = [
         const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
         socket.pause()
         socket.write(
-          `GET /Purchase/feed?limit=1000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n${stream}\r\n`,
+          `GET /Purchase/feed?limit=100 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n${stream}\r\n`,
         )
         sockets.push(socket)
       }
@@ -277,7 +293,7 @@ export const FAULTS: readonly Fault[] = [
 ]
 
 /** Bytes that a full disk has left: none, a few pages, or room for a while. */
-const leftOver = (draw: Draw): number => Math.floor(oneOf([0, 65_536, MIB, 8 * MIB], draw))
+const leftOver = (draw: Draw): number => Math.floor(oneOf([0, 65_536, MIB, 8 * MIB, 20 * MIB], draw))
 
 /** Another process with an open transaction, which ends in order or is killed. */
 async function hold({ path, where }: Site, sql: string, draw: Draw): Promise<End> {
