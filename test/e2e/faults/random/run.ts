@@ -83,6 +83,8 @@ async function judgeRun(site: Site, judge: Judge): Promise<void> {
   /** Every server stores deliveries, every supplier may deliver, and the followers get them. */
   const recovered = async (what: string): Promise<number> => {
     const since = performance.now()
+    const recovery = `the recovery from ${what}`
+    judge.begin(recovery)
     const missing = (): string[] => [
       ...suppliers.filter((supplier) => supplier.storedAt() < since).map(({ account }) => `${account.email} delivers`),
       ...replicas.filter((replica) => replica.storedAt < since).map(({ url }) => `${url} stores`),
@@ -91,6 +93,7 @@ async function judgeRun(site: Site, judge: Judge): Promise<void> {
     await until('', () => missing().length === 0, { milliseconds: RECOVERY_MILLISECONDS }).catch(() => {
       throw new Error(`not within ${RECOVERY_MILLISECONDS} ms after ${what}: ${missing().join(', ')}`)
     })
+    judge.end(recovery)
     return performance.now() - since
   }
 

@@ -23,7 +23,7 @@ const ONLY = new RegExp(process.env.FAULTS_ONLY ?? '')
 const SHARE_OF_PAIRS = 0.4
 const MOST_DELAY = 1500
 /** Less than the log may take (64 MiB), or enough for a backup beside it, in bytes. */
-const ROOMS = [40 * 2 ** 20, 110 * 2 ** 20] as const
+const ROOMS = [32 * 2 ** 20, 110 * 2 ** 20] as const
 const QUIET = [300, 1500] as const
 
 /** Rounds without end, the same for the same seed: every fault comes once before one comes again. */

@@ -51,7 +51,7 @@ export interface Replica {
 }
 
 /** Left free when the disk is made smaller. */
-const LEAST_FREE = 16 * 2 ** 20
+const LEAST_FREE = 8 * 2 ** 20
 const FIRST_MEGABYTES = 64
 const RESTART_PAUSE_MILLISECONDS = 200
 const SAMPLE_MILLISECONDS = 300
