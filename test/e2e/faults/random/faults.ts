@@ -5,21 +5,8 @@ import { ask } from '../../../support/ask.ts'
 import { runSql } from '../../../support/postgres-server.ts'
 import { pace } from '../../../support/until.ts'
 import { logIn } from './followers.ts'
-import type { Judge } from './judge.ts'
-import type { Operator } from './operator.ts'
 import type { Replica, Site, StoreKind } from './site.ts'
-import type { Account, Supplier } from './suppliers.ts'
-
-/** What a fault may touch. */
-export interface Stage {
-  readonly site: Site
-  readonly judge: Judge
-  readonly suppliers: readonly Supplier[]
-  readonly operator: Operator
-  /** Logs in as an operator. */
-  readonly office: Account
-  readonly abort: AbortSignal
-}
+import type { Stage } from './stage.ts'
 
 /** A fraction from 0 up to 1. */
 export type Draw = () => number
@@ -154,8 +141,8 @@ export const FAULTS: readonly Fault[] = [
     group: 'backup',
     store: 'sqlite',
     lasts: [0, 100],
-    async begin({ operator }, draw) {
-      await operator.cutBackup(100 + draw() * 600)
+    async begin({ commands }, draw) {
+      await commands.cutBackup(100 + draw() * 600)
       return nothing
     },
   },
@@ -223,14 +210,14 @@ export const FAULTS: readonly Fault[] = [
     name: 'a revoked key',
     group: 'accounts',
     lasts: [2000, 4000],
-    begin: async ({ operator, suppliers }, draw) => {
+    begin: async ({ commands, suppliers }, draw) => {
       const supplier = oneOf(suppliers, draw)
       const { email, keyId } = supplier.account
       supplier.beforeDenied()
-      await operator.insist('key', 'revoke', keyId)
+      await commands.insist('key', 'revoke', keyId)
       supplier.denied()
       return async () => {
-        const { id = '', key = '' } = await operator.insist('key', 'issue', '--customer', email)
+        const { id = '', key = '' } = await commands.insist('key', 'issue', '--customer', email)
         supplier.allowed({ id, key })
       }
     },
@@ -239,16 +226,16 @@ export const FAULTS: readonly Fault[] = [
     name: 'a disabled customer',
     group: 'accounts',
     lasts: [2000, 4000],
-    async begin({ operator, suppliers }, draw) {
+    async begin({ commands, suppliers }, draw) {
       const supplier = oneOf(suppliers, draw)
       const { email } = supplier.account
       supplier.beforeDenied()
-      await operator.insist('customer', 'disable', email)
+      await commands.insist('customer', 'disable', email)
       supplier.denied()
       return async () => {
         // It may deliver again as soon as the command has done it, which is before it ends.
         supplier.allowed()
-        await operator.insist('customer', 'enable', email)
+        await commands.insist('customer', 'enable', email)
       }
     },
   },
@@ -256,7 +243,7 @@ export const FAULTS: readonly Fault[] = [
     name: 'wrong keys',
     group: 'callers',
     lasts: [0, 500],
-    async begin({ site, judge, abort }, draw) {
+    async begin({ site, judge, reader: { abort } }, draw) {
       const guess = async (number: number): Promise<void> => {
         const headers = { ApiKey: `tsl_${String(number).padStart(38, 'x')}`, 'x-forwarded-for': `203.0.113.${number}` }
         const request = { method: 'POST', headers, body: '{"OrderID":"none","Status":1}', signal: abort } as const
@@ -272,11 +259,11 @@ export const FAULTS: readonly Fault[] = [
     name: 'unread readers',
     group: 'callers',
     lasts: [2000, 6000],
-    async begin({ site, office, abort }, draw) {
+    async begin({ site, reader: { operator, abort } }, draw) {
       const sockets: Socket[] = []
       for (let number = 0; number < UNREAD_READERS; number++) {
         const { url } = oneOf(site.replicas, draw)
-        const token = await logIn(url, office, AbortSignal.any([abort, AbortSignal.timeout(10_000)])).catch(() => '')
+        const token = await logIn(url, operator, AbortSignal.any([abort, AbortSignal.timeout(10_000)])).catch(() => '')
         const stream = number % 2 === 0 ? '' : 'Accept: text/event-stream\r\n'
         const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
         socket.pause()

@@ -116,8 +116,14 @@ export function streaming(
   })
 }
 
+export interface LiveView {
+  /** How many deliveries its frames have counted. */
+  counted(): number
+  readonly ended: Promise<void>
+}
+
 /** Counts as the console's page does. */
-export function watchLive(reader: Reader) {
+export function watchLive(reader: Reader): LiveView {
   const seconds = new Map<number, number>()
   const ended = streaming('the live view', '/Operator/live', reader, ({ data }) => {
     const { Since, Seconds } = JSON.parse(data) as { Since?: number; Seconds: { At: number; ByStatus: number[] }[] }

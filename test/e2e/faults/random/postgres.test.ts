@@ -1,8 +1,11 @@
 import { it } from 'vitest'
 import { runFaults, TIMEOUT_MILLISECONDS } from './run.ts'
 
-it(
-  'faults drawn at random cost no delivery on PostgreSQL, and each is over soon after it has ended',
+const isLinux = process.platform === 'linux'
+if (!isLinux) console.info('skipped: memory and what is left behind are read from /proc')
+
+it.runIf(isLinux)(
+  'faults drawn at random lose, double and reorder nothing on PostgreSQL, which stores deliveries soon after each',
   { timeout: TIMEOUT_MILLISECONDS },
   () => runFaults('postgres'),
 )

@@ -18,18 +18,16 @@ export interface Round {
   readonly quiet: number
 }
 
-/** By hand only those with such a name: FAULTS_ONLY='disk|reader'. */
-const ONLY = new RegExp(process.env.FAULTS_ONLY ?? '')
 const SHARE_OF_PAIRS = 0.4
 const MOST_DELAY = 1500
 /** Less than the log may take (64 MiB), or enough for a backup beside it, in bytes. */
 const ROOMS = [32 * 2 ** 20, 110 * 2 ** 20] as const
 const QUIET = [300, 1500] as const
 
-/** Rounds without end, the same for the same seed: every fault comes once before one comes again. */
-export function* rounds({ store, disk }: Site): Generator<Round> {
+/** Rounds without end of faults with such a name, the same for the same seed: every fault comes once before one comes again. */
+export function* rounds({ store, disk }: Pick<Site, 'store' | 'disk'>, only = /(?:)/): Generator<Round> {
   const possible = FAULTS.filter(
-    (fault) => (fault.store ?? store) === store && !(fault.needsDisk && disk === undefined) && ONLY.test(fault.name),
+    (fault) => (fault.store ?? store) === store && !(fault.needsDisk && disk === undefined) && only.test(fault.name),
   )
   const draw = fractions(`faults of ${store}`)
   const between = ([from, to]: readonly [number, number]): number => Math.round(from + draw() * (to - from))

@@ -34,6 +34,7 @@ export interface Site {
 
 /** A server that is started again whenever it ends, as systemd does. */
 export interface Replica {
+  readonly name: string
   /** The address for clients, which stays. */
   readonly url: string
   readonly connections: BreakingProxy
@@ -94,7 +95,7 @@ export async function openSite(store: StoreKind, judge: Judge): Promise<Site> {
     let opsUrl: string | undefined
     let kill = (): void => undefined
     let isTold = false
-    let mayStart: Promise<void> = Promise.resolve()
+    let isDown = false
     let ended: Promise<void> = Promise.resolve()
 
     const serveOnce = async (): Promise<void> => {
@@ -121,12 +122,12 @@ export async function openSite(store: StoreKind, judge: Judge): Promise<Site> {
     }
     const run = async (): Promise<void> => {
       while (isOpen) {
-        await serveOnce()
+        if (!isDown) await serveOnce()
         await pace(RESTART_PAUSE_MILLISECONDS)
-        await mayStart
       }
     }
     const replica: Replica = {
+      name,
       connections: await startBreakingProxy(() => current?.url),
       get url() {
         return replica.connections.url
@@ -151,9 +152,10 @@ export async function openSite(store: StoreKind, judge: Judge): Promise<Site> {
           judge.problem(`${name} got SIGTERM: ${status === undefined ? 'it runs on' : `it ended with ${status}`}`)
       },
       keepDown() {
-        const { promise, resolve } = Promise.withResolvers<void>()
-        mayStart = promise
-        return resolve
+        isDown = true
+        return () => {
+          isDown = false
+        }
       },
       storedAt: 0,
     }

@@ -4,7 +4,7 @@ import { pace } from '../../../support/until.ts'
 import { startReceiver } from '../../../support/webhook-receiver.ts'
 import { type Judge, nameOf } from './judge.ts'
 
-export interface Office {
+export interface BackOffice {
   readonly url: string
   /** Answers every request with 200 from now on. */
   behave(): void
@@ -19,8 +19,8 @@ const MORE_MILLISECONDS = 1500
 const SLOW_MILLISECONDS = 300
 
 /** An endpoint of a back office that misbehaves: it confirms, refuses, resets, hangs and is slow by turns. */
-export async function startOffice(judge: Judge, abort: AbortSignal): Promise<Office> {
-  const draw = fractions('receiver')
+export async function startBackOffice(judge: Judge, abort: AbortSignal): Promise<BackOffice> {
+  const draw = fractions('back office')
   const confirmed = new Map<string, number>()
   const hanging = new Set<ServerResponse>()
   let mood: (typeof MOODS)[number] = 'accept'

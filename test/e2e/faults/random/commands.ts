@@ -7,7 +7,8 @@ import { pace, until } from '../../../support/until.ts'
 import type { Judge } from './judge.ts'
 import type { Site } from './site.ts'
 
-export interface Operator {
+/** The commands of an operator, as processes of their own. */
+export interface Commands {
   /** Runs a command again and again until it succeeds, while a fault is on, and gives what it printed. */
   insist(...args: readonly string[]): Promise<Record<string, string>>
   /** Starts a backup that is killed after so many milliseconds. */
@@ -26,7 +27,7 @@ const HARMLESS = new Set(['wrong keys', 'unread readers', 'lost connections'])
 /** What a backup needs beside the log may be more than a small disk has. */
 const ROOM = /: make room first\.\n$/
 
-export function createOperator(site: Site, judge: Judge): Operator {
+export function createCommands(site: Site, judge: Judge): Commands {
   const { where, store } = site
   let backups = 0
 
@@ -115,7 +116,7 @@ export function createOperator(site: Site, judge: Judge): Operator {
       rmSync(folder, { recursive: true })
     },
     async work(abort) {
-      const draw = fractions('operator')
+      const draw = fractions('commands')
       for (let number = 0; !abort.aborted; number++) {
         await commands[Math.floor(draw() * commands.length)]?.(number)
         await pace(PAUSE_MILLISECONDS)
