@@ -90,23 +90,16 @@ export const FAULTS: readonly Fault[] = [
     needsDisk: true,
     lasts: [1500, 6000],
     async begin({ site: { disk } }, draw) {
+      const clear = (): void => disk?.clear()
       disk?.fill(leftOver(draw))
-      const isAgain = draw() < 0.5
-      let isOn = true
-      const again = async (): Promise<void> => {
-        while (isAgain && isOn) {
-          await pace(300 + draw() * 1200)
-          disk?.clear()
-          await pace(100 + draw() * 700)
-          if (isOn) disk?.fill(leftOver(draw))
-        }
-      }
-      const done = again()
-      return async () => {
-        isOn = false
-        await done
+      if (draw() < 0.5) return clear
+      const end = repeated(async (isOn) => {
+        await pace(300 + draw() * 1200)
         disk?.clear()
-      }
+        await pace(100 + draw() * 700)
+        if (isOn()) disk?.fill(leftOver(draw))
+      })
+      return () => end().then(clear)
     },
   },
   {
@@ -149,13 +142,15 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'lost connections',
     group: 'connections',
-    lasts: [0, 1500],
+    lasts: [500, 2000],
     async begin({ site }, draw) {
       const broken = draw() < 0.5 ? site.replicas : [oneOf(site.replicas, draw)]
-      for (const { connections } of broken) connections.break()
-      return () => {
+      return repeated(async (isOn) => {
+        for (const { connections } of broken) connections.break()
+        await pace(draw() * 200)
         for (const { connections } of broken) connections.mend()
-      }
+        if (isOn()) await pace(50 + draw() * 300)
+      })
     },
   },
   {
@@ -165,16 +160,7 @@ export const FAULTS: readonly Fault[] = [
     lasts: [0, 1500],
     async begin({ site: { postgres } }) {
       const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'teslim'`
-      let isOn = true
-      const again = async (): Promise<void> => {
-        do await runSql(String(postgres?.url), terminate)
-        while (isOn)
-      }
-      const done = again()
-      return () => {
-        isOn = false
-        return done
-      }
+      return repeated(() => runSql(String(postgres?.url), terminate))
     },
   },
   {
@@ -278,6 +264,21 @@ export const FAULTS: readonly Fault[] = [
     },
   },
 ]
+
+/** Does it again and again until the end that it returns, which waits for the last time. */
+function repeated(work: (isOn: () => boolean) => Promise<unknown>): () => Promise<void> {
+  let isOn = true
+  const again = async (): Promise<void> => {
+    while (isOn) await work(() => isOn)
+  }
+  const done = again()
+  // Whoever ends it is told.
+  done.catch(() => undefined)
+  return () => {
+    isOn = false
+    return done
+  }
+}
 
 /** Bytes that a full disk has left: none, a few pages, or room for a while. */
 const leftOver = (draw: Draw): number => Math.floor(oneOf([0, 65_536, MIB, 8 * MIB, 20 * MIB], draw))

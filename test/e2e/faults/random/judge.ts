@@ -16,7 +16,9 @@ export interface Judge {
   end(fault: string): void
   /** Where each acknowledged delivery stands in its order, by receipt. */
   readonly acknowledged: ReadonlyMap<string, Sent>
-  acknowledge(receipt: string, sent: Sent): void
+  acknowledge(receipt: string, sent: Sent, isRetry?: boolean): void
+  /** How many of them had been stored by an attempt without an answer. */
+  retries(): number
   /** How many deliveries of each order were acknowledged. */
   readonly orders: ReadonlyMap<string, number>
 }
@@ -31,6 +33,7 @@ export function createJudge(): Judge {
   const orders = new Map<string, number>()
   const began = performance.now()
   let changes = 0
+  let retries = 0
   const judge: Judge = {
     problems,
     problem(what) {
@@ -49,12 +52,14 @@ export function createJudge(): Judge {
       on.delete(fault)
     },
     acknowledged,
-    acknowledge(receipt, sent) {
+    acknowledge(receipt, sent, isRetry = false) {
+      if (isRetry) retries++
       const before = acknowledged.get(receipt)
       if (before) judge.problem(`${nameOf(sent)} got receipt ${receipt}, which is that of ${nameOf(before)}`)
       acknowledged.set(receipt, sent)
       orders.set(sent.order, sent.n + 1)
     },
+    retries: () => retries,
     orders,
   }
   return judge

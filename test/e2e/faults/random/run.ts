@@ -45,7 +45,7 @@ export async function runFaults(store: StoreKind): Promise<void> {
     throw new Error([`${seed} FAULTS_SECONDS=${SECONDS}, ${store}:`, ...judge.problems, 'log:', site.log()].join('\n'))
   const longest = recoveries.toSorted((one, other) => other.milliseconds - one.milliseconds)[0]
   console.info(
-    `${seed}, ${store}: ${recoveries.length} rounds of faults, ${judge.acknowledged.size} deliveries; longest recovery ${Math.round(longest?.milliseconds ?? 0)} ms, after ${longest?.what}; at most ${memory} MiB`,
+    `${seed}, ${store}: ${recoveries.length} rounds of faults, ${judge.acknowledged.size} deliveries, ${judge.retries()} of them without an answer at first; longest recovery ${Math.round(longest?.milliseconds ?? 0)} ms, after ${longest?.what}; at most ${memory} MiB`,
   )
 }
 

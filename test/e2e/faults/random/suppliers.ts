@@ -39,6 +39,11 @@ const PATIENCE_MILLISECONDS = 20_000
 /** A second, as promised, and as much again for a busy machine. */
 const SEEN_MILLISECONDS = 2500
 
+interface Receipt {
+  readonly ReceiptID: string
+  readonly Duplicate: boolean
+}
+
 interface SupplierOptions {
   readonly account: Account
   readonly replicas: readonly Replica[]
@@ -59,7 +64,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
   const takenSince = new Map(replicas.map((replica) => [replica, 0]))
   const draw = fractions(account.email)
 
-  const send = async (body: string, idempotencyKey: string, replica: Replica): Promise<string | undefined> => {
+  const send = async (body: string, idempotencyKey: string, replica: Replica): Promise<Receipt | undefined> => {
     const sentAt = performance.now()
     const answer = await ask(`${replica.url}/Purchase/update`, {
       method: 'POST',
@@ -80,15 +85,17 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
     if (sentAt > allowedAt && takenSince.get(replica) === NEVER) takenSince.set(replica, performance.now())
     storedAt = sentAt
     replica.storedAt = sentAt
-    return (JSON.parse(answer.body) as { data: { ReceiptID: string } }).data.ReceiptID
+    return (JSON.parse(answer.body) as { data: Receipt }).data
   }
 
   const deliver = async (sent: Sent, lane: number): Promise<void> => {
     const filler = 'x'.repeat(Math.floor(draw() ** 6 * MOST_BYTES))
     const body = `{"OrderID":"${sent.order}","Status":${sent.n % 4},"n":${sent.n},"filler":"${filler}"}`
-    for (let attempt = lane + sent.n; !abort.aborted; attempt++) {
-      const receipt = await send(body, nameOf(sent), replicas[attempt % replicas.length] as Replica)
-      if (receipt !== undefined) return judge.acknowledge(receipt, sent)
+    for (let attempt = 0; !abort.aborted; attempt++) {
+      const replica = replicas[(lane + sent.n + attempt) % replicas.length] as Replica
+      const receipt = await send(body, nameOf(sent), replica)
+      if (receipt?.Duplicate && attempt === 0) judge.problem(`the first attempt at ${nameOf(sent)} is a duplicate`)
+      if (receipt !== undefined) return judge.acknowledge(receipt.ReceiptID, sent, receipt.Duplicate)
       await pace(REFUSED_PAUSE_MILLISECONDS)
     }
   }
