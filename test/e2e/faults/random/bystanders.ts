@@ -6,6 +6,7 @@ import type { Supplier } from './suppliers.ts'
 
 const SCRAPE_MILLISECONDS = 500
 const LOGIN_MILLISECONDS = 400
+const REFUSED_MILLISECONDS = 200
 const READ_MILLISECONDS = 100
 
 /** Asks for the metrics of each server, as Prometheus does. */
@@ -29,7 +30,7 @@ export async function logInAndOut({ judge, replicas, abort }: Reader, suppliers:
   for (let number = 0; !abort.aborted; number++) {
     const supplier = suppliers[Math.floor(draw() * suppliers.length)] as Supplier
     const isRight = draw() < 0.5
-    const mayBeRefused = supplier.mayBeRefused()
+    const [mayBeRefused, denials] = [supplier.mayBeRefused(), supplier.denials()]
     const { email, password } = supplier.account
     const answer = await ask(`${replicas[number % replicas.length]?.url}/Login/Customer/Api/Verify`, {
       method: 'POST',
@@ -40,10 +41,29 @@ export async function logInAndOut({ judge, replicas, abort }: Reader, suppliers:
       body: JSON.stringify({ Email: email, Password: isRight ? password : `${password} not` }),
       signal: abort,
     }).catch(() => undefined)
-    const usual = isRight ? [200, 503, ...(mayBeRefused || supplier.mayBeRefused() ? [400] : [])] : [400, 429, 503]
+    const usual = isRight ? [200, 503, ...(mayBeRefused || supplier.denials() > denials ? [400] : [])] : [400, 429, 503]
     if (answer !== undefined && !usual.includes(answer.status))
       judge.problem(`a login with a ${isRight ? 'right' : 'wrong'} password: ${answer.status} ${answer.body}`)
     await pace(LOGIN_MILLISECONDS)
+  }
+}
+
+/** Deliveries with a Status that does not exist, whose bodies the store keeps for the operator. */
+export async function deliverRefused(
+  { judge, replicas, abort }: Reader,
+  suppliers: readonly Supplier[],
+): Promise<void> {
+  for (let number = 0; !abort.aborted; number++) {
+    const supplier = suppliers[number % suppliers.length] as Supplier
+    const answer = await ask(`${replicas[number % replicas.length]?.url}/Purchase/update`, {
+      method: 'POST',
+      headers: { ApiKey: supplier.account.key },
+      body: `{"OrderID":"refused-${number}","Status":9}`,
+      signal: abort,
+    }).catch(() => undefined)
+    if (answer !== undefined && ![400, 401, 503].includes(answer.status))
+      judge.problem(`a delivery with Status 9 was answered ${answer.status}: ${answer.body}`)
+    await pace(REFUSED_MILLISECONDS)
   }
 }
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { runPrepared } from '../../../support/prepared-commands.ts'
 import { type BackOffice, startBackOffice } from './back-office.ts'
-import { logInAndOut, readBack, scrapeAll } from './bystanders.ts'
+import { deliverRefused, logInAndOut, readBack, scrapeAll } from './bystanders.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { type Follower, followByPolls, followByStream, type LiveView, type Reader, watchLive } from './followers.ts'
 import type { Judge } from './judge.ts'
@@ -54,7 +54,8 @@ export async function openStage(site: Site, judge: Judge): Promise<Stage> {
   const commands = createCommands(site, judge)
   const sending = suppliers.map(({ ended }) => ended)
   actors.push(...sending, ...followers.map(({ ended }) => ended), live.ended, backOffice.ended)
-  actors.push(scrapeAll(reader), logInAndOut(reader, suppliers), readBack(reader), commands.work(stop))
+  actors.push(scrapeAll(reader), logInAndOut(reader, suppliers), deliverRefused(reader, suppliers), readBack(reader))
+  actors.push(commands.work(stop))
   // An actor that fails is a mistake of this program.
   Promise.all(actors).catch((error: Error) => judge.problem(`${error.stack}`))
 

@@ -22,6 +22,8 @@ export interface Supplier {
   allowed(key?: { readonly id: string; readonly key: string }): void
   /** Whether it may not log in either, as far as anybody can know. */
   mayBeRefused(): boolean
+  /** How often its right was taken away so far. */
+  denials(): number
   /** When the last delivery that was stored was sent. */
   storedAt(): number
   /** Resolves when all lanes have ended. */
@@ -59,6 +61,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
   /** When the operator took its right away, and when it was to be given back. */
   let deniedAt = NEVER
   let allowedAt = 0
+  let denials = 0
   let storedAt = 0
   /** Since when a server takes its deliveries. */
   const takenSince = new Map(replicas.map((replica) => [replica, 0]))
@@ -115,6 +118,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
       return account
     },
     beforeDenied() {
+      denials++
       allowedAt = NEVER
       for (const replica of replicas) takenSince.set(replica, NEVER)
     },
@@ -127,6 +131,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
       if (key) account = { ...account, keyId: key.id, key: key.key }
     },
     mayBeRefused: () => [...takenSince.values()].includes(NEVER),
+    denials: () => denials,
     storedAt: () => storedAt,
     ended: Promise.all(Array.from({ length: LANES }, (_, lane) => work(lane))),
   }
