@@ -5,6 +5,7 @@ import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import { signCompact } from './compact-jws.ts'
 import type { Signer } from './signer.ts'
@@ -69,9 +70,12 @@ export interface AccessTokens {
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
   const { keys, signer, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
 
-  const accessOf = async (grant: Grant): Promise<Access> => {
+  /** Many streams of one customer ask at once when an account has changed. */
+  const findTogether = sharedWork(customers.findById, (id) => id)
+
+  const accessOf = async (grant: Grant, find = customers.findById): Promise<Access> => {
     const { sub, gen, region, exp } = grant
-    const customer = await customers.findById(sub)
+    const customer = await find(sub)
     // As the login requires: who may not get a token has none.
     const mayLogIn = customer?.enabled && customer.isApi
     if (!mayLogIn || customer.tokenGeneration !== gen) throw refusal(tokenErrors.revoked, sub)
@@ -83,7 +87,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
   const accessAgain = async (grant: Grant, scope: Scope): Promise<Access> => {
     if (toSeconds(clock.now()) >= grant.exp) throw refusal(tokenErrors.expired)
     if ((await keys.find(grant.kid)) === undefined) throw refusal(tokenErrors.keyUnknown)
-    const access = await accessOf(grant)
+    const access = await accessOf(grant, findTogether)
     if (access.scope !== scope) throw refusal(tokenErrors.revoked, grant.sub)
     return access
   }
