@@ -67,7 +67,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     tags: ['Purchase'],
     errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
     description:
-      'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it.',
+      'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it. When the token expires or is revoked, the stream ends, and a request that waits is a 401.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
     headers: FeedHeadersSchema,
     querystring: FeedQuerySchema,
