@@ -32,6 +32,7 @@ import { installRequestHooks } from '#src/http/request-hooks.ts'
 import { rootPlugin } from '#src/http/root.plugin.ts'
 import { serverOptions } from '#src/http/server-options.ts'
 import { installTls } from '#src/http/tls/tls.ts'
+import type { AppError } from '#src/lib/app-error.ts'
 import { readCertificate } from '#src/lib/certificate.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
@@ -89,6 +90,8 @@ export interface AppDependencies {
   /** What API keys may still deliver, where several threads count it together. */
   readonly allowances?: SharedArrayBuffer | undefined
   readonly store: Store
+  /** What requests get while there is no store; undefined if there is one. */
+  readonly missing?: AppError | undefined
   readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
@@ -104,7 +107,7 @@ export interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { config, loaded, background, allowances, store, clock, random } = dependencies
+  const { config, loaded, background, allowances, store, missing, clock, random } = dependencies
   const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
   const { proxyVariables } = loaded
   const certificate = readCertificate(config, clock.now())
@@ -114,12 +117,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
 
   installTls(app, config, clock, certificate)
   installDraining(app, config, clock)
-  installReadiness(app, store)
   installErrorHandler(app)
   installRequestLog(app, { clock, writeInfo, requests })
   traces?.install(app)
   const crossOrigin = installCrossOrigin(app, config)
   const { isStrained } = installRequestHooks(app, { config, clock, requests })
+  installReadiness(app, store, missing)
   installJsonAnswers(app)
   installReadAnswers(app, isStrained)
   installNotFound(app, crossOrigin)

@@ -28,7 +28,7 @@ const context: CliContext = {
     return stop.signal
   },
   loadConfig: () => loadConfig(process.env, readEnvFile('.env')),
-  async startServer(loaded, opened) {
+  async startServer(loaded, awaited) {
     // The packages of OpenTelemetry read their variables from the environment only.
     const file = readEnvFile('.env')
     for (const name of Object.keys(file)) if (name.startsWith('OTEL_')) process.env[name] ||= file[name]
@@ -36,7 +36,7 @@ const context: CliContext = {
     const { wantsTraces } = await import('#src/config/trace-settings.ts')
     const { startServer } = await import('#src/server.ts')
     isTraced = wantsTraces(process.env)
-    return startServer(loaded, opened, process.exit, isTraced ? process.env : undefined, hasStarterEnded)
+    return startServer(loaded, awaited, process.exit, isTraced ? process.env : undefined, hasStarterEnded)
   },
 }
 

@@ -1,4 +1,3 @@
-import { isatty } from 'node:tty'
 import { type App, buildApp } from '#src/app.ts'
 import type { RunningServer } from '#src/cli/command.ts'
 import type { Config, LoadedConfig, Variables } from '#src/config/load-config.ts'
@@ -12,23 +11,23 @@ import { systemRandom } from '#src/lib/random.ts'
 import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
-import type { OpenedStore } from '#src/store/open-store.ts'
-import { closeApp } from './serving/close-app.ts'
+import type { AwaitedStore } from '#src/store/await-store.ts'
+import { isMissing, type OpenedStore } from '#src/store/open-store.ts'
 import { type HttpThreads, type HttpThreadsOptions, NO_THREADS, startHttpThreads } from './serving/http-threads.ts'
 import { cannotStart, listen } from './serving/listen.ts'
 import { type HasEnded, whenNpmEnds } from './serving/npm.ts'
+import { createStopping, type Exit, type Stopping, type StoppingOptions, stopOnSignals } from './serving/stopping.ts'
 
-type Exit = (status: number) => void
-
-/** Listens, and stops on a signal. `exitNow` ends the process at once. */
+/** Listens, waits for a store that is missing, and stops on a signal. */
 export async function startServer(
   loaded: LoadedConfig,
-  { store, share }: OpenedStore,
+  awaited: AwaitedStore,
   exitNow: Exit,
   traceVariables: Variables | undefined,
   hasStarterEnded: HasEnded | undefined,
 ): Promise<RunningServer> {
   const { config } = loaded
+  const { store } = awaited
   const log = createLog(config.logLevel, prettifier(config))
   const { logger, writeInfo, flush, flushNow } = log
   let threads = NO_THREADS
@@ -54,6 +53,7 @@ export async function startServer(
     background: true,
     allowances,
     store,
+    missing: awaited.missing,
     clock,
     random: systemRandom,
     metrics,
@@ -61,7 +61,12 @@ export async function startServer(
     writeInfo,
     traces,
   })
-  const checkReady = app.readiness.check
+  const checkReady = async (): Promise<void> => {
+    const reason = awaited.reason()
+    // Callers of the API do not get to know it.
+    if (reason !== undefined) throw new Error(reason)
+    await app.readiness.check()
+  }
   const ops =
     config.opsPort > 0
       ? buildOps({
@@ -75,34 +80,60 @@ export async function startServer(
         })
       : undefined
   const { host, port, opsUrl } = await listenOnBoth(app, ops, config)
-  const data = { loaded, traceVariables, host, port, clockOrigin: threadOrigin(), allowances }
-  threads = startThreads(config, share, data, log, exit)
   const { url, curlOptions } = reach(app, host, port)
   if (opsUrl !== undefined) logger.info(`metrics at ${opsUrl}/metrics`)
 
-  const { stop, stopped, atLeast, isStopping } = ending(app, threads, config, exit, async (milliseconds) => {
-    await ops?.close()
-    await traces?.stop(milliseconds)
-    await flush()
-  })
-  onFirstSignal((signal) => leave(app, threads, config, stop, signal), exit)
-  onHangUp(app, threads, stop)
+  const options: StoppingOptions = {
+    app,
+    threads: () => threads,
+    config,
+    exit,
+    async flush(milliseconds) {
+      await ops?.close()
+      await traces?.stop(milliseconds)
+      await flush()
+    },
+  }
+  const stopping = createStopping(options)
+  const { stop, fail, stopped, begun } = stopping
+  stopOnSignals(options, stopping)
   whenNpmEnds(hasStarterEnded, () => void stop('npm has ended'))
-  await threads.ready.catch(async (error: unknown) => {
-    await stop('the start failed', 1)
-    throw cannotStart(host, port, error)
-  })
-  if (config.httpThreads > 1 && !isStopping()) logger.info(`${config.httpThreads} threads take requests`)
-  const fail = (reason: string): void => {
-    logger.fatal({ reason }, 'the store is no longer the one that was opened: this server ends, start it again')
-    atLeast(1)
-    setTimeout(stop, FAILING_MILLISECONDS, 'store gone').unref()
+  const opened = await untilOpen(app, awaited, stopping)
+  if (opened !== undefined && !begun.aborted) {
+    const data = { loaded, traceVariables, host, port, clockOrigin: threadOrigin(), allowances }
+    threads = startThreads(config, opened.share, data, log, exit)
+    await threads.ready.catch(async (error: unknown) => {
+      await stop('the start failed', 1)
+      throw cannotStart(host, port, error)
+    })
+    if (config.httpThreads > 1 && !begun.aborted) logger.info(`${config.httpThreads} threads take requests`)
   }
   const inform = (message: string): void => logger.info(message)
   const warn = (message: string): void => logger.warn(message)
   // Writes these lines before the caller prints its greeting.
   await flush()
-  return { url, curlOptions, inform, warn, fail, stop, isStopping, stopped }
+  return { url, curlOptions, opened, inform, warn, fail, stop, isStopping: () => begun.aborted, stopped }
+}
+
+/** Waits for a store that is missing. Resolves to undefined if the server is told to stop before. */
+async function untilOpen({ log, readiness }: App, awaited: AwaitedStore, { stop, begun }: Stopping) {
+  const missing = awaited.reason()
+  const since = systemClock.monotonic()
+  if (missing !== undefined) {
+    if (isMissing(awaited.missing)) log.error({ reason: missing }, 'no store: requests get 503 until there is one')
+    else log.error({ reason: missing }, 'no room to open the store: requests get 503 until there is')
+  }
+  try {
+    const found = await awaited.opened(begun, (reason) => log.warn({ reason }, 'still not open'))
+    if (missing !== undefined && found !== undefined) {
+      await readiness.open()
+      log.info({ seconds: Math.round((systemClock.monotonic() - since) / 1000) }, 'the store is open')
+    }
+    return found
+  } catch (error) {
+    await stop('the start failed', 1)
+    throw error
+  }
 }
 
 function startThreads(
@@ -126,95 +157,6 @@ function prettifier({ log, environment }: Config): Prettify | undefined {
   const pretty = log === 'pretty' || (log === 'auto' && stdout.isTTY && environment !== 'production')
   // hasColors heeds NO_COLOR.
   return pretty ? prettyLines(stdout.isTTY && stdout.hasColors()) : undefined
-}
-
-/** How long callers and `/readyz` get the reason before connections end. */
-const FAILING_MILLISECONDS = 500
-
-/** Ends the server once, for the first reason given, with the highest exit status given. */
-function ending(
-  app: App,
-  threads: HttpThreads,
-  { shutdownSeconds: seconds }: Config,
-  exit: Exit,
-  flush: (milliseconds: number) => Promise<void>,
-) {
-  const { promise: stopped, resolve } = Promise.withResolvers<number>()
-  let begun = false
-  let exitStatus = 0
-
-  const close = async (reason: string): Promise<number> => {
-    app.log.info({ reason }, 'stopping: no new connections; finishing requests in flight')
-    // Time reserved for writing what is queued and closing the store.
-    const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
-    setTimeout(() => exit(1), seconds * 1000).unref()
-    const patience = (seconds - toClose) * 1000
-    await Promise.all([closeApp(app, patience), threads.stop(patience)])
-    app.log.info('stopped')
-    await flush((toClose / 2) * 1000)
-    return exitStatus
-  }
-
-  const atLeast = (status: number): void => {
-    exitStatus = Math.max(exitStatus, status)
-  }
-
-  const stop = (reason: string, status = 0): Promise<number> => {
-    atLeast(status)
-    if (!begun) resolve(close(reason))
-    begun = true
-    return stopped
-  }
-  return { stop, stopped, atLeast, isStopping: () => begun }
-}
-
-/** Stops at once, or after SIGTERM when balancers have had the time to see that `/readyz` fails. */
-function leave(
-  app: App,
-  threads: HttpThreads,
-  { readyDelaySeconds }: Config,
-  stop: RunningServer['stop'],
-  signal: NodeJS.Signals,
-): void {
-  if (signal !== 'SIGTERM' || readyDelaySeconds === 0) {
-    void stop(signal)
-    return
-  }
-  app.readiness.leave()
-  threads.leave()
-  app.log.info({ reason: signal }, `/readyz fails from now on; stopping in ${readyDelaySeconds} s`)
-  setTimeout(stop, readyDelaySeconds * 1000, signal).unref()
-}
-
-/** The terminal and `npm start` each send SIGINT on one Ctrl+C: both count as one signal. */
-const SAME_SIGNAL_MILLISECONDS = 100
-
-/** A second signal ends the process at once. */
-function onFirstSignal(stop: (signal: NodeJS.Signals) => void, exit: Exit): void {
-  let firstAt: number | undefined
-  const onSignal = (signal: NodeJS.Signals): void => {
-    const now = systemClock.monotonic()
-    if (firstAt === undefined) {
-      firstAt = now
-      stop(signal)
-    } else if (signal !== 'SIGINT' || now - firstAt > SAME_SIGNAL_MILLISECONDS) {
-      exit(1)
-    }
-  }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
-}
-
-/** SIGHUP means that the server's terminal was closed; without a terminal, that the certificate should be read again. */
-function onHangUp(app: App, threads: HttpThreads, stop: RunningServer['stop']): void {
-  const onTerminal = [0, 1, 2].some(isatty)
-  process.on('SIGHUP', () => {
-    if (onTerminal) void stop('SIGHUP')
-    else if (app.tls) {
-      app.tls.reload()
-      threads.reloadCertificate()
-    } else app.log.info('SIGHUP: there is no certificate to read again, TESLIM_TLS_CERT is not set')
-  })
 }
 
 /** Listens for monitoring first, so that a start that fails there never served. */

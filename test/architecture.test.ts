@@ -66,6 +66,7 @@ const DRIVER = /^(node:sqlite|pg)$/
 
 const STORE_DOORS = [
   'src/store/open-store.ts',
+  'src/store/await-store.ts',
   'src/store/copy/copy-store.ts',
   'src/store/backup/backup-store.ts',
   'src/store/backup/restore-store.ts',

@@ -69,13 +69,18 @@ const {
   cannotOpen: _cannotOpen,
   foreign: _foreign,
   newer: _newer,
+  otherSchema: _otherSchema,
   gone: _gone,
   inUse: _inUse,
-  missing: _missing,
+  missing,
+  empty,
   older: _older,
   forbidden: _forbidden,
   ...storeAnswers
 } = storeErrors
+
+/** Answers to any request, as long as there is no store or no customer. */
+const withoutStore = [missing, empty]
 
 const { malformed: _malformed, expired: _expired, revoked: _revoked, ...forgedTokens } = tokenErrors
 
@@ -84,6 +89,7 @@ export const RARE_CODES: ReadonlySet<string> = new Set([
   ...Object.entries(httpErrors)
     .filter(([name]) => CONCERNS[name as keyof typeof httpErrors] === always)
     .map(([, { code }]) => code),
+  ...withoutStore.map(({ code }) => code),
   ...[httpErrors.bodyNotUtf8, httpErrors.bodyTooDeep, httpErrors.forbiddenKey].map(({ code }) => code),
   ...Object.values(forgedTokens).map(({ code }) => code),
 ])
@@ -116,6 +122,7 @@ export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
     ...(withToken(route) ? Object.values(tokenErrors) : []),
     ...Object.values(storeAnswers).filter(isDeclared),
     ...general.map(({ definition }) => definition),
+    ...withoutStore,
   ]
   const byStatus = Map.groupBy(definitions, ({ kind }) => STATUS[kind])
   const sorted = [...byStatus].sort(([first], [second]) => first - second)

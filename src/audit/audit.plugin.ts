@@ -100,7 +100,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
     })
   })
 
-  app.addHook('onReady', async () => {
+  app.readiness.onceOpen(() => {
     if (!background) return
     retention.start()
     bodyRetention.start()

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { LoadedConfig } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
+import type { AwaitedStore } from '#src/store/await-store.ts'
 import type { OpenedStore } from '#src/store/open-store.ts'
 
 export interface Option {
@@ -67,7 +68,7 @@ export interface CliContext {
   /** Returns what the first SIGTERM or SIGINT aborts from now on; the second one ends the process. */
   stopSignal(): AbortSignal
   loadConfig(): LoadedConfig
-  startServer(loaded: LoadedConfig, opened: OpenedStore): Promise<RunningServer>
+  startServer(loaded: LoadedConfig, awaited: AwaitedStore): Promise<RunningServer>
 }
 
 export interface RunningServer {
@@ -75,6 +76,8 @@ export interface RunningServer {
   readonly url: string
   /** The options that curl needs besides that address, with a space before. */
   readonly curlOptions: string
+  /** Undefined if it was told to stop before there was a store. */
+  readonly opened: OpenedStore | undefined
   inform(message: string): void
   warn(message: string): void
   /** Logs why the server cannot go on, and stops it with status 1. */

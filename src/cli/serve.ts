@@ -1,9 +1,10 @@
 import type { Config } from '#src/config/load-config.ts'
 import { partOfThread } from '#src/config/thread-config.ts'
+import { ADD_ONE, hasCustomer } from '#src/customer/any-customer.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { openOrAwait } from '#src/store/await-store.ts'
 import type { Command, RunningServer } from './command.ts'
 import { accountRules } from './with-accounts.ts'
 import { sayCreated } from './with-store.ts'
@@ -17,30 +18,33 @@ export const serve: Command = {
     const say = columns === undefined ? context.err : context.out
     const loaded = loadConfig()
     const { config } = loaded
-    const opened = await openStore(partOfThread(config), clock.now(), { toServe: true })
-    const { store } = opened
+    const production = config.environment === 'production'
+    const awaited = await openOrAwait(partOfThread(config), clock, !production)
     let server: RunningServer | undefined
     try {
-      server = await startServer(loaded, opened)
+      server = await startServer(loaded, awaited)
+      const { opened } = server
+      if (opened === undefined) return await server.stopped
+      const { store } = opened
       sayCreated(opened, config, server.inform)
       void store.gone.then(server.fail)
       if (server.isStopping()) return await server.stopped
+      if (production) {
+        if (!(await hasCustomer(store.customers))) server.warn(ADD_ONE)
+        return await server.stopped
+      }
       const { customers, apiKeys } = accountRules(store, context)
       // Made only after the port is open: a failed start must not use up a password that is shown once.
-      const production = config.environment === 'production'
       if (await customers.isEmpty()) {
-        if (production) server.warn(`no customer yet, add one: ${ADD_ONE}`)
-        else {
-          const sandbox = await addSandbox(customers, apiKeys, random).catch(unlessMadeMeanwhile)
-          if (sandbox) say(welcome(server, sandbox, config))
-        }
-      } else if (!production && (await customers.exists(SANDBOX_EMAIL))) say(welcomeBack(server, config))
+        const sandbox = await addSandbox(customers, apiKeys, random).catch(unlessMadeMeanwhile)
+        if (sandbox) say(welcome(server, sandbox, config))
+      } else if (await customers.exists(SANDBOX_EMAIL)) say(welcomeBack(server, config))
       return await server.stopped
     } catch (error) {
       await server?.stop('the start failed', 1)
       throw error
     } finally {
-      await store.close()
+      await awaited.close()
     }
   },
 }
@@ -50,8 +54,6 @@ function unlessMadeMeanwhile(error: unknown): undefined {
   if (error instanceof AppError && error.code === customerErrors.emailTaken.code) return undefined
   throw error
 }
-
-const ADD_ONE = 'npx teslim customer add --email ADDRESS --api --region TR --allow RULE --generate'
 
 const greeting = ({ url }: RunningServer, { docs, console }: Config): string =>
   [

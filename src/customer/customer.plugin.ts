@@ -8,6 +8,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
+import { needsCustomer } from './any-customer.ts'
 import { CustomerSchema, DEFAULT_KEYS_LIMIT, KeyListSchema, KeysQuerySchema } from './customer.schema.ts'
 import { createCustomerKeys } from './customer-keys.rule.ts'
 import { keyAnswer } from './key-answer.ts'
@@ -28,7 +29,8 @@ export interface CustomerOptions {
 }
 
 const plugin: FastifyPluginAsyncTypebox<CustomerOptions> = async (app, options) => {
-  const { store, versions, clock } = options
+  const { config, store, versions, clock } = options
+  if (config.environment === 'production') app.readiness.need(needsCustomer(store.customers, versions))
   const keyUses = createKeyUses(store.apiKeys, clock, (error) =>
     app.log.warn({ err: error }, 'the last use of keys could not be written'),
   )

@@ -59,7 +59,7 @@ async function checkPermissions(path: string): Promise<Check[]> {
 }
 
 /** Undefined where there is no such folder. */
-export const freeBytes = (folder: string): Promise<number | undefined> =>
+const freeBytes = (folder: string): Promise<number | undefined> =>
   statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,
     () => undefined,

@@ -2,10 +2,12 @@ import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { counted } from '#src/lib/printable.ts'
-import type { Store } from '#src/store/store.ts'
+import { findLeftPartials } from '#src/store/open-store.ts'
+import type { Store, StoreRoom } from '#src/store/store.ts'
 import type { Check } from './checks.ts'
 
 const DAY_MILLISECONDS = 86_400_000
+const HOUR_MILLISECONDS = 3_600_000
 const MIB = 1024 * 1024
 /** Looks back this far. */
 const PERIOD_DAYS = 7
@@ -15,21 +17,24 @@ const SOME_DAYS = 30
 
 /** The size of a delivery is taken from the latest ones: most of the file may be older, or removed by a purge. */
 const SAMPLE = 1000
+/** Deliveries that are counted here because the server has not yet. */
+const MOST_COUNTED = 50_000
 /** The size of a delivery without its payload: its columns, indexes and order, and its part of unused room in pages. */
 const BYTES_BESIDE_PAYLOAD = 400
 
 /** Compares the free space with the growth of the last days, reckoned from the number of deliveries and their average size. */
-export async function checkGrowth({ deliveries }: Store, free: number, now: number): Promise<Check[]> {
+export async function checkGrowth({ deliveries, rollUps }: Store, free: number, now: number): Promise<Check[]> {
   const [first] = (await deliveries.after(0, {}, { most: 1, look: 1 })).deliveries
   if (first === undefined) return []
   const start = Math.max(first.receivedAt, now - PERIOD_DAYS * DAY_MILLISECONDS)
   // A shorter time would say little about the days to come.
   const days = Math.max(1, (now - start) / DAY_MILLISECONDS)
-  const last = await deliveries.positionAt(now + DAY_MILLISECONDS)
-  const before = await deliveries.positionAt(start)
-  const sample = await deliveries.after(Math.max(before, last - SAMPLE), {}, { most: SAMPLE, look: SAMPLE })
+  const sample = await deliveries.before(Number.MAX_SAFE_INTEGER, { from: start }, { most: SAMPLE, look: SAMPLE })
+  const range = { customerId: undefined, from: hourOf(start), to: hourOf(now) + 1, hoursEach: 1 }
+  const counts = await rollUps.read(range, MOST_COUNTED)
+  const count = counts.deliveries.flatMap(({ byStatus }) => byStatus).reduce((sum, each) => sum + each, 0)
   const bytes = sample.deliveries.reduce((sum, { payloadBytes }) => sum + payloadBytes + BYTES_BESIDE_PAYLOAD, 0)
-  const bytesADay = ((last - before) / days) * (bytes / Math.max(1, sample.deliveries.length))
+  const bytesADay = (count / days) * (bytes / Math.max(1, sample.deliveries.length))
   const lasts = Math.floor(free / Math.max(1, bytesADay))
   const growth = `${(bytesADay / MIB).toFixed(1)} MiB a day in the last ${PERIOD_DAYS} days`
   if (lasts >= SOME_DAYS)
@@ -38,22 +43,47 @@ export async function checkGrowth({ deliveries }: Store, free: number, now: numb
   return [{ name: 'growth', status: lasts < FEW_DAYS ? 'failed' : 'warning', message }]
 }
 
+const hourOf = (time: number): number => Math.floor(time / HOUR_MILLISECONDS)
+
 const many = (days: number): string => (days > 3650 ? 'more than ten years' : counted(days, 'day'))
+
+/** The check warns from this part of the bound on: a log is copied long before, unless somebody reads an old state. */
+const LARGE_LOG = 3 / 4
+
+/** Compares the log of a file with its bound, at which deliveries are refused. */
+export function checkLog({ wal, mostWal }: StoreRoom): Check[] {
+  if (wal === undefined || mostWal === undefined) return []
+  const name = 'log'
+  const message = `the file that ends in -wal has ${mebibytes(wal)}, and may have ${mebibytes(mostWal)} on this disk`
+  if (wal <= mostWal * LARGE_LOG) return [{ name, status: 'ok', message }]
+  const advice =
+    'beyond that deliveries are refused with 503: make room, and end the backup or other program that reads an old state'
+  return [{ name, status: wal > mostWal ? 'failed' : 'warning', message: `${message}; ${advice}` }]
+}
+
+const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en')} MiB`
 
 /** The alert TeslimBackupOld has the same limit. */
 const OLD_BACKUP_HOURS = 36
 
 /** Other tools than `teslim backup` leave no trace. */
-export async function checkBackup(store: Store, { environment }: Config, now: number): Promise<Check> {
+export async function checkBackups(store: Store, config: Config, now: number): Promise<Check[]> {
   const name = 'backup'
-  let at: number | undefined
   try {
-    at = await store.lastBackupAt()
+    const left = findLeftPartials(config).map((path): Check => {
+      const message = `${path} was left by a backup that was killed: see why; the next backup removes it`
+      return { name, status: 'warning', message }
+    })
+    return [checkAge(await store.lastBackupAt(), config, now), ...left]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const message = `its record, beside the store, cannot be read, so when the last one was made is unknown: ${error.message}`
-    return { name, status: 'warning', message }
+    return [{ name, status: 'warning', message }]
   }
+}
+
+function checkAge(at: number | undefined, { environment }: Config, now: number): Check {
+  const name = 'backup'
   if (at === undefined) {
     const status = environment === 'production' ? 'warning' : 'skipped'
     return { name, status, message: 'teslim backup has made none: see teslim backup --help' }

@@ -1,18 +1,23 @@
 import { stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { findServer, type InspectedStore, inspectStore, sqlitePath } from '#src/store/open-store.ts'
+import {
+  findServer,
+  type InspectedStore,
+  inspectStore,
+  missing,
+  refuseMoved,
+  sqlitePath,
+} from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import { type Accounts, checkAccounts } from './accounts.ts'
 import type { Check, ExaminationOptions } from './checks.ts'
 import { checkFacts, checkFuture } from './database.ts'
-import { freeBytes } from './files.ts'
-import { checkBackup, checkGrowth } from './growth.ts'
+import { checkBackups, checkGrowth, checkLog } from './growth.ts'
 import { checkWebhooks } from './webhooks.ts'
 
 const MIB = 1024 * 1024
@@ -29,17 +34,16 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
   let inspected: InspectedStore
   try {
     size = config.databaseUrl.startsWith('sqlite:') ? await sizeOf(sqlitePath(config.databaseUrl)) : 0
-    if (size === undefined) {
-      const message = `${url} is not there yet: the first start creates it`
-      return [{ name: 'store', status: 'warning', message }, ...secret]
-    }
+    if (size === undefined) return [missingStore(config), ...secret]
     inspected = await inspectStore(config)
   } catch (error) {
     return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...secret]
   }
-  const { store, pending } = inspected
+  const { store, pending, empty } = inspected
   const found: Check[] = []
   try {
+    if (empty) return [missingStore(config), ...secret]
+    refuseMoved(config)
     found.push(...(await checkDamage(inspected, size, options)))
     if (pending.length > 0) {
       const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
@@ -65,6 +69,14 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
   }
 }
 
+/** Only outside production a server makes its store. */
+function missingStore(config: Config): Check {
+  const name = 'store'
+  if (config.environment === 'production') return { name, status: 'failed', message: missing(config).message }
+  const message = `${maskUrlPassword(config.databaseUrl)} is not there yet: the first start creates it`
+  return { name, status: 'warning', message }
+}
+
 /** Checks what can run out, drift or grow old: clock, room, connections, partitions, locks, backup. */
 async function checkDatabase(
   { store, facts }: InspectedStore,
@@ -77,10 +89,17 @@ async function checkDatabase(
   // The answer was on its way for about half of the time.
   const checks = checkFacts(found, config, (asked + clock.now()) / 2)
   if (!config.databaseUrl.startsWith('sqlite:')) return [...checks, ...NOT_FROM_HERE]
-  const free = await freeBytes(dirname(sqlitePath(config.databaseUrl)))
+  const room = await store.room().catch(() => undefined)
   onBegin?.('growth')
-  const growth = free === undefined ? [] : await checkGrowth(store, free, asked)
-  return [...checks, ...(await checkFuture(store, asked)), ...growth, await checkBackup(store, config, asked)]
+  const growth = room?.free === undefined ? [] : await checkGrowth(store, room.free, asked)
+  const future = await checkFuture(store, asked)
+  return [
+    ...checks,
+    ...future,
+    ...(room === undefined ? [] : checkLog(room)),
+    ...growth,
+    ...(await checkBackups(store, config, asked)),
+  ]
 }
 
 const NOT_FROM_HERE = ['disk', 'integrity', 'growth', 'backup'].map(

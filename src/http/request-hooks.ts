@@ -38,7 +38,7 @@ export function installRequestHooks(app: FastifyInstance, dependencies: RequestH
       throw new AppError(httpErrors.connectionsOverloaded)
     }
     const isRead = request.method === 'GET' || request.method === 'HEAD'
-    if (pressure.refuses(isRead) && !request.routeOptions.config.answeredBeyondLimit) throw TOO_MUCH
+    if (pressure.refuses(isRead) && !request.routeOptions.config.answeredAlways) throw TOO_MUCH
     // Node drops bytes read together with an upgrade request: maybe half of the next request.
     if (headers.upgrade !== undefined) reply.header('connection', 'close')
     const fault = framingFault(request.raw)

@@ -59,3 +59,7 @@ export class AppError extends Error {
     this.details = details
   }
 }
+
+/** Says for operators why something failed. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof AppError ? (error.details.reason ?? error.message) : (error as Error).message

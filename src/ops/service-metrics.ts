@@ -25,16 +25,17 @@ const DAY_MILLISECONDS = 86_400_000
 
 /** Describes what each thread that takes requests has of its own. */
 export function describeThread(metrics: Metrics, { deliveries, server }: ThreadMetricsDependencies): void {
-  const { load } = deliveries
   metrics.threadGauge('teslim_http_connections', 'Open connections to the API.', () => connectionsOf(server))
-  metrics.showHistogram('teslim_delivery_batch_size', 'Deliveries in each commit.', load.batchSizes)
+  metrics.showHistogram('teslim_delivery_batch_size', 'Deliveries in each commit.', () => deliveries.load.batchSizes)
   metrics.showHistogram(
     'teslim_commit_duration_seconds',
     'Time from handing a batch of deliveries to the store until it is durable.',
-    load.commitSeconds,
+    () => deliveries.load.commitSeconds,
   )
-  metrics.threadGauge('teslim_queue_deliveries', 'Deliveries that wait to be stored.', load.items)
-  metrics.threadGauge('teslim_queue_bytes', 'Bytes of deliveries that are not yet durable.', load.bytes)
+  metrics.threadGauge('teslim_queue_deliveries', 'Deliveries that wait to be stored.', () => deliveries.load.items())
+  metrics.threadGauge('teslim_queue_bytes', 'Bytes of deliveries that are not yet durable.', () =>
+    deliveries.load.bytes(),
+  )
 }
 
 /** Describes what is read from the store and the server at each scrape. Modules describe what they count themselves. */
@@ -72,6 +73,11 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
     ]
   })
   metrics.gauge('teslim_disk_free_bytes', 'Room on the disk of the file.', async () => (await room()).free)
+  // PostgreSQL has its own tools.
+  if (build.store === 'sqlite') describeBackups(metrics, dependencies)
+}
+
+function describeBackups(metrics: Metrics, { store, clock }: ServiceMetricsDependencies): void {
   let backupAt: number | undefined
   metrics.gauge('teslim_backup_age_seconds', 'Time since the last successful backup began.', async () => {
     // While the record cannot be read, the age of the last known backup rises, as it does without backups.

@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createSealer, type Sealer } from '#src/lib/sealer.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
-import type { DeliveryStore, SecretStore } from '#src/store/store.ts'
+import type { SecretStore } from '#src/store/store.ts'
 import { purchaseErrors } from './purchase.errors.ts'
 
 /** Seals places in the data into opaque texts. Cursors do not expire: every replica reads their key from the store. */
@@ -62,12 +62,4 @@ export async function refuseCursorsAfter(lastPosition: number, secrets: SecretSt
     if (Number(until) > lastPosition) await secrets.rename(name, `${EARLIER}${lastPosition}:${at}`)
   }
   await secrets.rename(KEY_NAME, `${EARLIER}${lastPosition}:${now}`)
-}
-
-/** Returns the position of the last delivery; 0 for none. */
-export async function lastPositionOf(deliveries: DeliveryStore): Promise<number> {
-  // Receipts are only nearly in the order of positions.
-  let last = await deliveries.arrivals(await deliveries.positionAt(Number.MAX_SAFE_INTEGER))
-  while (last.more) last = await deliveries.arrivals(last.position)
-  return last.position
 }

@@ -6,7 +6,10 @@ import { purchaseErrors } from './purchase.errors.ts'
 /** Up to where somebody has read the deliveries. */
 export interface FeedPlace {
   readonly position: number
-  /** The generation of the latest purge when it was read; 0 if no purge had removed anything after the position. */
+  /**
+   * 0 for somebody who is promised every delivery after the position. Otherwise the reader began among deliveries of which a purge
+   * had this generation, and is promised what that purge leaves.
+   */
   readonly generation: number
 }
 
@@ -21,11 +24,20 @@ export const openedPlace = (sealed: SealedPlace): FeedPlace => {
   return { position, generation }
 }
 
-/** The place of whoever has read up to a position while the state was this. */
+/** The place of whoever begins after a position. */
 export const placeAt = (position: number, state: PurgeState): FeedPlace => ({
   position,
-  generation: position < state.position ? state.generation : 0,
+  generation: position < state.announced ? state.generation : 0,
 })
+
+/**
+ * Returns the places of whoever has read on from another place while the state was this. A function of its own, so that whoever keeps
+ * what it returns keeps nothing of the page.
+ */
+export const placesFrom =
+  ({ generation }: FeedPlace, state: PurgeState) =>
+  (position: number): FeedPlace =>
+    generation === state.generation ? placeAt(position, state) : { position, generation: 0 }
 
 type Purges = Pick<PurgeStore, 'state' | 'receivedAfter'>
 
@@ -33,13 +45,13 @@ type Purges = Pick<PurgeStore, 'state' | 'receivedAfter'>
 export const firstPlace = async (purges: Purges): Promise<FeedPlace> => placeAt(0, await purges.state())
 
 /**
- * Throws CURSOR_PURGED if deliveries after the place were removed since. A purge changes the state before it removes anything, so
+ * Throws CURSOR_PURGED if deliveries after the place were removed since. A purge changes the state together with what it removes, so
  * this must be called after the deliveries were read. Returns the state.
  */
 export async function refusePurged({ position, generation }: FeedPlace, purges: Purges): Promise<PurgeState> {
   const state = await purges.state()
   if (position >= state.position || generation === state.generation) return state
-  const whole = await purges.receivedAfter(state.position)
+  const whole = await purges.receivedAfter(state.announced)
   const since =
     whole === undefined ? 'what comes in from now on' : `everything received since ${isoMilliseconds(whole)}`
   throw new AppError(purchaseErrors.cursorPurged, {

@@ -194,10 +194,15 @@ export interface DeliveryStore {
    * last one. Undefined if one of the orders has had too many deliveries since then.
    */
   statesAt(positions: readonly number[], at: number): Promise<number[] | undefined>
-  /** Returns the position of the last delivery whose receipt was made before a time, in milliseconds since 1970; 0 for none. */
-  positionAt(time: number): Promise<number>
-  /** Returns the position of the first delivery whose receipt was made at a time or later; undefined for none. */
-  positionFrom(time: number): Promise<number | undefined>
+  /** Returns the position of the last delivery; 0 for none. */
+  lastPosition(): Promise<number>
+  /**
+   * Returns positions between which, first exclusive and last inclusive, all deliveries of a period lie. There is more between them
+   * than the period has, most of all where a clock was put back.
+   */
+  positionsWithin(period: Pick<Filter, 'from' | 'to'>): Promise<{ readonly early: number; readonly end: number }>
+  /** Returns how many deliveries were received at a time or later, in milliseconds since 1970, but at most `most`. */
+  countFrom(time: number, most: number): Promise<number>
   /**
    * Returns payloads by position, without deleted ones. With `holding` it skips payloads that cannot contain that text as JSON:
    * those with neither the text nor a backslash, which every other spelling needs.

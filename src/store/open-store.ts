@@ -1,15 +1,19 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { leftPartials } from './backup/killed-backups.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
-import { opening } from './sqlite/database.ts'
+import { FULL_REASON, opening } from './sqlite/database.ts'
+import { type Moved, movedError, movedFrom } from './sqlite/moved.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
+import { insteadOfStore } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
 export type { InspectedStore, OpenedStore, StoreFacts, StoreShare } from './opened-store.ts'
+export { movedText } from './sqlite/moved.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string
@@ -32,14 +36,27 @@ export async function openStore(
   now: number,
   { toServe = false, create = true, withoutThreads = false } = {},
 ): Promise<OpenedStore> {
-  if (!create) await (await openToRead(options)).store.close()
+  if (!create && !isThere(options)) throw missing(options)
   const limits = limitsOf(options)
-  if (isPostgres(options)) {
+  try {
+    if (!isPostgres(options))
+      return await openSqliteStore({
+        path: sqlitePath(options.databaseUrl),
+        now,
+        limits,
+        create,
+        toServe,
+        withoutThreads,
+      })
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-    return openPostgresStore({ ...databaseOf(options), now, limits, toServe })
+    return await openPostgresStore({ ...databaseOf(options), now, limits, create, toServe })
+  } catch (error) {
+    throw isMissing(error) ? missing(options) : error
   }
-  return openSqliteStore({ path: sqlitePath(options.databaseUrl), now, limits, toServe, withoutThreads })
 }
+
+export const isMissing = (error: unknown): boolean =>
+  error instanceof AppError && error.code === storeErrors.missing.code
 
 /** Returns the store that another thread of this process has opened for serving. That thread has to `admit` the ports handed over. */
 export const joinStore = (
@@ -60,21 +77,32 @@ export async function openToRead(options: StoreOptions): Promise<InspectedStore>
 /** Whether there is a file to open. An empty one is no store: `touch` made it, or a start that was killed. */
 function isThere(options: StoreOptions): boolean {
   if (isPostgres(options)) return true
-  try {
-    return (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) > 0
-  } catch (error) {
-    // A folder that may not be entered, for example: opening the file gives the reason.
-    if (error instanceof AppError) throw error
-    return true
-  }
+  const path = sqlitePath(options.databaseUrl)
+  const found = opening(path, () => statSync(path, { throwIfNoEntry: false }))
+  return found !== undefined && found.size > 0
 }
 
-const missing = (options: StoreOptions): AppError =>
+/** Says what to do about a store that is not there. For operators: it names the path. */
+export const missing = (options: StoreOptions): AppError =>
   new AppError(storeErrors.missing, {
-    message: isPostgres(options)
-      ? 'There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.'
-      : `There is no store at ${sqlitePath(options.databaseUrl)}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.`,
+    message: `${
+      isPostgres(options)
+        ? 'There is no store in the database that DATABASE_URL names: check its name, or restore a dump.'
+        : `There is no store at ${sqlitePath(options.databaseUrl)}${insteadOfStore(sqlitePath(options.databaseUrl))}: check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore".`
+    } Only for a new installation, "teslim customer add" or "teslim migrate" creates one.`,
   })
+
+/** More than an empty file that was made a database: a first start that found no room leaves that. */
+const LEAST_BYTES_OF_STORE = 8192
+
+/** Whether a store is there and could not be opened because its disk is full: it can be once there is room. */
+export function lacksRoom(options: StoreOptions, error: unknown): boolean {
+  if (isPostgres(options) || !(error instanceof AppError)) return false
+  const isFull = [FULL_REASON, 'ENOSPC'].some((text) => reasonOf(error).includes(text))
+  return (
+    isFull && (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) >= LEAST_BYTES_OF_STORE
+  )
+}
 
 /** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */
 export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {
@@ -91,6 +119,20 @@ const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(
 /** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */
 export const findServer = (options: StoreOptions): string | undefined =>
   isPostgres(options) ? undefined : serverOn(sqlitePath(options.databaseUrl))
+
+/** Returns the incomplete files that `teslim backup` left when it was killed. The next backup removes them. */
+export const findLeftPartials = (options: StoreOptions): string[] =>
+  isPostgres(options) ? [] : leftPartials(sqlitePath(options.databaseUrl))
+
+/** Returns where a SQLite store was moved; undefined for one that is in use, and for PostgreSQL. Throws if there is no file. */
+export const findMoved = (options: StoreOptions): Moved | undefined =>
+  isPostgres(options) ? undefined : movedFrom(sqlitePath(options.databaseUrl))
+
+/** Throws STORE_MOVED for one that `findMoved` finds. */
+export function refuseMoved(options: StoreOptions): void {
+  const moved = findMoved(options)
+  if (moved !== undefined) throw movedError(sqlitePath(options.databaseUrl), moved)
+}
 
 /** Throws STORE_IN_USE while a server works on the store. One that reaches PostgreSQL through a pooler is not found. */
 export async function refuseServers(options: StoreOptions): Promise<void> {

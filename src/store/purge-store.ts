@@ -24,8 +24,6 @@ export interface PurgedPage {
   readonly deliveries: number
   readonly orders: number
   readonly payloadBytes: number
-  /** The greatest position among them; 0 for none. */
-  readonly highest: number
   /** Where to continue; null at the end. */
   readonly position: number | null
 }
@@ -34,8 +32,10 @@ export interface PurgedPage {
 export interface PurgeState {
   /** Increases with every purge, before it removes anything. */
   readonly generation: number
-  /** No delivery after this position was ever removed. */
+  /** The greatest position of a delivery that was removed. It changes together with the removal. */
   readonly position: number
+  /** No purge was ever going to remove a delivery after this position. */
+  readonly announced: number
 }
 
 export interface ErasedPage {
@@ -49,16 +49,15 @@ export interface PurgeStore {
   state(): Promise<PurgeState>
   /** Returns when the first delivery after a position was received, in milliseconds since 1970. */
   receivedAfter(position: number): Promise<number | undefined>
+  /** Returns when the newest of the deliveries was received that were received before a time. */
+  receivedBefore(time: number): Promise<number | undefined>
   /**
    * Returns the position that parts the deliveries received before a time from those received later, with the fewest exceptions;
    * 0 for none. It is before that of the last delivery.
    */
   endOf(before: number): Promise<number>
-  /**
-   * Must come before the first page that removes something, with the last position that it may remove. Resolves to the state
-   * before, and the new generation.
-   */
-  announce(position: number): Promise<{ readonly generation: number; readonly before: PurgeState }>
+  /** Must come before the first page that removes something, with the last position that it may remove. */
+  announce(position: number): Promise<void>
   /** Must come before the first `erase`, so that a copy of the store is not continued after it. */
   announceErasure(): Promise<void>
   /**
@@ -66,8 +65,6 @@ export interface PurgeStore {
    * to nothing removed and `after` as its position.
    */
   page(page: PurgePage): Promise<PurgedPage>
-  /** Corrects the position that was announced, unless another purge has begun since. */
-  settle(state: PurgeState): Promise<void>
   /** Resolves to true for one process at a time, if the last purge that `finish` recorded was before `due`. */
   claim(times: { readonly now: number; readonly until: number; readonly due: number }): Promise<boolean>
   /** Resolves to false if the claim was lost to another process. */

@@ -19,7 +19,17 @@ export const storeErrors = {
     kind: 'unprocessable',
     message: 'This Idempotency-Key was used with another body before. Nothing was stored.',
   },
-  missing: { code: 'STORE_MISSING', kind: 'unavailable', message: 'There is no store yet.' },
+  missing: {
+    code: 'STORE_MISSING',
+    kind: 'unavailable',
+    message: 'The service has no storage right now. Nothing was stored; send the request again.',
+  },
+  /** In production only. */
+  empty: {
+    code: 'STORE_EMPTY',
+    kind: 'unavailable',
+    message: 'The service has no customers yet. Nothing was stored; send the request again.',
+  },
   cannotOpen: { code: 'STORE_CANNOT_OPEN', kind: 'unavailable', message: 'The store cannot be opened.' },
   foreign: { code: 'STORE_FOREIGN', kind: 'unavailable', message: 'The file belongs to another application.' },
   forbidden: {
@@ -39,6 +49,13 @@ export const storeErrors = {
 
 /** Why a store cannot take a delivery whose statements do not fit its schema. */
 export const OTHER_TABLES = 'its tables are not those of this version of teslim'
+
+/** Not sent to callers. Its kind gives commands the exit status of a wrong setting, after which supervisors do not start them again. */
+export const storeMoved: ErrorDefinition = {
+  code: 'STORE_MOVED',
+  kind: 'invalid',
+  message: 'The store was moved to another database.',
+}
 
 /** The answer to a delivery of a customer that was erased while it was under way. */
 export const customerErased: ErrorDefinition = {

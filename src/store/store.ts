@@ -77,6 +77,8 @@ export interface StoreRoom {
   readonly file: number
   /** The write-ahead log; undefined where the database server keeps one for itself. */
   readonly wal: number | undefined
+  /** How large the log may be: beyond it deliveries are refused. */
+  readonly mostWal: number | undefined
   /** Free for teslim on the disk of the file; undefined where the database server has it. */
   readonly free: number | undefined
 }

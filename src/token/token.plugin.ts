@@ -84,12 +84,14 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     onRotated: (kid) => app.log.info({ kid }, 'a new signing key replaces an old one'),
     onTendingFailed: (error) => app.log.warn({ err: error }, 'the signing keys could not be renewed or deleted'),
   })
-  // Fails the start, not the first login, if a key cannot be opened.
-  const wrappings = await keys.openAll()
-  // Outside production there is nothing of value to sign, so this is not a warning.
-  if (secret === '' && config.environment === 'production') app.log.warn(NO_SECRET)
-  else if (secret === '') app.log.info(NO_SECRET_YET)
-  else if (wrappings.some((wrapping) => wrapping !== 'secret')) app.log.warn(NOT_REWRAPPED)
+  app.readiness.onceOpen(async () => {
+    // Fails the start, not the first login, if a key cannot be opened.
+    const wrappings = await keys.openAll()
+    // Outside production there is nothing of value to sign, so this is not a warning.
+    if (secret === '' && config.environment === 'production') app.log.warn(NO_SECRET)
+    else if (secret === '') app.log.info(NO_SECRET_YET)
+    else if (wrappings.some((wrapping) => wrapping !== 'secret')) app.log.warn(NOT_REWRAPPED)
+  })
 
   const signer = createSigner()
   app.addHook('onClose', () => signer.close())

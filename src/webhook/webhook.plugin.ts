@@ -45,7 +45,7 @@ const plugin: FastifyPluginAsync<WebhookOptions> = async (app, options) => {
   let isClosing = false
   let stopping: Promise<void> | undefined
 
-  app.addHook('onReady', async () => {
+  app.readiness.onceOpen(() => {
     if (background && !isClosing) push.start()
   })
   // Attempts end while requests do.

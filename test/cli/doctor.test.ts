@@ -65,6 +65,10 @@ describe('teslim doctor', () => {
         ['integrity', 'the file is undamaged'],
         ['server', 'no server uses the file'],
         ['database', expect.stringMatching(/^SQLite 3/)],
+        [
+          'log',
+          expect.stringMatching(/^the file that ends in -wal has \d+ MiB, and may have [\d,]+ MiB on this disk$/),
+        ],
         ['backup', expect.stringMatching(/^the last one was made 0 hours ago/)],
         ['signing keys', '1, encrypted under TESLIM_SECRET'],
         ['customers', '1 enabled'],
@@ -188,7 +192,7 @@ describe('teslim doctor', () => {
   it('checks PostgreSQL without changing it, and reports when it cannot be reached', async () => {
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
     const empty = await doctor(env)
-    expect(empty.found('store')).toEqual([expect.stringContaining('lacks 0001-schema: run teslim migrate')])
+    expect(empty.found('store')).toEqual([expect.stringContaining('is not there yet: the first start creates it')])
     expect(await runSql(env.DATABASE_URL, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([])
     await run(['migrate'], env)
     await run(['signing-key', 'rotate'], env)

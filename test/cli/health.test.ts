@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeCertificate, storeCertificate } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
+import { addSupplier } from '../support/ledger.ts'
 import { freePort } from '../support/postgres-server.ts'
 import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -63,6 +64,7 @@ describe('teslim health', () => {
     const made = makeCertificate({ names: ['api.example.com'], addresses: [] })
     const port = String(await freePort())
     const env = { PORT: port, NODE_ENV: 'production', ...storeCertificate(folder, made) }
+    await addSupplier({ cwd: folder })
     await serve({ cwd: folder, env })
     const url = `https://127.0.0.1:${port}/readyz`
     expect(await health([], env)).toEqual({ status: 0, stdout: `${url} is ready\n`, stderr: '' })

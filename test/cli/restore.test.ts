@@ -133,7 +133,8 @@ it('a restored store is as it was, the replaced one is kept whole, and the audit
 })
 
 it('everything that works again after it was ended is named, with the command that ends it again', async () => {
-  const { cwd, teslim, json, addCustomers } = await newStore()
+  const { cwd, teslim, json, deliver, addCustomers } = await newStore()
+  await deliver('PO-1')
   const add = (email: string) => json('customer', 'add', '--email', email, '--api', '--generate')
   const issue = async (label: string) =>
     (await json('key', 'issue', '--customer', EMAIL, '--label', label)).id as string
@@ -219,7 +220,8 @@ it('removed, erased and changed customers that are back are named, with the comm
 })
 
 it('limits that are wider again are named, with the command that sets them again', async () => {
-  const { json, teslim, store, addCustomers } = await newStore()
+  const { json, teslim, store, deliver, addCustomers } = await newStore()
+  await deliver('PO-1')
   await addCustomers({ email: 'reader@b.co', operator: true }, { email: 'same@b.co', operator: true, readOnly: true })
   const issue = async (...limits: string[]) =>
     (await json('key', 'issue', '--customer', EMAIL, '--label', 'l', ...limits)).id as string
@@ -283,6 +285,88 @@ it('where there is no store, a restore creates it and says where', async () => {
     stdout: expect.stringMatching(new RegExp(`^${store} is restored from `)),
   })
   expect(await orders()).toEqual(['PO-1'])
+})
+
+describe('a restore onto a store that tells nothing advises nothing:', () => {
+  const unknown = { deliveriesUndone: null, actions: null, undone: [], missingCustomers: [], missingKeys: [] }
+  /** A backup with all that a restore could name, one erased customer included, and an empty folder instead of the store. */
+  async function lostDisk() {
+    const stage = await newStore()
+    await stage.addCustomers({ email: 'gone@b.co' })
+    await stage.json('key', 'issue', '--customer', EMAIL)
+    await stage.json('signing-key', 'rotate')
+    await stage.json('webhook', 'add', '--url', 'https://a.example')
+    await stage.json('customer', 'remove', 'gone@b.co', '--erase')
+    await stage.deliver('PO-1')
+    await stage.json('backup', 'b.db')
+    rmSync(join(stage.cwd, 'data'), { recursive: true })
+    return stage
+  }
+  const add = (email: string) => ['customer', 'add', '--email', email, '--generate']
+
+  it.each([
+    ['nothing', [], 'there was no store before'],
+    [
+      'a store without customers',
+      [['migrate']],
+      'the replaced store had no customers, so nothing can be concluded from it',
+    ],
+    [
+      'a store without deliveries',
+      [add('new@b.co')],
+      'the replaced store had no deliveries, so nothing can be concluded from it',
+    ],
+  ])('%s', async (_, made, notCompared) => {
+    const { teslim, json, orders } = await lostDisk()
+    const prepare = async () => {
+      for (const args of made) expect(await teslim(args)).toMatchObject({ status: 0 })
+    }
+    await prepare()
+    expect(await json('restore', 'b.db')).toMatchObject({ ...unknown, notCompared, endpointsPaused: 1 })
+    expect(await orders()).toEqual(['PO-1'])
+    const [event] = await json('audit', 'list', '--action', 'store.')
+    expect(event).toMatchObject({ action: 'store.restore', details: { deliveriesUndone: null } })
+
+    const again = await lostDisk()
+    for (const args of made) await again.teslim(args)
+    const { status, stdout, stderr } = await again.teslim(['restore', 'b.db'])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain(`What was undone is not known: ${notCompared}.\n`)
+    const advice = stdout
+      .split('\n')
+      .filter((line) => /Undone|no longer there|teslim (?!webhook resume)|removed:/.test(line))
+    expect(advice).toEqual([])
+  })
+
+  it('only one that has both is compared', async () => {
+    const { teslim, json, store } = await lostDisk()
+    const id = JSON.parse((await teslim([...add('new@b.co'), '--json'])).stdout).id as string
+    const { store: opened } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)
+    await opened.deliveries.deliver(delivery(id))
+    await opened.close()
+    const { notCompared, deliveriesUndone, undone, missingCustomers } = await json('restore', 'b.db')
+    expect({ notCompared, deliveriesUndone, missingCustomers }).toEqual({
+      notCompared: null,
+      deliveriesUndone: 0,
+      missingCustomers: ['new@b.co'],
+    })
+    const commands = (undone as { command: string }[]).map(({ command }) => command)
+    expect(commands).toContain(`teslim customer disable ${EMAIL}`)
+    expect(commands.filter((command) => command.includes('removed:'))).toEqual([])
+  })
+})
+
+it('a customer that is removed in the restored store is not named, also where the replaced store is the older one', async () => {
+  const { teslim, json, deliver, addCustomers } = await newStore()
+  await addCustomers({ email: 'gone@b.co' })
+  await deliver('PO-1')
+  await json('backup', 'older.db')
+  await json('customer', 'remove', 'gone@b.co')
+  await json('backup', 'newer.db')
+  await json('restore', 'older.db')
+  const { stdout } = await teslim(['restore', 'newer.db'])
+  expect(stdout).toContain('Nothing that was revoked, disabled or changed works again.')
+  expect(stdout).not.toContain('removed:')
 })
 
 describe('a backup that cannot be trusted is refused, and nothing is changed:', () => {

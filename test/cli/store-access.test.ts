@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { runCommand } from '../support/command.ts'
@@ -46,9 +46,21 @@ describe('where there is no store', () => {
     expect([status, stdout, stderr]).toEqual([
       1,
       '',
-      `teslim ${args[0]} ${args[1]}: There is no store at ${path}: check the folder you are in and DATABASE_URL. "teslim migrate" creates one.\n`,
+      `teslim ${args[0]} ${args[1]}: There is no store at ${path} (its folder is missing, too): check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore". Only for a new installation, "teslim customer add" or "teslim migrate" creates one.\n`,
     ])
     expect(existsSync(join(cwd, 'data'))).toBe(false)
+  })
+
+  it('a backup and a schedule of backups say where it should be, and make neither', async () => {
+    for (const more of [[], ['--every', '6h']])
+      expect(await runCommand(['backup', cwd, ...more], { cwd })).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr: expect.stringContaining(
+          `There is no store at ${path} (its folder is missing, too): check DATABASE_URL`,
+        ),
+      })
+    expect(readdirSync(cwd)).toEqual([])
   })
 
   it('an empty file is none either, and stays empty', async () => {
@@ -95,9 +107,28 @@ describe('where there is no store', () => {
     expect(JSON.parse((await run('--json')).stdout)).toEqual({ applied: ALL })
   })
 
-  it('serve creates one, and says where', async () => {
+  it.each(['sqlite', 'postgres'])(
+    'migrate --existing creates none, ends with 0, and applies what a store lacks (%s)',
+    async (kind) => {
+      const folder = tempFolder()
+      const env: Record<string, string> =
+        kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
+      const run = (...args: string[]) => runCommand(['migrate', ...args], { cwd: folder, env })
+      expect(await run('--existing')).toEqual({
+        status: 0,
+        stdout: '',
+        stderr: expect.stringMatching(/There is no store/),
+      })
+      expect((await run('--existing', '--json')).stdout).toBe('{"applied":[]}\n')
+      expect(readdirSync(folder)).toEqual([])
+      expect((await run()).stdout).toContain('created a new store')
+      expect(await run('--existing')).toMatchObject({ status: 0, stdout: expect.stringContaining('is up to date') })
+    },
+  )
+
+  it('serve creates one outside production, and says where', async () => {
     const folder = tempFolder()
-    const server = await serve({ cwd: folder, env: { NODE_ENV: 'production' } })
+    const server = await serve({ cwd: folder })
     await server.printed(new RegExp(`created a new store, ${folder}/data/teslim.db`))
   })
 
@@ -113,7 +144,7 @@ describe('where there is no store', () => {
       const { status, stderr } = await runCommand(args, { cwd, env })
       expect([status, stderr]).toEqual([
         1,
-        `teslim ${args.join(' ')}: There is no store in the database that DATABASE_URL names; "teslim migrate" creates one.\n`,
+        `teslim ${args.join(' ')}: There is no store in the database that DATABASE_URL names: check its name, or restore a dump. Only for a new installation, "teslim customer add" or "teslim migrate" creates one.\n`,
       ])
       expect(await tables()).toEqual([])
     }

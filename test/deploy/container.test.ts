@@ -114,10 +114,13 @@ describe('the container', () => {
     const before = filesOf(inside.root)
     expect(await exec(inside, inside.healthCommand)).toMatchObject({ status: 1, stdout: '' })
     const ended = await serveWhile(inside, {}, async () => {
-      expect(await exec(inside, inside.healthCommand)).toMatchObject({ status: 0, stderr: '' })
+      expect(await exec(inside, inside.healthCommand)).toMatchObject({ status: 1, stdout: '' })
       const teslim = (...args: string[]) => exec(inside, ['node', 'bin/teslim.js', ...args])
       await teslim('customer', 'add', '--email', 'a@b.co', '--api', '--allow', 'SKU-*', '--generate')
       const { stdout } = await teslim('key', 'issue', '--customer', 'a@b.co', '--json')
+      await expect
+        .poll(() => exec(inside, inside.healthCommand), { timeout: 20_000 })
+        .toMatchObject({ status: 0, stderr: '' })
       const { status } = await fetch(`http://127.0.0.1:${port}/Purchase/update`, {
         method: 'POST',
         headers: { ApiKey: JSON.parse(stdout).key },
@@ -143,6 +146,7 @@ describe('the container', () => {
     const inside = built(context)
     const env = { DATABASE_URL: await newDatabase(inject('postgresUrl')) }
     const before = filesOf(inside.root)
+    await exec(inside, ['node', 'bin/teslim.js', 'customer', 'add', '--email', 'a@b.co', '--generate'], env)
     const ended = await serveWhile(inside, env, async () => {
       expect(await exec(inside, inside.healthCommand, env)).toMatchObject({ status: 0 })
     })

@@ -130,7 +130,7 @@ describe('the Kubernetes manifests', () => {
     expect(settingProblems(values)).toEqual([])
     expect(values).toMatchObject({ NODE_ENV: 'production', DATABASE_URL: expect.stringMatching(/^sqlite:\/data\//) })
     expect(sqliteMigration).toMatchObject({
-      args: ['migrate'],
+      args: ['migrate', '--existing'],
       image: sqliteServer.image,
       env: sqliteServer.env,
       volumeMounts: sqliteServer.volumeMounts,
@@ -223,7 +223,9 @@ describe('the Kubernetes manifests', () => {
   })
 
   it('migrate before the first new replica serves, and keep the old ones until it does', () => {
-    expect(pod.initContainers).toMatchObject([{ name: 'migrate', image: server.image, args: ['migrate'] }])
+    expect(pod.initContainers).toMatchObject([
+      { name: 'migrate', image: server.image, args: ['migrate', '--existing'] },
+    ])
     expect(deployment.spec).toMatchObject({
       replicas: 3,
       strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },

@@ -206,16 +206,17 @@ it('with TESLIM_READY_DELAY, /readyz fails first after SIGTERM, and everything e
 
 it('a delay before the stop holds up neither Ctrl+C, whose stop takes no time without a connection, nor a second SIGTERM or the loss of the store', async () => {
   const delayed = { ...env, TESLIM_READY_DELAY: '600' }
-  const interrupted = await serve({ cwd: tempFolder(), env: delayed })
+  const cwd = tempFolder()
+  await addSupplier({ cwd, env })
+  const interrupted = await serve({ cwd, env: delayed })
   interrupted.child.kill('SIGINT')
   expect(await interrupted.ended).toBe(0)
   expect(stopDuration(interrupted)).toBeLessThan(900)
-  const impatient = await serve({ cwd: tempFolder(), env: delayed })
+  const impatient = await serve({ cwd, env: delayed })
   impatient.child.kill('SIGTERM')
   await impatient.printed(/stopping in 600 s/)
   impatient.child.kill('SIGTERM')
   expect(await impatient.ended).toBe(1)
-  const cwd = tempFolder()
   const lost = await serve({ cwd, env: delayed })
   lost.child.kill('SIGTERM')
   await lost.printed(/stopping in 600 s/)

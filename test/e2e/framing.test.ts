@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
 import { failure } from '../support/failure.ts'
+import { addSupplier } from '../support/ledger.ts'
 import { startServer } from '../support/process.ts'
 import { exchange, parseAnswers } from '../support/raw-http.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -14,7 +15,9 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n'
 // Node is told to be lenient, which the server must not be.
 const node = ['--insecure-http-parser', '--max-http-header-size=65536']
 const env = { NODE_ENV: 'production', TESLIM_REQUEST_TIMEOUT: '2' }
-const { url } = await startServer({ cwd: tempFolder(), env, node }, afterAll)
+const cwd = tempFolder()
+await addSupplier({ cwd })
+const { url } = await startServer({ cwd, env, node }, afterAll)
 
 const answersTo = async (bytes: string) => parseAnswers(await exchange(url, bytes))
 

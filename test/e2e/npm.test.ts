@@ -18,7 +18,7 @@ async function start([command = '', ...args]: readonly string[], more: Record<st
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: folder,
-    NODE_ENV: 'production',
+    NODE_ENV: 'test',
     PORT: '0',
     TESLIM_OPS_PORT: '0',
     TESLIM_SHUTDOWN_SECONDS: '600',

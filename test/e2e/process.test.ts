@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
+import { addSupplier } from '../support/ledger.ts'
 import { newDatabase } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
 import { serve, startServer, teslim } from '../support/process.ts'
@@ -110,6 +111,7 @@ async function halfSentLogin(url: string) {
 
 describe('a signal', () => {
   it('that a terminal sends and npm start passes on counts once; a later one ends the server at once, non-zero', async () => {
+    await addSupplier({ cwd })
     const server = await serve({ cwd, env: { ...production, TESLIM_SHUTDOWN_SECONDS: '600' } })
     const [finished] = await Promise.all([halfSentLogin(server.url), halfSentLogin(server.url)])
     for (let time = 0; time < 2; time++) server.child.kill('SIGINT')
@@ -187,6 +189,7 @@ async function productionSession() {
   const secrets = [PASSWORD, 'callback-4711', 'wrong-pass-word', 'query-secret-9', 'authorization-secret']
   const run = async (stdin: string, ...args: string[]) =>
     (await runPrepared([...args, '--json'], { cwd, stdin })).stdout
+  await run('', 'migrate')
   const server = await startServer({ cwd, env: { ...production, LOG_LEVEL: 'trace' } }, afterAll)
   const { url } = server
   await server.printed(/no customer yet.*npx teslim customer add --email/)

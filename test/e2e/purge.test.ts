@@ -1,11 +1,13 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { addSupplier, deliver, makeSupplier, missingFrom } from '../support/ledger.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
-import { serve, startProcess } from '../support/process.ts'
+import { serve, serveSandbox, startProcess } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -136,3 +138,107 @@ it('after an erasure beside a server neither the file nor its log holds a payloa
   file.close()
   expect(id).toBeDefined()
 }, 60_000)
+
+describe.each(['sqlite', 'postgres'])('followers of a server on %s', (kind) => {
+  it.each([
+    ['SIGINT', []],
+    ['SIGKILL', ['--orders']],
+  ] as const)(
+    'after a purge beside it was stopped by %s, only those are refused who missed what it removed',
+    async (signal, more) => {
+      const cwd = tempFolder()
+      const url = kind === 'postgres' ? await newDatabase(inject('postgresUrl')) : undefined
+      const place = { cwd, env: url === undefined ? {} : { DATABASE_URL: url } }
+      const { server, email, password, apiKey } = await serveSandbox(place)
+      const OLD = 20_000
+      const received = Date.now() - DAY
+      const query = (sql: string) => {
+        const file = new DatabaseSync(join(cwd, 'data/teslim.db'), { readOnly: true })
+        const rows = file.prepare(sql).all()
+        file.close()
+        return rows
+      }
+      if (url === undefined) {
+        const filling = new DatabaseSync(join(cwd, 'data/teslim.db'))
+        filling.exec(`
+        CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${OLD}) SELECT n FROM r;
+        INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, payload)
+        SELECT n, unhex(printf('%012x70008000%012x', ${received} + n, n)), 1, 'old-' || n, 1, ${received} + n, zeroblob(300) FROM numbers;
+        INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
+        SELECT 1, 'old-' || n, 1, n, n, x'00' FROM numbers WHERE n % 4 = 0`)
+        filling.close()
+      } else {
+        await runSql(
+          url,
+          `INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, payload)
+         SELECT n, (lpad(to_hex(${received} + n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, 1, 'old-' || n, 1, ${received} + n, '{}'
+           FROM generate_series(1, ${OLD}::bigint) n`,
+        )
+        await runSql(
+          url,
+          `INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
+         SELECT 1, 'old-' || n, 1, n, n, '' FROM generate_series(4, ${OLD}, 4) n`,
+        )
+        await runSql(url, `SELECT setval('last_position', ${OLD})`)
+      }
+      const send = async (OrderID: string): Promise<string> => {
+        const body = JSON.stringify({ OrderID, Status: 1 })
+        const answer = await fetch(`${server.url}/Purchase/update`, {
+          method: 'POST',
+          headers: { ApiKey: apiKey },
+          body,
+        })
+        expect(answer.status).toBe(200)
+        return ((await answer.json()) as { data: { ReceiptID: string } }).data.ReceiptID
+      }
+      await send('last')
+      const login = await fetch(`${server.url}/Login/Customer/Api/Verify`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ Email: email, Password: password }),
+      })
+      const { Token: token } = ((await login.json()) as { data: { Token: string } }).data
+      const read = async (after: string) => {
+        const headers = { authorization: `Bearer ${token}` }
+        const answer = await fetch(`${server.url}/Purchase/feed?payload=none&limit=1000${after && `&after=${after}`}`, {
+          headers,
+        })
+        const { data } = (await answer.json()) as {
+          data: { Deliveries: { ReceiptID: string }[]; NextCursor: string } | null
+        }
+        const receipts = data?.Deliveries.map(({ ReceiptID }) => ReceiptID) ?? []
+        return { status: answer.status, receipts, next: data?.NextCursor ?? '' }
+      }
+      const cursors: string[] = []
+      for (let page = await read(''); page.receipts.length > 0; page = await read(page.next)) cursors.push(page.next)
+      expect(cursors).toHaveLength(OLD / 1000 + 1)
+      const end = cursors.at(-1) as string
+
+      /** The highest position that was removed. Of four deliveries one stays, unless orders go. */
+      const highest = async (): Promise<number> => {
+        const sql = `SELECT min(position) AS first FROM delivery WHERE position % 4 > ${more.length > 0 ? -1 : 0}`
+        const [row] = url === undefined ? query(sql) : await runSql(url, sql)
+        const before = Number(row?.first) - 1
+        return more.length === 0 && before % 4 === 0 ? before - 1 : before
+      }
+      const purging = startProcess(['purge', '--older', '0', ...more], place)
+      await until('some are removed', async () => (await highest()) > 0)
+      purging.kill(signal)
+      await once(purging, 'close')
+      const removed = await highest()
+      expect(removed).toBeLessThan(OLD - 1000)
+
+      for (const [index, cursor] of cursors.entries()) {
+        const page = await read(cursor)
+        expect([index, page.status]).toEqual([index, (index + 1) * 1000 < removed ? 410 : 200])
+        if (page.status === 200) expect(page.receipts).toHaveLength(index < OLD / 1000 - 1 ? 1000 : OLD / 1000 - index)
+      }
+      const next = await send('next')
+      expect(await read(end)).toMatchObject({ status: 200, receipts: [next] })
+      expect((await runPrepared(['purge', '--older', '0', ...more], place)).status).toBe(0)
+      expect(await read(end)).toMatchObject({ status: 200, receipts: [next] })
+      expect((await read(cursors.at(-3) as string)).status).toBe(410)
+    },
+    60_000,
+  )
+})

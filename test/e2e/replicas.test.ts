@@ -18,14 +18,15 @@ afterAll(() => {
   for (const kill of kills) kill()
 })
 const start = (): Promise<ServerProcess> => startServer(where, (kill) => void kills.push(kill))
-const replicas = await Promise.all([start(), start()])
-
 /** A customer that may deliver everything and log in. */
 async function addSupplier(email: string) {
   const { id, password } = await run('customer', 'add', '--email', email, '--generate', '--api', '--allow', '*')
   const { id: keyId, key } = await run('key', 'issue', '--customer', id)
   return { id, password, keyId, key }
 }
+
+await addSupplier('first@example.com')
+const replicas = await Promise.all([start(), start()])
 
 const deliver = (url: string, key: string, body: string, more: Record<string, string> = {}) =>
   fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key, ...more }, body })

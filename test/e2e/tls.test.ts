@@ -277,7 +277,7 @@ describe('SIGHUP', () => {
     terminal.stdout.setEncoding('utf8')
     for await (const chunk of terminal.stdout) {
       printed += chunk
-      if (printed.includes('no customer yet')) break
+      if (printed.includes('no store')) break
     }
     const pid = Number(/pid (\d+)/.exec(printed)?.[1])
     terminal.kill('SIGKILL')

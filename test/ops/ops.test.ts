@@ -119,7 +119,7 @@ describe('a scrape', () => {
     metrics.counter('odd_total', 'Odd.')({ label: 'a"b\\c\nd' }).value += 2
     const sizes = createHistogram([1, 2.5])
     for (const value of [0, 1, 1.5, 2.5, 3]) sizes.observe(value)
-    metrics.showHistogram('sizes', 'Sizes.', sizes)
+    metrics.showHistogram('sizes', 'Sizes.', () => sizes)
     metrics.gauge('failing', 'Fails.', () => Promise.reject(new Error('away')))
     metrics.gauge('throwing', 'Throws.', () => {
       throw new Error('away')

@@ -170,14 +170,28 @@ it('a delivery that comes into a month while it is dropped is not lost', async (
   expect(await store.deliveries.findByReceipt(receiptId)).toMatchObject({ orderId: 'o', origin: null })
 })
 
+it('a delivery that a wrong clock put into another month is found by its time', async () => {
+  const { store, deliver } = await partitioned()
+  for (const [index, time] of [now, now - 2 * MONTH, now + MONTH, now - 1000, now + 1000].entries())
+    await deliver(time, index % 4)
+  const found = async (from: number, to?: number) => {
+    const { early, end } = await store.deliveries.positionsWithin({ from, to })
+    const page = await store.deliveries.before(end + 1, { from, to }, { most: 100, look: 100 })
+    return page.deliveries.filter(({ position }) => position > early).map(({ receivedAt }) => receivedAt - now)
+  }
+  expect(await found(now - 1000)).toEqual([1000, -1000, MONTH, 0])
+  expect(await found(now - 2 * MONTH, now)).toEqual([-1000, -2 * MONTH])
+  expect(await found(now + MONTH)).toEqual([MONTH])
+})
+
 it('the role of the service removes deliveries only if the operator grants it, and says so otherwise', async () => {
   const { owner, service, deliver } = await partitioned()
   for (const status of [1, 2]) await deliver(now - 100 * MONTH + status, status)
   await deliver(now - 2 * 86_400_000, 3)
-  const { purges, audit, deliveries } = await open(service)
+  const { purges, audit } = await open(service)
   const clock = { now: () => now, monotonic: () => performance.now() }
   const log = { info: () => undefined, warn: () => undefined }
-  const { keep } = createDeliveryRetention({ purges, deliveries, audit, clock, log }, { days: 400, orders: false })
+  const { keep } = createDeliveryRetention({ purges, audit, clock, log }, { days: 400, orders: false })
   await expect(keep()).rejects.toMatchObject({ code: 'STORE_FORBIDDEN', message: expect.stringContaining('grant') })
   await expect(purges.erase('anybody', 0, 10)).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
   await runSql(owner, 'UPDATE purge SET leased_until = 0')

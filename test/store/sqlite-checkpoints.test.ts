@@ -1,12 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Database, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
 import { emptyLog } from '#src/store/sqlite/empty-log.ts'
 import { createStoreFile } from '#src/store/sqlite/store-file.ts'
-import { createCheckpoints } from '#src/store/sqlite/thread/checkpoints.ts'
+import { type Checkpoints, createCheckpoints } from '#src/store/sqlite/thread/checkpoints.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 
 const PAGES = 64
 const BYTES_OF_ROW = 8000
@@ -121,6 +122,47 @@ it('commits copy the log themselves while the thread cannot, and another thread 
   expect(store.bytesOfLog()).toBeLessThan(2 * PAGES * BYTES_OF_PAGE)
   thread = spawn
   await writeUntil(store, checkpoints, () => asked.count > 1)
+})
+
+/** Commits more rows than the log should have, and tells the checkpoints once. */
+async function writeMany({ write, database }: Opened, checkpoints: Checkpoints): Promise<void> {
+  database.script('PRAGMA wal_autocheckpoint = 0')
+  for (let pages = 0; pages < PAGES; pages += PAGES_OF_ROW) write()
+  checkpoints.afterCommit()
+}
+
+const isCopied = ({ database }: Opened) => {
+  const { log, checkpointed } = database.get('PRAGMA wal_checkpoint(NOOP)') as { log: number; checkpointed: number }
+  return log === checkpointed
+}
+
+describe('a log that could not be copied is tried again by time, though nothing more is committed:', () => {
+  it('because of a reader', async () => {
+    const store = openStore()
+    store.write()
+    const { asked, spawn } = countingThread(store.path)
+    const checkpoints = createCheckpoints(store.database, spawn)
+    const reader = openDatabase(store.path, { readOnly: true })
+    onTestFinished(() => reader.close())
+    reader.script('BEGIN')
+    reader.get('SELECT count(*) FROM row')
+    await writeMany(store, checkpoints)
+    await until('it was tried several times', () => asked.count > 3)
+    expect(isCopied(store)).toBe(false)
+    reader.script('COMMIT')
+    await until('it is copied', () => isCopied(store))
+  })
+
+  it('because the thread died again and again', async () => {
+    const store = openStore()
+    const { spawn } = countingThread(store.path)
+    let deaths = 0
+    const dying = () => new Worker('throw new Error("on purpose")', { eval: true })
+    const checkpoints = createCheckpoints(store.database, () => (deaths++ < 2 ? dying() : spawn()))
+    await writeMany(store, checkpoints)
+    await until('it is copied', () => isCopied(store))
+    expect(deaths).toBe(3)
+  })
 })
 
 it('the log is emptied although others copy it at the same time', async () => {

@@ -243,7 +243,6 @@ it('a purge waits for the lock of a server in every step', async () => {
     () => purges.announce(1),
     () => purges.announceErasure(),
     () => purges.page(page),
-    () => purges.settle({ generation: 1, position: 1 }),
     () => purges.claim({ now: 1, until: 2, due: 1 }),
     () => purges.renew(2, 3),
     () => purges.finish(1),

@@ -19,12 +19,14 @@ import { describePayloads } from './conformance/payloads.ts'
 import { closeStores, type Open } from './conformance/promises.ts'
 import { describePulses } from './conformance/pulses.ts'
 import { describePurgeCuts } from './conformance/purge-cuts.ts'
+import { describePurgeFollowers } from './conformance/purge-followers.ts'
 import { describePurgeModel } from './conformance/purge-model.ts'
 import { describePurges } from './conformance/purges.ts'
 import { describeRefused } from './conformance/refused.ts'
 import { describeRollUps } from './conformance/roll-ups.ts'
 import { describeSecrets } from './conformance/secrets.ts'
 import { describeSigningKeys } from './conformance/signing-keys.ts'
+import { describeTimes } from './conformance/times.ts'
 import { describeWebhookLeases } from './conformance/webhook-leases.ts'
 import { describeWebhookProgress } from './conformance/webhook-progress.ts'
 import { describeWebhookWaiting } from './conformance/webhook-waiting.ts'
@@ -59,7 +61,7 @@ const capabilities = [
   describeHealth,
 ]
 
-const purging = [describePurges, describePurgeCuts, describePurgeModel]
+const purging = [describePurges, describePurgeCuts, describePurgeModel, describePurgeFollowers, describeTimes]
 
 /** Everything that an adapter must do. What a purge removes depends on all that is stored, so each of its parts has a store of its own. */
 export function describeStore(name: string, open: Open, openEmpty: () => Open): void {

@@ -4,7 +4,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import type { Access } from '#src/token/access-token.ts'
-import { createAccessWatch } from '#src/token/access-watch.ts'
+import { createAccessWatch, type WatchedAccess } from '#src/token/access-watch.ts'
 import { createKeySealing } from '#src/token/key-sealing.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 import { makeKey } from '#src/token/usable-key.ts'
@@ -68,6 +68,14 @@ describe('a watched token', async () => {
 
 const access = (again: () => Promise<unknown>, expiresAt = Number.POSITIVE_INFINITY) =>
   ({ again, expiresAt }) as unknown as Access
+
+interface Watched extends WatchedAccess {
+  valid: boolean
+  /** For which versions. */
+  readonly asked: number[]
+  forgotten: boolean
+}
+
 const REVOKED = new AppError(tokenErrors.revoked)
 
 it('each token is asked about once a version, by whoever looks how often, and ends exactly if it is refused', async () => {
@@ -87,10 +95,10 @@ it('each token is asked about once a version, by whoever looks how often, and en
         createVersionWatch(async () => version, new TestClock()),
         new TestClock(),
       )
-      const tokens: { valid: boolean; asked: number[]; forgotten: boolean; ended: AbortSignal; forget(): void }[] = []
+      const tokens: Watched[] = []
       for (const step of all) {
         if (step.kind === 'watch') {
-          const token = { valid: true, asked: [] as number[], forgotten: false }
+          const token: Omit<Watched, 'ended' | 'forget'> = { valid: true, asked: [], forgotten: false }
           const again = async (): Promise<void> => {
             token.asked.push(version)
             if (!token.valid) throw REVOKED
@@ -121,19 +129,21 @@ it('each token is asked about once a version, by whoever looks how often, and en
 })
 
 it('a token that cannot be asked about goes on, is asked about again, and others end meanwhile', async () => {
-  let broken = true
+  const store: { broken: boolean } = { broken: true }
   const version = async (): Promise<number> => {
-    if (broken) throw new Error('no store')
+    if (store.broken) throw new Error('no store')
     return 1
   }
   const watch = createAccessWatch(createVersionWatch(version, new TestClock()), new TestClock())
   const refuse = () => Promise.reject(REVOKED)
   const expired = watch.watch(access(refuse, 0))
   const revoked = watch.watch(access(refuse))
-  const unknown = watch.watch(access(() => (broken ? Promise.reject(new Error('no row')) : Promise.reject(REVOKED))))
+  const unknown = watch.watch(
+    access(() => (store.broken ? Promise.reject(new Error('no row')) : Promise.reject(REVOKED))),
+  )
   await expect(watch.look()).rejects.toThrow('no store')
   expect([expired.ended.aborted, revoked.ended.aborted]).toEqual([true, false])
-  broken = false
+  store.broken = false
   await watch.look()
   expect([revoked.ended.reason, unknown.ended.reason]).toEqual([REVOKED, REVOKED])
 })

@@ -1,6 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
 import { counted } from '#src/lib/printable.ts'
-import { lastPositionOf } from '#src/purchase/cursors.ts'
 import type { Store } from '#src/store/store.ts'
 import type { Wrapping } from '#src/token/key-sealing.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
@@ -22,7 +21,7 @@ export async function contentsOf(store: Store, config: Config, context: CliConte
   const ofKeys = await (await signingKeyRules(store, config, context)).wrappings()
   const ofEndpoints = await endpointWrappings(store, config, context)
   const wrappings = [...ofKeys, ...ofEndpoints.flatMap((each) => each ?? [])]
-  const lastPosition = await lastPositionOf(store.deliveries)
+  const lastPosition = await store.deliveries.lastPosition()
   const bounds = { most: 1, look: 1 }
   const [last] = lastPosition === 0 ? [] : (await store.deliveries.after(lastPosition - 1, {}, bounds)).deliveries
   return {

@@ -39,15 +39,22 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
         .filter(([{ customerId }]) => !removed.has(customerId))
         .flatMap(([before, after]) => keyUndone(before, after, emails.get(after.customerId), now)),
       ...customers.both.flatMap(([before, after]) =>
-        isRemoved(before) ? removalUndone(after, erased.has(after.id)) : customerUndone(before, after),
+        isRemoved(before)
+          ? removalUndone(after, erased.has(after.id))
+          : isRemoved(after)
+            ? []
+            : customerUndone(before, after),
       ),
-      ...customers.onlyAfter.map(
-        ({ email }): Undone => [
-          `customer ${email}`,
-          'was not in the replaced store',
-          `teslim customer disable ${email}`,
-        ],
-      ),
+      // One that was removed can do nothing.
+      ...customers.onlyAfter
+        .filter((customer) => !isRemoved(customer))
+        .map(
+          ({ email }): Undone => [
+            `customer ${email}`,
+            'was not in the replaced store',
+            `teslim customer disable ${email}`,
+          ],
+        ),
       ...signingKeys.both
         .filter(([before, after]) => isLive(after, now) && !isLive(before, now))
         .map(([, after]) => signingKeyUndone(after)),

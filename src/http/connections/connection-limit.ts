@@ -6,8 +6,8 @@ import { lingerAtEnd } from './lingering.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Serves the route under overload and on connections beyond the limit too. */
-    answeredBeyondLimit?: boolean
+    /** Serves the route without a store, under overload, and on connections beyond the limit too. */
+    answeredAlways?: boolean
   }
 }
 
@@ -58,7 +58,7 @@ export function limitConnections(
   return (request) => {
     if (beyond.size === 0 || !isBeyond(request.raw.socket)) return false
     lingerAtEnd(request.raw.socket)
-    return !request.routeOptions.config.answeredBeyondLimit
+    return !request.routeOptions.config.answeredAlways
   }
 }
 

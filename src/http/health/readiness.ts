@@ -14,17 +14,63 @@ export interface Readiness {
   check(): Promise<void>
   /** Makes every later check fail, because this process is about to end. */
   leave(): void
+  /** Whether there is a store. */
+  isOpen(): boolean
+  /** Does work that needs the store: before the server is ready, or when a store that was missing is opened. */
+  onceOpen(work: () => unknown): void
+  /** Called when the store that was missing is open. Requests are answered from then on. */
+  open(): Promise<void>
+  /** Refuses all requests, as while the store is missing, until the condition holds. */
+  need(condition: Condition): void
 }
 
-export function installReadiness(app: FastifyInstance, { ping }: Pick<Store, 'ping'>): void {
+export interface Condition {
+  readonly refusal: AppError
+  /** Whether it held when it was last looked at, and nothing has changed since. */
+  holds(): boolean
+  look(): Promise<boolean>
+}
+
+/** `missing` is what requests get while there is no store; undefined if there is one. */
+export function installReadiness(
+  app: FastifyInstance,
+  { ping }: Pick<Store, 'ping'>,
+  missing: AppError | undefined,
+): void {
   let leaving = false
+  let isOpen = missing === undefined
+  const works: (() => unknown)[] = []
+  let condition: Condition | undefined
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.routeOptions.config.answeredAlways) return done()
+    if (!isOpen) throw missing
+    if (condition === undefined || condition.holds()) return done()
+    const { refusal: unmet } = condition
+    condition.look().then((holds) => done(holds ? undefined : unmet), done)
+  })
+
   app.decorate('readiness', {
     async check() {
       if (leaving) throw new AppError(httpErrors.stopping)
+      if (!isOpen) throw missing
       await ping()
+      if (condition !== undefined && !(await condition.look())) throw condition.refusal
     },
     leave() {
       leaving = true
+    },
+    isOpen: () => isOpen,
+    onceOpen(work) {
+      if (isOpen) app.addHook('onReady', async () => void (await work()))
+      else works.push(work)
+    },
+    async open() {
+      for (const work of works.splice(0)) if (!leaving) await work()
+      isOpen = true
+    },
+    need(wanted) {
+      condition = wanted
     },
   })
 }

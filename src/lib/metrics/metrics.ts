@@ -22,8 +22,8 @@ export interface Metrics {
   counter(name: string, help: string): (labels: Labels) => Count
   /** Returns the histogram under each combination of labels. */
   histogram(name: string, help: string, bounds: readonly number[]): (labels: Labels) => Histogram
-  /** Shows a histogram that somebody else keeps. */
-  showHistogram(name: string, help: string, histogram: Histogram): void
+  /** Shows a histogram that somebody else keeps. Left out of a scrape while `read` fails. */
+  showHistogram(name: string, help: string, read: () => Histogram): void
   /** Read only at a scrape. Left out of a scrape while it fails or takes too long. */
   gauge(name: string, help: string, read: Read): void
   /** Like a gauge, but each thread has its own, and a scrape shows their sum. */
@@ -83,8 +83,8 @@ export function createMetrics(): Metrics {
       add({ name, help, type: 'histogram', merge: sum, lines })
       return histograms.of
     },
-    showHistogram: (name, help, histogram) =>
-      add({ name, help, type: 'histogram', merge: sum, lines: () => bucketLines(name, '', histogram) }),
+    showHistogram: (name, help, read) =>
+      add({ name, help, type: 'histogram', merge: sum, lines: () => bucketLines(name, '', read()) }),
     gauge: (name, help, read) => addRead('gauge', name, help, read),
     threadGauge: (name, help, read) => addRead('gauge', name, help, read, sum),
     readCounter: (name, help, read) => addRead('counter', name, help, read),

@@ -2,7 +2,7 @@ import type { CustomerStore, DeliveryStore, DeliverySummary, OrderPlace } from '
 import { type Caller, customerAskedFor } from '../caller.ts'
 import type { Cursors, Purpose } from '../cursors.ts'
 import { isStorable } from '../find-delivery.ts'
-import { type Period, positionsWithin } from '../period.ts'
+import type { Period } from '../period.ts'
 import { createProductFilter, MOST_READ } from '../with-product.ts'
 
 export interface DeliveryListDependencies {
@@ -65,7 +65,7 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
   const allBefore = async (customerId: string | undefined, query: DeliveryListQuery, before: Place) => {
     const { status, duplicate, from, to, product } = query
     const most = mostRead(query)
-    const { early, end } = await positionsWithin(query, deliveries)
+    const { early, end } = await deliveries.positionsWithin(query)
     const filtered = [status, duplicate, from, to, product].some((value) => value !== undefined)
     const mostLooked = customerId === undefined ? MOST_LOOKED_AT_OF_ALL : MOST_LOOKED_AT
     const bounds = { most, look: filtered ? mostLooked : most }

@@ -1,7 +1,7 @@
 import { writeJson } from '#src/lib/json/raw.ts'
 import type { Cursors } from '../cursors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
-import { type FeedPlace, openedPlace, placeAt, type SealedPlace, sealedPlace } from '../feed-place.ts'
+import { type FeedPlace, openedPlace, type SealedPlace, sealedPlace } from '../feed-place.ts'
 import type { Scope } from './arrivals.ts'
 import type { FeedItem, FeedPage } from './feed.rule.ts'
 
@@ -20,7 +20,7 @@ export function createFeedText(cursors: Cursors) {
   const makeEvents = (page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> =>
     Promise.all(
       page.items.map(async (item) => ({
-        id: await cursorOf(scope, placeAt(item.delivery.position, page.state)),
+        id: await cursorOf(scope, page.placeAt(item.delivery.position)),
         data: writeJson(answerOf(item, withCustomer)).toString(),
       })),
     )

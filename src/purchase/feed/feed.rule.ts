@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import type { DeliveryStore, DeliverySummary, PurgeState, PurgeStore } from '#src/store/store.ts'
-import { type FeedPlace, firstPlace, placeAt, refusePurged } from '../feed-place.ts'
+import type { DeliveryStore, DeliverySummary, PurgeStore } from '#src/store/store.ts'
+import { type FeedPlace, firstPlace, placesFrom, refusePurged } from '../feed-place.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { withinBytes } from '../within-bytes.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
@@ -31,7 +31,8 @@ export interface FeedPage {
   readonly items: readonly FeedItem[]
   /** Where to read on: the scope has nothing before it that was not returned. */
   readonly place: FeedPlace
-  readonly state: PurgeState
+  /** The place of whoever has read the page up to a position. */
+  readonly placeAt: (position: number) => FeedPlace
 }
 
 export interface Feed {
@@ -66,7 +67,8 @@ export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): 
     const items = there.map((delivery) => ({ delivery, payload: payloads?.get(delivery.position) }))
     const all = fitting.length === found.deliveries.length
     const position = all ? found.position : (fitting.at(-1)?.position ?? after)
-    return { items, place: placeAt(position, state), state }
+    const placeAt = placesFrom(place, state)
+    return { items, place: placeAt(position), placeAt }
   }
 
   /** Followers at the same place share one query. */

@@ -1,8 +1,16 @@
-import type { CustomerStore, DeliveryStore, DeliverySummary, PurgeState, PurgeStore } from '#src/store/store.ts'
+import type { CustomerStore, DeliveryStore, DeliverySummary, PurgeStore } from '#src/store/store.ts'
 import { customerAskedFor, OPERATOR } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
-import { firstPlace, openedPlace, placeAt, refusePurged, type SealedPlace, sealedPlace } from '../feed-place.ts'
-import { positionsWithin } from '../period.ts'
+import {
+  type FeedPlace,
+  firstPlace,
+  openedPlace,
+  placeAt,
+  placesFrom,
+  refusePurged,
+  type SealedPlace,
+  sealedPlace,
+} from '../feed-place.ts'
 import { withinBytes } from '../within-bytes.ts'
 
 export interface DeliverySearchDependencies {
@@ -60,7 +68,8 @@ export function createDeliverySearch({
   /** The cursor of an export also works in the feed, so a follower can continue after an export. */
   const purpose = (customerId: string | undefined) => ['feed', customerId ?? null]
 
-  let state: PurgeState | undefined
+  /** Returns the place of whoever has read up to a position. */
+  let readTo: ((position: number) => FeedPlace) | undefined
 
   const confirm = async (): Promise<void> => undefined
 
@@ -86,18 +95,20 @@ export function createDeliverySearch({
       after === undefined
         ? await firstPlace(purges)
         : openedPlace(await cursors.open<SealedPlace>(purpose(customerId), after))
-    const { early, end } = await positionsWithin(query, deliveries)
-    const shown = Math.min(end, await deliveries.positionAt(Number.MAX_SAFE_INTEGER))
+    const { early, end } = await deliveries.positionsWithin({ from, to })
+    const shown = Math.min(end, await deliveries.lastPosition())
     const bounds = { most: FOUND_AT_ONCE, look: LOOKED_AT_ONCE }
     for (let position = Math.max(place.position, early, earliest); position < end; ) {
       const page = await deliveries.after(position, { customerId, orderId, status, from, to }, bounds)
+      const begun = place
       const confirm = async (): Promise<void> => {
-        if (query.withPayload) state = await refusePurged(place, purges)
+        if (!query.withPayload) return
+        readTo = placesFrom(begun, await refusePurged(begun, purges))
       }
       await confirm()
       if (page.position === position) return
       yield { found: page.deliveries, confirm }
-      if (state !== undefined) place = placeAt(page.position, state)
+      if (readTo !== undefined) place = readTo(page.position)
       position = page.position
       onLooked(position, shown)
     }
@@ -160,7 +171,7 @@ export function createDeliverySearch({
       const newest: FoundDelivery[] = []
       const { withPayload: _, ...filters } = query
       const all = Object.values(filters).every((value) => value === undefined)
-      const last = all ? await deliveries.positionAt(Number.MAX_SAFE_INTEGER) : 0
+      const last = all ? await deliveries.lastPosition() : 0
       // After a purge the newest ones may lie far apart.
       for (let back = limit; ; back *= 8) {
         const earliest = Math.max(0, last - back)
@@ -175,8 +186,11 @@ export function createDeliverySearch({
     },
 
     async cursorOf({ position, customerId }: DeliverySummary, query: DeliveryQuery): Promise<string> {
-      state ??= await purges.state()
-      const place = sealedPlace(placeAt(position, state))
+      if (readTo === undefined) {
+        const state = await purges.state()
+        readTo = (at) => placeAt(at, state)
+      }
+      const place = sealedPlace(readTo(position))
       return cursors.seal(purpose(query.customer === undefined ? undefined : customerId), place)
     },
   }

@@ -1,7 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { DeliveryStore, DeliverySummary, Filter, Order, PurgeStore } from '#src/store/store.ts'
 import type { Cursors } from '../cursors.ts'
-import { positionsWithin } from '../period.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import type { createProductFilter } from '../with-product.ts'
 
@@ -32,8 +31,7 @@ const MOST_LOOKED_AT = 250
 export function createNewestOrders({ deliveries, purges, cursors, withProduct }: NewestOrdersDependencies) {
   const begin = async (): Promise<NewestPlace> => {
     const { generation } = await purges.state()
-    const last = (await deliveries.before(Number.MAX_SAFE_INTEGER, {}, { most: 1, look: 1 })).deliveries[0]
-    const at = last?.position ?? 0
+    const at = await deliveries.lastPosition()
     return [at + 1, at, generation]
   }
 
@@ -42,7 +40,7 @@ export function createNewestOrders({ deliveries, purges, cursors, withProduct }:
     const purpose = ['newest', customerId, status, product, from, to]
     const place = cursor === undefined ? await begin() : await cursors.open<NewestPlace>(purpose, cursor)
     const [before, at, generation] = place
-    const { early, end } = await positionsWithin(filter, deliveries)
+    const { early, end } = await deliveries.positionsWithin({ from, to })
     const filtered = [status, product, from, to].some((value) => value !== undefined)
     const look = filtered ? MOST_LOOKED_AT : Math.min(MOST_LOOKED_AT, 3 * limit)
     const page = await deliveries.before(Math.min(before, end + 1), filter, { most: look, look })

@@ -1,4 +1,4 @@
-import type { PurgedPage, PurgePage, PurgeScope, PurgeState, PurgeStore } from '#src/store/store.ts'
+import type { PurgedPage, PurgePage, PurgeScope, PurgeStore } from '#src/store/store.ts'
 
 export interface PurgeDependencies {
   readonly purges: PurgeStore
@@ -35,26 +35,21 @@ export async function purgeDeliveries(
   const until = await purges.endOf(before)
   const page = { before, orders, until, look: LOOKED_AT_ONCE }
   const sum = { deliveries: 0, orders: 0, payloadBytes: 0 }
-  let announced: { generation: number; before: PurgeState } | undefined
-  let highest = 0
+  let announced = false
   for (let after: number | null = 0; after !== null; ) {
-    const at: PurgePage = { ...page, after, dryRun: dryRun || announced === undefined }
+    const at: PurgePage = { ...page, after, dryRun: dryRun || !announced }
     let found: PurgedPage = await pace(() => purges.page(at))
-    if (!dryRun && announced === undefined && found.deliveries > 0) {
+    if (!dryRun && !announced && found.deliveries > 0) {
       await onBegin?.()
-      announced = await purges.announce(until)
+      await purges.announce(until)
+      announced = true
       found = await pace(() => purges.page({ ...at, dryRun: false }))
     }
     sum.deliveries += found.deliveries
     sum.orders += found.orders
     sum.payloadBytes += found.payloadBytes
-    highest = Math.max(highest, found.highest)
     onProgress?.(sum)
     after = found.position
-  }
-  if (announced !== undefined) {
-    const { generation, before: former } = announced
-    await purges.settle({ generation, position: Math.max(former.position, highest) })
   }
   return sum
 }

@@ -19,14 +19,14 @@ export interface RetentionOptions {
 }
 
 const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, background, store, clock }) => {
-  const { purges, deliveries, audit } = store
+  const { purges, audit } = store
   const { retentionDays: days, retentionOrders } = config
   const retention = createDeliveryRetention(
-    { purges, deliveries, audit, clock, log: app.log },
+    { purges, audit, clock, log: app.log },
     { days, orders: retentionOrders === 'on' },
   )
   app.decorate('deliveryRetention', retention)
-  app.addHook('onReady', async () => {
+  app.readiness.onceOpen(() => {
     if (background) retention.start()
   })
   app.addHook('preClose', () => retention.stop())

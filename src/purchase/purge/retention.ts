@@ -1,12 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '#src/lib/clock.ts'
-import type { AuditStore, DeliveryStore, PurgeStore } from '#src/store/store.ts'
+import type { AuditStore, PurgeStore } from '#src/store/store.ts'
 import { createPace } from './pace.ts'
 import { giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
 
 export interface RetentionDependencies {
   readonly purges: PurgeStore
-  readonly deliveries: Pick<DeliveryStore, 'positionAt'>
   readonly audit: Pick<AuditStore, 'append'>
   readonly clock: Clock
   readonly log: {
@@ -41,7 +40,7 @@ class Stopped extends Error {}
  * are partitioned.
  */
 export function createDeliveryRetention(
-  { purges, deliveries, audit, clock, log }: RetentionDependencies,
+  { purges, audit, clock, log }: RetentionDependencies,
   { days, orders }: RetentionSettings,
 ): DeliveryRetention {
   const stopping = new AbortController()
@@ -67,9 +66,8 @@ export function createDeliveryRetention(
 
   /** Deliveries that are a day old vouch for one day more: a clock that jumps ahead must not make everything old. */
   const timeOfStore = async (now: number): Promise<number> => {
-    const position = await deliveries.positionAt(now - DAY_MILLISECONDS)
-    const received = (await purges.receivedAfter(position - 1)) ?? now
-    return Math.min(now, received + DAY_MILLISECONDS)
+    const received = await purges.receivedBefore(now - DAY_MILLISECONDS)
+    return received === undefined ? now : received + DAY_MILLISECONDS
   }
 
   const purge = async (): Promise<PurgeReport | undefined> => {

@@ -28,7 +28,7 @@ const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { config, ba
     clock,
     onFailed: (error) => app.log.warn({ err: error }, 'deliveries could not be counted by hour'),
   })
-  app.addHook('onReady', async () => {
+  app.readiness.onceOpen(() => {
     if (background && config.rollUps === 'on') counting.start()
   })
   app.addHook('preClose', () => counting.stop())

@@ -1,15 +1,16 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { logRoom, mostBytesOfLog } from '../sqlite/room.ts'
 import { existingFile, realPath } from '../sqlite/store-file.ts'
-import { freeBytes, megabytes, nothingCopied, requireRoom, syncFile } from './backup-files.ts'
+import { megabytes, nothingCopied, requireRoom, syncFile } from './backup-files.ts'
 
 /** 4 MiB. */
 const PAGES_AT_ONCE = 1000
 const MIB = 1024 * 1024
-/** Room for what is written to the log while the copy is made: a fifth of the file, but at least this. */
+/** Room for what is written to the log while the copy is made: a fifth of the file, but at least this; and to copy what the log has into the file. */
 const LEAST_ROOM_FOR_LOG = 64 * MIB
-/** With less than this left for the store, the copy gives way to the server. */
+/** With less than this left until the server's log may grow no more, the copy gives way to the server. */
 const LEAST_ROOM_FOR_STORE = 16 * MIB
 
 /** Copies the store as it is at one moment. `onProgress` may throw to end it. */
@@ -18,19 +19,22 @@ export async function copyPages(
   partial: string,
   onProgress: (done: number, all: number) => void,
 ): Promise<void> {
-  const storeFolder = dirname(realPath(store))
+  const real = realPath(store)
   // It is read-only and stays at one state: a copy that followed the writer would start again at each commit.
   const source = new DatabaseSync(store, { readOnly: true, timeout: 5000 })
   try {
     source.exec('BEGIN')
     const bytes = sizeOf(source)
-    requireRoomFor(bytes, storeFolder, dirname(partial))
+    requireRoomFor(bytes, real, dirname(partial))
     await backup(source, partial, {
       rate: PAGES_AT_ONCE,
       progress: ({ totalPages, remainingPages }) => {
         onProgress(bytes * (1 - remainingPages / totalPages), bytes)
-        if (freeBytes(storeFolder) < LEAST_ROOM_FOR_STORE)
-          throw nothingCopied(`the disk of the store has less than ${megabytes(LEAST_ROOM_FOR_STORE)} left`)
+        const room = logRoom(real)
+        if (mostBytesOfLog(room) - room.wal < LEAST_ROOM_FOR_STORE)
+          throw nothingCopied(
+            `the log of the store, which cannot be copied meanwhile, has ${megabytes(room.wal)}, and its disk has ${megabytes(room.free)} left`,
+          )
         giveWay(partial)
       },
     })
@@ -44,8 +48,9 @@ const sizeOf = (source: DatabaseSync): number =>
   source.prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size').get()
     ?.bytes as number
 
-function requireRoomFor(bytes: number, storeFolder: string, folder: string): void {
-  const forLog = Math.max(bytes / 5, LEAST_ROOM_FOR_LOG)
+function requireRoomFor(bytes: number, store: string, folder: string): void {
+  const storeFolder = dirname(store)
+  const forLog = Math.max(bytes / 5, LEAST_ROOM_FOR_LOG) + logRoom(store).wal
   const sameDisk = statSync(storeFolder).dev === statSync(folder).dev
   requireRoom(folder, sameDisk ? bytes + forLog : bytes + MIB, 'The backup')
   if (!sameDisk) requireRoom(storeFolder, forLog, "The store's log, which grows while the backup is made,")

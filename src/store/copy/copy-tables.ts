@@ -59,12 +59,14 @@ export const COPY_TABLES: readonly CopyTable[] = [
     columns: {
       generation: 'integer',
       position: 'integer',
+      announced: 'integer',
       done_before: 'integer',
       leased_until: 'integer',
       erasures: 'integer',
     },
     key: ['generation'],
   },
+  { name: 'unordered_time', columns: { high: 'integer', low: 'integer' }, key: ['high'] },
   { name: 'service_secret', columns: { name: 'text', value: 'bytes' }, key: ['name'] },
   {
     name: 'login_failure',

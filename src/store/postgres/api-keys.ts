@@ -1,4 +1,5 @@
 import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../shared/rows.ts'
+import { USES_DIFFER_MILLISECONDS } from '../shared/times.ts'
 import { LAST_ID } from '../shared/walks.ts'
 import type { ApiKeyStore } from '../store.ts'
 import { CUSTOMER_COLUMNS, type CustomerNumbers, countVersion, customerFromRow } from './customers.ts'
@@ -109,7 +110,7 @@ const RECORD_USES = `
     JOIN api_key k ON k.id = used.key_id AND k.revoked_at IS NULL
    ORDER BY key_id
   ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
-   WHERE excluded.used_at > kept.used_at`
+   WHERE excluded.used_at > kept.used_at OR excluded.used_at < kept.used_at - ${USES_DIFFER_MILLISECONDS}`
 
 export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNumbers): ApiKeyStore {
   return {

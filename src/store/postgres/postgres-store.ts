@@ -1,3 +1,4 @@
+import { AppError } from '#src/lib/app-error.ts'
 import {
   ADD_MIGRATION,
   APPLIED,
@@ -9,6 +10,7 @@ import {
   readMigrations,
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
+import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresAudit } from './audit.ts'
@@ -32,17 +34,21 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly limits: QueueLimits
   /** Replaced by tests that bring migrations of their own. */
   readonly migrations?: URL
+  /** Whether to make a store where there is none; else that throws STORE_MISSING. */
+  readonly create?: boolean | undefined
 }
 
 export async function openPostgresStore({
   now,
   limits,
   migrations = MIGRATIONS,
+  create = true,
   ...options
 }: PostgresOptions): Promise<OpenedStore> {
   const database = await openDatabase(options)
   try {
     const known = readMigrations(migrations)
+    if (!create && (await appliedTo(database.query)).length === 0) throw new AppError(storeErrors.missing)
     const migrated = await migrate(database, known, now)
     return { store: storeOn(database, limits), migrated, created: migrated.length === known.length, share: null }
   } catch (error) {
@@ -88,7 +94,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     tryStatements: database.tryStatements,
     room: async () => {
       const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
-      return { file: Number(rows[0]?.size), wal: undefined, free: undefined }
+      return { file: Number(rows[0]?.size), wal: undefined, mostWal: undefined, free: undefined }
     },
     replicas: () => countReplicas(database),
     lastBackupAt: async () => undefined,

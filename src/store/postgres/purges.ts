@@ -19,12 +19,10 @@ const END = `
    ORDER BY balance DESC, position
    LIMIT 1`
 
-const ANNOUNCE = `
-  UPDATE purge SET generation = generation + 1, position = greatest(position, $1)
-   RETURNING generation, (SELECT position FROM purge) AS before`
+const ANNOUNCE = 'UPDATE purge SET generation = generation + 1, announced = greatest(announced, $1)'
 
 const PAGE = `
-  SELECT looked, deliveries, orders, bytes, highest FROM purge_1($1, $2, $3, $4, $5, $6)`
+  SELECT looked, deliveries, orders, bytes FROM purge_1($1, $2, $3, $4, $5, $6)`
 
 /** Deletes blocks of positions that are empty now. The last block stays, because the next one comes after it. */
 const DELETE_BLOCKS = `
@@ -77,6 +75,8 @@ const ERASE_NAMES = `
   )
   SELECT greatest((SELECT count(*) FROM orders), (SELECT count(*) FROM keys), (SELECT count(*) FROM attempts)) AS most`
 
+const RECEIVED_BEFORE = 'SELECT received_at FROM delivery WHERE receipt < $1::uuid ORDER BY receipt DESC LIMIT 1'
+
 const NAMES_AT_ONCE = 500
 const MONTHS_AHEAD = 3
 
@@ -96,7 +96,7 @@ export function postgresPurges({ query }: Database): PurgeStore {
   }
 
   return {
-    state: async () => stateFromRow((await query('SELECT generation, position FROM purge')).rows[0] as Row),
+    state: async () => stateFromRow((await query('SELECT generation, position, announced FROM purge')).rows[0] as Row),
     async receivedAfter(position) {
       const { rows } = await query(
         'SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1',
@@ -104,13 +104,11 @@ export function postgresPurges({ query }: Database): PurgeStore {
       )
       return rows[0]?.received_at as number | undefined
     },
+    receivedBefore: async (time) =>
+      (await query(RECEIVED_BEFORE, firstReceiptOf(time))).rows[0]?.received_at as number | undefined,
     endOf: async (before) => Number((await query(END, firstReceiptOf(before))).rows[0]?.position ?? 0),
     async announce(position) {
-      const { generation, before } = (await query(ANNOUNCE, position)).rows[0] as Record<string, number>
-      return {
-        generation: generation as number,
-        before: { generation: (generation as number) - 1, position: before as number },
-      }
+      await query(ANNOUNCE, position)
     },
     async announceErasure() {
       await query('UPDATE purge SET erasures = erasures + 1')
@@ -123,12 +121,8 @@ export function postgresPurges({ query }: Database): PurgeStore {
         deliveries: Number(row.deliveries),
         orders: Number(row.orders),
         payloadBytes: Number(row.bytes),
-        highest: Number(row.highest ?? 0),
         position: row.looked as number | null,
       }
-    },
-    async settle({ generation, position }) {
-      await query('UPDATE purge SET position = $1 WHERE generation = $2', position, generation)
     },
     claim: async ({ now, until, due }) => (await query(CLAIM, until, now, due)).count > 0,
     renew: async (from, until) =>
@@ -160,7 +154,8 @@ export function postgresPurges({ query }: Database): PurgeStore {
   }
 }
 
-const stateFromRow = ({ generation, position }: Row) => ({
+const stateFromRow = ({ generation, position, announced }: Row) => ({
   generation: generation as number,
   position: position as number,
+  announced: announced as number,
 })

@@ -153,6 +153,7 @@ CREATE TABLE order_state (
 CREATE TABLE purge (
   generation bigint NOT NULL,
   "position" bigint NOT NULL,
+  announced bigint NOT NULL,
   done_before bigint NOT NULL,
   leased_until bigint NOT NULL,
   erasures bigint NOT NULL
@@ -216,6 +217,12 @@ CREATE TABLE signing_key (
   created_at bigint NOT NULL,
   expires_at bigint,
   PRIMARY KEY (kid)
+);
+
+CREATE TABLE unordered_time (
+  high bigint NOT NULL,
+  low bigint NOT NULL,
+  PRIMARY KEY (high)
 );
 
 CREATE TABLE webhook (
@@ -330,7 +337,11 @@ CREATE FUNCTION make_months_1(ahead integer) RETURNS integer SECURITY DEFINER
   SET lock_timeout=2s
   SET search_path=public, pg_temp; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION purge_1(after bigint, until bigint, before bigint, whole_orders boolean, look integer, really boolean) RETURNS TABLE(looked bigint, deliveries bigint, orders bigint, bytes bigint, highest bigint) SECURITY DEFINER
+CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
+  SET plan_cache_mode=force_generic_plan
+  SET enable_seqscan=off; -- EXECUTE to PUBLIC
+
+CREATE FUNCTION purge_1(after bigint, until bigint, before bigint, whole_orders boolean, look integer, really boolean) RETURNS TABLE(looked bigint, deliveries bigint, orders bigint, bytes bigint) SECURITY DEFINER
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off

@@ -1,4 +1,5 @@
 import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../shared/rows.ts'
+import { USES_DIFFER_MILLISECONDS } from '../shared/times.ts'
 import { LAST_ID } from '../shared/walks.ts'
 import type { ApiKey, ApiKeyStore } from '../store.ts'
 import { accountChange, CUSTOMER_COLUMNS, changeAccount, customerFromRow } from './customers.ts'
@@ -60,7 +61,7 @@ const RECORD_USE = `
   INSERT INTO api_key_use (key_id, used_at, address)
   SELECT id, $2, $3 FROM api_key WHERE id = $1 AND revoked_at IS NULL
   ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
-   WHERE excluded.used_at > used_at`
+   WHERE excluded.used_at > used_at OR excluded.used_at < used_at - ${USES_DIFFER_MILLISECONDS}`
 
 const COUNT_EXPIRING = `
   SELECT count(*) AS count FROM api_key k JOIN customer c ON c.number = k.customer

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { storeErrors } from '../store.errors.ts'
 import { existingFile, immutableFile } from './store-file.ts'
@@ -180,7 +180,7 @@ export function opening<Result>(path: string, work: () => Result): Result {
   } catch (cause) {
     if (cause instanceof AppError) throw cause
     throw new AppError(storeErrors.cannotOpen, {
-      message: `The store ${path} cannot be opened: ${(cause as Error).message}`,
+      message: `The store ${path} cannot be opened: ${reasonOf(translated(cause))}`,
       cause,
     })
   }
@@ -208,6 +208,7 @@ const named = (values: Values): Record<string, SQLInputValue> =>
 const BUSY = 5
 export const LOCK_REASON = 'another process holds its lock'
 export const FULL_REASON = 'its disk is full'
+export const LOG_REASON = 'its log has reached its bound and cannot be copied into the file'
 
 /** Explains SQLite's result codes to operators. An extended code without an entry is looked up by its primary code. */
 const REASONS: Readonly<Record<number, string>> = {
@@ -221,9 +222,9 @@ const REASONS: Readonly<Record<number, string>> = {
   15: 'its file is locked in a way that SQLite does not know',
   23: 'access to its file is denied',
   26: 'its file is not a database',
-  1034: 'an fsync of its file failed',
-  1290: 'an fsync of its folder failed',
-  4874: 'its disk has no room for the file that ends in -shm',
+  1034: 'an fsync of its file failed: check the disk before the next start',
+  1290: 'an fsync of its folder failed: check the disk before the next start',
+  4874: `${FULL_REASON}: it has no room for the file that ends in -shm`,
 }
 
 /**

@@ -132,6 +132,11 @@ CREATE TABLE login_failure (
 
 CREATE INDEX login_failure_expires_at ON login_failure (expires_at);
 
+CREATE TABLE moved (
+  target TEXT    NOT NULL,
+  at     INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE order_state (
   customer        INTEGER NOT NULL,
   order_id        TEXT    NOT NULL,
@@ -145,6 +150,7 @@ CREATE TABLE order_state (
 CREATE TABLE purge (
   generation   INTEGER NOT NULL,
   position     INTEGER NOT NULL,
+  announced    INTEGER NOT NULL,
   done_before  INTEGER NOT NULL,
   leased_until INTEGER NOT NULL,
   erasures     INTEGER NOT NULL
@@ -205,6 +211,11 @@ CREATE TABLE signing_key (
   created_at  INTEGER NOT NULL,
   expires_at  INTEGER
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE unordered_time (
+  high INTEGER PRIMARY KEY,
+  low  INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE webhook (
   id            TEXT    NOT NULL PRIMARY KEY,

@@ -27,10 +27,15 @@ export function lockForServer(path: string, now: number, prefix = ''): ServerLoc
   const lock = new DatabaseSync(existingFile(file), { timeout: LOOK_MILLISECONDS })
   const self = `${prefix}process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
   try {
-    take(lock)
-    lock.exec('CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT; DELETE FROM server')
-    lock.prepare('INSERT INTO server VALUES (?)').run(self)
-    lock.exec('COMMIT')
+    try {
+      take(lock)
+      sign(lock, self)
+    } catch (error) {
+      if (isLocked(error)) throw error
+      // The lock is what counts, and without a journal it needs no room on the disk.
+      if (lock.isTransaction) lock.exec('ROLLBACK')
+      lock.exec(WITHOUT_JOURNAL)
+    }
     take(lock)
     return { release: () => lock.close() }
   } catch (error) {
@@ -71,6 +76,17 @@ const HOLDER = /process (\d+) on (\S+),/
 
 /** Takes the write lock. Others may still read. */
 const take = (lock: DatabaseSync): void => lock.exec('BEGIN IMMEDIATE')
+
+const WITHOUT_JOURNAL = 'PRAGMA journal_mode = MEMORY'
+
+/** Writes who has the lock, and ends it for a moment. Only the first name needs room: later ones take its place. */
+function sign(lock: DatabaseSync, self: string): void {
+  lock.exec(`CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT; COMMIT; ${WITHOUT_JOURNAL}`)
+  take(lock)
+  lock.exec('DELETE FROM server')
+  lock.prepare('INSERT INTO server VALUES (?)').run(self)
+  lock.exec('COMMIT')
+}
 
 export const isLocked = (error: unknown): boolean => (error as { errcode?: number }).errcode === 5
 

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fchownSync,
   fsyncSync,
   lstatSync,
@@ -134,6 +135,34 @@ function identityOf(path: string) {
     // A part of the path is no longer a folder.
     if (code === 'ENOTDIR') return undefined
     throw new AppError(storeErrors.unavailable, { reason: `${basename(path)} cannot be looked at (${code})` })
+  }
+}
+
+/** Gives the same text again unless the files of a store were made, written or replaced since. */
+export const writtenState = (path: string): string =>
+  ['', '-wal']
+    .map((end) => {
+      try {
+        const { dev, ino, size, mtimeNs } = statSync(realpathSync.native(path) + end, { bigint: true })
+        return [dev, ino, size, mtimeNs].join(' ')
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code
+      }
+    })
+    .join()
+
+/** Says what stands where a store should be, in brackets. */
+export function insteadOfStore(path: string): string {
+  if (existsSync(path)) return ' (a file without a store)'
+  if (!existsSync(dirname(path))) return ' (its folder is missing, too)'
+  return isLink(path) ? ' (a symbolic link to nothing)' : ''
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
   }
 }
 

@@ -1,8 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { type Cursors, lastPositionOf } from '#src/purchase/cursors.ts'
+import type { Cursors } from '#src/purchase/cursors.ts'
 import { createFeedText } from '#src/purchase/feed/feed-text.ts'
 import { type FeedPlace, firstPlace, placeAt, refusePurged } from '#src/purchase/feed-place.ts'
-import { positionsWithin } from '#src/purchase/period.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Store } from '#src/store/store.ts'
 
@@ -36,10 +35,10 @@ export function createBegin({ store: { deliveries, purges }, cursors }: BeginDep
 
   return async (begin: Begin, customerId: string | null): Promise<FeedPlace> => {
     if (begin === 'start') return firstPlace(purges)
-    if (begin === 'now') return placeAt(await lastPositionOf(deliveries), await purges.state())
+    if (begin === 'now') return placeAt(await deliveries.lastPosition(), await purges.state())
     // Deliveries are nearly in the order of their times: those of a few minutes before may come, too, but none is left out.
     if ('time' in begin) {
-      const { early } = await positionsWithin({ from: begin.time }, deliveries)
+      const { early } = await deliveries.positionsWithin({ from: begin.time })
       return placeAt(early, await purges.state())
     }
     try {

@@ -1,5 +1,4 @@
 import type { Clock } from '#src/lib/clock.ts'
-import { lastPositionOf } from '#src/purchase/cursors.ts'
 import type { DeliverySummary, Store, Webhook } from '#src/store/store.ts'
 import { isWanted } from '../wanted.ts'
 
@@ -60,7 +59,7 @@ export function createProgress({ store: { webhooks, deliveries }, clock }: Progr
   }
 
   return async (all: readonly Webhook[]): Promise<Progress[]> => {
-    const last = all.length === 0 ? 0 : await lastPositionOf(deliveries)
+    const last = all.length === 0 ? 0 : await deliveries.lastPosition()
     const found: Progress[] = []
     // One after the other: the store has other readers.
     for (const webhook of all) found.push(await progressOf(webhook, last))

@@ -1,5 +1,5 @@
 import type { FeedPlace } from '#src/purchase/feed-place.ts'
-import type { PurgeState, WebhookSave } from '#src/store/store.ts'
+import type { WebhookSave } from '#src/store/store.ts'
 import { createBacklog } from './backlog.ts'
 import {
   type Entry,
@@ -16,7 +16,7 @@ import { createHealth } from './health.ts'
 import { createLedger, type Entries } from './ledger.ts'
 import { LIMITS } from './limits.ts'
 import { type Fraction, LONGEST_PAUSE_MILLISECONDS, type Moment, retryPause, SOON_MILLISECONDS } from './pauses.ts'
-import { createPushWindow, type Slot } from './window.ts'
+import { createPushWindow, type ReadPage, type Slot } from './window.ts'
 
 /** A place that moved only over what is left out is saved this rarely. */
 const RARELY_MILLISECONDS = 5000
@@ -85,7 +85,7 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
 
   return {
     /** Adds a page of the feed: the deliveries that the endpoint wants, and up to where it goes. */
-    read(items: readonly NewEntry[], end: FeedPlace, state: PurgeState): void {
+    read(items: readonly NewEntry[], page: ReadPage): void {
       const slots = items.map((item): Slot => {
         const { position } = item
         const known = backlog.knownSlot(position)
@@ -98,8 +98,8 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
         if (first !== entry && first.failures > 0 && !health.inTrouble()) backlog.makeAllBehindWait(first)
         return slot
       })
-      window.append(slots, end, state)
-      backlog.wasReadTo(end.position)
+      window.append(slots, page)
+      backlog.wasReadTo(page.place.position)
     },
     place: () => window.readTo(),
     /** Goes on after deliveries that were purged before they were read. */

@@ -144,8 +144,7 @@ export function createRun(
       contents.keep(wanted, clock.monotonic())
       progress.read(
         wanted.map(({ delivery }) => ({ ...pick(delivery), lane: laneOf(delivery) })),
-        page.place,
-        page.state,
+        page,
       )
       return page.items.length === LIMITS.page
     } catch (error) {

@@ -1,5 +1,8 @@
-import { type FeedPlace, placeAt } from '#src/purchase/feed-place.ts'
-import type { PurgeState } from '#src/store/store.ts'
+import type { FeedPage } from '#src/purchase/feed/feed.rule.ts'
+import type { FeedPlace } from '#src/purchase/feed-place.ts'
+
+/** A page that was read, without its deliveries. */
+export type ReadPage = Pick<FeedPage, 'place' | 'placeAt'>
 
 /** What became of a delivery that was read. Only open ones hold the place. */
 export interface Slot {
@@ -9,7 +12,8 @@ export interface Slot {
 
 interface Segment {
   readonly slots: readonly Slot[]
-  readonly state: PurgeState
+  /** Of the page that the slots came with. */
+  readonly placeAt: ReadPage['placeAt']
   end: FeedPlace
   /** The slots before this index are behind the place. */
   passed: number
@@ -21,7 +25,7 @@ interface Segment {
  */
 export interface PushWindow {
   /** Adds a page, without what is left out. */
-  append(slots: readonly Slot[], end: FeedPlace, state: PurgeState): void
+  append(slots: readonly Slot[], page: ReadPage): void
   /** Up to where everything is settled or waits. */
   place(): FeedPlace
   /** Up to where pages were read. */
@@ -48,7 +52,7 @@ export function createPushWindow(start: FeedPlace): PushWindow {
       size -= segment.passed - from
       const last = segment.slots[segment.passed - 1]
       if (segment.passed < segment.slots.length) {
-        if (segment.passed > from && last !== undefined) place = placeAt(last.position, segment.state)
+        if (segment.passed > from && last !== undefined) place = segment.placeAt(last.position)
         return
       }
       place = segment.end
@@ -57,11 +61,11 @@ export function createPushWindow(start: FeedPlace): PushWindow {
   }
 
   return {
-    append(slots, end, state) {
+    append(slots, { place: end, placeAt }) {
       const last = segments.at(-1)
       // Pages of which everything is left out must not pile up.
       if (slots.length === 0 && last !== undefined) last.end = end
-      else segments.push({ slots, end, state, passed: 0 })
+      else segments.push({ slots, placeAt, end, passed: 0 })
       size += slots.length
       read = end
       advance()

@@ -4,8 +4,9 @@ import { expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { canFakeClocks, fakeClock } from '../../support/fake-clock.ts'
 import { deliver, missingFrom } from '../../support/ledger.ts'
-import { serveSandbox } from '../../support/process.ts'
+import { serveSandbox, teslim } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
+import { until } from '../../support/until.ts'
 
 /** A server whose wall clock can be put forward and back by so many seconds. */
 async function withClock() {
@@ -13,10 +14,13 @@ async function withClock() {
   const { env, setClock, clear } = fakeClock()
   const sandbox = await serveSandbox({ cwd, env })
   onTestFinished(() => clear(sandbox.server.child.pid))
-  return { ...sandbox, setClock, path: join(cwd, 'data/teslim.db') }
+  /** Runs a command by the same clock, and reads what it prints. */
+  const command = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd, env })).stdout)
+  return { ...sandbox, setClock, command, path: join(cwd, 'data/teslim.db') }
 }
 
 const HOUR = 3600
+const MINUTE = 60
 
 it.runIf(canFakeClocks)(
   'a clock that jumps forward and back loses, repeats and locks out nothing: deliveries, receipts, positions, idempotency keys, logins and the feed',
@@ -98,4 +102,43 @@ it.runIf(canFakeClocks)(
       last.set(order, position)
     }
   },
+)
+
+it.runIf(canFakeClocks)(
+  'after a clock was put back, what is searched by time is found by it, a key was last used when it was, and doctor counts right',
+  async () => {
+    const { server, apiKey, setClock, command } = await withClock()
+    const send = async (OrderID: string): Promise<string> => {
+      const body = JSON.stringify({ OrderID, Status: 1 })
+      const answer = await fetch(`${server.url}/Purchase/update`, { method: 'POST', headers: { ApiKey: apiKey }, body })
+      return ((await answer.json()) as { data: { ReceiptID: string } }).data.ReceiptID
+    }
+    const lastUsed = async (): Promise<number> => {
+      const [{ lastUsedAt }] = (await command('key', 'list')) as [{ lastUsedAt: string | null }]
+      return (Date.parse(lastUsedAt ?? '') - Date.now()) / 1000 / MINUTE
+    }
+    setClock(HOUR)
+    const ahead = await send('ahead')
+    await until('the use is recorded', async () => Math.round(await lastUsed()) === 60, { milliseconds: 20_000 })
+    setClock(0)
+    for (const order of ['back', 'again']) await send(order)
+    await until('a later use takes its place', async () => Math.round(await lastUsed()) === 0, { milliseconds: 20_000 })
+    const { checks } = (await command('doctor')) as { checks: { name: string; message: string }[] }
+    expect(checks.filter(({ name }) => name === 'clock')).toMatchObject([
+      { message: '1 delivery was received later than it is now: the clock was set back, check it (NTP)' },
+    ])
+    setClock(50 * MINUTE)
+    const later = await send('later')
+    setClock(65 * MINUTE)
+    const receipts = (all: { ReceiptID: string }[]) => all.map(({ ReceiptID }) => ReceiptID)
+
+    expect(receipts(await command('delivery', 'list', '--from', '20m'))).toEqual([ahead, later])
+    const from = new Date(Date.now() + 45 * MINUTE * 1000).toISOString()
+    const answer = await fetch(`${server.url}/Supplier/deliveries?from=${from}`, { headers: { ApiKey: apiKey } })
+    const { data } = (await answer.json()) as { data: { Deliveries: { ReceiptID: string }[] } }
+    expect(receipts(data.Deliveries)).toEqual([later, ahead])
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+  },
+  60_000,
 )

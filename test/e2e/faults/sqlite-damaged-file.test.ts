@@ -120,7 +120,7 @@ describe('a start ends with status 1 and one line that names the file, and chang
 it('an empty file becomes a store, as a first start that was killed may have left it', async () => {
   const { cwd, path } = newFolder()
   writeFileSync(path, '')
-  const server = await serve({ cwd, env })
+  const server = await serve({ cwd })
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
 })
 

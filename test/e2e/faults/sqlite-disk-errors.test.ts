@@ -67,7 +67,7 @@ describe.runIf(traceable)(
 )
 
 describe.runIf(traceable)('the disk fails', () => {
-  it('a commit whose fsync fails is final, whether it fails from then on or once: the process ends with status 1 and says why, and the next one has everything', async () => {
+  it('a commit whose fsync fails is final, whether it fails from then on or once: the process ends with status 1 and says to check the disk, and the next one has everything', async () => {
     const { cwd, server: first, load: firstLoad, path, apiKey: key } = await underLoad()
     const acknowledged: Acknowledged[] = []
     let [server, load] = [first, firstLoad]
@@ -82,7 +82,9 @@ describe.runIf(traceable)('the disk fails', () => {
       // Answers that were on their way.
       expect(load.acknowledged.length - confirmed).toBeLessThanOrEqual(8)
       const fatal = server.output().match(/^.*"level":60.*$/gm)
-      expect(fatal).toEqual([expect.stringContaining('an fsync of its file failed')])
+      expect(fatal).toEqual([
+        expect.stringContaining('an fsync of its file failed: check the disk before the next start'),
+      ])
       acknowledged.push(...load.acknowledged)
       expect(missingFrom(path, acknowledged)).toEqual([])
       server = await serve({ cwd })

@@ -17,6 +17,9 @@ async function migrated(): Promise<string> {
   return join(cwd, 'data/teslim.db')
 }
 
+/** In production a server does not even try to make a store. */
+const envFor = (store: boolean): Record<string, string> => (store ? env : {})
+
 /** With a store or without, of the account that the server runs as: modes do not hold root back. */
 function folderOfNobody(store: boolean) {
   const cwd = tempFolder()
@@ -28,7 +31,7 @@ function folderOfNobody(store: boolean) {
   const { uid = -1, gid = -1 } = identity
   if (store) chownSync(path, uid, gid)
   chownSync(folder, uid, gid)
-  return { options: { cwd, env, identity }, folder, path }
+  return { options: { cwd, env: envFor(store), identity }, folder, path }
 }
 
 const CLEAR = /read-?only|permission|EROFS|EACCES|not writable|may not write/i
@@ -67,7 +70,7 @@ describe('a start ends with status 1 and one line that names the file and says t
     const path = join(disk.path, 'teslim.db')
     if (store) copyFileSync(original, path)
     disk.readOnly()
-    const line = await refusedStart({ cwd: tempFolder(), env: { ...env, DATABASE_URL: `sqlite:${path}` } })
+    const line = await refusedStart({ cwd: tempFolder(), env: { ...envFor(store), DATABASE_URL: `sqlite:${path}` } })
     expect(line).toContain(path)
     expect(line).toMatch(CLEAR)
   })
@@ -75,6 +78,6 @@ describe('a start ends with status 1 and one line that names the file and says t
 
 it.runIf(mountable)('a file system cannot be made read-only beneath a server', async () => {
   const disk = smallDisk(1)
-  await serve({ cwd: tempFolder(), env: { ...env, DATABASE_URL: `sqlite:${disk.path}/teslim.db` } })
+  await serve({ cwd: tempFolder(), env: { DATABASE_URL: `sqlite:${disk.path}/teslim.db` } })
   expect(() => disk.readOnly()).toThrow(/busy/)
 })

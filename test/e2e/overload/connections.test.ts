@@ -24,7 +24,9 @@ const refused = {
 
 describe('a connection beyond TESLIM_MAX_CONNECTIONS', () => {
   it('gets a 503 for its request, or is closed if it sends none; health is answered, and those within stay', async () => {
-    const server = await serve({ cwd: tempFolder(), env: { NODE_ENV, TESLIM_MAX_CONNECTIONS: '20' } })
+    const cwd = tempFolder()
+    await addSupplier({ cwd })
+    const server = await serve({ cwd, env: { NODE_ENV, TESLIM_MAX_CONNECTIONS: '20' } })
     const within = await hold(server, 20, ASK)
     await expect.poll(() => answersTo(within).length).toBe(20)
     const beyond = await hold(server, 2, ASK)

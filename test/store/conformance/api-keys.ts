@@ -28,6 +28,10 @@ export function describeApiKeys(name: string, open: Open): void {
         [first.id, use],
         [second.id, null],
       ])
+      const back = { ...use, usedAt: 1000, address: 'back' }
+      await apiKeys.recordUses([{ ...use, usedAt: 3_600_000 }])
+      await apiKeys.recordUses([back])
+      expect((await apiKeys.findById(first.id))?.lastUse, 'a clock was put back').toEqual(back)
       expect((await apiKeys.list()).map(({ id }) => id)).toEqual(expect.arrayContaining([first.id, second.id]))
       expect(await apiKeys.list('nobody')).toEqual([])
     })

@@ -105,21 +105,6 @@ export function describeBackwards(name: string, open: Open): void {
         }
     })
 
-    withCustomers('the position of the first delivery from a time on', async (store, one) => {
-      // Long before the times of other tests.
-      const start = 500_000_000_000
-      const [early, late] = [receivedAt(start, one.id), receivedAt(start + 5, one.id)]
-      await deliverAll(store, [early, late])
-      const position = async ({ receiptId }: NewDelivery) => (await store.deliveries.findByReceipt(receiptId))?.position
-      const { positionFrom } = store.deliveries
-      expect([await positionFrom(start), await positionFrom(start + 1)]).toEqual([
-        await position(early),
-        await position(late),
-      ])
-      expect(await positionFrom(start + 5)).toBe(await position(late))
-      expect(await positionFrom(Number.MAX_SAFE_INTEGER)).toBeUndefined()
-    })
-
     withCustomers('what made the state of an order at a position is found later', async (store, one, two) => {
       const steps = fc.array(
         fc.record({ order: fc.integer({ min: 0, max: 2 }), bytes: fc.integer({ min: 0, max: 1 }), mine: fc.boolean() }),

@@ -11,7 +11,7 @@ export interface Arrival {
 }
 
 export const START = 1_900_000_000_000
-const NO_PURGE = { generation: 0, position: 0 }
+const placeAt = (position: number) => ({ position, generation: 0 })
 
 const summary = (position: number, order: number | null): DeliverySummary => ({
   receiptId: `receipt-${position}`,
@@ -130,8 +130,8 @@ export function createWorld(limits: Limits, giveUpMilliseconds: number | null) {
       const from = progress.place().position
       const page = feed.slice(from, from + limits.page)
       if (page.length === 0) return false
-      const end = { position: from + page.length, generation: 0 }
-      progress.read(page.filter(({ wanted }) => wanted).map(entryOf), end, NO_PURGE)
+      const end = placeAt(from + page.length)
+      progress.read(page.filter(({ wanted }) => wanted).map(entryOf), { place: end, placeAt })
       return true
     },
     send(): boolean {

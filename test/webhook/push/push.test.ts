@@ -3,7 +3,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
-import type { NewDelivery, Store } from '#src/store/store.ts'
+import type { NewDelivery, PurgePage, Store } from '#src/store/store.ts'
 import { newDatabase } from '../../support/postgres-server.ts'
 import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/push.ts'
 import { randomBelow } from '../../support/random.ts'
@@ -320,6 +320,37 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
       ]),
     )
     expect(again.log).toEqual([expect.objectContaining({ level: 'warn', details: { endpoint: id } })])
+  })
+
+  it('sends what waits or is unread, and tells of nothing, when a purge was killed before it reached that', async () => {
+    const { store, deliver } = await prepare()
+    const receiver = await startReceiver()
+    const id = await addEndpoint(store, receiver.url)
+    const receivedAt = Date.now() - 10 * DAY
+    const push = startPush(store)
+    for (let number = 0; number < 4; number++) await deliver({ receivedAt, orderId: null })
+    await caughtUp(store, id)
+    receiver.behave = refuse
+    await deliver({ receivedAt, orderId: null })
+    await until('it failed', async () => (await store.webhooks.find(id))?.waiting === 1)
+    await push.stop()
+    await deliver({ receivedAt, orderId: null })
+    const last = await deliver({ receivedAt, orderId: null })
+    const purges = { ...store.purges, page: (page: PurgePage) => store.purges.page({ ...page, look: 2 }) }
+    const pace = async <Result>(step: () => Promise<Result>): Promise<Result> => {
+      if ((await purges.state()).position > 0) throw new Error('killed')
+      return step()
+    }
+    await expect(purgeDeliveries({ purges, pace }, { before: Date.now(), orders: false })).rejects.toThrow('killed')
+    expect(await purges.state()).toMatchObject({ position: 2, announced: 6 })
+    receiver.behave = accept
+    const before = receiver.received.length
+    const again = startPush(store)
+    await caughtUp(store, id)
+    expect(receiver.received.length - before).toBe(3)
+    expect(receiver.received.slice(before).filter(({ body }) => String(body).includes(last.receiptId))).toHaveLength(1)
+    expect((await store.webhooks.attempts(id, 9)).filter(({ error }) => error?.includes('purge'))).toEqual([])
+    expect(again.log).toEqual([])
   })
 
   it('signs with both secrets while one replaces the other, and with the new one alone after that', async () => {

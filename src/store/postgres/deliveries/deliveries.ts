@@ -2,6 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
 import { deliveryFromRow, orderStateFromRow, receiptRange } from '#src/store/shared/rows.ts'
+import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from '#src/store/shared/times.ts'
 import { firstReceiptOf } from '#src/store/shared/uuid.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
@@ -33,11 +34,13 @@ const STATE = `
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
 
-const POSITION_AT = `
-  SELECT position FROM delivery WHERE receipt < $1::uuid ORDER BY receipt DESC LIMIT 1`
+const POSITIONS = `
+  SELECT (SELECT position FROM delivery WHERE receipt < $1::uuid ORDER BY receipt DESC LIMIT 1) AS early,
+         (SELECT position FROM delivery WHERE receipt >= $2::uuid ORDER BY receipt LIMIT 1) AS "end"`
 
-const POSITION_FROM = `
-  SELECT position FROM delivery WHERE receipt >= $1::uuid ORDER BY receipt LIMIT 1`
+const LAST = 'SELECT max(position) AS position FROM delivery'
+
+const COUNT_FROM = 'SELECT count(*) AS count FROM (SELECT FROM delivery WHERE receipt >= $1::uuid LIMIT $2) d'
 
 const MOST_ARRIVALS = 1000
 
@@ -132,9 +135,12 @@ export function postgresDeliveries(
     },
     ...deliveryReads(query),
     ...pulseReads(query),
-    positionAt: async (time) => Number((await query(POSITION_AT, firstReceiptOf(time))).rows[0]?.position ?? 0),
-    positionFrom: async (time) =>
-      (await query(POSITION_FROM, firstReceiptOf(time))).rows[0]?.position as number | undefined,
+    lastPosition: async () => Number((await query(LAST)).rows[0]?.position ?? 0),
+    async positionsWithin(period) {
+      const receipts = receiptsAround(period, (await query(UNORDERED, ...periodValues(period))).rows[0])
+      return positionsFromRow((await query(POSITIONS, ...receipts)).rows[0] as Row)
+    },
+    countFrom: async (time, most) => Number((await query(COUNT_FROM, firstReceiptOf(time), most)).rows[0]?.count),
     watch,
     async arrivals(afterPosition) {
       const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row

@@ -1,3 +1,25 @@
+-- Notes the times of a batch: the latest time, a minute ahead, so that this is written once a minute, and how far a clock was put
+-- back. The numbers are those of src/store/shared/times.ts. The caller holds the lock of deliver_1.
+CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+AS $$
+DECLARE
+  last bigint := greatest((SELECT max(u.high) FROM unordered_time u), latest + 60000);
+  first bigint := least(earliest, last - 300000);
+BEGIN
+  -- Deletes what the new row contains: the row of the latest time, and those of earlier steps back that this one reaches into.
+  WITH contained AS (
+    DELETE FROM unordered_time u
+     WHERE u.high - u.low <= 300000 OR (first < last - 300000 AND u.high >= first)
+    RETURNING u.low
+  )
+  SELECT CASE WHEN first < last - 300000 THEN least(first, min(c.low)) ELSE first END INTO first FROM contained c;
+  INSERT INTO unordered_time (low, high) VALUES (first, last);
+END
+$$;
+
 -- Stores a batch in the order of its arrays, in one round trip, and refuses the deliveries of erased customers. The caller,
 -- src/store/postgres/deliveries/batch.ts, describes the echo rule, and computes for each delivery:
 --   before  index in the batch of the order's previous delivery; NULL for the first one of its order
@@ -24,17 +46,23 @@ AS $$
 DECLARE
   last bigint;
   erased boolean;
+  noted boolean; -- whether unordered_time says enough about the times
   kept integer[];
   omitted integer[] := '{}'; -- places that are not stored
 BEGIN
   -- Admits one batch at a time until its commit, so that positions become visible in order: a reader that sees one position
   -- sees all before it. A separate statement, so that the next ones see what was committed while this one waited.
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
-  -- One statement for both, because a statement costs as much as the look-up. An empty batch, which /readyz sends, writes nothing.
+  -- One statement for all three, because a statement costs as much as the look-up. An empty batch, which /readyz sends, writes nothing.
   SELECT CASE WHEN cardinality(receipts) > 0 THEN setval('last_position', last_value + cardinality(receipts)) - cardinality(receipts) END,
-         EXISTS (SELECT FROM erased_customer e WHERE e.customer = ANY (customers))
-    INTO STRICT last, erased
+         EXISTS (SELECT FROM erased_customer e WHERE e.customer = ANY (customers)),
+         EXISTS (SELECT FROM (SELECT u.low, u.high FROM unordered_time u ORDER BY u.high DESC LIMIT 1) u
+                  WHERE u.low <= ALL (times) AND u.high >= ALL (times))
+    INTO STRICT last, erased, noted
     FROM last_position;
+  IF NOT noted AND cardinality(receipts) > 0 THEN
+    PERFORM note_times_1((SELECT min(t) FROM unnest(times) t), (SELECT max(t) FROM unnest(times) t));
+  END IF;
   -- Listeners hold this lock and are notified at the commit. A listener that starts meanwhile waits for this commit.
   IF cardinality(receipts) > 0 AND NOT pg_try_advisory_xact_lock(7425, -'last_position'::regclass::oid::integer) THEN
     PERFORM pg_notify('teslim_delivery', '');

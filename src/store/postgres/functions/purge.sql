@@ -8,7 +8,7 @@
 -- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not delete deliveries. That role
 -- may run it only if the operator grants it.
 CREATE FUNCTION purge_1(after bigint, until bigint, before bigint, whole_orders boolean, look integer, really boolean)
-RETURNS TABLE (looked bigint, deliveries bigint, orders bigint, bytes bigint, highest bigint)
+RETURNS TABLE (looked bigint, deliveries bigint, orders bigint, bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan
@@ -22,15 +22,15 @@ DECLARE
   customers bigint[];
   order_ids text[];
   latests bigint[];
+  highest bigint;
 BEGIN
   SELECT max(p.position),
          array_agg(p.receipt) FILTER (WHERE p.goes),
          count(*) FILTER (WHERE p.goes OR p.expired), count(*) FILTER (WHERE p.expired AND p.position = p.latest_position),
          coalesce(sum(p.bytes) FILTER (WHERE p.goes OR p.expired), 0),
-         max(p.position) FILTER (WHERE p.goes OR p.expired),
          array_agg(p.customer) FILTER (WHERE p.expired), array_agg(p.order_id) FILTER (WHERE p.expired),
          array_agg(p.latest_position) FILTER (WHERE p.expired)
-    INTO looked, receipts, deliveries, orders, bytes, highest, customers, order_ids, latests
+    INTO looked, receipts, deliveries, orders, bytes, customers, order_ids, latests
     FROM (
       SELECT d.*, s.latest_position,
              d.received_at < before AND d.position IS DISTINCT FROM s.state_position
@@ -53,7 +53,6 @@ BEGIN
     deliveries := 0;
     orders := 0;
     bytes := 0;
-    highest := NULL;
     RETURN NEXT;
     RETURN;
   END IF;
@@ -79,6 +78,8 @@ BEGIN
     SELECT count(*), coalesce(sum(r.bytes), 0), max(r.position), (SELECT count(*) FROM gone)
       INTO deliveries, bytes, highest, orders
       FROM removed_all r;
+    -- In the same transaction, so that no follower misses what is gone, and none is told so too early.
+    UPDATE purge SET position = highest WHERE position < highest;
     DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
       SELECT k.ctid FROM idempotency k WHERE k.kept_at < before ORDER BY k.kept_at LIMIT 2 * look));
   END IF;

@@ -148,15 +148,24 @@ CREATE TABLE block_customers (
   customers bytea  NOT NULL -- a bit for each customer, number % 8192, the lowest bit of a byte first
 );
 
--- One row. A follower whose cursor lies before `position` has missed something unless its cursor is of this `generation`.
+-- Times of receipt between `low` and `high` do not rise with the positions of their deliveries, because a clock was put back. The
+-- row with the greatest `high` also says that every delivery was received by then: within five minutes times have no order anyway.
+CREATE TABLE unordered_time (
+  high bigint PRIMARY KEY,
+  low  bigint NOT NULL
+);
+
+-- One row. A follower whose cursor lies before `position` has missed something unless its cursor is of this `generation`: then it
+-- was promised only what comes after `announced`.
 CREATE TABLE purge (
   generation   bigint NOT NULL, -- increases with every purge, before it removes anything
-  position     bigint NOT NULL, -- no delivery after it was ever removed
+  position     bigint NOT NULL, -- of the last delivery in the feed that was removed; changes together with the removal
+  announced    bigint NOT NULL, -- no purge was ever going to remove a delivery after it
   done_before  bigint NOT NULL, -- up to when the server has purged by itself,
   leased_until bigint NOT NULL, -- and until when a server is doing so
   erasures     bigint NOT NULL  -- increases with every erasure, before it overwrites anything
 );
-INSERT INTO purge (generation, position, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0);
+INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
@@ -254,7 +263,7 @@ CREATE TABLE webhook_progress (
   webhook         text   COLLATE "C" PRIMARY KEY,
   epoch           bigint NOT NULL, -- increases when an operator sets the position
   position        bigint NOT NULL, -- deliveries up to here are confirmed, left out by the filter, or in webhook_waiting
-  generation      bigint NOT NULL, -- of the purges, when the position was read
+  generation      bigint NOT NULL, -- of the purges, if the position was reached among what one leaves; else 0
   confirmed       text   COLLATE "C" NOT NULL, -- deliveries after the position that are confirmed: how far after it, separated by commas
   last_success_at bigint,
   failing_since   bigint,

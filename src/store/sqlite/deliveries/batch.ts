@@ -14,6 +14,8 @@ export interface DeliveryBatch {
    * the payload, length of the origin. Each payload follows, and its origin.
    */
   readonly memory: SharedArrayBuffer
+  /** The most that it adds to the log. */
+  readonly bytesOfLog: number
 }
 
 /** A delivery with its origin as it is stored. */
@@ -37,6 +39,8 @@ export interface BatchOutcome {
 const SEPARATOR = '\0'
 const TEXTS = 4
 const SMALLEST_MEMORY = 256 * 1024
+/** Pages of indexes that are written for one delivery alone, of 4 KiB each. */
+const BYTES_OF_INDEXES = 3 * 4096
 const NUMBERS = 5
 const BYTES_OF_NUMBERS = NUMBERS * Float64Array.BYTES_PER_ELEMENT
 
@@ -68,7 +72,7 @@ export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[
       if (origin !== null) end = writeOrigin(origin, bytes, start)
       numbers[next++] = end - start
     }
-    return { texts: texts.join(SEPARATOR), memory }
+    return { texts: texts.join(SEPARATOR), memory, bytesOfLog: length + deliveries.length * BYTES_OF_INDEXES }
   }
 }
 

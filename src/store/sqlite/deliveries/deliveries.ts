@@ -4,10 +4,11 @@ import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
 import { keyIdOf } from '#src/store/shared/origins.ts'
 import { deliveryFromRow, orderStateFromRow, receiptRange } from '#src/store/shared/rows.ts'
+import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from '#src/store/shared/times.ts'
 import { firstReceiptOf, uuidFrom } from '#src/store/shared/uuid.ts'
 import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
-import type { Database } from '../database.ts'
+import type { Database, Row } from '../database.ts'
 import { type StoreThread, sendOperations } from '../thread/operations.ts'
 import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
 import { createCommitNotices } from './commit-notices.ts'
@@ -33,11 +34,13 @@ const STATE = `
     FROM order_state s JOIN delivery d ON d.position = s.state_position
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
 
-const POSITION_AT = `
-  SELECT position FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1`
+const POSITIONS = `
+  SELECT (SELECT position FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1) AS early,
+         (SELECT position FROM delivery WHERE receipt >= unhex($2) ORDER BY receipt LIMIT 1) AS end`
 
-const POSITION_FROM = `
-  SELECT position FROM delivery WHERE receipt >= unhex($1) ORDER BY receipt LIMIT 1`
+const LAST = 'SELECT max(position) AS position FROM delivery'
+
+const COUNT_FROM = 'SELECT count(*) AS count FROM (SELECT 1 FROM delivery WHERE receipt >= unhex($1) LIMIT $2)'
 
 /** Half of the time that a request has left after the longest wait. */
 const MOST_GRACE_MILLISECONDS = 1000
@@ -98,8 +101,12 @@ export function sqliteDeliveries(
       return row && orderStateFromRow(row)
     },
     ...sendOperations({ ...deliveryReads, ...pulseReads }, reader, 'deliveries'),
-    positionAt: async (time) => Number(database.get(POSITION_AT, firstReceiptOf(time))?.position ?? 0),
-    positionFrom: async (time) => database.get(POSITION_FROM, firstReceiptOf(time))?.position as number | undefined,
+    lastPosition: async () => Number(database.get(LAST)?.position ?? 0),
+    async positionsWithin(period) {
+      const receipts = receiptsAround(period, database.get(UNORDERED, ...periodValues(period)))
+      return positionsFromRow(database.get(POSITIONS, ...receipts) as Row)
+    },
+    countFrom: async (time, most) => Number(database.get(COUNT_FROM, firstReceiptOf(time), most)?.count),
     watch: notices.watch,
     async arrivals(afterPosition) {
       const known = recent.since(afterPosition)

@@ -6,6 +6,7 @@ import type { Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
 import { createBlocks } from './blocks.ts'
+import { noteTimes } from './times.ts'
 
 const FIND_STATE = `
   SELECT state_position, latest_position, digest = $1 AS is_echo FROM order_state WHERE customer = $2 AND order_id = $3`
@@ -55,8 +56,8 @@ export const DELIVERY_STATEMENTS: readonly string[] = [
   DELETE_EXPIRED_KEY,
 ]
 
-/** Writes batches of deliveries, each in one transaction. Run by the writer thread. */
-export function deliveryWrites(database: Database) {
+/** Writes batches of deliveries, each in one transaction. Run by the writer thread. `admit` throws unless the log may take so many bytes. */
+export function deliveryWrites(database: Database, admit: (bytes: number) => void) {
   /** Caches the numbers of the customers in the current batch, by customer id; undefined for an erased customer. */
   const numbers = new Map<string, number | undefined>()
   const blocks = createBlocks(database)
@@ -136,6 +137,7 @@ export function deliveryWrites(database: Database) {
   const deliverOneByOne = (deliveries: readonly StoredDelivery[]): RowOutcome[] =>
     database.transaction(() => {
       numbers.clear()
+      noteTimes(database, deliveries)
       return deliveries.map((delivery) => {
         stored = 0
         try {
@@ -149,6 +151,7 @@ export function deliveryWrites(database: Database) {
 
   const deliverAll = (deliveries: readonly StoredDelivery[]): BatchOutcome => {
     stored = 0
+    noteTimes(database, deliveries)
     const outcomes = deliveries.map(deliver)
     const span = { from: lastPosition - stored, to: lastPosition }
     return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
@@ -170,6 +173,7 @@ export function deliveryWrites(database: Database) {
   }
 
   const deliverBatch = (batch: DeliveryBatch): BatchOutcome => {
+    admit(batch.bytesOfLog)
     const deliveries = unpackBatch(batch)
     try {
       return commitAll([deliveries])[0] as BatchOutcome
@@ -188,6 +192,7 @@ export function deliveryWrites(database: Database) {
     /** Stores the batches of several threads with one commit; if that fails, each by itself. */
     deliverBatches(batches: readonly DeliveryBatch[]): readonly Settled[] {
       try {
+        admit(batches.reduce((sum, { bytesOfLog }) => sum + bytesOfLog, 0))
         return commitAll(batches.map(unpackBatch)).map((result) => ({ result }))
       } catch (error) {
         if (error instanceof AppError) throw error

@@ -71,6 +71,12 @@ CREATE TABLE service_secret (
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Where this store was moved, at most one row: `teslim copy` writes it when it has copied everything to PostgreSQL.
+CREATE TABLE moved (
+  target TEXT    NOT NULL, -- hosts and name of the database
+  at     INTEGER NOT NULL  -- when the copy began
+) STRICT;
+
 -- A name is the digest of an account and an address, of an address, or of an account; the row does not say which. A count of 0
 -- records that somebody logged in to an account from an address.
 CREATE TABLE login_failure (
@@ -135,15 +141,24 @@ CREATE TABLE block_customers (
   customers BLOB NOT NULL -- a bit for each customer, number % 8192, the lowest bit of a byte first
 ) STRICT;
 
--- One row. A follower whose cursor lies before `position` has missed something unless its cursor is of this `generation`.
+-- Times of receipt between `low` and `high` do not rise with the positions of their deliveries, because a clock was put back. The
+-- row with the greatest `high` also says that every delivery was received by then: within five minutes times have no order anyway.
+CREATE TABLE unordered_time (
+  high INTEGER PRIMARY KEY,
+  low  INTEGER NOT NULL
+) STRICT;
+
+-- One row. A follower whose cursor lies before `position` has missed something unless its cursor is of this `generation`: then it
+-- was promised only what comes after `announced`.
 CREATE TABLE purge (
   generation   INTEGER NOT NULL, -- increases with every purge, before it removes anything
-  position     INTEGER NOT NULL, -- no delivery after it was ever removed; new ones get greater positions
+  position     INTEGER NOT NULL, -- of the last delivery in the feed that was removed; changes together with the removal
+  announced    INTEGER NOT NULL, -- no purge was ever going to remove a delivery after it
   done_before  INTEGER NOT NULL, -- up to when the server has purged by itself,
   leased_until INTEGER NOT NULL, -- and until when a server is doing so
   erasures     INTEGER NOT NULL  -- increases with every erasure, before it overwrites anything
 ) STRICT;
-INSERT INTO purge (generation, position, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0);
+INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
@@ -240,7 +255,7 @@ CREATE TABLE webhook_progress (
   webhook         TEXT    NOT NULL PRIMARY KEY,
   epoch           INTEGER NOT NULL, -- increases when an operator sets the position
   position        INTEGER NOT NULL, -- deliveries up to here are confirmed, left out by the filter, or in webhook_waiting
-  generation      INTEGER NOT NULL, -- of the purges, when the position was read
+  generation      INTEGER NOT NULL, -- of the purges, if the position was reached among what one leaves; else 0
   confirmed       TEXT    NOT NULL, -- deliveries after the position that are confirmed: how far after it, separated by commas
   last_success_at INTEGER,
   failing_since   INTEGER,

@@ -7,7 +7,7 @@ import { isCounted, purgeLookUps, purgeReads } from './reads.ts'
 import { purgeWrites } from './writes.ts'
 
 const COUNTED_AT_ONCE = 10_000
-const NOTHING = { deliveries: 0, orders: 0, payloadBytes: 0, highest: 0 }
+const NOTHING = { deliveries: 0, orders: 0, payloadBytes: 0 }
 
 /** The reader thread finds what is to go, so that deliveries wait only for its removal. */
 export function sqlitePurges(database: Database, writer: StoreThread, reader: StoreThread): PurgeStore {
@@ -21,6 +21,7 @@ export function sqlitePurges(database: Database, writer: StoreThread, reader: St
     endOf: reads.endOf,
     state: async () => lookUps.state(),
     receivedAfter: async (position) => lookUps.receivedAfter(position),
+    receivedBefore: async (time) => lookUps.receivedBefore(time),
     stuckBytes: async () => lookUps.stuckBytes(),
     async page(page) {
       const { position, counted, ...found } = await reads.removable(page)

@@ -3,11 +3,12 @@ import type { PurgePage, PurgeState, PurgeStore } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 
-export const STATE = 'SELECT generation, position FROM purge'
+export const STATE = 'SELECT generation, position, announced FROM purge'
 
-export const stateFromRow = ({ generation, position }: Row): PurgeState => ({
+export const stateFromRow = ({ generation, position, announced }: Row): PurgeState => ({
   generation: generation as number,
   position: position as number,
+  announced: announced as number,
 })
 
 /**
@@ -75,7 +76,6 @@ export interface Removable {
     readonly deliveries: number
     readonly orders: number
     readonly payloadBytes: number
-    readonly highest: number
   }
 }
 
@@ -88,7 +88,7 @@ export const purgeReads = {
     const rows = withinBytes(database.all(PAGE, Number(orders), after, until, look))
     const positions: number[] = []
     const expired = new Map<number, ExpiredOrder>()
-    const counted = { deliveries: 0, orders: 0, payloadBytes: 0, highest: 0 }
+    const counted = { deliveries: 0, orders: 0, payloadBytes: 0 }
     for (const row of rows) {
       const position = row.position as number
       if ((row.received_at as number) >= before) continue
@@ -100,7 +100,6 @@ export const purgeReads = {
       counted.deliveries++
       counted.orders += Number(position === row.latest_position)
       counted.payloadBytes += row.bytes as number
-      counted.highest = position
     }
     const position = (rows.at(-1)?.position as number | undefined) ?? null
     return { position, positions, orders: [...expired.values()], counted }
@@ -133,11 +132,15 @@ export const purgeLookUps = {
   receivedAfter: (database, position) =>
     database.get('SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1', position)
       ?.received_at as number | undefined,
+  receivedBefore: (database, time) =>
+    database.get(RECEIVED_BEFORE, firstReceiptOf(time))?.received_at as number | undefined,
   stuckBytes: (database) => {
     const { mode, bytes } = database.get(STUCK) as Row
     return mode === 0 ? (bytes as number) : 0
   },
 } satisfies Operations<PurgeStore>
+
+const RECEIVED_BEFORE = 'SELECT received_at FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1'
 
 const STUCK = `
   SELECT m.auto_vacuum AS mode, f.freelist_count * p.page_size AS bytes

@@ -7,8 +7,8 @@ import { emptyLog } from '../empty-log.ts'
 import type { Operations } from '../thread/operations.ts'
 import { type ExpiredOrder, STATE, stateFromRow, withinBytes } from './reads.ts'
 
-const ANNOUNCE = `
-  UPDATE purge SET generation = generation + 1, position = max(position, $1) RETURNING generation`
+const ANNOUNCE = 'UPDATE purge SET generation = generation + 1, announced = max(announced, $1)'
+const REMOVED = 'UPDATE purge SET position = max(position, $1)'
 
 /** Times that lie too far ahead come from a clock that was wrong. */
 const CLAIM = `
@@ -97,16 +97,9 @@ const change = (database: Database, sql: string, ...values: number[]): boolean =
 
 /** Run by the writer thread. */
 export const purgeWrites = {
-  announce: (database, position) =>
-    database.transaction(() => {
-      const before = stateFromRow(database.get(STATE) as Row)
-      return { before, generation: database.get(ANNOUNCE, position)?.generation as number }
-    }),
+  announce: (database, position) => void change(database, ANNOUNCE, position),
 
   announceErasure: (database) => void change(database, 'UPDATE purge SET erasures = erasures + 1'),
-
-  settle: (database, { generation, position }) =>
-    void change(database, 'UPDATE purge SET position = $1 WHERE generation = $2', position, generation),
 
   claim: (database, { now, until, due }) => change(database, CLAIM, until, now, due),
 
@@ -162,11 +155,11 @@ export const purgeWrites = {
       database.run(DELETE_KEYS, 2 * all.length, before)
       const blocks = new Set(rows.map(({ position }) => Math.floor((position as number) / BLOCK_SIZE)))
       if (database.run(DELETE_BLOCKS, JSON.stringify([...blocks])) > 0) database.run(DELETE_LISTS)
+      database.run(REMOVED, Math.max(0, ...rows.map(({ position }) => position as number)))
       return {
         deliveries: rows.length,
         orders: gone.length,
         payloadBytes: rows.reduce((sum, { bytes }) => sum + (bytes as number), 0),
-        highest: rows.reduce((most, { position }) => Math.max(most, position as number), 0),
       }
     }),
 

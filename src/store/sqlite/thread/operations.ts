@@ -108,6 +108,8 @@ export function createStoreThread(options: StoreThreadOptions): StoreThread {
 }
 
 export interface AnswerOperationsOptions {
+  /** Throws unless an operation may begin. */
+  readonly admit?: () => void
   readonly confirm?: () => void
   readonly onClose?: () => Promise<void>
   /** An operation with one argument, and how to run several of them, which wait at the same time, at once. */
@@ -123,7 +125,12 @@ export function answerOperations(
   port: MessagePort,
   database: Database,
   operations: { readonly [Name in Noun]?: object },
-  { confirm = () => undefined, onClose = async () => undefined, together }: AnswerOperationsOptions = {},
+  {
+    admit = () => undefined,
+    confirm = () => undefined,
+    onClose = async () => undefined,
+    together,
+  }: AnswerOperationsOptions = {},
 ): void {
   let gone: AppError | undefined
   const startedAt = monotonicMilliseconds()
@@ -136,6 +143,7 @@ export function answerOperations(
     if (gone !== undefined) throw gone
     const deadline = deadlineOf(request)
     if (monotonicMilliseconds() >= deadline) throw new AppError(storeErrors.unavailable, { reason: TOO_LATE })
+    admit()
     database.waitForLockUntil(deadline)
     const operation = (operations[noun] as Record<string, Operation>)[name] as Operation
     const result = operation(...args)

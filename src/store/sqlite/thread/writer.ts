@@ -1,13 +1,11 @@
-import { statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Peer } from '#src/lib/worker/client.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { FULL_REASON, LOCK_REASON } from '../database.ts'
-import { otherWriters } from '../file-locks.ts'
+import { FULL_REASON, LOCK_REASON, LOG_REASON } from '../database.ts'
+import { otherHolders, otherWriters } from '../file-locks.ts'
 import type { WatchedFile } from '../store-file.ts'
 import type { StoreWatch } from '../store-watch.ts'
 import { createStoreThread, type StoreThread } from './operations.ts'
@@ -40,7 +38,7 @@ const PATIENCE_MILLISECONDS = 10_000
 /** A write in the last ten seconds proves that the store can be written to. */
 const PROOF_MILLISECONDS = 10_000
 
-const LEAST_ROOM_BYTES = 1024 * 1024
+const WITHOUT_ROOM = [FULL_REASON, LOG_REASON]
 
 export function createWriter(options: WriterOptions): Writer {
   const { path, files, watch, spawn = spawnWorker, patienceMilliseconds = PATIENCE_MILLISECONDS } = options
@@ -51,7 +49,10 @@ export function createWriter(options: WriterOptions): Writer {
     onGone: watch.report,
   })
   let wroteAt = Number.NEGATIVE_INFINITY
-  let lastReason: string | undefined
+  /** Since a write found no room until a proof: smaller ones may succeed meanwhile. */
+  let isFull = false
+  /** Shared, because a log that is at its bound refuses every delivery. */
+  const holders = sharedWork(otherHolders)
 
   /** Called before something is written, and before it is confirmed. */
   const refuseIfGone = (): void => {
@@ -59,13 +60,13 @@ export function createWriter(options: WriterOptions): Writer {
     if (reason !== undefined) throw new AppError(storeErrors.unavailable, { reason })
   }
 
-  /** Adds who holds the lock that an operation waited for. */
+  /** Adds who holds the lock that an operation waited for, or who may read an old state. */
   const explained = async (error: unknown): Promise<unknown> => {
     const reason = error instanceof AppError ? error.details.reason : undefined
-    if (reason === undefined || !reason.startsWith(LOCK_REASON)) return error
-    const holders = await otherWriters(files)
-    if (holders.length === 0) return error
-    return new AppError(storeErrors.unavailable, { reason: `${reason}: ${holders.join(', ')}`, cause: error })
+    const find = reason?.startsWith(LOCK_REASON) ? otherWriters : reason?.startsWith(LOG_REASON) ? holders : undefined
+    const found = (await find?.(files)) ?? []
+    if (found.length === 0) return error
+    return new AppError(storeErrors.unavailable, { reason: `${reason}: ${found.join(', ')}`, cause: error })
   }
 
   const run: Writer['run'] = async <Result>(...operation: Parameters<Writer['run']>): Promise<Result> => {
@@ -74,20 +75,19 @@ export function createWriter(options: WriterOptions): Writer {
       const result = await thread.run<Result>(...operation)
       refuseIfGone()
       wroteAt = monotonicMilliseconds()
-      lastReason = undefined
       return result
     } catch (error) {
       if (error instanceof AppError) {
         wroteAt = Number.NEGATIVE_INFINITY
-        lastReason = error.details.reason
+        if (WITHOUT_ROOM.some((beginning) => error.details.reason?.startsWith(beginning))) isFull = true
       }
       throw await explained(error)
     }
   }
 
   const probe = sharedWork(async () => {
-    if (lastReason?.startsWith(FULL_REASON)) await refuseWithoutRoom(path)
-    await run('ping', 'probe', [])
+    await run('ping', 'probe', [isFull])
+    isFull = false
   })
 
   return {
@@ -95,13 +95,7 @@ export function createWriter(options: WriterOptions): Writer {
     join: thread.join,
     close: thread.close,
     async prove() {
-      if (monotonicMilliseconds() - wroteAt > PROOF_MILLISECONDS) await probe()
+      if (isFull || monotonicMilliseconds() - wroteAt > PROOF_MILLISECONDS) await probe()
     },
   }
-}
-
-/** Checked after a full disk, because the probe writes a single page, which may fit where no delivery does. */
-async function refuseWithoutRoom(path: string): Promise<void> {
-  const { bavail, bsize } = await statfs(dirname(path))
-  if (bavail * bsize < LEAST_ROOM_BYTES) throw new AppError(storeErrors.unavailable, { reason: FULL_REASON })
 }

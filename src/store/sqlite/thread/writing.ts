@@ -18,14 +18,14 @@ import { webhookLeases } from '../webhooks/leases.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
 import { wipeAttempts } from '../webhooks/wipe-attempts.ts'
 import { webhookWrites } from '../webhooks/writes.ts'
-import { createCheckpoints } from './checkpoints.ts'
+import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { answerOperations, bindOperations } from './operations.ts'
 import type { WriterData } from './writer.ts'
 
-const operationsOn = (database: Database) => ({
+const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   customers: bindOperations(customerWrites, database),
   apiKeys: bindOperations(apiKeyWrites, database),
-  deliveries: deliveryWrites(database),
+  deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
   purges: bindOperations(purgeWrites, database),
   rollUps: bindOperations(rollUpWrites, database),
   signingKeys: bindOperations(signingKeyWrites, database),
@@ -35,15 +35,21 @@ const operationsOn = (database: Database) => ({
   loginFailures: bindOperations(loginFailureWrites, database),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
   /** Writes a page without changing anything, to prove that the store can be written to. */
-  ping: { probe: () => database.transaction(() => void database.run('UPDATE account_version SET number = number')) },
+  ping: {
+    probe(wasFull: boolean) {
+      checkpoints.admitProbe(wasFull)
+      database.transaction(() => void database.run('UPDATE account_version SET number = number'))
+    },
+  },
 })
 
 /** Answers the writer's operations, with a connection of its own. */
 export function serveWrites(port: MessagePort, { path, files }: WriterData): void {
   const database = openDatabase(path)
   const checkpoints = createCheckpoints(database)
-  const operations = operationsOn(database)
+  const operations = operationsOn(database, checkpoints)
   answerOperations(port, database, operations, {
+    admit: checkpoints.admit,
     together: {
       noun: 'deliveries',
       name: 'deliverBatch',

@@ -1,0 +1,125 @@
+import { isatty } from 'node:tty'
+import type { App } from '#src/app.ts'
+import type { Config } from '#src/config/load-config.ts'
+import { systemClock } from '#src/lib/clock.ts'
+import { closeApp } from './close-app.ts'
+import type { HttpThreads } from './http-threads.ts'
+
+/** Ends the process at once. */
+export type Exit = (status: number) => void
+
+export interface StoppingOptions {
+  readonly app: App
+  /** Returns the threads that take requests now: they start later than the server. */
+  readonly threads: () => HttpThreads
+  readonly config: Config
+  readonly exit: Exit
+  /** Sends what monitoring and log still have. */
+  readonly flush: (milliseconds: number) => Promise<void>
+}
+
+export interface Stopping {
+  /** Ends the server once, for the first reason given, with the highest exit status given; resolves to that. */
+  stop(reason: string, status?: number): Promise<number>
+  /** Logs why the server cannot go on, and stops it with status 1. */
+  fail(reason: string): void
+  readonly stopped: Promise<number>
+  /** Aborted when the stop begins. */
+  readonly begun: AbortSignal
+}
+
+/** How long callers and `/readyz` get the reason before connections end. */
+const FAILING_MILLISECONDS = 500
+
+export function createStopping({ app, threads, config, exit, flush }: StoppingOptions): Stopping {
+  const { shutdownSeconds: seconds } = config
+  const { promise: stopped, resolve } = Promise.withResolvers<number>()
+  const begun = new AbortController()
+  let exitStatus = 0
+
+  const close = async (reason: string): Promise<number> => {
+    app.log.info({ reason }, 'stopping: no new connections; finishing requests in flight')
+    // Time reserved for writing what is queued and closing the store.
+    const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
+    setTimeout(() => exit(1), seconds * 1000).unref()
+    const patience = (seconds - toClose) * 1000
+    await Promise.all([closeApp(app, patience), threads().stop(patience)])
+    app.log.info('stopped')
+    await flush((toClose / 2) * 1000)
+    return exitStatus
+  }
+
+  const stop = (reason: string, status = 0): Promise<number> => {
+    exitStatus = Math.max(exitStatus, status)
+    if (!begun.signal.aborted) {
+      begun.abort()
+      resolve(close(reason))
+    }
+    return stopped
+  }
+
+  return {
+    stop,
+    fail(reason) {
+      app.log.fatal({ reason }, 'the store is no longer the one that was opened, or its disk failed: this server ends')
+      exitStatus = 1
+      setTimeout(stop, FAILING_MILLISECONDS, 'store gone').unref()
+    },
+    stopped,
+    begun: begun.signal,
+  }
+}
+
+/** Stops on the first SIGTERM or SIGINT; the second one ends the process at once. */
+export function stopOnSignals({ app, threads, config, exit }: StoppingOptions, { stop }: Stopping): void {
+  onFirstSignal((signal) => leave(app, threads(), config, stop, signal), exit)
+  onHangUp(app, threads, stop)
+}
+
+/** Stops at once, or after SIGTERM when balancers have had the time to see that `/readyz` fails. */
+function leave(
+  app: App,
+  threads: HttpThreads,
+  { readyDelaySeconds }: Config,
+  stop: Stopping['stop'],
+  signal: NodeJS.Signals,
+): void {
+  if (signal !== 'SIGTERM' || readyDelaySeconds === 0 || !app.readiness.isOpen()) {
+    void stop(signal)
+    return
+  }
+  app.readiness.leave()
+  threads.leave()
+  app.log.info({ reason: signal }, `/readyz fails from now on; stopping in ${readyDelaySeconds} s`)
+  setTimeout(stop, readyDelaySeconds * 1000, signal).unref()
+}
+
+/** The terminal and `npm start` each send SIGINT on one Ctrl+C: both count as one signal. */
+const SAME_SIGNAL_MILLISECONDS = 100
+
+function onFirstSignal(stop: (signal: NodeJS.Signals) => void, exit: Exit): void {
+  let firstAt: number | undefined
+  const onSignal = (signal: NodeJS.Signals): void => {
+    const now = systemClock.monotonic()
+    if (firstAt === undefined) {
+      firstAt = now
+      stop(signal)
+    } else if (signal !== 'SIGINT' || now - firstAt > SAME_SIGNAL_MILLISECONDS) {
+      exit(1)
+    }
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+}
+
+/** SIGHUP means that the server's terminal was closed; without a terminal, that the certificate should be read again. */
+function onHangUp(app: App, threads: () => HttpThreads, stop: Stopping['stop']): void {
+  const onTerminal = [0, 1, 2].some(isatty)
+  process.on('SIGHUP', () => {
+    if (onTerminal) void stop('SIGHUP')
+    else if (app.tls) {
+      app.tls.reload()
+      threads().reloadCertificate()
+    } else app.log.info('SIGHUP: there is no certificate to read again, TESLIM_TLS_CERT is not set')
+  })
+}
