@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { prefersEvents } from '#src/http/accept.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
@@ -10,7 +11,6 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import type { Access } from '#src/token/access-token.ts'
 import { callerOf, customerAskedFor } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { createArrivals } from './arrivals.ts'
@@ -49,7 +49,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
   })
 
   /** Counts a follower and watches its token until `over` is called. */
-  const follow = (access: Access) => {
+  const follow = (access: FastifyRequest['access']) => {
     const { ended, forget } = app.accessWatch.watch(access)
     const discount = counted.follower()
     return {
