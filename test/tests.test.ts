@@ -61,7 +61,9 @@ describe('no test', () => {
     expect(
       skips.filter(
         (file) =>
-          !/console\.\w+\(|canTrace|canMount|hasPromtool|browserPath|it\.skip\('\(/.test(sources.get(file) ?? ''),
+          !/console\.\w+\(|canTrace|canMount|canFakeClocks|hasPromtool|browserPath|it\.skip\('\(/.test(
+            sources.get(file) ?? '',
+          ),
       ),
     ).toEqual([])
   })

@@ -257,7 +257,7 @@ describe('a second run after the copy was finished', () => {
     const { store } = await openStore(config, 0)
     const fresh = delivery(one.id, { idempotency: { key: 'fresh', notBefore: 0 } })
     await store.deliveries.deliver(fresh)
-    await store.customers.disable(one.id, 7)
+    await store.customers.disable(one.id, 'ended')
     const added = customer()
     await store.customers.insert(added)
     await store.close()
@@ -270,7 +270,7 @@ describe('a second run after the copy was finished', () => {
     expect([rowsOf(copied, 'delivery'), rowsOf(copied, 'customer')]).toEqual([2501, 3])
     expect(rowsOf(await copy(config, to), 'delivery')).toBe(2501)
     const { store: target } = await openStore(loadConfig({ DATABASE_URL: to }).config, 0)
-    expect(await target.customers.findById(one.id)).toMatchObject({ enabled: false, tokensValidFrom: 7 })
+    expect(await target.customers.findById(one.id)).toMatchObject({ enabled: false, tokenGeneration: 'ended' })
     expect(await target.customers.findById(added.id)).toMatchObject({ email: added.email })
     const again = { ...fresh, receiptId: delivery('x').receiptId }
     expect(await target.deliveries.deliver(again)).toMatchObject({ receiptId: fresh.receiptId, duplicate: true })

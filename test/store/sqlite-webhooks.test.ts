@@ -37,7 +37,7 @@ it('an erasure leaves nothing of what endpoints answered to deliveries of the cu
     })
     expect(await store.webhooks.save(holder, [save(id, { attempts })], NOW + round * 350_000)).toEqual([id])
   }
-  await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+  await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
   const { purges, refused } = store
   const { left } = await eraseDeliveries(
     { purges, refused, pace: (step) => step(), wait: async () => undefined, onProgress: () => undefined },

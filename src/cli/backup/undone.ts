@@ -133,7 +133,7 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
   const { email } = after
   const name = `customer ${email}`
   const found: Undone[] = []
-  const tokens = before.tokensValidFrom > after.tokensValidFrom
+  const tokens = before.tokenGeneration !== after.tokenGeneration
   const disabled = !before.enabled && after.enabled
   const regions = after.regions.filter((region) => !before.regions.includes(region))
   const api = !before.isApi && after.isApi

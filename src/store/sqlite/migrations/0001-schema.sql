@@ -11,7 +11,7 @@ CREATE TABLE customer (
   operator          INTEGER NOT NULL CHECK (operator IN (0, 1)),
   read_only         INTEGER NOT NULL CHECK (read_only IN (0, 1)), -- of operators; ignored for others
   enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
-  tokens_valid_from INTEGER NOT NULL, -- seconds since 1970
+  token_generation  TEXT    NOT NULL, -- random; tokens of another one are refused
   created_at        INTEGER NOT NULL,
   erased_at         INTEGER -- since then payloads and order ids of its deliveries are erased
 ) STRICT;
