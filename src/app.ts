@@ -144,7 +144,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(customerIdsPlugin, { customers: store.customers })
   app.register(auditListPlugin, { store })
   app.register(suppliersPlugin, { config })
-  app.register(purchasePlugin, { config, allowances, deliveries: store.deliveries, clock, random, metrics })
+  app.register(purchasePlugin, { config, allowances, deliveries: store.deliveries, versions, clock, random, metrics })
   app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
   app.register(refusalsPlugin, { store, random })
   app.register(readBackPlugin, { config, store, random })

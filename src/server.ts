@@ -119,8 +119,10 @@ export async function startServer(
 async function untilOpen({ log, readiness }: App, awaited: AwaitedStore, { stop, begun }: Stopping) {
   const missing = awaited.reason()
   const since = systemClock.monotonic()
-  const what = isMissing(awaited.missing) ? 'no store' : 'no room to open the store'
-  if (missing !== undefined) log.error({ reason: missing }, `${what}: requests get 503 until there is`)
+  if (missing !== undefined) {
+    if (isMissing(awaited.missing)) log.error({ reason: missing }, 'no store: requests get 503 until there is one')
+    else log.error({ reason: missing }, 'no room to open the store: requests get 503 until there is')
+  }
   try {
     const found = await awaited.opened(begun, (reason) => log.warn({ reason }, 'still not open'))
     if (missing !== undefined && found !== undefined) {

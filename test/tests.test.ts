@@ -13,8 +13,10 @@ describe('no test', () => {
     const timers =
       /\bsetTimeout\(|timers\/promises|Atomics\.wait\((?!new Int32Array\(new SharedArrayBuffer\(4\)\), 0, 0\))/
     expect(filesWith(timers)).toEqual(['test/support/until.ts'])
-    // Clients that send a load, and an endpoint that is slow.
-    expect(filesWith(/import \{ .*\bpace\b.* from/)).toEqual([
+    // Clients that send a load, an endpoint that is slow, and faults that are on for a while.
+    expect(
+      filesWith(/import \{ .*\bpace\b.* from/).filter((file) => !file.startsWith('test/e2e/faults/random/')),
+    ).toEqual([
       'test/e2e/roll-ups.test.ts',
       'test/e2e/upload.test.ts',
       'test/support/ledger.ts',
@@ -59,7 +61,9 @@ describe('no test', () => {
     expect(
       skips.filter(
         (file) =>
-          !/console\.\w+\(|canTrace|canMount|hasPromtool|browserPath|it\.skip\('\(/.test(sources.get(file) ?? ''),
+          !/console\.\w+\(|canTrace|canMount|canFakeClocks|hasPromtool|browserPath|it\.skip\('\(/.test(
+            sources.get(file) ?? '',
+          ),
       ),
     ).toEqual([])
   })

@@ -69,6 +69,7 @@ const {
   cannotOpen: _cannotOpen,
   foreign: _foreign,
   newer: _newer,
+  otherSchema: _otherSchema,
   gone: _gone,
   inUse: _inUse,
   missing,

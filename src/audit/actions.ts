@@ -20,6 +20,7 @@ export const ACTIONS = [
   'signing-key.rewrap',
   'store.restore',
   'store.rewrite',
+  'store.take-back',
   'delivery.purge',
   'webhook.add',
   'webhook.pause',

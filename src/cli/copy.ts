@@ -1,17 +1,21 @@
+import type { Config } from '#src/config/load-config.ts'
 import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { findServer } from '#src/store/open-store.ts'
+import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
+import { findMoved, findServer, movedText, sqlitePath } from '#src/store/open-store.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, type Command, type Input, Misuse } from './command.ts'
 import { readSecretText } from './input/password.ts'
 import { pausedText } from './output/paused.ts'
 import { table } from './output/table.ts'
+import { recordAction } from './with-accounts.ts'
+import { withStore } from './with-store.ts'
 
 export const copy: Command = {
   name: 'copy',
   about: 'Copy the embedded store into a PostgreSQL database',
   details:
-    'Compares both afterwards, and pauses endpoints of webhooks in the copy. Run it again after an interruption, or to copy what was stored since; this works until a server uses the database.',
+    'Compares both afterwards, and pauses endpoints of webhooks in the copy. Run it again after an interruption, or to copy what was stored since; this works until a server uses the database. A complete copy marks the embedded store as moved, which servers, backups and commands that change something then refuse.',
   options: {
     to: { type: 'string', value: 'URL', about: 'The database: postgres://USER@HOST/NAME' },
     'to-stdin': {
@@ -23,12 +27,17 @@ export const copy: Command = {
       about:
         'Copy although a server uses the store: takes what is stored when the copy begins, so run it again once the server has stopped',
     },
+    'take-back': {
+      type: 'boolean',
+      about: 'Instead of --to: use an embedded store again that was moved, without what the database has stored since',
+    },
   },
   async run(input, context) {
     const { config } = context.loadConfig()
-    const to = await readTarget(input, context)
     if (!config.databaseUrl.startsWith('sqlite:'))
       throw new Misuse('DATABASE_URL must name the embedded store to be copied')
+    if (input.flag('take-back')) return takeBack(input, config, context)
+    const to = await readTarget(input, context)
     const server = findServer(config)
     const whileServing = input.flag('while-serving')
     if (server !== undefined && !whileServing)
@@ -37,7 +46,7 @@ export const copy: Command = {
       })
     // Loaded here because the driver of PostgreSQL would slow down the start of every command.
     const { copyStore } = await import('#src/store/copy/copy-store.ts')
-    const { tables, paused, changed } = await copyStore({
+    const { tables, paused, changed, moved } = await copyStore({
       from: config,
       to,
       now: context.clock.now(),
@@ -49,7 +58,14 @@ export const copy: Command = {
     const serving = [server, findServer(config)].some((each) => each !== undefined)
     const complete = !serving && !changed
     if (input.json) {
-      context.out(JSON.stringify({ complete, tables, ...(paused > 0 && { endpointsPaused: paused }) }))
+      context.out(
+        JSON.stringify({
+          complete,
+          movedTo: moved?.to ?? null,
+          tables,
+          ...(paused > 0 && { endpointsPaused: paused }),
+        }),
+      )
       return
     }
     const rows = tables.map(({ name, rows, sha256 }) => [name, `${rows}`, sha256])
@@ -58,8 +74,41 @@ export const copy: Command = {
       ? `From now on: DATABASE_URL=${maskUrlPassword(to)}`
       : `What was stored after this copy began is missing: ${serving ? 'stop the server, then ' : ''}run this command again.`
     context.out(`\nBoth are equal. ${next}`)
+    if (moved !== undefined)
+      context.out(
+        `${sqlitePath(config.databaseUrl)} is marked as moved: servers, backups and commands that change something refuse it from now on. Stop scheduled backups of it.`,
+      )
+    else if (complete)
+      context.out(
+        'The file is not marked as moved, and can still be used: to move, run this command again without --while-serving.',
+      )
     if (paused > 0) context.out(pausedText(paused, 'the copy'))
   },
+}
+
+/** Positions that the database has given since are given again here, so cursors from there would skip deliveries. */
+async function takeBack(input: Input, config: Config, context: CliContext): Promise<undefined> {
+  const others = ['to', 'to-stdin', 'while-serving'].filter((name) => input.text(name) !== undefined)
+  if (others.length > 0) throw new Misuse('--take-back stands alone')
+  await withStore(context, 'read', async () => undefined)
+  const path = sqlitePath(config.databaseUrl)
+  const moved = findMoved(config)
+  if (moved !== undefined) {
+    const { to } = moved
+    if (!input.json)
+      context.out(
+        `${movedText(path, moved)}. It is used again from now on, as it was then: what ${to} has stored or changed since is not in it. Let no server use ${to} any more. Cursors of followers that lie after the move are refused.`,
+      )
+    const { takeBack } = await import('#src/store/copy/copy-store.ts')
+    await takeBack(config, context.clock.now(), async (store) => {
+      await refuseCursorsAfter(await store.deliveries.lastPosition(), store.secrets, context.clock.now())
+      await recordAction(store, context)('store.take-back', null, { from: to })
+    })
+  }
+  if (input.json) context.out(JSON.stringify({ takenBackFrom: moved?.to ?? null }))
+  else
+    context.out(moved === undefined ? `${path} is not marked as moved: nothing was changed.` : `${path} is taken back.`)
+  return undefined
 }
 
 async function readTarget(input: Input, context: CliContext): Promise<string> {

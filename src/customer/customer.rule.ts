@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { type Clock, toSeconds } from '#src/lib/clock.ts'
+import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
-import type { Random } from '#src/lib/random.ts'
+import { type Random, randomText } from '#src/lib/random.ts'
 import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
 import { customerErrors } from './customer.errors.ts'
@@ -22,7 +22,7 @@ export interface NewCustomer {
 }
 
 /** Changes to a customer. A property that is not given stays as it is. */
-export type CustomerSettings = Omit<CustomerChange, 'tokensValidFrom'>
+export type CustomerSettings = Omit<CustomerChange, 'tokenGeneration'>
 
 export interface CustomerDependencies {
   readonly store: Store
@@ -31,8 +31,8 @@ export interface CustomerDependencies {
   readonly hashPassword: (password: string) => Promise<string>
 }
 
-/** A customer without the password hash, for operators. */
-export type CustomerView = Omit<Customer, 'passwordHash'>
+/** A customer as operators see it. */
+export type CustomerView = Omit<Customer, 'passwordHash' | 'tokenGeneration'>
 
 export interface Changed {
   readonly customer: CustomerView
@@ -40,6 +40,9 @@ export interface Changed {
 }
 
 export type Customers = ReturnType<typeof createCustomers>
+
+/** 131 bits. Counted instead, a restored store would count to a generation that has ended. */
+const GENERATION_LENGTH = 22
 
 /** The operators' actions on customers. `who` is an e-mail address or an id. */
 export function createCustomers({ store, clock, random, hashPassword }: CustomerDependencies) {
@@ -63,8 +66,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     return toView(await find(customer.id))
   }
 
-  /** The first whole second after every token issued so far. */
-  const afterEveryToken = (): number => toSeconds(clock.now()) + 1
+  const newGeneration = (): string => randomText(GENERATION_LENGTH, random)
 
   return {
     async add(wanted: NewCustomer): Promise<Changed> {
@@ -79,7 +81,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
         enabled: true,
         regions,
         authority,
-        tokensValidFrom: 0,
+        tokenGeneration: newGeneration(),
         createdAt: clock.now(),
       }
       if ((await store.customers.insert(customer)) === 'email-taken') {
@@ -109,12 +111,12 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
       const warnings = checkPassword(password)
       const { id } = await findToChange(who)
       const hash = await hashPassword(password)
-      const customer = await change(id, () => store.customers.setPassword(id, hash, afterEveryToken()))
+      const customer = await change(id, () => store.customers.setPassword(id, hash, newGeneration()))
       return { customer, warnings }
     },
 
     enable: (who: string) => change(who, ({ id }) => store.customers.enable(id)),
-    disable: (who: string) => change(who, ({ id }) => store.customers.disable(id, afterEveryToken())),
+    disable: (who: string) => change(who, ({ id }) => store.customers.disable(id, newGeneration())),
     /** Ends every token issued so far if some of them may no longer fit: a region or a right is taken away. */
     set: (who: string, wanted: CustomerSettings) =>
       change(who, async ({ id, regions: former, isApi, operator, readOnly }) => {
@@ -132,7 +134,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
           email,
           regions,
           readOnly: willOnlyRead,
-          tokensValidFrom: ends ? afterEveryToken() : undefined,
+          tokenGeneration: ends ? newGeneration() : undefined,
         })
         if (outcome === 'email-taken') refuse(customerErrors.emailTaken, `A customer ${email} exists already.`)
       }),
@@ -140,12 +142,12 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     /** Forgets the customer: keys and tokens end. Its deliveries stay under its id. May be repeated. */
     async remove(who: string, erase: boolean): Promise<CustomerView> {
       const { id } = await find(who)
-      await store.customers.remove(id, { tokensValidFrom: afterEveryToken(), now: clock.now(), erase })
+      await store.customers.remove(id, { tokenGeneration: newGeneration(), now: clock.now(), erase })
       return toView(await find(id))
     },
 
     /** Ends every token issued so far. */
-    revokeTokens: (who: string) => change(who, ({ id }) => store.customers.revokeTokens(id, afterEveryToken())),
+    revokeTokens: (who: string) => change(who, ({ id }) => store.customers.revokeTokens(id, newGeneration())),
     allow: (who: string, rules: readonly string[]) =>
       change(who, ({ id }) => store.customers.addAuthority(id, checkRules(rules))),
     disallow: (who: string, rules: readonly string[]) =>
@@ -162,7 +164,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 /** Whether nothing but the id is left. No address has this form, as it lacks an @. */
 export const isRemoved = ({ id, email }: Pick<Customer, 'id' | 'email'>): boolean => email === `removed:${id}`
 
-const toView = ({ passwordHash: _, ...view }: Customer): CustomerView => view
+const toView = ({ passwordHash: _, tokenGeneration: __, ...view }: Customer): CustomerView => view
 
 const sortedSet = (values: readonly string[]): string[] => [...new Set(values)].sort()
 

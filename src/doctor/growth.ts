@@ -2,6 +2,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { counted } from '#src/lib/printable.ts'
+import { findLeftPartials } from '#src/store/open-store.ts'
 import type { Store, StoreRoom } from '#src/store/store.ts'
 import type { Check } from './checks.ts'
 
@@ -66,16 +67,23 @@ const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleS
 const OLD_BACKUP_HOURS = 36
 
 /** Other tools than `teslim backup` leave no trace. */
-export async function checkBackup(store: Store, { environment }: Config, now: number): Promise<Check> {
+export async function checkBackups(store: Store, config: Config, now: number): Promise<Check[]> {
   const name = 'backup'
-  let at: number | undefined
   try {
-    at = await store.lastBackupAt()
+    const left = findLeftPartials(config).map((path): Check => {
+      const message = `${path} was left by a backup that was killed: see why; the next backup removes it`
+      return { name, status: 'warning', message }
+    })
+    return [checkAge(await store.lastBackupAt(), config, now), ...left]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const message = `its record, beside the store, cannot be read, so when the last one was made is unknown: ${error.message}`
-    return { name, status: 'warning', message }
+    return [{ name, status: 'warning', message }]
   }
+}
+
+function checkAge(at: number | undefined, { environment }: Config, now: number): Check {
+  const name = 'backup'
   if (at === undefined) {
     const status = environment === 'production' ? 'warning' : 'skipped'
     return { name, status, message: 'teslim backup has made none: see teslim backup --help' }

@@ -4,13 +4,20 @@ import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { findServer, type InspectedStore, inspectStore, missing, sqlitePath } from '#src/store/open-store.ts'
+import {
+  findServer,
+  type InspectedStore,
+  inspectStore,
+  missing,
+  refuseMoved,
+  sqlitePath,
+} from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import { type Accounts, checkAccounts } from './accounts.ts'
 import type { Check, ExaminationOptions } from './checks.ts'
 import { checkFacts, checkFuture } from './database.ts'
-import { checkBackup, checkGrowth, checkLog } from './growth.ts'
+import { checkBackups, checkGrowth, checkLog } from './growth.ts'
 import { checkWebhooks } from './webhooks.ts'
 
 const MIB = 1024 * 1024
@@ -36,6 +43,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
   const found: Check[] = []
   try {
     if (empty) return [missingStore(config), ...secret]
+    refuseMoved(config)
     found.push(...(await checkDamage(inspected, size, options)))
     if (pending.length > 0) {
       const message = `${url} lacks ${pending.join(', ')}: run teslim migrate (or the next start applies them), then teslim doctor again`
@@ -90,7 +98,7 @@ async function checkDatabase(
     ...future,
     ...(room === undefined ? [] : checkLog(room)),
     ...growth,
-    await checkBackup(store, config, asked),
+    ...(await checkBackups(store, config, asked)),
   ]
 }
 

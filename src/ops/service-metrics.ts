@@ -73,6 +73,11 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
     ]
   })
   metrics.gauge('teslim_disk_free_bytes', 'Room on the disk of the file.', async () => (await room()).free)
+  // PostgreSQL has its own tools.
+  if (build.store === 'sqlite') describeBackups(metrics, dependencies)
+}
+
+function describeBackups(metrics: Metrics, { store, clock }: ServiceMetricsDependencies): void {
   let backupAt: number | undefined
   metrics.gauge('teslim_backup_age_seconds', 'Time since the last successful backup began.', async () => {
     // While the record cannot be read, the age of the last known backup rises, as it does without backups.

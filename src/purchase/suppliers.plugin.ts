@@ -12,6 +12,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** For deliveries; heeds a bearer token by `TESLIM_PURCHASE_BEARER`. */
     identifySupplier: IdentifySupplier
+    /** The same as a promise, for whoever has to ask again. */
+    supplierOf: (request: FastifyRequest) => Promise<Supplier>
     /** Returns a plugin whose routes need an API key, and no token. */
     suppliersOnly: (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
   }
@@ -47,9 +49,17 @@ const plugin: FastifyPluginAsync<{ readonly config: Config }> = async (app, { co
     }
   }
   const identify = identifyBy('ignored')
+  const identifySupplier = identifyBy(config.purchaseBearer)
 
   app.decorateRequest('supplier')
-  app.decorate('identifySupplier', identifyBy(config.purchaseBearer))
+  app.decorate('identifySupplier', identifySupplier)
+  app.decorate(
+    'supplierOf',
+    (request): Promise<Supplier> =>
+      new Promise((resolve, reject) => {
+        identifySupplier(request, (refusal) => (refusal ? reject(refusal) : resolve(request.supplier)))
+      }),
+  )
   app.decorate(
     'suppliersOnly',
     (routes): FastifyPluginAsyncTypebox =>

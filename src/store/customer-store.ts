@@ -15,8 +15,8 @@ export interface Customer {
   readonly regions: readonly string[]
   /** Exact product codes, prefixes (`ABC-*`) or `*`, sorted. */
   readonly authority: readonly string[]
-  /** Seconds since 1970. Tokens issued earlier are refused. */
-  readonly tokensValidFrom: number
+  /** Random text. Tokens of another generation are refused. */
+  readonly tokenGeneration: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }
@@ -47,13 +47,13 @@ export interface CustomerStore {
     afterId: string,
     bounds: Bounds,
   ): Promise<{ readonly customers: Customer[]; readonly next: string | null }>
-  /** This method and those below resolve to false if there is no such customer. `tokensValidFrom` never decreases. */
-  setPassword(id: string, passwordHash: string, tokensValidFrom: number): Promise<boolean>
+  /** This method and those below resolve to false if there is no such customer. A new `tokenGeneration` ends every token. */
+  setPassword(id: string, passwordHash: string, tokenGeneration: string): Promise<boolean>
   /** Changes nothing and resolves to false if the hash is no longer `from`. */
   replacePasswordHash(id: string, from: string, to: string): Promise<boolean>
   enable(id: string): Promise<boolean>
-  disable(id: string, tokensValidFrom: number): Promise<boolean>
-  revokeTokens(id: string, tokensValidFrom: number): Promise<boolean>
+  disable(id: string, tokenGeneration: string): Promise<boolean>
+  revokeTokens(id: string, tokenGeneration: string): Promise<boolean>
   addAuthority(id: string, rules: readonly string[]): Promise<boolean>
   removeAuthority(id: string, rules: readonly string[]): Promise<boolean>
   /** Changes what is given, all or nothing. */
@@ -64,7 +64,7 @@ export interface CustomerStore {
    */
   remove(
     id: string,
-    how: { readonly tokensValidFrom: number; readonly now: number; readonly erase: boolean },
+    how: { readonly tokenGeneration: string; readonly now: number; readonly erase: boolean },
   ): Promise<boolean>
 }
 
@@ -75,5 +75,5 @@ export interface CustomerChange {
   readonly readOnly?: boolean | undefined
   /** All regions from then on. */
   readonly regions?: readonly string[] | undefined
-  readonly tokensValidFrom?: number | undefined
+  readonly tokenGeneration?: string | undefined
 }

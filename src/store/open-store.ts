@@ -2,8 +2,10 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { leftPartials } from './backup/killed-backups.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
 import { FULL_REASON, opening } from './sqlite/database.ts'
+import { type Moved, movedError, movedFrom } from './sqlite/moved.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/server-lock.ts'
 import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { insteadOfStore } from './sqlite/store-file.ts'
@@ -11,6 +13,7 @@ import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
 export type { InspectedStore, OpenedStore, StoreFacts, StoreShare } from './opened-store.ts'
+export { movedText } from './sqlite/moved.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string
@@ -116,6 +119,20 @@ const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(
 /** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */
 export const findServer = (options: StoreOptions): string | undefined =>
   isPostgres(options) ? undefined : serverOn(sqlitePath(options.databaseUrl))
+
+/** Returns the incomplete files that `teslim backup` left when it was killed. The next backup removes them. */
+export const findLeftPartials = (options: StoreOptions): string[] =>
+  isPostgres(options) ? [] : leftPartials(sqlitePath(options.databaseUrl))
+
+/** Returns where a SQLite store was moved; undefined for one that is in use, and for PostgreSQL. Throws if there is no file. */
+export const findMoved = (options: StoreOptions): Moved | undefined =>
+  isPostgres(options) ? undefined : movedFrom(sqlitePath(options.databaseUrl))
+
+/** Throws STORE_MOVED for one that `findMoved` finds. */
+export function refuseMoved(options: StoreOptions): void {
+  const moved = findMoved(options)
+  if (moved !== undefined) throw movedError(sqlitePath(options.databaseUrl), moved)
+}
 
 /** Throws STORE_IN_USE while a server works on the store. One that reaches PostgreSQL through a pooler is not found. */
 export async function refuseServers(options: StoreOptions): Promise<void> {

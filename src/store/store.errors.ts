@@ -50,6 +50,13 @@ export const storeErrors = {
 /** Why a store cannot take a delivery whose statements do not fit its schema. */
 export const OTHER_TABLES = 'its tables are not those of this version of teslim'
 
+/** Not sent to callers. Its kind gives commands the exit status of a wrong setting, after which supervisors do not start them again. */
+export const storeMoved: ErrorDefinition = {
+  code: 'STORE_MOVED',
+  kind: 'invalid',
+  message: 'The store was moved to another database.',
+}
+
 /** The answer to a delivery of a customer that was erased while it was under way. */
 export const customerErased: ErrorDefinition = {
   code: 'API_KEY_INVALID',

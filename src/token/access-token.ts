@@ -5,6 +5,7 @@ import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import { signCompact } from './compact-jws.ts'
 import type { Signer } from './signer.ts'
@@ -14,7 +15,7 @@ import type { UsableKey } from './usable-key.ts'
 
 /** RFC 9068: marks access tokens, so that no other JWT could pass for one. */
 const TYPE = 'at+jwt'
-const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'region', 'scope']
+const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'client_id', 'jti', 'iat', 'exp', 'region', 'scope', 'gen']
 
 /** From the least to the most. */
 const SCOPES = ['customer', 'operator:read', 'operator'] as const
@@ -35,6 +36,18 @@ export interface Access {
   /** Whether the scope shows the data of all customers. */
   readonly seesAll: boolean
   readonly expiresAt: number
+  /** Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. */
+  again(): Promise<Access>
+}
+
+/** What a token says that was verified. */
+interface Grant {
+  readonly kid: string
+  readonly sub: string
+  readonly region: string
+  readonly scope: Scope
+  readonly gen: string
+  readonly exp: number
 }
 
 export interface AccessTokenDependencies {
@@ -57,11 +70,32 @@ export interface AccessTokens {
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
   const { keys, signer, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
 
+  /** Many streams of one customer ask at once when an account has changed. */
+  const findTogether = sharedWork(customers.findById, (id) => id)
+
+  const accessOf = async (grant: Grant, find = customers.findById): Promise<Access> => {
+    const { sub, gen, region, exp } = grant
+    const customer = await find(sub)
+    // As the login requires: who may not get a token has none.
+    const mayLogIn = customer?.enabled && customer.isApi
+    if (!mayLogIn || customer.tokenGeneration !== gen) throw refusal(tokenErrors.revoked, sub)
+    const scope = lesser(grant.scope, scopeOf(customer))
+    const again = () => accessAgain(grant, scope)
+    return { customer, region, scope, seesAll: scope !== 'customer', expiresAt: exp, again }
+  }
+
+  const accessAgain = async (grant: Grant, scope: Scope): Promise<Access> => {
+    if (toSeconds(clock.now()) >= grant.exp) throw refusal(tokenErrors.expired)
+    if ((await keys.find(grant.kid)) === undefined) throw refusal(tokenErrors.keyUnknown)
+    const access = await accessOf(grant, findTogether)
+    if (access.scope !== scope) throw refusal(tokenErrors.revoked, grant.sub)
+    return access
+  }
+
   return {
     async issue(customer, region) {
       const key = await keys.current()
-      // A revocation counts from the next whole second; a login in that second must stay valid.
-      const issuedAt = Math.max(toSeconds(clock.now()), customer.tokensValidFrom)
+      const issuedAt = toSeconds(clock.now())
       const expiresAt = issuedAt + ttlSeconds
       const claims = {
         region,
@@ -69,9 +103,11 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
         iss: issuer,
         aud: audience,
         sub: customer.id,
+        client_id: customer.id,
         jti: newId(),
         iat: issuedAt,
         exp: expiresAt,
+        gen: customer.tokenGeneration,
       }
       const token = await signCompact({ alg: key.algorithm, typ: TYPE, kid: key.kid }, claims, key, signer)
       return { token, expiresAt }
@@ -80,16 +116,17 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
     async verify(token) {
       const key = await findKey(keys, token)
       const claims = await verifyClaims(token, key, { issuer, audience, now: new Date(clock.now()) })
-      const { sub, iat, exp, region, scope: claimed } = claims
-      if (typeof iat !== 'number' || typeof exp !== 'number' || typeof region !== 'string' || !isScope(claimed)) {
+      const { sub, iat, exp, region, scope, gen } = claims
+      const areTexts = typeof sub === 'string' && typeof region === 'string' && typeof gen === 'string'
+      if (
+        !areTexts ||
+        typeof iat !== 'number' ||
+        typeof exp !== 'number' ||
+        !isScope(scope) ||
+        claims.client_id !== sub
+      )
         throw refusal(tokenErrors.claims)
-      }
-      const customer = await customers.findById(String(sub))
-      if (customer === undefined || !customer.enabled || iat < customer.tokensValidFrom) {
-        throw refusal(tokenErrors.revoked, sub)
-      }
-      const scope = lesser(claimed, scopeOf(customer))
-      return { customer, region, scope, seesAll: scope !== 'customer', expiresAt: exp }
+      return accessOf({ kid: key.kid, sub, region, scope, gen, exp })
     },
   }
 }

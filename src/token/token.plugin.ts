@@ -13,6 +13,7 @@ import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Access, type AccessTokens, createAccessTokens } from './access-token.ts'
+import { type AccessWatch, createAccessWatch } from './access-watch.ts'
 import { createKeySealing } from './key-sealing.ts'
 import { operatorErrors } from './operator.errors.ts'
 import { createSigner } from './signer.ts'
@@ -23,6 +24,7 @@ type Scope = (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
 declare module 'fastify' {
   interface FastifyInstance {
     accessTokens: AccessTokens
+    accessWatch: AccessWatch
     /** Returns a plugin whose routes need a bearer token. */
     authenticated: Scope
     /** The same for routes that need the token of an operator, who may be read-only. They declare status 403. */
@@ -104,6 +106,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     ttlSeconds: config.tokenTtlSeconds,
   })
   app.decorate('accessTokens', accessTokens)
+  app.decorate('accessWatch', createAccessWatch(versions, clock))
   app.decorate('authenticated', scopeOf())
   app.decorate('operators', scopeOf(NOT_OPERATOR))
   app.decorate('fullOperators', scopeOf(NOT_OPERATOR, READ_ONLY))

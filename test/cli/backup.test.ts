@@ -15,6 +15,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { backupStore } from '#src/store/backup/backup-store.ts'
+import { fileIdentity } from '#src/store/backup/killed-backups.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { lastBackupAt, lockForBackup } from '#src/store/sqlite/backup-record.ts'
 import { runCommand } from '../support/command.ts'
@@ -245,4 +246,27 @@ it('the schedule removes what it made first, also after the clock was set back a
   expect(await made('link/3.db', 2_000)).toEqual([join(cwd, 'folder/1.db')])
   expect(await made('folder/4.db', 3_000)).toEqual([join(cwd, 'folder/2.db')])
   expect(await made('link/5.db', 4_000)).toEqual([join(cwd, 'link/3.db')])
+})
+
+it('a scheduled backup that was killed when it was complete counts as one, and goes when there are newer ones', async () => {
+  const { cwd, store } = await newStore()
+  const { config } = loadConfig({ DATABASE_URL: `sqlite:${store}` })
+  const made = (to: string, now: number) =>
+    backupStore({
+      from: config,
+      to: join(cwd, to),
+      now,
+      keep: 1,
+      stop: new AbortController().signal,
+      onProgress: () => undefined,
+    })
+  const killed = { path: join(cwd, '1.db'), at: 1_000, scheduled: true }
+  writeFileSync(`${killed.path}.partial`, 'complete')
+  const record = lockForBackup(store)
+  record.begin({ ...killed, file: fileIdentity(`${killed.path}.partial`) ?? '' })
+  record.release()
+  renameSync(`${killed.path}.partial`, killed.path)
+  expect((await made('2.db', 2_000)).removed).toEqual([killed.path])
+  expect((await made('3.db', 3_000)).removed).toEqual([join(cwd, '2.db')])
+  expect(await lastBackupAt(store)).toBe(3_000)
 })

@@ -263,7 +263,8 @@ describe('on PostgreSQL, teslim doctor finds', () => {
     ours.username = `${ours.pathname.slice(1)}_plain`
     await runSql(
       DATABASE_URL,
-      `CREATE ROLE ${ours.username} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${ours.username}`,
+      `CREATE ROLE ${ours.username} LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${ours.username};
+       GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${ours.username}`,
     )
     const others = Array.from({ length: 5 }, () => new pg.Client({ connectionString: DATABASE_URL }))
     await Promise.all(others.map((client) => client.connect()))

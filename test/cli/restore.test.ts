@@ -1,4 +1,7 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
+  chmodSync,
   chownSync,
   copyFileSync,
   existsSync,
@@ -7,14 +10,13 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors, refuseCursorsAfter } from '#src/purchase/cursors.ts'
@@ -133,7 +135,8 @@ it('a restored store is as it was, the replaced one is kept whole, and the audit
 })
 
 it('everything that works again after it was ended is named, with the command that ends it again', async () => {
-  const { cwd, teslim, json, addCustomers } = await newStore()
+  const { cwd, teslim, json, deliver, addCustomers } = await newStore()
+  await deliver('PO-1')
   const add = (email: string) => json('customer', 'add', '--email', email, '--api', '--generate')
   const issue = async (label: string) =>
     (await json('key', 'issue', '--customer', EMAIL, '--label', label)).id as string
@@ -219,7 +222,8 @@ it('removed, erased and changed customers that are back are named, with the comm
 })
 
 it('limits that are wider again are named, with the command that sets them again', async () => {
-  const { json, teslim, store, addCustomers } = await newStore()
+  const { json, teslim, store, deliver, addCustomers } = await newStore()
+  await deliver('PO-1')
   await addCustomers({ email: 'reader@b.co', operator: true }, { email: 'same@b.co', operator: true, readOnly: true })
   const issue = async (...limits: string[]) =>
     (await json('key', 'issue', '--customer', EMAIL, '--label', 'l', ...limits)).id as string
@@ -283,6 +287,88 @@ it('where there is no store, a restore creates it and says where', async () => {
     stdout: expect.stringMatching(new RegExp(`^${store} is restored from `)),
   })
   expect(await orders()).toEqual(['PO-1'])
+})
+
+describe('a restore onto a store that tells nothing advises nothing:', () => {
+  const unknown = { deliveriesUndone: null, actions: null, undone: [], missingCustomers: [], missingKeys: [] }
+  /** A backup with all that a restore could name, one erased customer included, and an empty folder instead of the store. */
+  async function lostDisk() {
+    const stage = await newStore()
+    await stage.addCustomers({ email: 'gone@b.co' })
+    await stage.json('key', 'issue', '--customer', EMAIL)
+    await stage.json('signing-key', 'rotate')
+    await stage.json('webhook', 'add', '--url', 'https://a.example')
+    await stage.json('customer', 'remove', 'gone@b.co', '--erase')
+    await stage.deliver('PO-1')
+    await stage.json('backup', 'b.db')
+    rmSync(join(stage.cwd, 'data'), { recursive: true })
+    return stage
+  }
+  const add = (email: string) => ['customer', 'add', '--email', email, '--generate']
+
+  it.each([
+    ['nothing', [], 'there was no store before'],
+    [
+      'a store without customers',
+      [['migrate']],
+      'the replaced store had no customers, so nothing can be concluded from it',
+    ],
+    [
+      'a store without deliveries',
+      [add('new@b.co')],
+      'the replaced store had no deliveries, so nothing can be concluded from it',
+    ],
+  ])('%s', async (_, made, notCompared) => {
+    const { teslim, json, orders } = await lostDisk()
+    const prepare = async () => {
+      for (const args of made) expect(await teslim(args)).toMatchObject({ status: 0 })
+    }
+    await prepare()
+    expect(await json('restore', 'b.db')).toMatchObject({ ...unknown, notCompared, endpointsPaused: 1 })
+    expect(await orders()).toEqual(['PO-1'])
+    const [event] = await json('audit', 'list', '--action', 'store.')
+    expect(event).toMatchObject({ action: 'store.restore', details: { deliveriesUndone: null } })
+
+    const again = await lostDisk()
+    for (const args of made) await again.teslim(args)
+    const { status, stdout, stderr } = await again.teslim(['restore', 'b.db'])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain(`What was undone is not known: ${notCompared}.\n`)
+    const advice = stdout
+      .split('\n')
+      .filter((line) => /Undone|no longer there|teslim (?!webhook resume)|removed:/.test(line))
+    expect(advice).toEqual([])
+  })
+
+  it('only one that has both is compared', async () => {
+    const { teslim, json, store } = await lostDisk()
+    const id = JSON.parse((await teslim([...add('new@b.co'), '--json'])).stdout).id as string
+    const { store: opened } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${store}` }).config, 0)
+    await opened.deliveries.deliver(delivery(id))
+    await opened.close()
+    const { notCompared, deliveriesUndone, undone, missingCustomers } = await json('restore', 'b.db')
+    expect({ notCompared, deliveriesUndone, missingCustomers }).toEqual({
+      notCompared: null,
+      deliveriesUndone: 0,
+      missingCustomers: ['new@b.co'],
+    })
+    const commands = (undone as { command: string }[]).map(({ command }) => command)
+    expect(commands).toContain(`teslim customer disable ${EMAIL}`)
+    expect(commands.filter((command) => command.includes('removed:'))).toEqual([])
+  })
+})
+
+it('a customer that is removed in the restored store is not named, also where the replaced store is the older one', async () => {
+  const { teslim, json, deliver, addCustomers } = await newStore()
+  await addCustomers({ email: 'gone@b.co' })
+  await deliver('PO-1')
+  await json('backup', 'older.db')
+  await json('customer', 'remove', 'gone@b.co')
+  await json('backup', 'newer.db')
+  await json('restore', 'older.db')
+  const { stdout } = await teslim(['restore', 'newer.db'])
+  expect(stdout).toContain('Nothing that was revoked, disabled or changed works again.')
+  expect(stdout).not.toContain('removed:')
 })
 
 describe('a backup that cannot be trusted is refused, and nothing is changed:', () => {
@@ -451,27 +537,111 @@ it('an interrupted restore changes and leaves nothing, and what a killed one lef
   expect(readdirSync(join(cwd, 'data')).filter((name) => name.includes('restoring'))).toEqual([])
 })
 
-const isRoot = process.getuid?.() === 0
-if (!isRoot) console.log('files made as root are not tested: it needs root')
+it('the commands that it prints are what they say when they are pasted into a shell, whatever others called themselves', async () => {
+  const { cwd, json, teslim, deliver, addCustomers } = await newStore()
+  await deliver('PO-1')
+  const names = ['x$(>pwned)@b.co', '`>pwned`@b.co', "it's;>pwned;'@b.co", '--erase@b.co']
+  const rules = ["';touch pwned;'", '$(touch pwned)', '-rf', '!!', 'B']
+  const ids = await addCustomers(...names.map((email) => ({ email, authority: rules })))
+  await json('backup', 'b.db')
+  for (const id of ids) {
+    await json('customer', 'disable', id)
+    await teslim(['customer', 'disallow', id, '--', ...rules])
+  }
+  const { undone } = (await json('restore', 'b.db')) as { undone: { command: string }[] }
+  const commands = undone.map(({ command }) => command)
+  // The kept store is the one in which all of them are shut out.
+  const [kept = ''] = readdirSync(join(cwd, 'data')).filter((name) => name.includes('before'))
+  await json('restore', `data/${kept}`)
+  const { stdout } = await runCommand(['restore', 'b.db'], { cwd, env: {}, columns: 40 })
+  expect(stdout.split('\n').filter((line) => line.startsWith('  teslim '))).toEqual(commands.map((each) => `  ${each}`))
 
-it.skipIf(!isRoot)(
-  'what root restores and backs up belongs to the owner of the store, or else of its folder',
-  async () => {
-    const { cwd, store, json } = await newStore()
-    await json('backup', 'b.db')
-    const owners = () => readdirSync(join(cwd, 'data')).map((name) => statSync(join(cwd, 'data', name)).uid)
-    chownSync(join(cwd, 'data'), 12_345, 12_345)
-    chownSync(store, 23_456, 23_456)
-    for (const name of ['-server', '-backup']) rmSync(`${store}${name}`, { force: true })
-    await json('backup', 'c.db')
-    await json('restore', 'b.db')
-    expect(new Set(owners())).toEqual(new Set([23_456]))
-    expect(statSync(store).mode & 0o777).toBe(0o600)
-    for (const name of readdirSync(join(cwd, 'data'))) rmSync(join(cwd, 'data', name))
-    await json('restore', 'b.db')
-    expect(new Set(owners())).toEqual(new Set([12_345]))
-  },
-)
+  const typed = execFileSync('sh', ['-c', `teslim() { printf '%s\\0' "$@"; echo; }\n${commands.join('\n')}`], { cwd })
+  expect(existsSync(join(cwd, 'pwned'))).toBe(false)
+  const words = `${typed}`.split('\0\n').map((command) => command.split('\0'))
+  const called = [...names.slice(0, 3), ids[3]]
+  expect(words.slice(0, -1)).toEqual(
+    called.flatMap((name) => [
+      ['customer', 'disable', name],
+      ['customer', 'disallow', name, '--', ...rules.toSorted()],
+    ]),
+  )
+  for (const command of words.slice(0, -1)) expect(await teslim(command)).toMatchObject({ status: 0, stderr: '' })
+})
+
+const isRoot = process.getuid?.() === 0
+if (!isRoot) console.log('what root must not do is not tested: it needs root')
+
+describe.runIf(isRoot)('root in a folder in which another user could put a link', () => {
+  it.each([
+    ['restore', ['restore', 'b.db']],
+    ['backup into it', ['backup', 'data/b.db']],
+    ['backup of a store in it', ['backup', 'c.db']],
+    ['customer add, that would make a store', ['customer', 'add', '--email', 'x$y@b.co', '--generate']],
+    ['serve, that would make its lock', ['serve']],
+    ['deliver, that would list what is refused', ['deliver', 'data/d.ndjson']],
+  ])('makes nothing there and names the command to use: %s', async (what, args) => {
+    const { cwd, store } = await newStore({}, { backup: true })
+    writeFileSync(join(cwd, 'data/d.ndjson'), '{}\n')
+    if (what.startsWith('customer')) rmSync(store)
+    const before = readdirSync(join(cwd, 'data'))
+    chownSync(join(cwd, 'data'), 65_534, 65_534)
+    const env = { TESLIM_API_KEY: 'tsl_x' }
+    const { status, stdout, stderr } = await runCommand(args, { cwd, env })
+    expect([status, stdout]).toEqual([2, ''])
+    const typed = args.map((word) => (word.includes('$') ? `'${word}'` : word)).join(' ')
+    expect(stderr).toMatch(
+      new RegExp(`^teslim \\w+(?: add)?: Nothing was done: ${cwd}/data belongs to \\S+, and root would follow a link`),
+    )
+    expect(stderr).toMatch(/ sudo -u (nobody|'#65534') teslim /)
+    expect(stderr.trimEnd().endsWith(` teslim ${typed}`)).toBe(true)
+    expect(readdirSync(join(cwd, 'data'))).toEqual(before)
+    expect(existsSync(join(cwd, 'c.db'))).toBe(false)
+  })
+
+  it.each([
+    ['others may write to', 0o757, false],
+    ['a group may write to', 0o775, false],
+    ['others may add to, but not replace what root made', 0o1777, true],
+    ["only root's group may write to", 0o770, true],
+  ])('a folder that %s', async (_, mode, works) => {
+    const { cwd, teslim } = await newStore({}, { backup: true })
+    chownSync(join(cwd, 'data'), 0, mode === 0o770 ? 0 : 65_534)
+    chmodSync(join(cwd, 'data'), mode)
+    const { status, stderr } = await teslim(['backup', 'data/c.db'])
+    expect([status, stderr.includes('chmod go-w')]).toEqual(works ? [0, false] : [2, true])
+  })
+
+  it('overwrites nothing, while that user puts links in the place of every file that a restore makes', async () => {
+    const { cwd, store } = await newStore({}, { backup: true })
+    const victim = join(cwd, 'victim')
+    writeFileSync(victim, 'of root\n', { mode: 0o600 })
+    chownSync(join(cwd, 'data'), 65_534, 65_534)
+    const racer = spawn(process.execPath, ['-e', PLANT, store, victim], {
+      uid: 65_534,
+      gid: 65_534,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void racer.kill('SIGKILL'))
+    await once(racer.stdout, 'data')
+    for (let times = 0; times < 5; times++)
+      expect((await runCommand(['restore', 'b.db'], { cwd, env: {} })).status).toBe(2)
+    expect(readFileSync(victim, 'utf8')).toBe('of root\n')
+  })
+})
+
+/** Waits for a file of a restore and puts a link in its place. */
+const PLANT = `
+  const { renameSync, symlinkSync, existsSync, rmSync } = require('node:fs')
+  const [, store, victim] = process.argv
+  console.log('ready')
+  for (;;)
+    for (const end of ['.restoring', '-server', '-backup'])
+      if (existsSync(store + end)) {
+        rmSync(store + '.link', { force: true })
+        symlinkSync(victim, store + '.link')
+        renameSync(store + '.link', store + end)
+      }`
 
 it('without a SHA-256 beside the backup, a restore says that there was none', async () => {
   const { cwd, teslim } = await newStore({}, { backup: true })

@@ -79,16 +79,15 @@ function setUp() {
   const clock = { time: START, now: () => clock.time, monotonic: () => clock.time }
   const refusals = new Map<string, { value: number }>()
   const log: string[] = []
-  const accounts = { version: 1, asked: 0 }
+  const accounts = { version: 1, asked: 0, endRevoked: async () => undefined as unknown }
   const calls = { replicas: 0, backupAt: 0 }
   const hub = createLiveHub({
     deliveries: store,
-    versions: {
-      version: () => accounts.version,
-      async makeFresh() {
-        accounts.asked++
-      },
+    async endRevoked() {
+      accounts.asked++
+      await accounts.endRevoked()
     },
+    accountVersion: () => accounts.version,
     clock,
     store: 'sqlite',
     replicas: async () => ++calls.replicas,
@@ -123,11 +122,11 @@ function setUp() {
 function page() {
   const counts = new Map<number, number>()
   const frames: LiveFrame[] = []
-  const state: { takes: boolean; ended: boolean; valid: boolean | Error } = { takes: true, ended: false, valid: true }
+  const state: { takes: boolean } = { takes: true }
   let id: string | undefined
   const reader: LiveReader = {
     offer(frame) {
-      if (!state.takes || state.ended) return false
+      if (!state.takes) return false
       frames.push(frame)
       id = frame.id ?? id
       const { Since: since, Seconds: seconds } = frame.answer
@@ -135,14 +134,6 @@ function page() {
       for (const { At, ByStatus } of seconds)
         counts.set(At, (counts.get(At) ?? 0) + ByStatus.reduce((one, two) => one + two, 0))
       return true
-    },
-    async mayRead() {
-      if (state.valid instanceof Error) throw state.valid
-      return state.valid
-    },
-    expiresAt: Number.POSITIVE_INFINITY,
-    end: () => {
-      state.ended = true
     },
   }
   const total = (): number => [...counts.values()].reduce((one, two) => one + two, 0)
@@ -376,20 +367,16 @@ describe('the live hub', () => {
     expect(log).toEqual(['lost: the store takes too long to answer', 'back'])
   })
 
-  it('ends a reader whose token expired or was revoked, before it gets another delivery', async () => {
+  it('shows a reader whose token has ended no other delivery', async () => {
     const { hub, accounts, deliver, second } = setUp()
     const [kept, revoked] = [page(), page()]
-    const expiring = page()
     hub.join(kept.reader, undefined)
-    hub.join(revoked.reader, undefined)
-    hub.join({ ...expiring.reader, expiresAt: START + 2000 }, undefined)
+    const leave = hub.join(revoked.reader, undefined)
     await second()
     deliver(1)
-    accounts.version++
-    revoked.state.valid = false
+    accounts.endRevoked = async () => leave()
     await second()
-    expect([kept.state.ended, revoked.state.ended, expiring.state.ended]).toEqual([false, true, true])
-    expect([kept.total(), revoked.total(), expiring.total()]).toEqual([1, 0, 0])
+    expect([kept.total(), revoked.total()]).toEqual([1, 0])
     expect(hub.readers()).toBe(1)
   })
 
@@ -400,10 +387,10 @@ describe('the live hub', () => {
     await second()
     deliver(1)
     accounts.version++
-    one.state.valid = new Error('no store')
+    accounts.endRevoked = () => Promise.reject(new Error('no store'))
     await second()
-    expect([one.state.ended, one.total(), one.last()?.StoreUp]).toEqual([false, 0, false])
-    one.state.valid = true
+    expect([hub.readers(), one.total(), one.last()?.StoreUp]).toEqual([1, 0, false])
+    accounts.endRevoked = async () => undefined
     await second()
     expect([one.total(), one.last()?.StoreUp]).toEqual([1, true])
   })

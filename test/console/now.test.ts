@@ -1,9 +1,10 @@
 import type { Page } from 'playwright-core'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { axeSays } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
+import { newDatabase } from '../support/postgres-server.ts'
 import { until } from '../support/until.ts'
 
 const PATIENCE = 180_000
@@ -27,6 +28,7 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
   const { server, operator, deliver } = await startConsoleServer()
+  const onPostgres = await startConsoleServer({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
 
   const open = async (view = '#/now', options = {}) => {
     const opened = await openConsole(browser, server, view, options)
@@ -44,6 +46,19 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
       'None in the last minute',
     ])
   })
+
+  it.each([
+    ['en-GB', 'Latest backup', "By PostgreSQL's own tools"],
+    ['tr-TR', 'Son yedek', "PostgreSQL'in kendi araçlarıyla"],
+  ])(
+    'on PostgreSQL names its own tools instead of warning of a backup that was never made, in %s',
+    async (locale, name, value) => {
+      const { page } = await openConsole(browser, onPostgres.server, '#/now', { locale })
+      await signIn(page, onPostgres.operator)
+      await shows(page, name, value)
+      expect(await tile(page, name).getAttribute('class')).not.toContain('warning')
+    },
+  )
 
   describe('with deliveries', () => {
     const began = Date.now()

@@ -121,11 +121,12 @@ describe('customers', async () => {
       enabled: true,
       regions: ['DE', 'TR'],
       authority: ['a', 'b'],
-      tokensValidFrom: 0,
       createdAt: service.clock.now(),
     })
-    const { passwordHash, ...rest } = (await store.customers.findById(added.id)) ?? { passwordHash: '' }
+    const stored = await store.customers.findById(added.id)
+    const { passwordHash = '', tokenGeneration, ...rest } = stored ?? {}
     expect(rest).toEqual(added)
+    expect(tokenGeneration).toMatch(/^[0-9A-Za-z]{22}$/)
     expect(passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(await customers.show('MIXED@example.COM')).toEqual(added)
     expect(await customers.show(added.id)).toEqual(added)
@@ -158,13 +159,37 @@ describe('customers', async () => {
     }
   })
 
-  it('lose every token issued until now when they are disabled or get a new password', async () => {
-    const { id } = await addCustomer(service)
-    const nextSecond = Math.floor(service.clock.now() / 1000) + 1
-    expect(await customers.disable(id)).toMatchObject({ enabled: false, tokensValidFrom: nextSecond })
-    service.clock.time += 5000
-    expect((await customers.setPassword(id, PASSWORD)).customer).toMatchObject({ tokensValidFrom: nextSecond + 5 })
-    expect(await customers.enable(id)).toMatchObject({ enabled: true, tokensValidFrom: nextSecond + 5 })
+  it('get a token generation that nobody had before with each change that ends tokens, and with no other one', async () => {
+    const { id } = await addCustomer(service, { operator: true, regions: ['TR', 'DE'] })
+    const generation = async () => (await store.customers.findById(id))?.tokenGeneration ?? ''
+    const seen = [await generation()]
+    const ends: [change: () => Promise<unknown>, ends: boolean][] = [
+      [() => customers.disable(id), true],
+      [() => customers.disable(id), true],
+      [() => customers.enable(id), false],
+      [() => customers.setPassword(id, PASSWORD), true],
+      [() => customers.revokeTokens(id), true],
+      [() => customers.revokeTokens(id), true],
+      [() => customers.set(id, { regions: ['TR', 'DE', 'FR'] }), false],
+      [() => customers.set(id, { regions: ['TR', 'DE'] }), true],
+      [() => customers.set(id, { readOnly: true }), true],
+      [() => customers.set(id, { readOnly: true }), false],
+      [() => customers.set(id, { operator: false }), true],
+      [() => customers.set(id, { operator: true }), false],
+      [() => customers.set(id, { isApi: false }), true],
+      [() => customers.set(id, { isApi: true }), false],
+      [() => customers.allow(id, ['A']), false],
+      [() => customers.remove(id, false), true],
+      [() => customers.remove(id, true), true],
+    ]
+    for (const [number, [change, isEnd]] of ends.entries()) {
+      await change()
+      const now = await generation()
+      expect(now, `change ${number}`).toMatch(/^[0-9A-Za-z]{22}$/)
+      expect(isEnd ? seen : seen.slice(0, -1), `change ${number}`).not.toContain(now)
+      if (isEnd) seen.push(now)
+      else expect(now, `change ${number}`).toBe(seen.at(-1))
+    }
   })
 
   it('that are no operators are never read-only, and an operator stays what it is until it is said', async () => {

@@ -123,7 +123,6 @@ describe.skipIf(!isLinux)('three threads over one file', async () => {
     const bearer = { authorization: `Bearer ${await token(0)}` }
     const ask = () => clients.everybody(async (client) => (await clients.ask(client, '/Customer/Get', bearer)).status)
     expect(await ask()).toEqual(Array(CONNECTIONS).fill(200))
-    // Those of the second in which they were revoked are revoked from the next one on.
     expect((await runPrepared(['token', 'revoke', '--customer', id], { cwd })).status).toBe(0)
     await seenWithinASecond(ask, Array(CONNECTIONS).fill(401))
   })

@@ -312,7 +312,7 @@ describe('password hashes', () => {
   it('made with other parameters are renewed by a login, not by a failed one', async () => {
     const { id, email } = await addCustomer(service)
     const old = await hash(PASSWORD, { algorithm: 2, memoryCost: 4096, timeCost: 3, parallelism: 1 })
-    await store.customers.setPassword(id, old, 0)
+    await store.customers.setPassword(id, old, 'b')
     await login({ Email: email, Password: 'wrong password' })
     expect((await store.customers.findById(id))?.passwordHash).toBe(old)
     expect((await login({ Email: email, Password: PASSWORD })).statusCode).toBe(200)
@@ -334,7 +334,7 @@ describe('password hashes', () => {
 
   it('that cannot be renewed do not fail the login', async () => {
     const { id, email } = await addCustomer(service)
-    await store.customers.setPassword(id, await hash(PASSWORD, { algorithm: 2, memoryCost: 4096 }), 0)
+    await store.customers.setPassword(id, await hash(PASSWORD, { algorithm: 2, memoryCost: 4096 }), 'b')
     const onRehashFailed = vi.fn()
     const failing = { ...store.customers, replacePasswordHash: () => Promise.reject(new Error('no')) }
     const logIn = ruleOf(service, { customers: failing, onRehashFailed })

@@ -24,8 +24,8 @@ const limits = {
 
 /** 20,000 customers, with two API keys each. */
 const FILL = (numbers: string, id: string, hash: (text: string) => string, yes: string, no: string) => `
-  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, tokens_valid_from, created_at)
-  SELECT ${id}, 'customer-' || n || '@example.com', 'h', ${yes}, ${no}, ${no}, ${yes}, 0, n FROM ${numbers};
+  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
+  SELECT ${id}, 'customer-' || n || '@example.com', 'h', ${yes}, ${no}, ${no}, ${yes}, '', n FROM ${numbers};
   INSERT INTO customer_region (customer, region) SELECT number, 'TR' FROM customer;
   INSERT INTO authority_rule (customer, rule) SELECT number, 'SKU-*' FROM customer;
   INSERT INTO api_key (id, customer, hash, label, created_at) SELECT id || 'a', number, ${hash('id')}, 'erp', 1 FROM customer;

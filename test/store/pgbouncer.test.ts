@@ -15,7 +15,8 @@ if (pgbouncer === undefined) it.skip('(no pgbouncer is installed here, so nothin
 else {
   describe(`behind PgBouncer ${pgbouncer} in transaction mode`, async () => {
     const start = async (): Promise<Pooler> => startPgbouncer(await newDatabase(inject('postgresUrl')))
-    const [pooler, ...forPurges] = await Promise.all([start(), start(), start(), start()])
+    const [pooler, ...forPurges] = await Promise.all(Array.from({ length: 6 }, start))
+    if (pooler === undefined) throw new Error('there is none')
     const all = [pooler, ...forPurges]
     afterAll(() => Promise.all(all.map((each) => each.remove())))
 
@@ -23,8 +24,9 @@ else {
       'postgres',
       () => open(pooler.url),
       () => {
-        const { url = '' } = forPurges.pop() ?? {}
-        return () => open(url)
+        const next = forPurges.pop()
+        if (next === undefined) throw new Error('each part of a purge needs a database of its own')
+        return () => open(next.url)
       },
     )
 

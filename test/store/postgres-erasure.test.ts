@@ -43,7 +43,7 @@ async function prepare() {
 
 /** Without the pause that lets other servers take note. */
 async function erase({ customers, purges, refused }: Store, id: string): Promise<void> {
-  await customers.remove(id, { tokensValidFrom: 1, now: 1, erase: true })
+  await customers.remove(id, { tokenGeneration: 'ended', now: 1, erase: true })
   const nothing = () => undefined
   await eraseDeliveries(
     { purges, refused, pace: (step) => step(), wait: async () => undefined, onProgress: nothing },
@@ -185,7 +185,7 @@ it('a copy of a file refuses the deliveries of whoever is erased there, and of n
   const { store: file } = await openStore(from, 0)
   const [one, two] = [customer(), customer()]
   for (const each of [one, two]) await file.customers.insert(each)
-  await file.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+  await file.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
   await file.close()
   const copy = () => copyStore({ from, to, now: 0, onProgress: () => undefined })
   await copy()
@@ -311,7 +311,7 @@ it.each([
   )
   const { customers } = await open(own)
   const before = await everything(url)
-  const removal = customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+  const removal = customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
   await expect(removal).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
   expect(await everything(url)).toEqual(before)
 })

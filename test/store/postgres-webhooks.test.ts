@@ -53,7 +53,7 @@ it('a save that waited while the customer was erased keeps no answer', async () 
   const attempts = [attempt({ position: 1 }), attempt({ position: 2 })]
   const saving = store.webhooks.save(holder, [save(id, { attempts })], NOW)
   await untilWaiting(url, 1)
-  await store.customers.remove(one, { tokensValidFrom: 1, now: 1, erase: true })
+  await store.customers.remove(one, { tokenGeneration: 'ended', now: 1, erase: true })
   await locker.query('COMMIT')
   expect(await saving).toEqual([id])
   expect(await answers(store, id)).toEqual([
@@ -79,7 +79,7 @@ it('an erasure while saves run leaves no answer, and disturbs no save', async ()
   }
   const pushing = Promise.all([push(store, first), push(replica, second)])
   await until('many attempts are stored', () => saves > 30)
-  await replica.customers.remove(one, { tokensValidFrom: 1, now: 1, erase: true })
+  await replica.customers.remove(one, { tokenGeneration: 'ended', now: 1, erase: true })
   const before = saves
   await until('saves go on', () => saves > before + 20)
   while (await store.purges.eraseNames(one));
@@ -137,7 +137,7 @@ it('holders, operators and erasures that come at once wait for each other, and n
   }
   const eraser = async () => {
     for (let round = 0; round < 60; round++) {
-      await customers.remove(one, { tokensValidFrom: 1, now: 1, erase: true })
+      await customers.remove(one, { tokenGeneration: 'ended', now: 1, erase: true })
       await stores[0].purges.eraseNames(one)
     }
   }

@@ -28,7 +28,7 @@ async function storeWithWorkers(name: string) {
     enabled: true,
     regions: [],
     authority: [],
-    tokensValidFrom: 0,
+    tokenGeneration: '',
     createdAt: 0,
   })
   return { store, workers }

@@ -7,6 +7,7 @@ export interface LoadRequest {
   readonly body?: string
   /** Has the connections to use; without it all requests share some. */
   readonly dispatcher?: Dispatcher
+  readonly signal?: AbortSignal
 }
 
 /** Asks as `fetch` does, and checks the answer, in a fifth of the processor time: for clients that send a load. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { afterAll } from 'vitest'
+import { atTheEnd } from './at-the-end.ts'
 
-/** Stands between a browser and a server, and can break all connections. */
+/** Stands between clients and a server, and can break all connections. */
 export interface BreakingProxy {
   readonly url: string
   /** Resets all connections; new ones are reset, too. */
@@ -10,14 +10,15 @@ export interface BreakingProxy {
   mend(): void
 }
 
-/** Ends with the test file. */
-export async function startBreakingProxy(target: string): Promise<BreakingProxy> {
-  const port = Number(new URL(target).port)
+/** Ends with the test, or the test file. The server may come and go: where there is none, connections are reset. */
+export async function startBreakingProxy(target: string | (() => string | undefined)): Promise<BreakingProxy> {
+  const targetNow = typeof target === 'string' ? () => target : target
   let broken = false
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
-    if (broken) return void client.resetAndDestroy()
-    const upstream = connect(port, '127.0.0.1')
+    const server = broken ? undefined : targetNow()
+    if (server === undefined) return void client.resetAndDestroy()
+    const upstream = connect(Number(new URL(server).port), '127.0.0.1')
     for (const [one, other] of [
       [client, upstream],
       [upstream, client],
@@ -34,9 +35,9 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const destroyAll = (): void => {
-    for (const socket of sockets) socket.destroy()
+    for (const socket of sockets) socket.resetAndDestroy()
   }
-  afterAll(() => {
+  atTheEnd(() => {
     server.close()
     destroyAll()
   })

@@ -36,6 +36,8 @@ export interface SmallDisk {
   fill(leave?: number): void
   /** Gives back what `fill` took. */
   clear(): void
+  /** Makes it larger or smaller, but not smaller than what is on it. */
+  resize(bytes: number): void
   readOnly(): void
 }
 
@@ -63,6 +65,7 @@ export function smallDisk(megabytes: number): SmallDisk {
       }
     },
     clear: () => rmSync(filler, { force: true }),
+    resize: (bytes) => run('mount', '-o', `remount,size=${Math.ceil(bytes / 1024)}k`, path),
     readOnly: () => run('mount', '-o', 'remount,ro', path),
   }
 }

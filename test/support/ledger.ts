@@ -152,14 +152,28 @@ async function runCommands(where: RunOptions, flags: readonly string[]): Promise
 
 /** The deliveries that are not in the file with the bytes that were acknowledged. The file itself must be sound. */
 export function missingFrom(path: string, acknowledged: readonly Acknowledged[]): Acknowledged[] {
+  const payloads = payloadsIn(
+    path,
+    acknowledged.map(({ receipt }) => receipt),
+  )
+  return acknowledged.filter(({ body }, index) => payloads[index] !== body)
+}
+
+/** The receipts that are not in the file, which must be sound. */
+export function receiptsMissingFrom(path: string, receipts: readonly string[]): string[] {
+  const payloads = payloadsIn(path, receipts)
+  return receipts.filter((_receipt, index) => payloads[index] === undefined)
+}
+
+function payloadsIn(path: string, receipts: readonly string[]): (string | undefined)[] {
   const database = new DatabaseSync(path)
   try {
     const check = JSON.stringify(database.prepare('PRAGMA integrity_check').all())
     if (check !== '[{"integrity_check":"ok"}]') throw new Error(`${path} is damaged: ${check}`)
     const find = database.prepare(`SELECT payload FROM delivery WHERE receipt = unhex(?, '-')`)
-    return acknowledged.filter(({ receipt, body }) => {
+    return receipts.map((receipt) => {
       const payload = find.get(receipt)?.payload as Uint8Array | undefined
-      return payload === undefined || Buffer.from(payload).toString() !== body
+      return payload && Buffer.from(payload).toString()
     })
   } finally {
     database.close()

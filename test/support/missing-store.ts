@@ -5,7 +5,7 @@ import { freePort } from './postgres-server.ts'
 import { type ServerProcess, serve } from './process.ts'
 
 export const PRODUCTION = { NODE_ENV: 'production' }
-export const GONE = 'no store: requests get 503 until there is'
+export const GONE = 'no store: requests get 503 until there is one'
 
 /** Starts a server in production, and resolves once it waits for its store. */
 export async function serveWithoutStore(cwd: string, env: Record<string, string> = {}) {

@@ -17,7 +17,7 @@ export const customer = (more: Partial<Customer> = {}): Customer => {
     enabled: true,
     regions: ['DE', 'TR'],
     authority: ['A-*', 'b'],
-    tokensValidFrom: 0,
+    tokenGeneration: `generation of ${id}`,
     createdAt: 1_763_726_400_123,
     ...more,
   }

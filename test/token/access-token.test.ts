@@ -70,6 +70,8 @@ describe('a token', () => {
       exp: now + 3600,
       region: 'DE',
       scope: 'customer',
+      client_id: customer.id,
+      gen: expect.stringMatching(/^[0-9A-Za-z]{22}$/),
     })
   })
 
@@ -112,7 +114,6 @@ describe('a token', () => {
     expect(await service.customers.set(one.id, { readOnly: false })).toMatchObject({ readOnly: false })
     expect((await tokens.verify(reading)).scope).toBe('operator:read')
     expect((await tokens.verify(await login(one.email))).scope).toBe('operator')
-    clock.time += 1000
     await service.customers.set(one.id, { operator: false })
     expect(await refusalOf(reading)).toBe('TOKEN_REVOKED')
   })
@@ -183,7 +184,12 @@ describe('a token is refused', () => {
     ['has no audience', { without: 'aud' }, 'TOKEN_AUDIENCE'],
     ['has no region', { without: 'region' }, 'TOKEN_CLAIMS'],
     ['has a scope nobody gave', { claims: { scope: 'root' } }, 'TOKEN_CLAIMS'],
-    ['is of nobody', { claims: { sub: 'nobody' } }, 'TOKEN_REVOKED'],
+    ['has no generation', { without: 'gen' }, 'TOKEN_CLAIMS'],
+    ['has a generation that is no text', { claims: { gen: 1 } }, 'TOKEN_CLAIMS'],
+    ['has another generation', { claims: { gen: '' } }, 'TOKEN_REVOKED'],
+    ['has no client', { without: 'client_id' }, 'TOKEN_CLAIMS'],
+    ['has a client that is not its customer', { claims: { client_id: 'somebody' } }, 'TOKEN_CLAIMS'],
+    ['is of nobody', { claims: { sub: 'nobody', client_id: 'nobody' } }, 'TOKEN_REVOKED'],
   ])('when it %s', async (_name, forgery, code) => {
     expect(await refusalOf(await forge(forgery))).toBe(code)
   })
@@ -245,11 +251,33 @@ describe('a token is refused', () => {
     expect(await refusalOf(after)).toBe('accepted')
   })
 
-  it('when its customer is disabled, even if the time was not stored', async () => {
+  it('when its customer is disabled or no API customer any more, even if the generation stayed', async () => {
+    for (const operator of [false, true]) {
+      const { email, id } = await addCustomer(service, { operator })
+      const before = await login(email)
+      const { tokenGeneration = '' } = (await store.customers.findById(id)) ?? {}
+      await store.customers.disable(id, tokenGeneration)
+      expect(await refusalOf(before)).toBe('TOKEN_REVOKED')
+      await store.customers.enable(id)
+      expect(await refusalOf(before)).toBe('accepted')
+      await store.customers.change(id, { isApi: false })
+      expect(await refusalOf(before)).toBe('TOKEN_REVOKED')
+    }
+  })
+
+  it('when it was issued between two revocations of one moment, by whatever clock', async () => {
     const { email, id } = await addCustomer(service)
-    const before = await login(email)
-    await store.customers.disable(id, 0)
-    expect(await refusalOf(before)).toBe('TOKEN_REVOKED')
+    for (const ahead of [0, 5000, 3_600_000, -1_800_000]) {
+      clock.time = issuedAt
+      await customers.revokeTokens(id)
+      clock.time += ahead
+      const between = await login(email)
+      expect(await refusalOf(between)).toBe('accepted')
+      clock.time = issuedAt
+      await customers.revokeTokens(id)
+      expect(await refusalOf(between)).toBe('TOKEN_REVOKED')
+      expect(await refusalOf(await login(email))).toBe('accepted')
+    }
   })
 
   it('when it was issued before the password changed, even in the same second', async () => {

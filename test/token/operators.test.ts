@@ -3,6 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { expect, it } from 'vitest'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
+import { installReadiness } from '#src/http/health/readiness.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createVersionWatch } from '#src/lib/version-watch.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
@@ -16,6 +17,7 @@ const { config, store, clock, customers } = service
 const schemas: Record<string, object> = {}
 const app = Fastify()
 for (const name of ['customerId', 'errorCode', 'refusal']) app.decorateRequest(name, null)
+installReadiness(app, store, undefined)
 installErrorHandler(app)
 installSchemas(app)
 app.addHook('onRoute', ({ url, schema = {} }) => {

@@ -1,17 +1,16 @@
 import { resolve } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
-import { counted } from '#src/lib/printable.ts'
+import { counted, printable } from '#src/lib/printable.ts'
 import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import type { StagedRestore } from '#src/store/backup/restore-store.ts'
-import { refuseServers, sqlitePath } from '#src/store/open-store.ts'
+import { findMoved, movedText, refuseServers, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { type CliContext, type Command, Misuse } from '../command.ts'
 import { pausedText } from '../output/paused.ts'
-import { table } from '../output/table.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
 import { type Contents, contentsJson, contentsOf, contentsText } from './contents.ts'
-import { type Comparison, compareStores } from './undone.ts'
+import { type Comparison, compareStores, type Undone } from './undone.ts'
 
 export const restore: Command = {
   name: 'restore',
@@ -75,6 +74,11 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
       const { store } = staged
       const contents = await contentsOf(store, config, context)
       const compared = await compare(staged, contents, now)
+      const moved = staged.replaced === undefined ? undefined : findMoved(config)
+      if (moved !== undefined)
+        context.err(
+          `teslim: ${movedText(sqlitePath(config.databaseUrl), moved)}. What is stored there since is not in this backup, and must not be used as well.`,
+        )
       await refuseCursorsAfter(contents.lastPosition, store.secrets, now)
       const endpointsPaused = await store.webhooks.pauseAll('restored', now)
       await recordAction(store, context)('store.restore', null, {
@@ -104,32 +108,49 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
   const digest = digestCompared ? '' : ' There was no SHA-256 beside it to compare with.'
   context.out(`${restored} is restored from ${path}.${digest}\n${contentsText(contents)}`)
   if (endpointsPaused > 0) context.out(pausedText(endpointsPaused, 'this store'))
-  if (kept !== null) context.out(`The replaced store is kept as ${kept}.\n${comparedText(compared, context.columns)}`)
+  if (kept !== null) context.out(`The replaced store is kept as ${kept}.`)
+  context.out(comparedText(compared))
 }
 
 const pausedJson = (endpointsPaused: number) => endpointsPaused > 0 && { endpointsPaused }
 
-interface Compared extends Comparison {
-  /** Why the replaced store could not be compared, if it could not. */
+/** The two numbers are null where what was undone is not known. */
+interface Compared extends Omit<Comparison, 'actions'> {
+  /** Why that is not known, or null. */
   readonly notCompared: string | null
-  readonly deliveriesUndone: number
+  readonly actions: number | null
+  readonly deliveriesUndone: number | null
 }
 
-const NOTHING: Comparison = { undone: [], missingCustomers: [], missingKeys: [], actions: 0 }
+const unknown = (why: string): Compared => ({
+  undone: [],
+  missingCustomers: [],
+  missingKeys: [],
+  actions: null,
+  deliveriesUndone: null,
+  notCompared: why,
+})
 
 async function compare(
   { store, replaced, notReadable }: StagedRestore,
   contents: Contents,
   now: number,
 ): Promise<Compared> {
-  if (replaced === undefined) return { ...NOTHING, deliveriesUndone: 0, notCompared: notReadable ?? null }
+  if (notReadable !== undefined) return unknown(`the replaced store cannot be read: ${notReadable}`)
+  if (replaced === undefined) return unknown('there was no store before')
   try {
+    const lastPosition = await replaced.deliveries.lastPosition()
+    const [anybody] = await replaced.customers.list({ limit: 1 })
+    // Probably made on an empty disk: all that it lacks would seem to be undone.
+    if (lastPosition === 0 || anybody === undefined)
+      return unknown(
+        `the replaced store had no ${anybody === undefined ? 'customers' : 'deliveries'}, so nothing can be concluded from it`,
+      )
     const comparison = await compareStores(replaced, store, await lastChange(store, contents), now)
-    const deliveriesUndone = Math.max(0, (await replaced.deliveries.lastPosition()) - contents.lastPosition)
-    return { ...comparison, deliveriesUndone, notCompared: null }
+    return { ...comparison, deliveriesUndone: Math.max(0, lastPosition - contents.lastPosition), notCompared: null }
   } catch (error) {
     // A damaged or older store may be opened, and fail later.
-    return { ...NOTHING, deliveriesUndone: 0, notCompared: (error as Error).message }
+    return unknown(`the replaced store cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -141,9 +162,13 @@ async function lastChange({ audit }: Store, { lastDelivery }: Contents): Promise
 
 const MOST_NAMED = 20
 
-function comparedText(compared: Compared, columns?: number): string {
+/** The command is never wrapped: each line would be one when it is pasted. */
+const undoneText = ([what, happened, command]: Undone): string => `${printable(`${what} ${happened}`)}:\n  ${command}`
+
+function comparedText(compared: Compared): string {
   const { notCompared, deliveriesUndone, undone, missingCustomers, missingKeys, actions } = compared
-  if (notCompared !== null) return `It cannot be read, so what was undone is not known: ${notCompared}`
+  if (deliveriesUndone === null || actions === null)
+    return `What was undone is not known: ${notCompared?.replace(/\.$/, '')}.`
   const named = (what: string, names: readonly string[]): string[] => {
     if (names.length === 0) return []
     const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : ''
@@ -155,7 +180,7 @@ function comparedText(compared: Compared, columns?: number): string {
     ...named('API keys', missingKeys),
     undone.length === 0
       ? 'Nothing that was revoked, disabled or changed works again.'
-      : `Run again those that still apply:\n${table(['what', 'happened', 'command'], undone, columns)}`,
+      : `Run again those that still apply:\n${undone.map(undoneText).join('\n')}`,
   ].join('\n')
 }
 

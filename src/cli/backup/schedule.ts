@@ -3,7 +3,8 @@ import { basename, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import { sqlitePath } from '#src/store/open-store.ts'
+import { refuseMoved, sqlitePath } from '#src/store/open-store.ts'
+import { storeMoved } from '#src/store/store.errors.ts'
 import { type CliContext, Misuse } from '../command.ts'
 import { withStore } from '../with-store.ts'
 import { backUp, backupJson, backupText } from './make-backup.ts'
@@ -22,13 +23,14 @@ export interface Schedule {
 const RETRY_MILLISECONDS = 5 * 60_000
 const LONGEST_TIMER = 2 ** 31 - 1
 
-/** Makes backups until told to stop. The first one is due when the last one is older than the interval. */
+/** Makes backups until told to stop, or until the store is moved. The first one is due when the last one is older than the interval. */
 export async function keepBackingUp(schedule: Schedule, context: CliContext): Promise<void> {
   const { config, every, keep, json, stop } = schedule
   const folder = resolve(schedule.folder)
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new Misuse(`there is no folder ${folder}: create it first`)
   const last = await withStore(context, 'read', (store) => store.lastBackupAt())
+  refuseMoved(config)
   let due = last === undefined ? 0 : last + every
   for (;;) {
     // The clock may have jumped, so a wait is never longer than the interval.
@@ -42,7 +44,7 @@ export async function keepBackingUp(schedule: Schedule, context: CliContext): Pr
       due = began + every
     } catch (error) {
       if (stop.aborted) return
-      if (!(error instanceof AppError)) throw error
+      if (!(error instanceof AppError) || error.code === storeMoved.code) throw error
       const retry = Math.min(every, RETRY_MILLISECONDS)
       const reason = error.details.reason ?? error.message
       context.err(`${new Date(began).toISOString()} teslim backup: ${reason} Trying again in ${retry / 1000} s.`)

@@ -107,11 +107,10 @@ export const tokenRevoke: Command = {
     customer: { type: 'string', value: 'CUSTOMER', required: true, about: 'The customer: e-mail address or id' },
   },
   async run(input, context) {
-    const { id, email, tokensValidFrom } = await withAccounts(context, 'change', ({ customers }) =>
+    const { id, email } = await withAccounts(context, 'change', ({ customers }) =>
       customers.revokeTokens(input.text('customer') ?? ''),
     )
-    const validFrom = new Date(tokensValidFrom * 1000).toISOString()
-    if (input.json) context.out(JSON.stringify({ id, email, tokensValidFrom: validFrom }))
+    if (input.json) context.out(JSON.stringify({ id, email }))
     else context.out(`The access tokens of ${email} are revoked.`)
   },
 }

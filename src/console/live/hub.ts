@@ -1,6 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
 import { oneByOne, sharedWork } from '#src/lib/shared-work.ts'
-import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
 import { type LiveAnswer, type LiveState, liveAnswer } from './live-answer.ts'
@@ -17,17 +16,14 @@ export interface LiveFrame {
 export interface LiveReader {
   /** Must not wait. Returns false if the reader has not taken what it was sent before. */
   offer(frame: LiveFrame): boolean
-  /** Whether the token still gives the right to look on. Rejects if that cannot be found out now. */
-  mayRead(): Promise<boolean>
-  /** When the token expires, in milliseconds since 1970. */
-  readonly expiresAt: number
-  end(): void
 }
 
 export interface LiveHubDependencies {
   readonly deliveries: Pick<DeliveryStore, 'pulse' | 'load'>
-  /** Changes when a token may have been revoked. */
-  readonly versions: Pick<VersionWatch, 'makeFresh' | 'version'>
+  /** Makes readers leave whose tokens have ended. Rejects if that cannot be found out now. */
+  readonly endRevoked: () => Promise<void>
+  /** The version of the accounts, as `endRevoked` has read it. */
+  readonly accountVersion: () => number
   readonly clock: Clock
   readonly store: 'sqlite' | 'postgres'
   readonly replicas: () => Promise<number | undefined>
@@ -59,14 +55,12 @@ interface Joined {
   position: number | undefined
   /** The last step that it has got; undefined before its first one. */
   seen: number | undefined
-  /** The version of the accounts for which its token was valid. */
-  version: number
   catchingUp: boolean
 }
 
 /** Reads the store for all readers at once, and makes the text of a frame once for all that get the same. */
 export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
-  const { deliveries, versions, clock, latency, onStoreLost, onStoreBack } = dependencies
+  const { deliveries, endRevoked, accountVersion, clock, latency, onStoreLost, onStoreBack } = dependencies
   const readers = new Map<LiveReader, Joined>()
   const tally = createTally()
   const newRefusals = countNew(dependencies.refusals)
@@ -179,6 +173,8 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
   const read = async (): Promise<void> => {
     try {
       await endRevoked()
+      if (accountVersion() !== accounts) tally.forgetNewest()
+      accounts = accountVersion()
       const [pulse] = await Promise.all([
         deliveries.pulse(tally.position(), bounds()),
         replicas.refresh(),
@@ -196,33 +192,6 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
     publish()
   }
 
-  /** Asks about every token again when an account has changed. */
-  const endRevoked = async (): Promise<void> => {
-    await versions.makeFresh()
-    const version = versions.version()
-    if (version !== accounts) {
-      accounts = version
-      tally.forgetNewest()
-    }
-    const asked = [...readers].filter(([, joined]) => joined.version !== version)
-    await Promise.all(
-      asked.map(async ([reader, joined]) => {
-        if (await reader.mayRead()) joined.version = version
-        else remove(reader)
-      }),
-    )
-  }
-
-  const endExpired = (): void => {
-    const now = clock.now()
-    for (const reader of readers.keys()) if (reader.expiresAt <= now) remove(reader)
-  }
-
-  const remove = (reader: LiveReader): void => {
-    leave(reader)
-    reader.end()
-  }
-
   const leave = (reader: LiveReader): void => {
     readers.delete(reader)
     if (readers.size === 0) current = false
@@ -230,13 +199,12 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
 
   return {
     join(reader, position) {
-      const joined = { position, seen: undefined, version: -1, catchingUp: false }
+      const joined = { position, seen: undefined, catchingUp: false }
       readers.set(reader, joined)
       if (current) serve(reader, joined)
       return () => leave(reader)
     },
     async tick() {
-      endExpired()
       if (readers.size === 0) return
       if (reading === undefined) {
         readingSince = clock.monotonic()

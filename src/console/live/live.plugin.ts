@@ -1,9 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { prefersEvents } from '#src/http/accept.ts'
-import { bearerToken } from '#src/http/bearer.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams, eventBytes } from '#src/http/event-streams.ts'
 import type { RequestMetrics } from '#src/http/log/request-metrics.ts'
@@ -30,7 +28,8 @@ const RETRY_SECONDS = 10
 const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, store, versions, clock, requests }) => {
   const hub = createLiveHub({
     deliveries: store.deliveries,
-    versions,
+    endRevoked: app.accessWatch.look,
+    accountVersion: versions.version,
     clock,
     store: config.databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgres',
     replicas: store.replicas,
@@ -61,18 +60,6 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
   // Requests for one frame are still answered meanwhile.
   app.addHook('onClose', async () => clearInterval(timer))
 
-  const rightsOf = ({ headers, access }: FastifyRequest) => ({
-    expiresAt: access.expiresAt * 1000,
-    mayRead: () =>
-      app.accessTokens.verify(bearerToken(headers.authorization)).then(
-        ({ seesAll }) => seesAll,
-        (error: unknown) => {
-          if (error instanceof AppError && error.kind === 'unauthenticated') return false
-          throw error
-        },
-      ),
-  })
-
   const schema = {
     summary: 'Deliveries as they arrive, and how the service is doing',
     operationId: 'operatorLive',
@@ -89,7 +76,6 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
     app.get('/Operator/live', { schema }, async (request, reply) => {
       const position = positionIn(request.headers['last-event-id'] as string | undefined)
       if (hub.readers() >= MOST_CONSOLES) throw new AppError(consoleErrors.full, { retryAfterSeconds: RETRY_SECONDS })
-      const rights = rightsOf(request)
       if (!prefersEvents(request.headers.accept)) {
         const { promise, resolve } = Promise.withResolvers<LiveFrame>()
         const leave = join(onlyOne(resolve), position)
@@ -97,11 +83,17 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
         return success((await promise.finally(leave)).answer)
       }
       const stream = streams.open(reply)
-      const leave = join(
-        { ...rights, offer: (frame) => stream.offer(bytesOf(frame)), end: () => stream.end() },
-        position,
-      )
-      stream.gone.addEventListener('abort', leave)
+      const leave = join({ offer: (frame) => stream.offer(bytesOf(frame)) }, position)
+      const { ended, forget } = app.accessWatch.watch(request.access)
+      const over = (): void => {
+        leave()
+        forget()
+      }
+      stream.gone.addEventListener('abort', over)
+      ended.addEventListener('abort', () => {
+        over()
+        stream.end()
+      })
       return reply
     })
   }
@@ -114,9 +106,6 @@ const onlyOne = (take: (frame: LiveFrame) => void): LiveReader => ({
     take(frame)
     return true
   },
-  mayRead: async () => true,
-  expiresAt: Number.POSITIVE_INFINITY,
-  end: () => undefined,
 })
 
 /** Another id than ours counts as none. */

@@ -9,6 +9,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The client's address, kept because a closed connection no longer has one. */
     address: string
+    /** When its headers had arrived, by the monotonic clock. */
+    startedAt: number
     /** For the log line: the customer, the error code, and a reason that the caller does not get. */
     customerId: string | null
     errorCode: string | null
@@ -32,6 +34,7 @@ export interface RequestLogDependencies {
 export function installRequestLog(app: FastifyInstance, dependencies: RequestLogDependencies): void {
   const { clock, writeInfo, requests } = dependencies
   app.decorateRequest('address', '')
+  app.decorateRequest('startedAt', 0)
   app.decorateRequest('customerId', null)
   app.decorateRequest('errorCode', null)
   app.decorateRequest('refusal', null)
@@ -51,10 +54,10 @@ export function installRequestLog(app: FastifyInstance, dependencies: RequestLog
 
   app.addHook('onRequest', (request, reply, done) => {
     request.address = clientAddress(request)
-    const start = clock.monotonic()
+    request.startedAt = clock.monotonic()
     // "close" comes after the answer, and also if the client disconnects before it.
     reply.raw.on('close', () => {
-      const milliseconds = clock.monotonic() - start
+      const milliseconds = clock.monotonic() - request.startedAt
       const route = request.routeOptions.url
       writeInfo(requestLine(request, reply, route, milliseconds, isoMilliseconds(clock.now())))
       const { headersSent, statusCode } = reply.raw

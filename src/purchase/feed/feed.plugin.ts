@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { prefersEvents } from '#src/http/accept.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { bearerToken } from '#src/http/bearer.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
 import { queryReading } from '#src/http/query-reading.ts'
@@ -19,6 +19,9 @@ import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, F
 import { createFeedMetrics } from './feed-metrics.ts'
 import { createFeedText } from './feed-text.ts'
 import { followFeed } from './follow-feed.ts'
+
+/** A token whose request takes longer is asked about again before the answer. */
+const ASK_AGAIN_MILLISECONDS = 500
 
 export interface FeedOptions {
   readonly store: Store
@@ -45,13 +48,26 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     arrivals.close()
   })
 
+  /** Counts a follower and watches its token until `over` is called. */
+  const follow = (access: FastifyRequest['access']) => {
+    const { ended, forget } = app.accessWatch.watch(access)
+    const discount = counted.follower()
+    return {
+      ended,
+      over() {
+        forget()
+        discount()
+      },
+    }
+  }
+
   const schema = {
     summary: 'Deliveries in the order of their commits',
     operationId: 'purchaseFeed',
     tags: ['Purchase'],
     errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
     description:
-      'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it.',
+      'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it. When the token expires or is revoked, the stream ends, and a request that waits is a 401.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
     headers: FeedHeadersSchema,
     querystring: FeedQuerySchema,
@@ -74,28 +90,36 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           withPayload: payload !== 'none',
         }
         const { operator } = caller
+        const { access, startedAt } = request
         if (prefersEvents(request.headers.accept)) {
           // A stream that has begun cannot be refused.
           if (query.after) await feed.check(query.after)
-          const { authorization } = request.headers
-          const { expiresAt } = request.access
+          const follower = streams.open(reply)
+          const { ended, over } = follow(access)
           void followFeed({
             feed,
             query,
-            follower: streams.open(reply),
+            follower,
             eventsOf: (page) => text.events(page, scope, operator),
-            checkAccess: () => app.accessTokens.verify(bearerToken(authorization)),
-            expiresAt: expiresAt * 1000,
+            checkAccess: access.again,
+            accessEnded: ended,
             clock,
             onFailed: (error) => app.log.warn({ requestId: request.id, err: error }, 'a stream of the feed ended'),
             onSent: counted.sent,
-          }).finally(counted.follower())
+          }).finally(over)
           return reply
         }
-        const gone = new AbortController()
-        reply.raw.on('close', () => gone.abort())
-        const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), gone.signal, closing.signal])
-        const page = await (wait === 0 ? feed.read(query) : feed.readOrWait(query, until).finally(counted.follower()))
+        const readOrWait = async () => {
+          const gone = new AbortController()
+          reply.raw.on('close', () => gone.abort())
+          const { ended, over } = follow(access)
+          const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), gone.signal, closing.signal, ended])
+          const page = await feed.readOrWait(query, until).finally(over)
+          ended.throwIfAborted()
+          if (clock.monotonic() - startedAt > ASK_AGAIN_MILLISECONDS) await access.again()
+          return page
+        }
+        const page = await (wait === 0 ? feed.read(query) : readOrWait())
         counted.sent(page)
         answerRaw(reply)
         if (scope === null) keepUncompressed(reply)

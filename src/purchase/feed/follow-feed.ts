@@ -16,8 +16,8 @@ export interface FollowOptions<Event> {
   readonly eventsOf: (page: FeedPage) => Promise<readonly Event[]>
   /** Throws when the token is no longer valid. */
   readonly checkAccess: () => Promise<unknown>
-  /** When the token expires, in milliseconds since 1970. */
-  readonly expiresAt: number
+  /** Aborts some time after the token is no longer valid, also while there is nothing to send. */
+  readonly accessEnded: AbortSignal
   readonly clock: Clock
   readonly onFailed: (error: unknown) => void
   /** Called for each page when its events are on their way. */
@@ -26,13 +26,11 @@ export interface FollowOptions<Event> {
 
 /** A revocation must take effect within one second; this is half of it. */
 const CHECK_EVERY_MILLISECONDS = 500
-const LONGEST_TIMER = 2 ** 31 - 1
 
-/** Sends deliveries until the follower leaves or its token expires. */
+/** Sends deliveries until the follower leaves or its token ends. */
 export async function followFeed<Event>(options: FollowOptions<Event>): Promise<void> {
-  const { feed, query, follower, eventsOf, checkAccess, expiresAt, clock, onFailed, onSent } = options
-  const lifetime = Math.min(Math.max(expiresAt - clock.now(), 0), LONGEST_TIMER)
-  const until = AbortSignal.any([follower.gone, AbortSignal.timeout(lifetime)])
+  const { feed, query, follower, eventsOf, checkAccess, accessEnded, clock, onFailed, onSent } = options
+  const until = AbortSignal.any([follower.gone, accessEnded])
   let checkedAt = clock.monotonic()
   let { after } = query
   try {

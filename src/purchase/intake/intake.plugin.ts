@@ -11,6 +11,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
+import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { DeliveryStore, Receipt } from '#src/store/store.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
@@ -47,10 +48,14 @@ export interface PurchaseOptions {
   /** What API keys may still deliver, where several threads count it together. */
   readonly allowances: SharedArrayBuffer | undefined
   readonly deliveries: DeliveryStore
+  readonly versions: VersionWatch
   readonly clock: Clock
   readonly random: Random
   readonly metrics: Metrics
 }
+
+/** A key that is revoked, or expires, while its body takes longer than this delivers nothing. */
+const ASK_AGAIN_MILLISECONDS = 500
 
 /** The credentials of a delivery, by `TESLIM_PURCHASE_BEARER`. */
 const CREDENTIALS = {
@@ -60,7 +65,7 @@ const CREDENTIALS = {
 }
 
 const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) => {
-  const { config, allowances, deliveries, clock, random, metrics } = options
+  const { config, allowances, deliveries, versions, clock, random, metrics } = options
   const countDelivery = deliveryCounts(metrics)
   const takeAllowance = createRateLimit(config.rateLimit, clock, allowances)
   const intake = createIntake({
@@ -118,6 +123,10 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     validatorCompiler: () => () => true,
     onRequest: identifyAndLimitSupplier,
     handler: async (request) => {
+      if (clock.monotonic() - request.startedAt > ASK_AGAIN_MILLISECONDS) {
+        await versions.makeFresh()
+        await app.supplierOf(request)
+      }
       const { body, headers, supplier, url, query } = request
       const validates = url.includes('?') && validatesOnly(query, invalidRequest)
       const delivery = intake.read(body, headers['idempotency-key'])

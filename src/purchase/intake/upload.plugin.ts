@@ -54,11 +54,6 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     for (const exchange of exchanges) exchange.endFor(new AppError(httpErrors.stopping))
   })
 
-  const supplierOf = (request: FastifyRequest): Promise<FastifyRequest['supplier']> =>
-    new Promise((resolve, reject) => {
-      app.identifySupplier(request, (refusal) => (refusal ? reject(refusal) : resolve(request.supplier)))
-    })
-
   /** Refuses an upload for which there is no room, before anything of it is read. */
   const roomFor = ({ supplier }: FastifyRequest, reply: FastifyReply): (() => void) => {
     const giveBack = takeRoom(supplier.customer.id)
@@ -76,7 +71,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     const connection: UploadConnection = {
       ...exchange,
       sender: request,
-      identify: () => supplierOf(request),
+      identify: () => app.supplierOf(request),
       received(line, receipt, delivery) {
         countDelivery(receipt)
         return jsonLine({ Line: line, ...success(receiptAnswer(receipt, delivery)) })

@@ -22,9 +22,9 @@ const MIB = 1024 * 1024
 
 export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-/** Removes what an earlier attempt left, with its logs. */
+/** Removes a database with its logs, these first. */
 export function removeDatabase(path: string): void {
-  for (const file of databaseFiles(path)) rmSync(file, { force: true })
+  for (const file of databaseFiles(path).reverse()) rmSync(file, { force: true })
 }
 
 /** A name in its real folder. A link at the end is not followed, as removing a file does not follow it. */

@@ -3,10 +3,10 @@ import { basename, dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { refuseRootIn } from '#src/lib/folder-of-another.ts'
-import { openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
-import { type BackupRecord, lockForBackup } from '../sqlite/backup-record.ts'
+import { openToRead, refuseMoved, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { type BackupRecord, lockForBackup, type MadeBackup } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
-import { changeOf, realPath, watchedFile } from '../sqlite/store-file.ts'
+import { changeOf, existingFile, realPath, type WatchedFile, watchedFile } from '../sqlite/store-file.ts'
 import { backupErrors } from './backup.errors.ts'
 import {
   backupFiles,
@@ -23,6 +23,7 @@ import {
   writeDigest,
 } from './backup-files.ts'
 import { copyPages } from './copy-pages.ts'
+import { clearKilled, fileIdentity, NOT_CREATED } from './killed-backups.ts'
 
 export interface BackupOptions {
   /** The embedded store, and how a store is opened. */
@@ -48,18 +49,26 @@ export interface Backup {
 /** Copies the store as it is at one moment, beside a running server. The file gets its name once it is complete and checked. */
 export async function backupStore(options: BackupOptions): Promise<Backup> {
   const { from, now, keep } = options
-  await (await openToRead(from)).store.close()
   const store = sqlitePath(from.databaseUrl)
   const path = resolve(options.to)
+  for (const file of [store, path]) refuseRootIn(dirname(file))
+  await (await openToRead(from)).store.close()
+  // It would look as if what is in use now were backed up.
+  refuseMoved(from)
   refuseTarget(path, store)
-  refuseRootIn(dirname(path))
   const record = opening(`${store}-backup`, () => lockForBackup(store))
   const partial = partialPath(path)
+  let made: WatchedFile[] | undefined
   let digestWritten = false
+  const begun = { path, at: now, scheduled: keep !== undefined }
   try {
+    clearKilled(record)
+    record.begin({ ...begun, file: NOT_CREATED })
     removeDatabase(partial)
     opening(partial, () => createPrivate(partial))
-    const made = [watchedFile(partial)]
+    made = [watchedFile(partial)]
+    record.begin({ ...begun, file: fileIdentity(partial) ?? NOT_CREATED })
+    refuseChanged(made)
     await copyPages(store, partial, (copied, all) => {
       options.stop.throwIfAborted()
       options.onProgress('copied', copied, all)
@@ -71,16 +80,17 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
       options.onProgress('checked', read, bytes)
     })
     refuseTarget(path, store)
-    const change = changeOf(made)
-    if (change !== undefined) throw nothingCopied(`${change} by another process`)
+    refuseChanged(made)
     await writeDigest(path, sha256)
     digestWritten = true
     publish(partial, path)
-    return { path, bytes, sha256, ...finish(record, { path, at: now }, keep) }
+    return { path, bytes, sha256, ...finish(record, begun, keep) }
   } catch (error) {
-    removeDatabase(partial)
-    removeDatabase(partialPath(digestPath(path)))
-    if (digestWritten) removeDatabase(digestPath(path))
+    if (made !== undefined && changeOf(made) === undefined) {
+      removeDatabase(partialPath(digestPath(path)))
+      if (digestWritten) removeDatabase(digestPath(path))
+      removeDatabase(partial)
+    }
     throw failure(error, options)
   } finally {
     record.release()
@@ -98,9 +108,14 @@ function refuseTarget(path: string, store: string): void {
   if (isThere(path)) throw nothingCopied(`${path} is there already: name another file, or remove it first`)
 }
 
+function refuseChanged(made: readonly WatchedFile[]): void {
+  const change = changeOf(made)
+  if (change !== undefined) throw nothingCopied(`${change} by another process`)
+}
+
 /** Leaves one file that needs no log, and reads all of it. */
 function check(partial: string): void {
-  const copy = new DatabaseSync(partial)
+  const copy = new DatabaseSync(existingFile(partial))
   try {
     copy.exec('PRAGMA journal_mode = DELETE')
     const found = copy.prepare('PRAGMA quick_check(1)').get()?.quick_check
@@ -114,7 +129,7 @@ function check(partial: string): void {
 }
 
 /** The backup is complete by now, so what fails here does not make it fail. */
-function finish(record: BackupRecord, made: { path: string; at: number }, keep: number | undefined) {
+function finish(record: BackupRecord, made: MadeBackup, keep: number | undefined) {
   const removed: string[] = []
   try {
     const folder = folderOf(made.path)
@@ -126,7 +141,7 @@ function finish(record: BackupRecord, made: { path: string; at: number }, keep: 
       removed.push(old)
     }
     const gone = inFolder.filter((each) => !isThere(each))
-    record.finish({ ...made, scheduled: keep !== undefined }, gone)
+    record.finish(made, gone)
     return { removed, notRecorded: undefined }
   } catch (error) {
     return { removed, notRecorded: (error as Error).message }

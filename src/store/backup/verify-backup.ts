@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { AppError } from '#src/lib/app-error.ts'
 import { shellWord } from '#src/lib/printable.ts'
 import { type InspectedStore, limitsOf, type StoreOptions } from '../open-store.ts'
+import { movedFrom, movedText } from '../sqlite/moved.ts'
 import { inspectSqliteStore } from '../sqlite/sqlite-store.ts'
 import { backupErrors } from './backup.errors.ts'
 import { digestOf, expectedDigest } from './backup-files.ts'
@@ -48,6 +49,11 @@ export async function openVerified(
   )
   try {
     if (inspected.empty) throw invalid(`${original} is an SQLite file without a store`)
+    const moved = movedFrom(path, { immutable: true })
+    if (moved !== undefined)
+      throw invalid(
+        `${movedText(original, moved)}. If it is to be used again, first run DATABASE_URL=sqlite:${original} teslim copy --take-back`,
+      )
     const damage = await inspected.findDamage({ indexes: true }).catch((error: Error) => error.message)
     if (damage !== undefined) throw invalid(`${original} is damaged: ${damage.replaceAll('\n', ' ')}`)
     return { ...inspected, bytes, digestCompared: expected !== undefined }

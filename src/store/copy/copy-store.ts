@@ -1,9 +1,9 @@
-import { DatabaseSync } from 'node:sqlite'
-import { AppError } from '#src/lib/app-error.ts'
-import { keepServersOff, openStore, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import { openStore, type StoreOptions } from '../open-store.ts'
 import { openDatabase, type Query } from '../postgres/database.ts'
-import { storeErrors } from '../store.errors.ts'
+import type { Moved } from '../sqlite/moved.ts'
 import { claimTarget, lockTarget, recordCopy, refusePurged } from './copy-record.ts'
+import { openSource } from './copy-source.ts'
 import { arrayType, COPY_TABLES, type CopyTable, canonical, SMALL_TABLES } from './copy-tables.ts'
 import { type CopiedTable, digestSource, digestTarget, type OnRows, rowsOf } from './table-digest.ts'
 
@@ -13,7 +13,7 @@ export interface CopyOptions {
   /** The URL of the PostgreSQL database. */
   readonly to: string
   readonly now: number
-  /** Whether servers may use the embedded store meanwhile. */
+  /** Whether servers may use the embedded store meanwhile, and afterwards: it is not marked as moved. */
   readonly whileServing?: boolean
   onProgress(table: string, done: number, all: number): void
 }
@@ -24,7 +24,11 @@ export interface Copied {
   readonly paused: number
   /** Whether the embedded store was changed since the copy began. */
   readonly changed: boolean
+  /** What the embedded store was marked with, if it was. */
+  readonly moved: Moved | undefined
 }
+
+export { takeBack } from './take-back.ts'
 
 const MOST_ROWS = 1000
 const MOST_CHARACTERS = 4_000_000
@@ -35,7 +39,7 @@ const MOST_CHARACTERS = 4_000_000
  * other tables again, reads every table back and compares it.
  */
 export async function copyStore({ from, to, now, whileServing, onProgress }: CopyOptions): Promise<Copied> {
-  const source = await openSource(from, now, whileServing === true)
+  const source = await openSource(from, to, now, whileServing === true)
   try {
     await (await openStore({ ...from, databaseUrl: to }, now)).store.close()
     const target = await openDatabase({ url: to, connections: 2, timeoutSeconds: 600 })
@@ -56,55 +60,12 @@ export async function copyStore({ from, to, now, whileServing, onProgress }: Cop
         await recordCopy(query, left, now)
         return { tables, paused }
       })
-      return { ...copied, changed: source.isChanged() }
+      return { ...copied, ...source.finish() }
     } finally {
       await target.close()
     }
   } finally {
     source.close()
-  }
-}
-
-interface Source {
-  readonly database: DatabaseSync
-  /** Ends the state that is read. */
-  isChanged(): boolean
-  close(): void
-}
-
-/** Opens the file read-only; what it reads is the state of this moment for as long as it is open. */
-async function openSource(options: StoreOptions, now: number, whileServing: boolean): Promise<Source> {
-  const { store, pending } = await openToRead(options)
-  await store.close()
-  const path = sqlitePath(options.databaseUrl)
-  if (pending.length > 0)
-    throw new AppError(storeErrors.older, { message: `${path} lacks ${pending.join(', ')}: run "teslim migrate".` })
-  const lock = whileServing ? undefined : keepServersOff(options, now, 'teslim copy')
-  try {
-    const database = new DatabaseSync(path, { readOnly: true })
-    // SQLite changes it with each commit of another connection.
-    const version = () => database.prepare('PRAGMA data_version').get()?.data_version
-    database.exec('PRAGMA busy_timeout = 5000')
-    const before = version()
-    database.exec('BEGIN')
-    database.prepare('SELECT number FROM account_version').get()
-    return {
-      database,
-      isChanged() {
-        database.exec('COMMIT')
-        return version() !== before
-      },
-      close() {
-        database.close()
-        lock?.release()
-      },
-    }
-  } catch (cause) {
-    lock?.release()
-    throw new AppError(storeErrors.cannotOpen, {
-      message: `${path} cannot be copied: ${(cause as Error).message}`,
-      cause,
-    })
   }
 }
 

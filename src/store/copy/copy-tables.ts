@@ -23,7 +23,7 @@ export const COPY_TABLES: readonly CopyTable[] = [
       operator: 'flag',
       read_only: 'flag',
       enabled: 'flag',
-      tokens_valid_from: 'integer',
+      token_generation: 'text',
       created_at: 'integer',
       erased_at: 'integer',
     },

@@ -6,7 +6,7 @@ import type { Database, Query, Row } from './database.ts'
 
 /** Columns of a customer under the alias `c`. */
 export const CUSTOMER_COLUMNS = `
-  c.id, c.email, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled, c.tokens_valid_from, c.created_at,
+  c.id, c.email, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled, c.token_generation, c.created_at,
   ARRAY(SELECT region FROM customer_region WHERE customer = c.number ORDER BY region) AS regions,
   ARRAY(SELECT rule FROM authority_rule WHERE customer = c.number ORDER BY rule) AS authority`
 
@@ -29,7 +29,7 @@ export const countVersion = 'version AS (UPDATE account_version SET number = num
 
 const INSERT = `
   WITH ${countVersion}, inserted AS (
-    INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, tokens_valid_from, created_at)
+    INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     ON CONFLICT (email) DO NOTHING
     RETURNING number
@@ -41,16 +41,16 @@ const INSERT = `
   SELECT FROM inserted`
 
 const SET_PASSWORD = `
-  UPDATE customer SET password_hash = $1, tokens_valid_from = greatest(tokens_valid_from, $2) WHERE id = $3`
+  UPDATE customer SET password_hash = $1, token_generation = $2 WHERE id = $3`
 
 const REPLACE_HASH = `
   UPDATE customer SET password_hash = $1 WHERE id = $2 AND password_hash = $3`
 
 const DISABLE = `
-  UPDATE customer SET enabled = false, tokens_valid_from = greatest(tokens_valid_from, $1) WHERE id = $2`
+  UPDATE customer SET enabled = false, token_generation = $1 WHERE id = $2`
 
 const REVOKE_TOKENS = `
-  UPDATE customer SET tokens_valid_from = greatest(tokens_valid_from, $1) WHERE id = $2`
+  UPDATE customer SET token_generation = $1 WHERE id = $2`
 
 const ADD_RULES = `
   WITH ${countVersion}, found AS (SELECT number FROM customer WHERE id = $1), added AS (
@@ -68,7 +68,7 @@ const CHANGE = `
   WITH ${countVersion}, changed AS (
     UPDATE customer
        SET email = coalesce($1, email), is_api = coalesce($2, is_api), operator = coalesce($3, operator),
-           read_only = coalesce($4, read_only), tokens_valid_from = greatest(tokens_valid_from, $5)
+           read_only = coalesce($4, read_only), token_generation = coalesce($5, token_generation)
      WHERE id = $6
     RETURNING number
   ), former AS (
@@ -87,8 +87,7 @@ const REMOVE = `
   WITH ${countVersion}, removed AS (
     UPDATE customer
        SET email = 'removed:' || id, password_hash = '', is_api = false, operator = false, read_only = false,
-           enabled = false,
-           tokens_valid_from = greatest(tokens_valid_from, $1), erased_at = coalesce(erased_at, $4)
+           enabled = false, token_generation = $1, erased_at = coalesce(erased_at, $4)
      WHERE id = $2
     RETURNING number
   ), regions AS (
@@ -128,8 +127,8 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
 
   return {
     async insert(customer) {
-      const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokensValidFrom, createdAt } = customer
-      const values = [id, email, passwordHash, isApi, operator, readOnly, enabled, tokensValidFrom, createdAt]
+      const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokenGeneration, createdAt } = customer
+      const values = [id, email, passwordHash, isApi, operator, readOnly, enabled, tokenGeneration, createdAt]
       const { count } = await query(INSERT, ...values, customer.regions, customer.authority)
       return count > 0 ? 'inserted' : 'email-taken'
     },
@@ -146,33 +145,33 @@ export function postgresCustomers({ query, lookUp }: Database): CustomerStore {
       const { rows } = await query(SEARCH, afterId, end ?? LAST_ID, ...customerFilterValues(filter), bounds.most)
       return customerPage(rows.map(customerFromRow), end, bounds)
     },
-    setPassword: (id, hash, tokensValidFrom) => change(SET_PASSWORD, hash, tokensValidFrom, id),
+    setPassword: (id, hash, tokenGeneration) => change(SET_PASSWORD, hash, tokenGeneration, id),
     replacePasswordHash: (id, from, to) => change(REPLACE_HASH, to, id, from),
     enable: (id) => change('UPDATE customer SET enabled = true WHERE id = $1', id),
-    disable: (id, tokensValidFrom) => change(DISABLE, tokensValidFrom, id),
-    revokeTokens: (id, tokensValidFrom) => change(REVOKE_TOKENS, tokensValidFrom, id),
+    disable: (id, tokenGeneration) => change(DISABLE, tokenGeneration, id),
+    revokeTokens: (id, tokenGeneration) => change(REVOKE_TOKENS, tokenGeneration, id),
     addAuthority: async (id, rules) => (await query(ADD_RULES, id, rules)).count > 0,
     removeAuthority: async (id, rules) => (await query(REMOVE_RULES, id, rules)).count > 0,
     async change(
       id,
-      { email = null, isApi = null, operator = null, readOnly = null, regions = null, tokensValidFrom = 0 },
+      { email = null, isApi = null, operator = null, readOnly = null, regions = null, tokenGeneration = null },
     ) {
       try {
-        const { count } = await query(CHANGE, email, isApi, operator, readOnly, tokensValidFrom, id, regions)
+        const { count } = await query(CHANGE, email, isApi, operator, readOnly, tokenGeneration, id, regions)
         return count > 0 ? 'changed' : 'missing'
       } catch (error) {
         if ((error as { code?: string }).code === UNIQUE_VIOLATION) return 'email-taken'
         throw error
       }
     },
-    async remove(id, { tokensValidFrom, now, erase }) {
+    async remove(id, { tokenGeneration, now, erase }) {
       if (erase && !(await query(MAY_ERASE)).rows[0]?.may) {
         throw new AppError(storeErrors.forbidden, {
           message:
             'The role of DATABASE_URL may not erase deliveries, so nothing was changed. Run this as the owner of the tables.',
         })
       }
-      return (await query(REMOVE, tokensValidFrom, id, now, erase ? now : null)).count > 0
+      return (await query(REMOVE, tokenGeneration, id, now, erase ? now : null)).count > 0
     },
   }
 }
@@ -187,7 +186,7 @@ export const customerFromRow = (row: Row): Customer => ({
   enabled: row.enabled as boolean,
   regions: row.regions as string[],
   authority: row.authority as string[],
-  tokensValidFrom: row.tokens_valid_from as number,
+  tokenGeneration: row.token_generation as string,
   createdAt: row.created_at as number,
 })
 

@@ -69,7 +69,7 @@ CREATE TABLE customer (
   operator boolean NOT NULL,
   read_only boolean NOT NULL,
   enabled boolean NOT NULL,
-  tokens_valid_from bigint NOT NULL,
+  token_generation text NOT NULL,
   created_at bigint NOT NULL,
   erased_at bigint,
   UNIQUE (email),

@@ -16,10 +16,22 @@ export interface MadeBackup {
   readonly scheduled: boolean
 }
 
+/** One that is being made. */
+export interface BegunBackup extends MadeBackup {
+  /** Tells its incomplete file from a later one of the same name. */
+  readonly file: string
+}
+
 /** Held by the one process that makes a backup of a store. */
 export interface BackupRecord {
   /** Lists the scheduled backups, the last one made first, whatever the clock said. */
   scheduled(): string[]
+  /** Lists the backups that were begun and not finished. Their processes have ended, since this one has the lock. */
+  begun(): BegunBackup[]
+  /** Forgets that a backup was begun. Remembers it like other backups if it is complete. */
+  settle(begun: MadeBackup, isComplete: boolean): void
+  /** Remembers that a backup is begun. Throws STORE_IN_USE if another process takes the lock meanwhile. */
+  begin(begun: BegunBackup): void
   /** Remembers a backup and forgets those that were removed. Ends the lock. */
   finish(made: MadeBackup, removed: readonly string[]): void
   release(): void
@@ -34,36 +46,58 @@ const recordPath = (path: string): string => `${realPath(path)}-backup`
 const PATIENCE_MILLISECONDS = 500
 const RETRY_MILLISECONDS = 50
 
-/** Throws STORE_IN_USE while another process makes a backup. Needs no free space. */
-export function lockForBackup(path: string): BackupRecord {
-  const file = recordPath(path)
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS backup (
+    path TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, scheduled INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS begun (
+    path TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, scheduled INTEGER NOT NULL, file TEXT NOT NULL
+  ) STRICT`
+
+/** Throws STORE_IN_USE while another process makes a backup. */
+export function lockForBackup(store: string): BackupRecord {
+  const file = recordPath(store)
   createStoreFile(file)
   const database = new DatabaseSync(existingFile(file), { timeout: PATIENCE_MILLISECONDS })
+  const take = (): void => {
+    try {
+      database.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      if (!isLocked(error)) throw error
+      throw new AppError(storeErrors.inUse, {
+        message: `Another process is making a backup of ${store}: wait until it is done.`,
+      })
+    }
+  }
+  const settle: BackupRecord['settle'] = ({ path, at, scheduled }, isComplete) => {
+    if (isComplete) database.prepare('INSERT OR REPLACE INTO backup VALUES (?, ?, ?)').run(path, at, Number(scheduled))
+    database.prepare('DELETE FROM begun WHERE path = ?').run(path)
+  }
   try {
-    database.exec('BEGIN IMMEDIATE')
+    take()
+    database.exec(TABLES)
   } catch (error) {
     database.close()
-    if (!isLocked(error)) throw error
-    throw new AppError(storeErrors.inUse, {
-      message: `Another process is making a backup of ${path}: wait until it is done.`,
-    })
+    throw error
   }
   return {
     scheduled: () =>
-      hasTable(database)
-        ? database
-            .prepare('SELECT path FROM backup WHERE scheduled = 1 ORDER BY rowid DESC')
-            .all()
-            .map((row) => String(row.path))
-        : [],
-    finish({ path, at, scheduled }, removed) {
-      database.exec(
-        'CREATE TABLE IF NOT EXISTS backup (path TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, scheduled INTEGER NOT NULL) STRICT',
-      )
+      database
+        .prepare('SELECT path FROM backup WHERE scheduled = 1 ORDER BY rowid DESC')
+        .all()
+        .map((row) => String(row.path)),
+    begun: () => begunIn(database),
+    settle,
+    begin({ path, at, scheduled, file }) {
+      database.prepare('INSERT OR REPLACE INTO begun VALUES (?, ?, ?, ?)').run(path, at, Number(scheduled), file)
+      database.exec('COMMIT')
+      take()
+    },
+    finish(made, removed) {
       // Only the newest of the others matters.
       database.exec('DELETE FROM backup WHERE scheduled = 0')
       for (const each of removed) database.prepare('DELETE FROM backup WHERE path = ?').run(each)
-      database.prepare('INSERT OR REPLACE INTO backup VALUES (?, ?, ?)').run(path, at, Number(scheduled))
+      settle(made, true)
       database.exec('COMMIT')
       database.close()
     },
@@ -94,7 +128,7 @@ function readLast(file: string): number | undefined {
   // Not read-only: that could not undo what a backup that was killed left half written.
   const database = new DatabaseSync(existingFile(file), { timeout: 0 })
   try {
-    if (!hasTable(database)) return undefined
+    if (!hasTable(database, 'backup')) return undefined
     return (
       (database.prepare('SELECT at FROM backup ORDER BY rowid DESC LIMIT 1').get()?.at as number | null) ?? undefined
     )
@@ -103,5 +137,37 @@ function readLast(file: string): number | undefined {
   }
 }
 
-const hasTable = (database: DatabaseSync): boolean =>
-  database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'backup'`).get() !== undefined
+/**
+ * Lists the backups whose processes were killed. Empty while another process makes a backup, and for an account that may only read,
+ * since neither can get the lock.
+ */
+export function killedBackups(store: string): BegunBackup[] {
+  const file = recordPath(store)
+  if (!existsSync(file)) return []
+  const database = new DatabaseSync(existingFile(file), { timeout: 0 })
+  try {
+    database.exec('BEGIN IMMEDIATE')
+    return hasTable(database, 'begun') ? begunIn(database) : []
+  } catch (error) {
+    if (isLocked(error) || isReadOnly(error)) return []
+    throw error
+  } finally {
+    database.close()
+  }
+}
+
+const isReadOnly = (error: unknown): boolean => (error as { errcode?: number }).errcode === 8
+
+const begunIn = (database: DatabaseSync): BegunBackup[] =>
+  database
+    .prepare('SELECT path, at, scheduled, file FROM begun ORDER BY rowid')
+    .all()
+    .map(({ path, at, scheduled, file }) => ({
+      path: String(path),
+      at: Number(at),
+      scheduled: scheduled === 1,
+      file: String(file),
+    }))
+
+const hasTable = (database: DatabaseSync, name: string): boolean =>
+  database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined

@@ -5,7 +5,7 @@ import { type Operations, type StoreThread, sendOperations } from './thread/oper
 
 /** Columns of a customer under the alias `c`. */
 export const CUSTOMER_COLUMNS = `
-  c.id, c.email, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled, c.tokens_valid_from, c.created_at,
+  c.id, c.email, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled, c.token_generation, c.created_at,
   (SELECT json_group_array(region ORDER BY region) FROM customer_region WHERE customer = c.number) AS regions,
   (SELECT json_group_array(rule ORDER BY rule) FROM authority_rule WHERE customer = c.number) AS authority`
 
@@ -26,7 +26,7 @@ const SEARCH = `${SELECT}
    LIMIT $9`
 
 const INSERT = `
-  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, tokens_valid_from, created_at)
+  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   ON CONFLICT (email) DO NOTHING`
 
@@ -41,21 +41,21 @@ const DELETE_RULE = `
   DELETE FROM authority_rule WHERE customer = (SELECT number FROM customer WHERE id = $1) AND rule = $2`
 
 const SET_PASSWORD = `
-  UPDATE customer SET password_hash = $1, tokens_valid_from = max(tokens_valid_from, $2) WHERE id = $3`
+  UPDATE customer SET password_hash = $1, token_generation = $2 WHERE id = $3`
 
 const REPLACE_HASH = `
   UPDATE customer SET password_hash = $1 WHERE id = $2 AND password_hash = $3`
 
 const DISABLE = `
-  UPDATE customer SET enabled = 0, tokens_valid_from = max(tokens_valid_from, $1) WHERE id = $2`
+  UPDATE customer SET enabled = 0, token_generation = $1 WHERE id = $2`
 
 const REVOKE_TOKENS = `
-  UPDATE customer SET tokens_valid_from = max(tokens_valid_from, $1) WHERE id = $2`
+  UPDATE customer SET token_generation = $1 WHERE id = $2`
 
 const CHANGE = `
   UPDATE customer
      SET email = coalesce($1, email), is_api = coalesce($2, is_api), operator = coalesce($3, operator),
-         read_only = coalesce($4, read_only), tokens_valid_from = max(tokens_valid_from, $5)
+         read_only = coalesce($4, read_only), token_generation = coalesce($5, token_generation)
    WHERE id = $6`
 
 const DELETE_REGIONS = 'DELETE FROM customer_region WHERE customer = (SELECT number FROM customer WHERE id = $1)'
@@ -64,8 +64,7 @@ const DELETE_REGIONS = 'DELETE FROM customer_region WHERE customer = (SELECT num
 const REMOVE = `
   UPDATE customer
      SET email = 'removed:' || id, password_hash = '', is_api = 0, operator = 0, read_only = 0, enabled = 0,
-         tokens_valid_from = max(tokens_valid_from, $1),
-         erased_at = coalesce(erased_at, $2)
+         token_generation = $1, erased_at = coalesce(erased_at, $2)
    WHERE id = $3`
 
 /** The rest of what is known about a customer. */
@@ -105,38 +104,38 @@ const forEachRule = (database: Database, sql: string, id: string, rules: readonl
 export const customerWrites = {
   insert: (database, customer) =>
     accountChange(database, () => {
-      const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokensValidFrom, createdAt } = customer
+      const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokenGeneration, createdAt } = customer
       const flags = [isApi, operator, readOnly, enabled].map(Number)
-      const inserted = database.run(INSERT, id, email, passwordHash, ...flags, tokensValidFrom, createdAt)
+      const inserted = database.run(INSERT, id, email, passwordHash, ...flags, tokenGeneration, createdAt)
       if (inserted === 0) return 'email-taken'
       for (const region of customer.regions) database.run(INSERT_REGION, id, region)
       for (const rule of customer.authority) database.run(INSERT_RULE, id, rule)
       return 'inserted'
     }),
-  setPassword: (database, id, hash, tokensValidFrom) =>
-    changeAccount(database, SET_PASSWORD, hash, tokensValidFrom, id),
+  setPassword: (database, id, hash, tokenGeneration) =>
+    changeAccount(database, SET_PASSWORD, hash, tokenGeneration, id),
   replacePasswordHash: (database, id, from, to) => changeAccount(database, REPLACE_HASH, to, id, from),
   enable: (database, id) => changeAccount(database, 'UPDATE customer SET enabled = 1 WHERE id = $1', id),
-  disable: (database, id, tokensValidFrom) => changeAccount(database, DISABLE, tokensValidFrom, id),
-  revokeTokens: (database, id, tokensValidFrom) => changeAccount(database, REVOKE_TOKENS, tokensValidFrom, id),
+  disable: (database, id, tokenGeneration) => changeAccount(database, DISABLE, tokenGeneration, id),
+  revokeTokens: (database, id, tokenGeneration) => changeAccount(database, REVOKE_TOKENS, tokenGeneration, id),
   addAuthority: (database, id, rules) => forEachRule(database, INSERT_RULE, id, rules),
   removeAuthority: (database, id, rules) => forEachRule(database, DELETE_RULE, id, rules),
-  change: (database, id, { email, isApi, operator, readOnly, regions, tokensValidFrom = 0 }) =>
+  change: (database, id, { email, isApi, operator, readOnly, regions, tokenGeneration }) =>
     accountChange(database, () => {
       if (email !== undefined && database.get('SELECT 1 FROM customer WHERE email = $1 AND id <> $2', email, id))
         return 'email-taken'
       const flags = [isApi, operator, readOnly].map((flag) => (flag === undefined ? null : Number(flag)))
-      if (database.run(CHANGE, email ?? null, ...flags, tokensValidFrom, id) === 0) return 'missing'
+      if (database.run(CHANGE, email ?? null, ...flags, tokenGeneration ?? null, id) === 0) return 'missing'
       if (regions !== undefined) database.run(DELETE_REGIONS, id)
       for (const region of regions ?? []) database.run(INSERT_REGION, id, region)
       return 'changed'
     }),
-  remove: (database, id, { tokensValidFrom, now, erase }) =>
+  remove: (database, id, { tokenGeneration, now, erase }) =>
     withSecureDelete(database, () => {
       for (const sql of REMOVE_REST) database.run(sql, id)
       database.run(REVOKE_KEYS, now, id)
       countVersion(database)
-      return database.run(REMOVE, tokensValidFrom, erase ? now : null, id) > 0
+      return database.run(REMOVE, tokenGeneration, erase ? now : null, id) > 0
     }),
 } satisfies Operations<CustomerStore>
 
@@ -177,6 +176,6 @@ export const customerFromRow = (row: Row): Customer => ({
   enabled: row.enabled === 1,
   regions: JSON.parse(row.regions as string),
   authority: JSON.parse(row.authority as string),
-  tokensValidFrom: row.tokens_valid_from as number,
+  tokenGeneration: row.token_generation as string,
   createdAt: row.created_at as number,
 })

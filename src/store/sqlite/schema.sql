@@ -72,7 +72,7 @@ CREATE TABLE customer (
   operator          INTEGER NOT NULL CHECK (operator IN (0, 1)),
   read_only         INTEGER NOT NULL CHECK (read_only IN (0, 1)),
   enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
-  tokens_valid_from INTEGER NOT NULL,
+  token_generation  TEXT    NOT NULL,
   created_at        INTEGER NOT NULL,
   erased_at         INTEGER
 ) STRICT;
@@ -131,6 +131,11 @@ CREATE TABLE login_failure (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX login_failure_expires_at ON login_failure (expires_at);
+
+CREATE TABLE moved (
+  target TEXT    NOT NULL,
+  at     INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE order_state (
   customer        INTEGER NOT NULL,

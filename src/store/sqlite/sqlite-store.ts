@@ -22,6 +22,7 @@ import { type Database, openDatabase, opening, type Row, useAutoVacuum, useWrite
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
+import { refuseMoved } from './moved.ts'
 import { sqlitePurges } from './purges/purges.ts'
 import { sqliteRefused } from './refused.ts'
 import { sqliteRollUps } from './roll-ups.ts'
@@ -49,13 +50,15 @@ export interface SqliteOptions {
   readonly toServe?: boolean
   /** Whether it reads and writes in the calling thread. */
   readonly withoutThreads?: boolean
+  readonly evenMoved?: boolean
   /** Replaced by tests that kill the threads. */
   readonly spawn?: SpawnWriter
   readonly spawnReader?: SpawnReader
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
-  const { path, now, limits, create = true, toServe = false, withoutThreads = false, spawn, spawnReader } = options
+  const { path, now, limits, create = true, toServe = false, withoutThreads = false, evenMoved = false } = options
+  const { spawn, spawnReader } = options
   if (create) opening(path, () => createStoreFile(path))
   const file = watchedFile(path)
   const database = openDatabase(path)
@@ -74,6 +77,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
       lock = opening(lockPath(path), () => lockForServer(path, now))
       opening(path, () => refuseSecondName(path))
     }
+    // After the lock, which a copy holds until it has marked the store.
+    if (!evenMoved) refuseMoved(database)
     const migrated = migrate(database, known, now)
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
@@ -128,12 +133,11 @@ export async function inspectSqliteStore({
       store: storeOn({ database, watch, writer, reader, commits: null }, limits),
       pending,
       empty: pending.length === known.length,
-      findDamage: async ({ indexes = false } = {}) => {
-        const found = database
+      findDamage: async ({ indexes = false } = {}) =>
+        database
           .all(indexes ? 'PRAGMA integrity_check(1)' : 'PRAGMA quick_check(1)')
           .map((row) => String(Object.values(row)[0]))
-        return found.find((line) => line !== 'ok')
-      },
+          .find((line) => line !== 'ok'),
       facts: async () => ({
         database: `SQLite ${process.versions.sqlite}`,
         supported: true,

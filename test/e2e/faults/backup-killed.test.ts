@@ -59,6 +59,28 @@ it.runIf(traceable)(
   },
 )
 
+it.runIf(traceable)(
+  'whatever step a backup is killed at, the next one removes what it left, under another name, too',
+  async () => {
+    const cwd = tempFolder()
+    const where = { cwd, env }
+    await makeSupplier(where)
+    const steps = [
+      ...Array.from({ length: 12 }, (_, index) => ['pwrite64', 1 + index] as const),
+      ...[1, 2, 3].map((nth) => ['unlink', nth] as const),
+      ['rename', 1] as const,
+      ['rename', 2] as const,
+    ]
+    for (const [index, [call, nth]] of steps.entries()) {
+      const { status } = await teslim(['backup', `killed-${index}.db`], { ...where, through: killedAt(call, nth) })
+      expect([call, nth, status]).toEqual([call, nth, null])
+      expect(await runPrepared(['backup', `${index}.db`], where)).toMatchObject({ status: 0, stderr: '' })
+      const left = readdirSync(cwd).filter((name) => name.startsWith('killed'))
+      expect([call, nth, left]).toEqual([call, nth, []])
+    }
+  },
+)
+
 it.runIf(mountable)('a backup without room for it is refused before anything is copied', async () => {
   const cwd = tempFolder()
   await makeSupplier({ cwd, env })

@@ -1,35 +1,19 @@
-import { globSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
+import { canFakeClocks, fakeClock } from '../../support/fake-clock.ts'
 import { deliver, missingFrom } from '../../support/ledger.ts'
 import { serveSandbox, teslim } from '../../support/process.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 
-const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')
-if (library === undefined) console.log('skipped: libfaketime is not installed, so no clock is put forward or back')
-
-/** A server whose wall clock can be put forward and back by so many seconds. Its monotonic clock goes on as ever. */
+/** A server whose wall clock can be put forward and back by so many seconds. */
 async function withClock() {
   const cwd = tempFolder()
-  const file = join(cwd, 'clock')
-  const setClock = (seconds: number): void => writeFileSync(file, `${seconds < 0 ? '' : '+'}${seconds}\n`)
-  setClock(0)
-  const env = {
-    LD_PRELOAD: library ?? '',
-    FAKETIME_TIMESTAMP_FILE: file,
-    FAKETIME_NO_CACHE: '1',
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-    NO_FAKE_STAT: '1',
-  }
+  const { env, setClock, clear } = fakeClock()
   const sandbox = await serveSandbox({ cwd, env })
-  const { pid } = sandbox.server.child
-  // Left behind by a process that is killed.
-  onTestFinished(() => {
-    for (const name of ['faketime_shm', 'sem.faketime_sem']) rmSync(`/dev/shm/${name}_${pid}`, { force: true })
-  })
+  onTestFinished(() => clear(sandbox.server.child.pid))
   /** Runs a command by the same clock, and reads what it prints. */
   const command = async (...args: string[]) => JSON.parse((await teslim([...args, '--json'], { cwd, env })).stdout)
   return { ...sandbox, setClock, command, path: join(cwd, 'data/teslim.db') }
@@ -38,7 +22,7 @@ async function withClock() {
 const HOUR = 3600
 const MINUTE = 60
 
-it.runIf(library)(
+it.runIf(canFakeClocks)(
   'a clock that jumps forward and back loses, repeats and locks out nothing: deliveries, receipts, positions, idempotency keys, logins and the feed',
   async () => {
     const { server, email, password, apiKey, setClock, path } = await withClock()
@@ -120,7 +104,7 @@ it.runIf(library)(
   },
 )
 
-it.runIf(library)(
+it.runIf(canFakeClocks)(
   'after a clock was put back, what is searched by time is found by it, a key was last used when it was, and doctor counts right',
   async () => {
     const { server, apiKey, setClock, command } = await withClock()

@@ -247,13 +247,18 @@ it('a delivery that a slow transaction commits late is not skipped', async () =>
   expect((await ask(there, bearer, `?after=${cursor}`)).json().data.Deliveries).toEqual([])
 })
 
-it('a token that expires ends its stream', async () => {
-  const service = await testApp({ TESLIM_TOKEN_TTL: '1' })
+it('a token that expires ends its stream and its long poll', async () => {
+  const service = await testApp()
   await service.app.listen({ port: 0 })
   const { email } = await addCustomer(service)
-  const stream = await openStream(service, await token(service, email))
+  const bearer = await token(service, email)
+  const stream = await openStream(service, bearer)
+  const waiting = ask(service, bearer, '?wait=60')
+  service.clock.time += 3_600_000
   await stream.ended
   expect(stream.text()).toBe('retry: 2000\n\n')
+  const answer = await waiting
+  expect([answer.statusCode, answer.json().errorCode]).toEqual([401, 'TOKEN_EXPIRED'])
 })
 
 it('a stream and a long poll end when the server stops', async () => {

@@ -59,7 +59,7 @@ export function describeAccountLists(name: string, open: Open): void {
         )
         for (const one of all) await store.customers.insert(one)
         for (const one of all.slice(0, 3)) {
-          await store.customers.remove(one.id, { tokensValidFrom: 0, now: 1, erase: false })
+          await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: false })
         }
         const stored = await store.customers.list({ afterId: before, limit: 100 })
         expect(stored).toHaveLength(20)

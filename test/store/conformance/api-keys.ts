@@ -138,7 +138,7 @@ export function describeApiKeys(name: string, open: Open): void {
         await apiKeys.revoke(id, 1)
         await apiKeys.revoke(old.id, 1)
         expect(await count()).toBe(2)
-        await store.customers.disable(one.id, 1)
+        await store.customers.disable(one.id, 'b')
         expect(await count()).toBe(0)
       },
     )
@@ -234,10 +234,10 @@ export function describeApiKeys(name: string, open: Open): void {
         expect(await changesVersion(() => store.apiKeys.revoke(key.id, 1))).toBe(true)
         expect(await changesVersion(() => store.audit.append([auditEvent()]))).toBe(false)
         expect(await changesVersion(() => store.customers.insert(customer()))).toBe(true)
-        expect(await changesVersion(() => store.customers.setPassword(one.id, 'x', 0))).toBe(true)
-        expect(await changesVersion(() => store.customers.disable(one.id, 0))).toBe(true)
+        expect(await changesVersion(() => store.customers.setPassword(one.id, 'x', 'b'))).toBe(true)
+        expect(await changesVersion(() => store.customers.disable(one.id, 'b'))).toBe(true)
         expect(await changesVersion(() => store.customers.enable(one.id))).toBe(true)
-        expect(await changesVersion(() => store.customers.revokeTokens(one.id, 0))).toBe(true)
+        expect(await changesVersion(() => store.customers.revokeTokens(one.id, 'b'))).toBe(true)
         expect(await changesVersion(() => store.customers.addAuthority(one.id, ['x']))).toBe(true)
         expect(await changesVersion(() => store.customers.removeAuthority(one.id, ['x']))).toBe(true)
         const use = { keyId: key.id, usedAt: 1, address: '' }

@@ -12,7 +12,7 @@ export function describeCustomers(name: string, open: Open): void {
         operator: true,
         readOnly: true,
         enabled: false,
-        tokensValidFrom: 1_763_726_401,
+        tokenGeneration: '9fGq0ZkX3mB7sT1vWcY5eR',
       })
       expect(await customers.insert(one)).toBe('inserted')
       expect(await customers.findById(one.id)).toEqual(one)
@@ -59,13 +59,11 @@ export function describeCustomers(name: string, open: Open): void {
       expect(await customers.list({ limit: 1 })).toHaveLength(1)
     })
 
-    promise('a new password takes the place of the old and never moves tokensValidFrom back', async ({ customers }) => {
-      const one = customer({ tokensValidFrom: 500 })
+    promise('a new password and its token generation take the place of the old ones', async ({ customers }) => {
+      const one = customer()
       await customers.insert(one)
-      expect(await customers.setPassword(one.id, 'new', 400)).toBe(true)
-      expect(await customers.findById(one.id)).toEqual({ ...one, passwordHash: 'new' })
-      await customers.setPassword(one.id, 'newer', 600)
-      expect(await customers.findById(one.id)).toEqual({ ...one, passwordHash: 'newer', tokensValidFrom: 600 })
+      expect(await customers.setPassword(one.id, 'new', 'b')).toBe(true)
+      expect(await customers.findById(one.id)).toEqual({ ...one, passwordHash: 'new', tokenGeneration: 'b' })
     })
 
     promise('a hash is replaced only while it is the one that was read', async ({ customers }) => {
@@ -76,13 +74,13 @@ export function describeCustomers(name: string, open: Open): void {
       expect(await customers.findById(one.id)).toEqual({ ...one, passwordHash: 'fresh' })
     })
 
-    promise('disabling moves tokensValidFrom, enabling leaves it', async ({ customers }) => {
+    promise('disabling replaces the token generation, enabling leaves it', async ({ customers }) => {
       const one = customer()
       await customers.insert(one)
-      expect(await customers.disable(one.id, 700)).toBe(true)
-      expect(await customers.findById(one.id)).toEqual({ ...one, enabled: false, tokensValidFrom: 700 })
+      expect(await customers.disable(one.id, 'b')).toBe(true)
+      expect(await customers.findById(one.id)).toEqual({ ...one, enabled: false, tokenGeneration: 'b' })
       expect(await customers.enable(one.id)).toBe(true)
-      expect(await customers.findById(one.id)).toEqual({ ...one, tokensValidFrom: 700 })
+      expect(await customers.findById(one.id)).toEqual({ ...one, tokenGeneration: 'b' })
     })
 
     promise('a role changes in what is given, and only operators are read-only', async ({ customers }) => {
@@ -100,13 +98,27 @@ export function describeCustomers(name: string, open: Open): void {
       }
     })
 
-    promise('revoking tokens moves tokensValidFrom and nothing else, and never back', async ({ customers }) => {
-      const one = customer({ tokensValidFrom: 500 })
+    promise(
+      'revoking tokens replaces the token generation and nothing else, also by one that sorts before it',
+      async ({ customers }) => {
+        const one = customer()
+        await customers.insert(one)
+        for (const tokenGeneration of ['b', 'a']) {
+          expect(await customers.revokeTokens(one.id, tokenGeneration)).toBe(true)
+          expect(await customers.findById(one.id)).toEqual({ ...one, tokenGeneration })
+        }
+      },
+    )
+
+    promise('a change replaces the token generation only if it brings another one', async ({ customers }) => {
+      const one = customer()
       await customers.insert(one)
-      expect(await customers.revokeTokens(one.id, 400)).toBe(true)
-      expect(await customers.findById(one.id)).toEqual(one)
-      expect(await customers.revokeTokens(one.id, 800)).toBe(true)
-      expect(await customers.findById(one.id)).toEqual({ ...one, tokensValidFrom: 800 })
+      await customers.change(one.id, { isApi: false })
+      expect(await customers.findById(one.id)).toEqual({ ...one, isApi: false })
+      await customers.change(one.id, { isApi: true, tokenGeneration: 'b' })
+      expect(await customers.findById(one.id)).toEqual({ ...one, tokenGeneration: 'b' })
+      expect(await customers.remove(one.id, { tokenGeneration: 'c', now: 1, erase: false })).toBe(true)
+      expect(await customers.findById(one.id)).toMatchObject({ tokenGeneration: 'c' })
     })
 
     promise('authority rules are a set', async ({ customers }) => {
@@ -119,10 +131,10 @@ export function describeCustomers(name: string, open: Open): void {
     })
 
     promise('a change to nobody changes nothing and says so', async ({ customers }) => {
-      expect(await customers.setPassword('nobody', 'x', 1)).toBe(false)
+      expect(await customers.setPassword('nobody', 'x', 'b')).toBe(false)
       expect(await customers.enable('nobody')).toBe(false)
-      expect(await customers.disable('nobody', 1)).toBe(false)
-      expect(await customers.revokeTokens('nobody', 1)).toBe(false)
+      expect(await customers.disable('nobody', 'b')).toBe(false)
+      expect(await customers.revokeTokens('nobody', 'b')).toBe(false)
       expect(await customers.addAuthority('nobody', ['a'])).toBe(false)
       expect(await customers.removeAuthority('nobody', ['a'])).toBe(false)
     })

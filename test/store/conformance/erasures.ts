@@ -20,7 +20,7 @@ export function describeErasures(name: string, open: Open): void {
       ]
       const others = delivery(two.id, { orderId: 'secret' })
       await deliverAll(store, [...theirs, others])
-      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
       let erased = 0
       for (let after: number | null = 0; after !== null; ) {
         const page = await store.purges.erase(one.id, after, 100)
@@ -48,7 +48,7 @@ export function describeErasures(name: string, open: Open): void {
     withCustomers('a use of a key that is recorded late does not come back', async ({ apiKeys, customers }, one) => {
       const key = apiKey(one.id)
       await apiKeys.insert(key)
-      await customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: false })
+      await customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: false })
       await apiKeys.recordUses([{ keyId: key.id, usedAt: 20, address: '192.0.2.1' }])
       expect(await apiKeys.list(one.id)).toMatchObject([{ id: key.id, lastUse: null }])
     })
@@ -56,7 +56,7 @@ export function describeErasures(name: string, open: Open): void {
     withCustomers('what an erased customer still delivers is refused, and only that', async (store, one, two) => {
       const idempotency = { key: 'late', notBefore: 0 }
       await deliverAll(store, [delivery(one.id), delivery(two.id)])
-      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
       const late = [delivery(one.id), delivery(two.id), delivery(one.id, { idempotency }), delivery(two.id)]
       const outcomes = await Promise.allSettled(late.map((each) => store.deliveries.deliver(each)))
       const refused = { status: 'rejected', reason: { code: 'API_KEY_INVALID' } }

@@ -52,7 +52,7 @@ export function describeForesight(name: string, open: Open): void {
     )
 
     withCustomers('refuses for an erased customer, as deliver does', async (store, one) => {
-      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
       expect(await outcomeOf(store.deliveries.foresee(delivery(one.id)))).toEqual({ code: 'API_KEY_INVALID' })
       await compare(store, delivery(one.id))
     })

@@ -94,7 +94,7 @@ export function describeOrigins(name: string, open: Open): void {
         }
         const theirs = id(madeAt, 3)
         expect(await receiptsOfRequest(theirs, all)).toHaveLength(1)
-        await store.customers.remove(two.id, { tokensValidFrom: 1, now: 1, erase: true })
+        await store.customers.remove(two.id, { tokenGeneration: 'ended', now: 1, erase: true })
         for (let after: number | null = 0; after !== null; )
           after = (await store.purges.erase(two.id, after, 100)).position
         expect(await receiptsOfRequest(theirs, all)).toEqual([])
@@ -119,7 +119,7 @@ export function describeOrigins(name: string, open: Open): void {
         }
         return erased
       }
-      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
       const shown = { keyId: uuid(8), keyLabel: null, address: null, requestId: null }
       // Also before anything was overwritten.
       for (let times = 0; times < 2; times++) {

@@ -283,7 +283,7 @@ export function describeRefused(name: string, open: Open): void {
         await store.audit.append([...events, event(other.id)])
         await store.refused.keep([...events.map(() => body(one.id)), body(other.id)], NEVER)
         const before = await store.refused.tally()
-        await store.customers.remove(one.id, { tokensValidFrom: 0, now: 1, erase: true })
+        await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
         let rounds = 1
         while (await store.refused.erase(one.id, 2)) rounds++
         expect(rounds).toBe(3)

@@ -95,7 +95,7 @@ export function describeRollUps(name: string, open: Open): void {
     withCustomers('an erasure leaves the counts as they are', async (store, { id }) => {
       const start = nextMidnight()
       await deliverAll(store, [receivedAt(start, id), receivedAt(start, id)])
-      await store.customers.remove(id, { tokensValidFrom: 1, now: 1, erase: true })
+      await store.customers.remove(id, { tokenGeneration: 'ended', now: 1, erase: true })
       await store.purges.erase(id, 0, PLENTY)
       await store.purges.eraseNames(id)
       const range = { customerId: id, ...day(start), hoursEach: 1 }

@@ -144,9 +144,9 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       ]
       const theirOwn = ['r-0', 'Oops.']
       expect(await answers()).toEqual([...kept, theirOwn, ...kept, theirOwn])
-      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: false })
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: false })
       expect(await answers()).toHaveLength(8)
-      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
       expect(await answers()).toEqual([...kept, ...kept])
       await webhooks.save(holder, [save(id, { attempts: [at(0)] })], NOW)
       await webhooks.recordAttempt(id, at(0))
@@ -167,7 +167,7 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       const position = await positionOf(store, sent.receiptId)
       const { id, holder } = await held(store)
       await webhooks.save(holder, [save(id, { waiting: [waiting(position)] })], NOW)
-      await store.customers.remove(one.id, { tokensValidFrom: 1, now: 1, erase: true })
+      await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
       expect((await webhooks.load(id))?.waiting).toMatchObject([{ delivery: { erased: true, orderId: null } }])
     })
 

@@ -27,6 +27,7 @@ const ACTIONS = [
   'signing-key.rewrap',
   'store.restore',
   'store.rewrite',
+  'store.take-back',
   'delivery.purge',
   'webhook.add',
   'webhook.pause',

@@ -12,7 +12,7 @@ CREATE TABLE customer (
   operator          boolean NOT NULL,
   read_only         boolean NOT NULL, -- of operators; ignored for others
   enabled           boolean NOT NULL,
-  tokens_valid_from bigint  NOT NULL, -- seconds since 1970
+  token_generation  text    NOT NULL, -- random; tokens of another one are refused
   created_at        bigint  NOT NULL,
   erased_at         bigint -- since then payloads and order ids of its deliveries are erased
 );

@@ -11,7 +11,7 @@ CREATE TABLE customer (
   operator          INTEGER NOT NULL CHECK (operator IN (0, 1)),
   read_only         INTEGER NOT NULL CHECK (read_only IN (0, 1)), -- of operators; ignored for others
   enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
-  tokens_valid_from INTEGER NOT NULL, -- seconds since 1970
+  token_generation  TEXT    NOT NULL, -- random; tokens of another one are refused
   created_at        INTEGER NOT NULL,
   erased_at         INTEGER -- since then payloads and order ids of its deliveries are erased
 ) STRICT;
@@ -70,6 +70,12 @@ CREATE TABLE service_secret (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Where this store was moved, at most one row: `teslim copy` writes it when it has copied everything to PostgreSQL.
+CREATE TABLE moved (
+  target TEXT    NOT NULL, -- hosts and name of the database
+  at     INTEGER NOT NULL  -- when the copy began
+) STRICT;
 
 -- A name is the digest of an account and an address, of an address, or of an account; the row does not say which. A count of 0
 -- records that somebody logged in to an account from an address.

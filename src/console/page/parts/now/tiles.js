@@ -78,7 +78,8 @@ export function Refused({ totals, span, live }) {
 
 const OLD_BACKUP = 26 * 3_600_000
 
-function backup({ At, BackupAt }) {
+function backup({ At, BackupAt, Store }) {
+  if (Store === 'postgres') return { value: t('now.backup.postgres') }
   if (BackupAt === null) return { value: t('now.backup.never'), look: 'warning' }
   const old = Date.parse(At) - Date.parse(BackupAt) > OLD_BACKUP
   return { value: ago(BackupAt, Date.parse(At)), look: old ? 'warning' : '', title: dateTime(BackupAt) }
@@ -87,7 +88,8 @@ function backup({ At, BackupAt }) {
 const milliseconds = (value) => (value === null ? t('now.none') : t('now.milliseconds', { value: decimal(value) }))
 
 /** How the server is doing, as the newest frame says. */
-function factsOf({ Latency, Queue, Store, Replicas, Consoles, StoreUp, ...more }) {
+function factsOf(state) {
+  const { Latency, Queue, Store, Replicas, Consoles, StoreUp } = state
   const servers = Replicas === null ? '' : t('now.servers', { count: whole(Replicas), number: Replicas })
   return [
     { name: 'p50', value: milliseconds(Latency.P50Ms) },
@@ -99,7 +101,7 @@ function factsOf({ Latency, Queue, Store, Replicas, Consoles, StoreUp, ...more }
     StoreUp
       ? { name: 'store', value: Store === 'sqlite' ? t('now.store.sqlite') : `PostgreSQL, ${servers}` }
       : { name: 'store', value: t('now.store.down'), look: 'failed' },
-    { name: 'backup', ...backup(more) },
+    { name: 'backup', ...backup(state) },
     { name: 'consoles', value: whole(Consoles) },
   ]
 }

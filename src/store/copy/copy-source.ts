@@ -1,0 +1,98 @@
+import { accessSync, constants } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { AppError } from '#src/lib/app-error.ts'
+import { keepServersOff, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { type Moved, markMoved, movedError, movedFrom } from '../sqlite/moved.ts'
+import { existingFile } from '../sqlite/store-file.ts'
+import { storeErrors } from '../store.errors.ts'
+
+export interface Source {
+  readonly database: DatabaseSync
+  /** Ends the state that is read, and returns whether the store was changed since. Unless it was, or servers may use it, marks it as moved. */
+  finish(): { readonly changed: boolean; readonly moved: Moved | undefined }
+  close(): void
+}
+
+/** Opens the file; what is read from it is the state of this moment for as long as it is open. `to` is the URL of the database. */
+export async function openSource(
+  options: StoreOptions,
+  to: string,
+  now: number,
+  whileServing: boolean,
+): Promise<Source> {
+  const { store, pending } = await openToRead(options)
+  await store.close()
+  const path = sqlitePath(options.databaseUrl)
+  if (pending.length > 0)
+    throw new AppError(storeErrors.older, { message: `${path} lacks ${pending.join(', ')}: run "teslim migrate".` })
+  const moved = { to: placeOf(to), at: now }
+  const lock = whileServing ? undefined : keepServersOff(options, now, 'teslim copy')
+  let database: DatabaseSync | undefined
+  try {
+    const before = movedFrom(path)
+    // A second copy to the same place is safe: it is refused once that is in use.
+    if (before !== undefined && before.to !== moved.to) throw movedError(path, before)
+    const opened = whileServing ? new DatabaseSync(path, { readOnly: true }) : openToMark(path)
+    database = opened
+    opened.exec('PRAGMA busy_timeout = 5000')
+    const version = dataVersion(opened)
+    opened.exec('BEGIN')
+    opened.prepare('SELECT number FROM account_version').get()
+    return {
+      database: opened,
+      finish() {
+        if (!whileServing) return mark(opened, path, moved)
+        opened.exec('COMMIT')
+        return { changed: dataVersion(opened) !== version, moved: undefined }
+      },
+      close() {
+        opened.close()
+        lock?.release()
+      },
+    }
+  } catch (cause) {
+    database?.close()
+    lock?.release()
+    if (cause instanceof AppError) throw cause
+    throw new AppError(storeErrors.cannotOpen, {
+      message: `${path} cannot be copied: ${(cause as Error).message}`,
+      cause,
+    })
+  }
+}
+
+function openToMark(path: string): DatabaseSync {
+  // SQLite would fail at the mark only, after the whole copy.
+  accessSync(path, constants.W_OK)
+  const database = new DatabaseSync(existingFile(path))
+  database.exec('PRAGMA synchronous = FULL')
+  return database
+}
+
+/** SQLite changes it with each commit of another connection. */
+const dataVersion = (database: DatabaseSync) => database.prepare('PRAGMA data_version').get()?.data_version
+
+/** Another process has committed since the transaction began to read, or is about to. */
+const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === 5
+
+/** Writes in the transaction that has read everything: SQLite allows that only if nobody has committed since. */
+function mark(database: DatabaseSync, path: string, moved: Moved): ReturnType<Source['finish']> {
+  try {
+    markMoved(database, moved)
+    database.exec('COMMIT')
+    return { changed: false, moved }
+  } catch (cause) {
+    if (isBusy(cause)) return { changed: true, moved: undefined }
+    throw new AppError(storeErrors.unavailable, {
+      reason: `everything is copied, but ${path} could not be marked as moved: ${(cause as Error).message}`,
+      cause,
+    })
+  }
+}
+
+/** The hosts and the name of a database. Nothing before an @ is part of it, nor a parameter such as `password`. */
+export function placeOf(url: string): string {
+  const [, hosts = '', rest = ''] = /^[^:]*:\/\/(?:[^?#]*@)?([^/?#]*)([^#]*)/.exec(url) ?? []
+  const { pathname, searchParams } = new URL(rest, 'postgres://x')
+  return `${hosts || (searchParams.get('host') ?? 'localhost')}${pathname}`
+}
