@@ -16,12 +16,12 @@ export function sharedWork<Arguments extends readonly unknown[], Result>(
  * Shares one run of the work, as `sharedWork` does. Once it has taken longer than the limit, whoever waits for it gets what `late`
  * throws, and so does everybody who asks before its end.
  */
-export function sharedWithin(
+export function sharedWithin<Result>(
   milliseconds: number,
-  work: () => Promise<void>,
+  work: () => Promise<Result>,
   late: () => Promise<never>,
-): () => Promise<void> {
-  let underWay: Promise<void> | undefined
+): () => Promise<Result> {
+  let underWay: Promise<Result> | undefined
   return () => {
     if (underWay === undefined) {
       const done = work()

@@ -105,6 +105,7 @@ it('a restored store is as it was, the replaced one is kept whole, and the audit
     signingKeys: 1,
     secret: 'TESLIM_SECRET',
     digestCompared: true,
+    hmacCompared: true,
     notCompared: null,
     deliveriesUndone: 1,
     undone: [],
@@ -447,7 +448,11 @@ describe('a backup that cannot be trusted is refused, and nothing is changed:', 
   })
 
   it.each([
-    ['another', 'a wrong secret, also long enough', /TESLIM_SECRET .* is not the secret that it was stored under/],
+    [
+      'another',
+      'a wrong secret, also long enough',
+      /HMAC .* is not that of the backup under TESLIM_SECRET or .* it was made under another secret/,
+    ],
     ['no', '', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE is set/],
   ])('one whose signing keys are under a secret, with %s secret', async (_, secret, message) => {
     const { store, teslim, json, deliver, orders } = await newStore({ TESLIM_SECRET: SECRET })

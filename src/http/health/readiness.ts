@@ -1,7 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
-import { sharedWithin } from '#src/lib/shared-work.ts'
-import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import { httpErrors } from '../http.errors.ts'
 
@@ -30,11 +28,9 @@ export interface Condition {
   readonly refusal: AppError
   /** Whether it held when it was last looked at, and nothing has changed since. */
   holds(): boolean
+  /** Takes two seconds at most. */
   look(): Promise<boolean>
 }
-
-/** Longer than `ping` takes, which knows why. */
-const LATE_MILLISECONDS = 1900
 
 /** `missing` is what requests get while there is no store; undefined if there is one. */
 export function installReadiness(
@@ -46,16 +42,6 @@ export function installReadiness(
   let isOpen = missing === undefined
   const works: (() => unknown)[] = []
   let condition: Condition | undefined
-
-  const meetCondition = sharedWithin(
-    LATE_MILLISECONDS,
-    async () => {
-      if (condition !== undefined && !(await condition.look())) throw condition.refusal
-    },
-    async () => {
-      throw new AppError(storeErrors.unavailable, { reason: 'looking for a customer takes more than a second' })
-    },
-  )
 
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.routeOptions.config.answeredAlways) return done()
@@ -69,13 +55,13 @@ export function installReadiness(
     async check() {
       if (leaving) throw new AppError(httpErrors.stopping)
       if (!isOpen) throw missing
-      const met = meetCondition()
-      const unmet = met.catch((error: unknown) => {
-        // Where the store fails, `ping` knows better why.
-        if (error === condition?.refusal) throw error
-      })
-      await Promise.all([ping(), unmet])
-      await met
+      const looking = condition?.look()
+      const refuse = (holds: boolean | undefined): void => {
+        if (condition !== undefined && !holds) throw condition.refusal
+      }
+      // Where the store fails, `ping` knows better why.
+      await Promise.all([ping(), looking?.then(refuse, () => undefined)])
+      refuse(await looking)
     },
     leave() {
       leaving = true
