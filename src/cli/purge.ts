@@ -29,7 +29,7 @@ export const purge: Command = {
     rewrite: {
       type: 'boolean',
       about:
-        "Rewrite the file of an SQLite store: shrinks a file made by an earlier version, and removes what an erasure left in unused pages; no server may run; needs up to twice the file's size in free room",
+        "Rewrite the file of an SQLite store: removes what an erasure left in unused pages; no server may run; needs up to twice the file's size in free room",
     },
   },
   async run(input, context) {
@@ -57,7 +57,7 @@ export const purge: Command = {
           age === undefined
             ? { deliveries: 0, orders: 0, payloadBytes: 0 }
             : await purgeDeliveries({ purges, pace }, { before, orders, dryRun, onBegin, onProgress })
-        if (dryRun) return { ...report, months: [], stuckBytes: 0, left: undefined }
+        if (dryRun) return { ...report, months: [], left: undefined }
         context.progress('giving room back')
         if (rewrite) {
           await purges.rewrite()
@@ -65,17 +65,12 @@ export const purge: Command = {
         } else await giveBack({ purges, pace })
         const left = rewrite ? await wipeLog(purges, pause) : undefined
         const months = age === undefined ? [] : (await purges.keepMonths(before)).dropped
-        return { ...report, months, stuckBytes: await purges.stuckBytes(), left }
+        return { ...report, months, left }
       } finally {
         context.progress('')
         lock?.release()
       }
     })
-    if (done.stuckBytes > 0) {
-      context.err(
-        `teslim purge: the file was made by a version that could not let it shrink. New deliveries use the ${done.stuckBytes} bytes that are free in it. To shrink it, run "teslim purge --rewrite" once while the server is stopped.`,
-      )
-    }
     if (done.left !== undefined) context.err(`teslim purge: ${done.left}`)
     const status = done.left === undefined ? 0 : 1
     const { deliveries, orders: orderCount, payloadBytes, months } = done

@@ -72,8 +72,6 @@ export interface PurgeStore {
   finish(before: number): Promise<void>
   /** Gives a little of the unused room back to the file system, except a part of the whole. Resolves to whether there is more. */
   giveBack(keepPart: number): Promise<boolean>
-  /** Returns unused bytes that cannot be given back, in a file that was made by a version which could not. */
-  stuckBytes(): Promise<number>
   /** Rewrites the file so that its unused room can be given back. It shrinks when `wipeLog` has succeeded. */
   rewrite(): Promise<void>
   /** Makes what new deliveries need in the months ahead, and removes empty months that ended before a time. Resolves to their names. */

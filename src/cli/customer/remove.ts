@@ -34,7 +34,7 @@ export const customerRemove: Command = {
       const { id } = await customers.remove(who, erase)
       const paused = await webhooks.pauseAll('customer-removed', context.clock.now(), id)
       const pause = (milliseconds: number) => wait(milliseconds)
-      if (!erase) return { id, paused, erased: undefined, left: [await wipeLog(purges, pause)] }
+      if (!erase) return { id, paused, erased: undefined, left: await wipeLog(purges, pause) }
       const pace = createPace({ clock: context.clock, wait: pause })
       const onProgress = (deliveries: number): void =>
         context.progress(`${counted(deliveries, 'delivery', 'deliveries')} erased`)
@@ -43,8 +43,7 @@ export const customerRemove: Command = {
       return { id, paused, erased: deliveries, left }
     })
     const { id, paused, erased, left } = removed
-    const failed = left.filter((each) => each !== undefined)
-    for (const each of failed) context.err(`teslim customer remove: ${each}`)
+    if (left !== undefined) context.err(`teslim customer remove: ${left}`)
     if (input.json) {
       const more = {
         ...(paused > 0 && { endpointsPaused: paused }),
@@ -64,6 +63,6 @@ export const customerRemove: Command = {
     }
     if (!input.json && paused > 0)
       context.out(`${counted(paused, 'endpoint')} of it ${paused === 1 ? 'is' : 'are'} paused: teslim webhook list`)
-    return failed.length > 0 ? 1 : 0
+    return left === undefined ? 0 : 1
   },
 }

@@ -10,7 +10,7 @@ export interface EraseDependencies extends PurgeDependencies {
 export interface Erased {
   readonly deliveries: number
   /** What an operator has to know about bytes that may still be there. */
-  readonly left: readonly string[]
+  readonly left: string | undefined
 }
 
 const LOOKED_AT_ONCE = 500
@@ -53,8 +53,7 @@ export async function eraseDeliveries(dependencies: EraseDependencies, customerI
     after = await pace(() => refused.wipePages(at))
   }
   await giveBack(dependencies, 0)
-  const left = [await wipeLog(purges, wait), await stuck(purges)].filter((each) => each !== undefined)
-  return { deliveries, left }
+  return { deliveries, left: await wipeLog(purges, wait) }
 }
 
 /** Empties the log beside the file. Resolves to what an operator has to know if it cannot. */
@@ -66,10 +65,4 @@ export async function wipeLog(purges: PurgeStore, wait: EraseDependencies['wait'
     await wait(WIPE_AGAIN_MILLISECONDS)
   }
   return `the log beside the file may still hold what was removed, since ${reason}: run this command again`
-}
-
-async function stuck(purges: PurgeStore): Promise<string | undefined> {
-  const bytes = await purges.stuckBytes()
-  if (bytes === 0) return undefined
-  return `${bytes} unused bytes of the file may hold what was removed earlier: run "teslim purge --rewrite" while the server is stopped`
 }

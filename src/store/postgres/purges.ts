@@ -131,7 +131,6 @@ export function postgresPurges({ query }: Database): PurgeStore {
       await query('UPDATE purge SET done_before = $1, leased_until = 0', before)
     },
     giveBack: async () => false,
-    stuckBytes: async () => 0,
     rewrite: async () => undefined,
     async keepMonths(before) {
       const made = (await query('SELECT make_months_1($1) AS made', MONTHS_AHEAD)).rows[0]?.made as number

@@ -152,8 +152,11 @@ function connect(path: string, { readOnly = false, immutable = false }: OpenOpti
   })
 }
 
-/** Lets a new file give unused room back. SQLite does nothing in a file that has tables: see `rewrite` of the purges. */
-export const useAutoVacuum = (database: Database): void => database.script('PRAGMA auto_vacuum = INCREMENTAL')
+/** Lets a new file give unused room back. Litestream may have added its tables to it: then SQLite changes that only with a rewrite. */
+export function useAutoVacuum(database: Database): void {
+  database.script('PRAGMA auto_vacuum = INCREMENTAL')
+  if (database.get('PRAGMA auto_vacuum')?.auto_vacuum === 0) database.script('VACUUM')
+}
 
 /** Changes the file permanently. May have to wait for another process that does the same. */
 export function useWriteAheadLog(database: Database): void {

@@ -22,7 +22,6 @@ export function sqlitePurges(database: Database, writer: StoreThread, reader: St
     state: async () => lookUps.state(),
     receivedAfter: async (position) => lookUps.receivedAfter(position),
     receivedBefore: async (time) => lookUps.receivedBefore(time),
-    stuckBytes: async () => lookUps.stuckBytes(),
     async page(page) {
       const { position, counted, ...found } = await reads.removable(page)
       if (page.dryRun || counted.deliveries === 0) return { ...counted, position }

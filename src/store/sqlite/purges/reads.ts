@@ -134,14 +134,6 @@ export const purgeLookUps = {
       ?.received_at as number | undefined,
   receivedBefore: (database, time) =>
     database.get(RECEIVED_BEFORE, firstReceiptOf(time))?.received_at as number | undefined,
-  stuckBytes: (database) => {
-    const { mode, bytes } = database.get(STUCK) as Row
-    return mode === 0 ? (bytes as number) : 0
-  },
 } satisfies Operations<PurgeStore>
 
 const RECEIVED_BEFORE = 'SELECT received_at FROM delivery WHERE receipt < unhex($1) ORDER BY receipt DESC LIMIT 1'
-
-const STUCK = `
-  SELECT m.auto_vacuum AS mode, f.freelist_count * p.page_size AS bytes
-    FROM pragma_auto_vacuum m, pragma_freelist_count f, pragma_page_size p`
