@@ -35,7 +35,10 @@ export interface Access {
   /** Whether the scope shows the data of all customers. */
   readonly seesAll: boolean
   readonly expiresAt: number
-  /** Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. */
+  /**
+   * Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. Pass `find` to share a look-up
+   * of the customer.
+   */
   again(find?: CustomerStore['findById']): Promise<Access>
 }
 
@@ -76,7 +79,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
     const mayLogIn = customer?.enabled && customer.isApi
     if (!mayLogIn || customer.tokenGeneration !== gen) throw refusal(tokenErrors.revoked, sub)
     const scope = lesser(grant.scope, scopeOf(customer))
-    const again: Access['again'] = (find) => accessAgain(grant, scope, find)
+    const again: Access['again'] = (findShared) => accessAgain(grant, scope, findShared)
     return { customer, region, scope, seesAll: scope !== 'customer', expiresAt: exp, again }
   }
 
