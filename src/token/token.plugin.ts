@@ -106,7 +106,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     ttlSeconds: config.tokenTtlSeconds,
   })
   app.decorate('accessTokens', accessTokens)
-  app.decorate('accessWatch', createAccessWatch(versions, clock))
+  app.decorate('accessWatch', createAccessWatch(store.customers, versions, clock))
   app.decorate('authenticated', scopeOf())
   app.decorate('operators', scopeOf(NOT_OPERATOR))
   app.decorate('fullOperators', scopeOf(NOT_OPERATOR, READ_ONLY))
