@@ -74,7 +74,7 @@ describe('the first run', () => {
   it('is one in production under NODE_ENV=staging, which is said once, and beside the service links of Kubernetes', async () => {
     const links = { TESLIM_PORT: 'tcp://10.0.0.1:3000', TESLIM_SERVICE_HOST: '10.0.0.1', TESLIM_SERVICE_PORT: '3000' }
     const server = await serve({ cwd, env: { NODE_ENV: 'staging', LOG_LEVEL: 'INFO', ...links } })
-    await server.printed(/no customer yet/)
+    await server.printed(/no store: requests get 503/)
     expect(server.output()).not.toContain('password')
     expect(server.output().match(/"level":30,[^\n]*staging.*/g)).toEqual([
       expect.stringMatching(/"msg":"NODE_ENV: \\"staging\\" counts as production"/),
