@@ -66,6 +66,7 @@ export function installRequestLog(app: FastifyInstance, dependencies: RequestLog
       )
       noteAnswered(request.raw)
       request.heldBody?.release()
+      request.heldAnswer?.release()
     })
     done()
   })

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { prefersEvents } from '#src/http/accept.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
@@ -14,7 +15,7 @@ import type { Store } from '#src/store/store.ts'
 import { callerOf, customerAskedFor } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { createArrivals } from './arrivals.ts'
-import { createFeed, type FeedQuery } from './feed.rule.ts'
+import { createFeed, type FeedQuery, pageBytes } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
 import { createFeedMetrics } from './feed-metrics.ts'
 import { createFeedText } from './feed-text.ts'
@@ -36,7 +37,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
   })
   const feed = createFeed({ deliveries, purges, arrivals })
   const text = createFeedText(createCursors(secrets, random))
-  const streams = createEventStreams()
+  const streams = createEventStreams(app.bodyBudget.answers)
   const closing = new AbortController()
 
   app.addHook('preClose', async () => {
@@ -96,6 +97,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
         reply.raw.on('close', () => gone.abort())
         const until = AbortSignal.any([AbortSignal.timeout(wait * 1000), gone.signal, closing.signal])
         const page = await (wait === 0 ? feed.read(query) : feed.readOrWait(query, until).finally(counted.follower()))
+        app.holdAnswer(request as unknown as FastifyRequest, pageBytes(page))
         counted.sent(page)
         answerRaw(reply)
         if (scope === null) keepUncompressed(reply)
