@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
 import { type BodyPool, type HeldBody, roomOwner } from './body/budget.ts'
+import { stopReadingWhenPaused } from './body/paused-body.ts'
 import { endsItself } from './connections/broken-request.ts'
 import { lingerAtEnd } from './connections/lingering.ts'
 import { httpErrors } from './http.errors.ts'
@@ -189,13 +189,4 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
     response.off('drain', onDrain).off('close', onClose)
     return isOpen
   }
-}
-
-/**
- * Makes a body that is paused stop its connection with the first piece that nobody takes. Node would go on until 64 KiB wait, and of
- * bytes that come one by one each would wait as a buffer of its own.
- */
-function stopReadingWhenPaused(body: IncomingMessage): void {
-  const { _readableState: state } = body as unknown as { readonly _readableState: { highWaterMark: number } }
-  state.highWaterMark = 1
 }
