@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { stopReadingWhenPaused } from './body/paused-body.ts'
 import { answerConnect } from './connections/broken-request.ts'
 import { limitConnections } from './connections/connection-limit.ts'
 import { installExpectation } from './connections/expectation.ts'
@@ -46,6 +47,7 @@ export function installRequestHooks(app: FastifyInstance, dependencies: RequestH
       reply.header('connection', 'close')
       throw new AppError(fault)
     }
+    if (headers['transfer-encoding'] !== undefined) stopReadingWhenPaused(request.raw)
     const encoding = headers['content-encoding']
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new AppError(httpErrors.contentEncoding)
     const { expect } = headers

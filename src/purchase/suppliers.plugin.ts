@@ -41,6 +41,7 @@ const plugin: FastifyPluginAsync<{ readonly config: Config }> = async (app, { co
       const proceed = (supplier: Supplier): void => {
         request.supplier = supplier
         request.customerId = supplier.customer.id
+        request.roomOwner = supplier.key.id
         done()
       }
       const known = suppliers.known(credentials)

@@ -144,6 +144,7 @@ const scopeOf =
         const access = await scope.accessTokens.verify(bearerToken(request.headers.authorization))
         request.access = access
         request.customerId = access.customer.id
+        request.roomOwner = access.customer.id
         const refusal = refusals.find(({ concerns }) => concerns(access))
         if (refusal !== undefined) throw new AppError(refusal.error)
         // Operators' answers have data of several customers, and some have secrets beside what was sent.

@@ -63,3 +63,12 @@ function ipv6Text(bytes: readonly number[]): string {
   )
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }
+
+const SUBSCRIBER_BITS = 64
+
+/** The network by which a stranger is counted: an IPv4 address, or the first half of an IPv6 address, which is the least that providers assign. */
+export function networkOf(address: string): string {
+  const bytes = addressBytes(address)
+  if (bytes === undefined || bytes.length === 4) return bytes?.join('.') ?? address
+  return networkText({ bytes: firstAddress(bytes, SUBSCRIBER_BITS), prefixBits: SUBSCRIBER_BITS })
+}
