@@ -17,16 +17,16 @@ const DAY = 24 * HOUR
 /** docs/decisions/0009-login-throttle.md explains these numbers. */
 export const PAIR_LIMIT: Limit = { free: 5, firstDelay: SECOND, longestDelay: 15 * MINUTE, forgetAfter: HOUR }
 
-/** Applies to an address that never logged in to an account with many failures. */
+/** Applies to a stranger to an account with many failures. */
 export const STRANGER_LIMIT: Limit = { free: 1, firstDelay: MINUTE, longestDelay: HOUR, forgetAfter: DAY }
 
 export const ADDRESS_LIMIT: Limit = { free: 50, firstDelay: SECOND, longestDelay: 15 * MINUTE, forgetAfter: HOUR }
 
-/** Apply to all strangers of one IPv6 /48 together. */
+/** Apply to all strangers of one IPv6 /48 together; the first one if the account has many failures. */
 export const STRANGER_SITE_LIMIT: Limit = { ...STRANGER_LIMIT, free: 5 }
 export const SITE_LIMIT: Limit = { ...ADDRESS_LIMIT, free: 500 }
 
-/** From this many failures of one account on, unknown addresses are strangers. */
+/** From this many failures of one account on, strangers have less: addresses that never logged in to it. */
 export const MANY_FAILURES = 100
 
 /** Where failures are only counted, fewer than these are forgotten after an hour instead of a day. */
