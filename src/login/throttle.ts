@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { networkOf, siteOf } from '#src/lib/net/network.ts'
 import type { LoginFailureStore } from '#src/store/store.ts'
-import { clientNetworks } from './client-network.ts'
 import { loginErrors } from './login.errors.ts'
 import {
   type Counter,
@@ -144,7 +144,7 @@ function limitedBy(counters: Attempt['counters'], standing: Standing) {
 
 /** `email` is canonical; text that is not an address is counted like any other. */
 export function attemptOf(email: string, address: string): Attempt {
-  const { network, site } = clientNetworks(address)
+  const [network, site] = [networkOf(address), siteOf(address)]
   const pair = digest('pair', email, network)
   return {
     pair,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
-import { clientNetworks } from '#src/login/client-network.ts'
+import { networkOf, siteOf } from '#src/lib/net/network.ts'
 import {
   ADDRESS_LIMIT,
   delayAfter,
@@ -297,7 +297,7 @@ describe('the address that counts', () => {
     ['1:2::', '1:2::/64', '1:2::/48'],
     ['unknown', 'unknown', undefined],
   ])('of %s is %s, in %s', (address, network, site) => {
-    expect(clientNetworks(address)).toEqual({ network, ...(site && { site }) })
+    expect([networkOf(address), siteOf(address)]).toEqual([network, site])
   })
 })
 

@@ -83,9 +83,20 @@ function ipv6Text(bytes: readonly number[]): string {
 
 const SUBSCRIBER_BITS = 64
 
+/** Whoever asks for it gets the first 48 bits, which are 65,536 networks of 64. */
+const SITE_BITS = 48
+
 /** The network by which a stranger is counted: an IPv4 address, or the first half of an IPv6 address, which is the least that providers assign. */
 export function networkOf(address: string): string {
   const bytes = addressBytes(address)
-  if (bytes === undefined || bytes.length === 4) return bytes?.join('.') ?? address
-  return networkText({ bytes: firstAddress(bytes, SUBSCRIBER_BITS), prefixBits: SUBSCRIBER_BITS })
+  return bytes?.length === 16 ? prefixText(bytes, SUBSCRIBER_BITS) : (bytes?.join('.') ?? address)
 }
+
+/** The /48 of an IPv6 address. */
+export function siteOf(address: string): string | undefined {
+  const bytes = addressBytes(address)
+  return bytes?.length === 16 ? prefixText(bytes, SITE_BITS) : undefined
+}
+
+const prefixText = (bytes: readonly number[], prefixBits: number): string =>
+  networkText({ bytes: firstAddress(bytes, prefixBits), prefixBits })
