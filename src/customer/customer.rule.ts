@@ -70,7 +70,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
   return {
     async add(wanted: NewCustomer): Promise<Changed> {
-      const { email, regions, authority, warnings } = checkNewCustomer(wanted)
+      const { email, regions, authority, warnings } = await checkNewCustomer(wanted)
       const customer: Customer = {
         id: newId(clock.now(), random),
         email,
@@ -108,7 +108,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     showToChange: async (who: string): Promise<CustomerView> => toView(await findToChange(who)),
 
     async setPassword(who: string, password: string): Promise<Changed> {
-      const warnings = checkPassword(password)
+      const warnings = await checkPassword(password)
       const { id } = await findToChange(who)
       const hash = await hashPassword(password)
       const customer = await change(id, () => store.customers.setPassword(id, hash, newGeneration()))
@@ -180,10 +180,10 @@ const checkEmail = (text: string): string =>
   canonicalEmail(text) ?? refuse(customerErrors.emailInvalid, `"${text}" is not an e-mail address.`)
 
 /** Checks what can be checked without a store, and returns it as it is stored. */
-export function checkNewCustomer(wanted: NewCustomer) {
+export async function checkNewCustomer(wanted: NewCustomer) {
   const email = checkEmail(wanted.email)
   checkReadOnly(wanted.operator, wanted.readOnly)
-  const warnings = checkPassword(wanted.password)
+  const warnings = await checkPassword(wanted.password)
   return {
     email,
     regions: sortedSet(wanted.regions.map(checkRegion)),
@@ -196,8 +196,8 @@ function checkReadOnly(operator: boolean, readOnly = false): void {
   if (readOnly && !operator) refuse(customerErrors.readOnlyAlone, customerErrors.readOnlyAlone.message)
 }
 
-function checkPassword(password: string): string[] {
-  const verdict = judgePassword(password)
+async function checkPassword(password: string): Promise<string[]> {
+  const verdict = await judgePassword(password)
   if ('refusal' in verdict) throw new AppError(verdict.refusal)
   return verdict.warning ? [verdict.warning] : []
 }

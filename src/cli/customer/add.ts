@@ -35,7 +35,7 @@ export const customerAdd: Command = {
       authority: input.texts('allow'),
     }
     // A wrong value must not leave a new store behind.
-    checkNewCustomer(wanted)
+    await checkNewCustomer(wanted)
     const changed = await withAccounts(context, 'create', ({ customers }) => customers.add(wanted))
     const password = secret.generated ? `\n  password   ${secret.password}   (shown once)` : ''
     print('customer add', input, context, changed, secret, describeCustomer(changed.customer) + password)
