@@ -269,6 +269,7 @@ describe('the house', () => {
       'src/console/console.plugin.ts',
       'src/docs/docs.plugin.ts',
       'src/lib/certificate.ts',
+      'src/lib/folder-of-another.ts',
       // Files of /proc only.
       'src/serving/npm.ts',
       'src/store/backup/backup-files.ts',

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
 import { ConfigError } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { folderOfAnother } from '#src/lib/folder-of-another.ts'
 import { nearest } from '#src/lib/nearest.ts'
+import { shellWord } from '#src/lib/printable.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, COMMON_OPTIONS, type Command, type Input, Misuse, type Option } from './command.ts'
 import { commandNames, loadCommand, loadGroups } from './command-table.ts'
@@ -30,7 +32,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     const options = { ...command.options, ...COMMON_OPTIONS }
     return (await command.run(readInput(command, options, rest), context)) ?? 0
   } catch (error) {
-    return report(error, name, context)
+    return report(error, name, argv, context)
   }
 }
 
@@ -154,13 +156,16 @@ function checkChoice(what: string, given: string, choices: Readonly<Record<strin
 }
 
 /** Says why the store cannot be used: its own message is for callers of the API. */
-function operatorMessage({ code, message, details: { reason } }: AppError): string {
+function operatorMessage({ code, message, details: { reason } }: AppError, argv: readonly string[]): string {
+  if (code === folderOfAnother.code && reason)
+    return `${message} Run it as that user: ${reason} teslim ${argv.map(shellWord).join(' ')}`
   if (code === storeErrors.unavailable.code && reason)
     return `the store cannot be used: ${reason}. Once that is resolved, run the command again.`
   return `${message}${reason ? ` (${reason})` : ''}`
 }
 
-function report(error: unknown, name: string, { err, columns = Number.POSITIVE_INFINITY }: CliContext): number {
+function report(error: unknown, name: string, argv: readonly string[], context: CliContext): number {
+  const { err, columns = Number.POSITIVE_INFINITY } = context
   const say = (text: string): void => err(wrapWords(text, columns).join('\n'))
   if (error instanceof Misuse) {
     say(`${name}: ${error.message} (see ${name === 'teslim help' ? name : `${name} --help`})`)
@@ -171,7 +176,7 @@ function report(error: unknown, name: string, { err, columns = Number.POSITIVE_I
     return 2
   }
   if (error instanceof AppError) {
-    say(`${name}: ${operatorMessage(error)}`)
+    say(`${name}: ${operatorMessage(error, argv)}`)
     return error.kind === 'invalid' ? 2 : 1
   }
   err(`${name}: unexpected fault, please report it: ${error instanceof Error ? error.stack : String(error)}`)

@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { sharedWork } from '#src/lib/shared-work.ts'
+import { sharedWithin, sharedWork } from '#src/lib/shared-work.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { CustomerStore } from '#src/store/store.ts'
@@ -7,6 +7,8 @@ import type { CustomerStore } from '#src/store/store.ts'
 type Customers = Pick<CustomerStore, 'search'>
 
 const LOOK = 500
+/** Longer than the store takes to say why it cannot be used. */
+const LATE_MILLISECONDS = 1900
 /** Somebody has to act first, so callers need not come back every second. */
 const RETRY_AFTER_SECONDS = 10
 
@@ -41,9 +43,15 @@ export function needsCustomer(customers: Customers, versions: VersionWatch) {
   return {
     refusal: new AppError(storeErrors.empty, { reason: ADD_ONE, retryAfterSeconds: RETRY_AFTER_SECONDS }),
     holds: () => known === true,
-    async look(): Promise<boolean> {
-      if (!versions.isFresh()) await versions.makeFresh()
-      return known ?? find()
-    },
+    look: sharedWithin(
+      LATE_MILLISECONDS,
+      async () => {
+        if (!versions.isFresh()) await versions.makeFresh()
+        return known ?? find()
+      },
+      async () => {
+        throw new AppError(storeErrors.unavailable, { reason: 'it takes more than a second to look for a customer' })
+      },
+    ),
   }
 }

@@ -4,6 +4,7 @@ import { maskUrlPassword } from '#src/config/setting-kinds.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { printable } from '#src/lib/printable.ts'
 import {
   findServer,
   type InspectedStore,
@@ -125,18 +126,19 @@ async function checkDamage(
 ): Promise<Check[]> {
   if (size === 0) return []
   const name = 'integrity'
-  if (size > MOST_BYTES[depth]) {
-    const large = size < 1024 * MIB ? `${Math.ceil(size / MIB)} MiB` : `${(size / 1024 / MIB).toFixed(1)} GiB`
-    const command = size > MOST_BYTES.usual ? 'teslim doctor --full' : 'teslim doctor'
-    const message = `not checked, since the file has ${large}: run ${command}`
-    return [{ name, status: 'skipped', message }]
+  const isLarge = size > MOST_BYTES[depth]
+  if (!isLarge) onBegin?.(name)
+  const damage = await findDamage(isLarge ? 'schema' : 'pages')
+  if (damage !== undefined) {
+    // SQLite describes it in several lines.
+    const found = printable(damage.replaceAll('\n', ' '))
+    return [{ name, status: 'failed', message: `the file is damaged, restore a backup: ${found}` }]
   }
-  onBegin?.(name)
-  const damage = await findDamage()
-  if (damage === undefined) return [{ name, status: 'ok', message: 'the file is undamaged' }]
-  // SQLite describes it in several lines.
-  const found = damage.replaceAll('\n', ' ')
-  return [{ name, status: 'failed', message: `the file is damaged, restore a backup: ${found}` }]
+  if (!isLarge) return [{ name, status: 'ok', message: 'the file is undamaged' }]
+  const large = size < 1024 * MIB ? `${Math.ceil(size / MIB)} MiB` : `${(size / 1024 / MIB).toFixed(1)} GiB`
+  const command = size > MOST_BYTES.usual ? 'teslim doctor --full' : 'teslim doctor'
+  const message = `not checked, since the file has ${large}: run ${command}`
+  return [{ name, status: 'skipped', message }]
 }
 
 function checkServer(config: Config): Check[] {

@@ -12,6 +12,32 @@ export function sharedWork<Arguments extends readonly unknown[], Result>(
   }
 }
 
+/**
+ * Shares one run of the work, as `sharedWork` does. Once it has taken longer than the limit, whoever waits for it gets what `late`
+ * throws, and so does everybody who asks before its end.
+ */
+export function sharedWithin<Result>(
+  milliseconds: number,
+  work: () => Promise<Result>,
+  late: () => Promise<never>,
+): () => Promise<Result> {
+  let underWay: Promise<Result> | undefined
+  return () => {
+    if (underWay === undefined) {
+      const done = work()
+      const { promise: limit, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => late().catch(reject), milliseconds)
+      const settle = (): void => {
+        clearTimeout(timer)
+        underWay = undefined
+      }
+      done.then(settle, settle)
+      underWay = Promise.race([done, limit])
+    }
+    return underWay
+  }
+}
+
 /** Shares one run of the work among all callers that ask within one turn of the event loop. */
 export function sharedByTurn<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let ofThisTurn: Promise<Result> | undefined

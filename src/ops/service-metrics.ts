@@ -86,8 +86,8 @@ function describeBackups(metrics: Metrics, { store, clock }: ServiceMetricsDepen
   })
 }
 
-/** Shorter than a scrape waits, so that a store that hangs is not left out. */
-const PROOF_MILLISECONDS = 1000
+/** Shorter than a scrape waits, so that a store that hangs is not left out, and longer than `checkReady` takes. */
+const PROOF_MILLISECONDS = 1950
 
 /** 1 if it resolves in time, 0 if not. */
 const isTrue = (proof: Promise<unknown>): Promise<number> =>

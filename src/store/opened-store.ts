@@ -55,7 +55,7 @@ export interface InspectedStore {
   readonly pending: readonly string[]
   /** Whether no migration was ever applied: a database without a store. */
   readonly empty: boolean
-  /** Reads the whole file and resolves to what is wrong with it, if something is. `indexes` compares them with their tables. */
-  findDamage(options?: { readonly indexes?: boolean }): Promise<string | undefined>
+  /** Resolves to what is wrong with the file, if something is: with its schema, its pages, or also its indexes. */
+  findDamage(look: 'schema' | 'pages' | 'indexes'): Promise<string | undefined>
   facts(): Promise<StoreFacts>
 }

@@ -42,8 +42,8 @@ export interface Store {
   /** Changes whenever any process may have changed a customer, an API key or a signing key. */
   accountVersion(): Promise<number>
   /**
-   * Resolves if a delivery could be stored now; else rejects with STORE_UNAVAILABLE and a message for operators. Writes at
-   * most once in ten seconds while the store works.
+   * Resolves if a delivery could be stored now; else rejects with STORE_UNAVAILABLE and a message for operators, also when
+   * that would take more than a second. Takes two seconds at most. Writes at most once in ten seconds while the store works.
    */
   ping(): Promise<void>
   /**

@@ -65,21 +65,25 @@ type Derive = (secret: string, salt: string, length: number, options: typeof SCR
 /** An unencrypted text never begins like this. */
 export const isSealed = (stored: string): boolean => stored.startsWith('v1.')
 
+const derive = promisify(scrypt) as Derive
+
+/** Derives the key of a secret for one use. */
+export function keyUnder(secret: string, context: string): Promise<Buffer> {
+  const name = `${context}\n${secret}`
+  const key = derived.get(name) ?? derive(secret, context, KEY_BYTES, SCRYPT)
+  derived.set(name, key)
+  return key
+}
+
 export function createKeySealing(
   { secret, formerSecret, random }: SealingOptions,
   kind: SealedKind = SIGNING_KEYS,
 ): KeySealing {
-  const derive = promisify(scrypt) as Derive
   const { context, clearPrefix } = kind
   const boundTo = (id: string): Buffer => Buffer.from(`${context} ${id}`)
   const refusal = (id: string, why: string): AppError => refusalToOpen(kind, id, why)
 
-  const keyFrom = (from: string): Promise<Buffer> => {
-    const name = `${context}\n${from}`
-    const key = derived.get(name) ?? derive(from, context, KEY_BYTES, SCRYPT)
-    derived.set(name, key)
-    return key
-  }
+  const keyFrom = (from: string): Promise<Buffer> => keyUnder(from, context)
 
   return {
     hasSecret: secret !== '',

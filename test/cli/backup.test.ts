@@ -237,8 +237,17 @@ it('the schedule removes what it made first, also after the clock was set back a
   symlinkSync('folder', join(cwd, 'link'))
   const made = async (to: string, now: number) => {
     const stop = new AbortController().signal
-    return (await backupStore({ from: config, to: join(cwd, to), now, keep: 2, stop, onProgress: () => undefined }))
-      .removed
+    return (
+      await backupStore({
+        from: config,
+        to: join(cwd, to),
+        now,
+        keep: 2,
+        stop,
+        sign: undefined,
+        onProgress: () => undefined,
+      })
+    ).removed
   }
   expect(await made('folder/1.db', 9_000)).toEqual([])
   expect(await made('folder/2.db', 1_000)).toEqual([])
@@ -258,6 +267,7 @@ it('a scheduled backup that was killed when it was complete counts as one, and g
       now,
       keep: 1,
       stop: new AbortController().signal,
+      sign: undefined,
       onProgress: () => undefined,
     })
   const killed = { path: join(cwd, '1.db'), at: 1_000, scheduled: true }

@@ -1,4 +1,7 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
+  chmodSync,
   chownSync,
   copyFileSync,
   existsSync,
@@ -7,14 +10,13 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors, refuseCursorsAfter } from '#src/purchase/cursors.ts'
@@ -103,6 +105,7 @@ it('a restored store is as it was, the replaced one is kept whole, and the audit
     signingKeys: 1,
     secret: 'TESLIM_SECRET',
     digestCompared: true,
+    hmacCompared: true,
     notCompared: null,
     deliveriesUndone: 1,
     undone: [],
@@ -445,7 +448,11 @@ describe('a backup that cannot be trusted is refused, and nothing is changed:', 
   })
 
   it.each([
-    ['another', 'a wrong secret, also long enough', /TESLIM_SECRET .* is not the secret that it was stored under/],
+    [
+      'another',
+      'a wrong secret, also long enough',
+      /HMAC .* is not that of the backup under TESLIM_SECRET or .* it was made under another secret/,
+    ],
     ['no', '', /neither TESLIM_SECRET nor TESLIM_SECRET_FILE is set/],
   ])('one whose signing keys are under a secret, with %s secret', async (_, secret, message) => {
     const { store, teslim, json, deliver, orders } = await newStore({ TESLIM_SECRET: SECRET })
@@ -535,27 +542,111 @@ it('an interrupted restore changes and leaves nothing, and what a killed one lef
   expect(readdirSync(join(cwd, 'data')).filter((name) => name.includes('restoring'))).toEqual([])
 })
 
-const isRoot = process.getuid?.() === 0
-if (!isRoot) console.log('files made as root are not tested: it needs root')
+it('the commands that it prints are what they say when they are pasted into a shell, whatever others called themselves', async () => {
+  const { cwd, json, teslim, deliver, addCustomers } = await newStore()
+  await deliver('PO-1')
+  const names = ['x$(>pwned)@b.co', '`>pwned`@b.co', "it's;>pwned;'@b.co", '--erase@b.co']
+  const rules = ["';touch pwned;'", '$(touch pwned)', '-rf', '!!', 'B']
+  const ids = await addCustomers(...names.map((email) => ({ email, authority: rules })))
+  await json('backup', 'b.db')
+  for (const id of ids) {
+    await json('customer', 'disable', id)
+    await teslim(['customer', 'disallow', id, '--', ...rules])
+  }
+  const { undone } = (await json('restore', 'b.db')) as { undone: { command: string }[] }
+  const commands = undone.map(({ command }) => command)
+  // The kept store is the one in which all of them are shut out.
+  const [kept = ''] = readdirSync(join(cwd, 'data')).filter((name) => name.includes('before'))
+  await json('restore', `data/${kept}`)
+  const { stdout } = await runCommand(['restore', 'b.db'], { cwd, env: {}, columns: 40 })
+  expect(stdout.split('\n').filter((line) => line.startsWith('  teslim '))).toEqual(commands.map((each) => `  ${each}`))
 
-it.skipIf(!isRoot)(
-  'what root restores and backs up belongs to the owner of the store, or else of its folder',
-  async () => {
-    const { cwd, store, json } = await newStore()
-    await json('backup', 'b.db')
-    const owners = () => readdirSync(join(cwd, 'data')).map((name) => statSync(join(cwd, 'data', name)).uid)
-    chownSync(join(cwd, 'data'), 12_345, 12_345)
-    chownSync(store, 23_456, 23_456)
-    for (const name of ['-server', '-backup']) rmSync(`${store}${name}`, { force: true })
-    await json('backup', 'c.db')
-    await json('restore', 'b.db')
-    expect(new Set(owners())).toEqual(new Set([23_456]))
-    expect(statSync(store).mode & 0o777).toBe(0o600)
-    for (const name of readdirSync(join(cwd, 'data'))) rmSync(join(cwd, 'data', name))
-    await json('restore', 'b.db')
-    expect(new Set(owners())).toEqual(new Set([12_345]))
-  },
-)
+  const typed = execFileSync('sh', ['-c', `teslim() { printf '%s\\0' "$@"; echo; }\n${commands.join('\n')}`], { cwd })
+  expect(existsSync(join(cwd, 'pwned'))).toBe(false)
+  const words = `${typed}`.split('\0\n').map((command) => command.split('\0'))
+  const called = [...names.slice(0, 3), ids[3]]
+  expect(words.slice(0, -1)).toEqual(
+    called.flatMap((name) => [
+      ['customer', 'disable', name],
+      ['customer', 'disallow', name, '--', ...rules.toSorted()],
+    ]),
+  )
+  for (const command of words.slice(0, -1)) expect(await teslim(command)).toMatchObject({ status: 0, stderr: '' })
+})
+
+const isRoot = process.getuid?.() === 0
+if (!isRoot) console.log('what root must not do is not tested: it needs root')
+
+describe.runIf(isRoot)('root in a folder in which another user could put a link', () => {
+  it.each([
+    ['restore', ['restore', 'b.db']],
+    ['backup into it', ['backup', 'data/b.db']],
+    ['backup of a store in it', ['backup', 'c.db']],
+    ['customer add, that would make a store', ['customer', 'add', '--email', 'x$y@b.co', '--generate']],
+    ['serve, that would make its lock', ['serve']],
+    ['deliver, that would list what is refused', ['deliver', 'data/d.ndjson']],
+  ])('makes nothing there and names the command to use: %s', async (what, args) => {
+    const { cwd, store } = await newStore({}, { backup: true })
+    writeFileSync(join(cwd, 'data/d.ndjson'), '{}\n')
+    if (what.startsWith('customer')) rmSync(store)
+    const before = readdirSync(join(cwd, 'data'))
+    chownSync(join(cwd, 'data'), 65_534, 65_534)
+    const env = { TESLIM_API_KEY: 'tsl_x' }
+    const { status, stdout, stderr } = await runCommand(args, { cwd, env })
+    expect([status, stdout]).toEqual([2, ''])
+    const typed = args.map((word) => (word.includes('$') ? `'${word}'` : word)).join(' ')
+    expect(stderr).toMatch(
+      new RegExp(`^teslim \\w+(?: add)?: Nothing was done: ${cwd}/data belongs to \\S+, and root would follow a link`),
+    )
+    expect(stderr).toMatch(/ sudo -u (nobody|'#65534') teslim /)
+    expect(stderr.trimEnd().endsWith(` teslim ${typed}`)).toBe(true)
+    expect(readdirSync(join(cwd, 'data'))).toEqual(before)
+    expect(existsSync(join(cwd, 'c.db'))).toBe(false)
+  })
+
+  it.each([
+    ['others may write to', 0o757, false],
+    ['a group may write to', 0o775, false],
+    ['others may add to, but not replace what root made', 0o1777, true],
+    ["only root's group may write to", 0o770, true],
+  ])('a folder that %s', async (_, mode, works) => {
+    const { cwd, teslim } = await newStore({}, { backup: true })
+    chownSync(join(cwd, 'data'), 0, mode === 0o770 ? 0 : 65_534)
+    chmodSync(join(cwd, 'data'), mode)
+    const { status, stderr } = await teslim(['backup', 'data/c.db'])
+    expect([status, stderr.includes('chmod go-w')]).toEqual(works ? [0, false] : [2, true])
+  })
+
+  it('overwrites nothing, while that user puts links in the place of every file that a restore makes', async () => {
+    const { cwd, store } = await newStore({}, { backup: true })
+    const victim = join(cwd, 'victim')
+    writeFileSync(victim, 'of root\n', { mode: 0o600 })
+    chownSync(join(cwd, 'data'), 65_534, 65_534)
+    const racer = spawn(process.execPath, ['-e', PLANT, store, victim], {
+      uid: 65_534,
+      gid: 65_534,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void racer.kill('SIGKILL'))
+    await once(racer.stdout, 'data')
+    for (let times = 0; times < 5; times++)
+      expect((await runCommand(['restore', 'b.db'], { cwd, env: {} })).status).toBe(2)
+    expect(readFileSync(victim, 'utf8')).toBe('of root\n')
+  })
+})
+
+/** Waits for a file of a restore and puts a link in its place. */
+const PLANT = `
+  const { renameSync, symlinkSync, existsSync, rmSync } = require('node:fs')
+  const [, store, victim] = process.argv
+  console.log('ready')
+  for (;;)
+    for (const end of ['.restoring', '-server', '-backup'])
+      if (existsSync(store + end)) {
+        rmSync(store + '.link', { force: true })
+        symlinkSync(victim, store + '.link')
+        renameSync(store + '.link', store + end)
+      }`
 
 it('without a SHA-256 beside the backup, a restore says that there was none', async () => {
   const { cwd, teslim } = await newStore({}, { backup: true })

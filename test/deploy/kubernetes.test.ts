@@ -193,7 +193,8 @@ describe('the Kubernetes manifests', () => {
         { path: '/livez', port: 'ops' },
         { path: '/readyz', port: 'ops' },
       ])
-      expect(container.readinessProbe.timeoutSeconds).toBeGreaterThan(config.databaseTimeoutSeconds)
+      // /readyz answers within two seconds, whatever the store does.
+      expect(container.readinessProbe.timeoutSeconds).toBeGreaterThan(2)
     }
   })
 

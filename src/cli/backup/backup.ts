@@ -1,6 +1,7 @@
 import { constants, setPriority } from 'node:os'
 import type { Config } from '#src/config/load-config.ts'
 import { parseDuration } from '#src/lib/duration.ts'
+import { shellWord } from '#src/lib/printable.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { backUp, backupJson, backupText } from './make-backup.ts'
 import { keepBackingUp } from './schedule.ts'
@@ -54,7 +55,7 @@ function refusePostgres({ databaseUrl }: Config, to: string): void {
   if (databaseUrl.startsWith('sqlite:')) return
   const url = databaseUrl.replace(/^(postgres(?:ql)?:\/\/[^:/@]*):[^@]*@/, '$1@')
   throw new Misuse(
-    `the store is in PostgreSQL, which has its own tools: pg_dump --format=custom --file=${to} --dbname='${url}' (the password comes from PGPASSWORD or ~/.pgpass)`,
+    `the store is in PostgreSQL, which has its own tools: pg_dump --format=custom --file=${shellWord(to)} --dbname=${shellWord(url)} (the password comes from PGPASSWORD or ~/.pgpass)`,
   )
 }
 

@@ -7,16 +7,16 @@ const DAY_MILLISECONDS = 86_400_000
 const MOST_MINUTES = 999_999
 
 /** What a restore made wider of the limits of a key, and the options of `key set` that undo it. */
-export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happened: string, options: string][] {
-  const found: [string, string][] = []
+export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happened: string, options: string[]][] {
+  const found: [string, string[]][] = []
   const { networks: only, expiresAt: end } = before
   const from = only === null ? [] : (after.networks?.filter((network) => !isWithin(network, only)) ?? ['anywhere'])
-  if (from.length > 0) found.push([`may be used from ${from.join(', ')} again`, `--from ${only?.join()}`])
+  if (from.length > 0) found.push([`may be used from ${from.join(', ')} again`, ['--from', `${only?.join()}`]])
   if (isWiderRate(before.rateLimit, after.rateLimit))
-    found.push([`${rateText(after.rateLimit)} again`, `--rate ${before.rateLimit ?? 'none'}`])
+    found.push([`${rateText(after.rateLimit)} again`, ['--rate', `${before.rateLimit ?? 'none'}`]])
   if (end !== null && (after.expiresAt === null || after.expiresAt > end)) {
     const until = after.expiresAt === null ? 'until it is revoked' : `until ${new Date(after.expiresAt).toISOString()}`
-    found.push([`is valid ${until} again`, `--expires ${durationText(end - now)}`])
+    found.push([`is valid ${until} again`, ['--expires', durationText(end - now)]])
   }
   return found
 }

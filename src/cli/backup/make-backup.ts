@@ -1,5 +1,6 @@
 import type { Config } from '#src/config/load-config.ts'
 import type { CliContext } from '../command.ts'
+import { signBackup } from './backup-proof.ts'
 
 export interface MadeBackup {
   readonly path: string
@@ -26,6 +27,7 @@ export async function backUp(
       now: at,
       keep,
       stop,
+      sign: signBackup(config),
       onProgress: (step, done, all) => progress(`${step}: ${megabytes(done)} of ${megabytes(all)} MB`),
     })
     if (notRecorded !== undefined)

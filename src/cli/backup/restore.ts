@@ -1,17 +1,17 @@
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { Config } from '#src/config/load-config.ts'
-import { counted } from '#src/lib/printable.ts'
+import { counted, printable } from '#src/lib/printable.ts'
 import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import type { StagedRestore } from '#src/store/backup/restore-store.ts'
 import { findMoved, movedText, refuseServers, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { type CliContext, type Command, Misuse } from '../command.ts'
 import { pausedText } from '../output/paused.ts'
-import { table } from '../output/table.ts'
 import { recordAction } from '../with-accounts.ts'
 import { withStore } from '../with-store.ts'
+import { judgeBackup } from './backup-proof.ts'
 import { type Contents, contentsJson, contentsOf, contentsText } from './contents.ts'
-import { type Comparison, compareStores } from './undone.ts'
+import { type Comparison, compareStores, type Undone } from './undone.ts'
 
 export const restore: Command = {
   name: 'restore',
@@ -50,16 +50,22 @@ const verifying = (context: CliContext) => (done: number, all: number) =>
 
 async function checkBackup(path: string, config: Config, json: boolean, context: CliContext): Promise<void> {
   const { verifyBackup } = await import('#src/store/backup/restore-store.ts')
-  const { store, pending, bytes, digestCompared } = await verifyBackup(path, config, verifying(context))
+  const judge = judgeBackup(config)
+  const verified = await verifyBackup(path, { to: config, judge, onProgress: verifying(context) })
+  const { store, pending, bytes } = verified
   try {
     const contents = await contentsOf(store, config, context)
     context.progress('')
     if (json) {
-      context.out(JSON.stringify({ path, bytes, digestCompared, pending, ...contentsJson(contents) }))
+      context.out(JSON.stringify({ path, bytes, ...proofJson(verified), pending, ...contentsJson(contents) }))
       return
     }
-    const digest = digestCompared ? ', and its SHA-256 matches' : '; there is no SHA-256 beside it to compare with'
-    context.out(`${path} can be restored: it is undamaged${digest}.\n${contentsText(contents)}`)
+    const digest = verified.digestCompared
+      ? ', and its SHA-256 matches'
+      : '; there is no SHA-256 beside it to compare with'
+    context.out(
+      `${path} can be restored: it is undamaged${digest}.${hmacText(verified, path, config)}\n${contentsText(contents)}`,
+    )
   } finally {
     await store.close()
   }
@@ -70,7 +76,7 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
   const now = context.clock.now()
   const stop = context.stopSignal()
   const { kept, result } = await restoreStore(
-    { path, to: config, now, stop, onProgress: verifying(context) },
+    { path, to: config, now, stop, judge: judgeBackup(config), onProgress: verifying(context) },
     async (staged) => {
       const { store } = staged
       const contents = await contentsOf(store, config, context)
@@ -86,17 +92,17 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
         from: path,
         deliveriesUndone: compared.deliveriesUndone,
       })
-      return { contents, compared, endpointsPaused, digestCompared: staged.digestCompared }
+      return { contents, compared, endpointsPaused, staged }
     },
   )
   context.progress('')
-  const { contents, compared, endpointsPaused, digestCompared } = result
+  const { contents, compared, endpointsPaused, staged } = result
   const { notCompared, deliveriesUndone, undone, ...missing } = compared
   const restored = sqlitePath(config.databaseUrl)
   if (json) {
     const rows = undone.map(([what, happened, command]) => ({ what, happened, command }))
     const fields = {
-      digestCompared,
+      ...proofJson(staged),
       notCompared,
       deliveriesUndone,
       undone: rows,
@@ -106,11 +112,26 @@ async function restoreBackup(path: string, config: Config, json: boolean, contex
     context.out(JSON.stringify({ path, restored, kept, ...contentsJson(contents), ...fields }))
     return
   }
-  const digest = digestCompared ? '' : ' There was no SHA-256 beside it to compare with.'
-  context.out(`${restored} is restored from ${path}.${digest}\n${contentsText(contents)}`)
+  const digest = staged.digestCompared ? '' : ' There was no SHA-256 beside it to compare with.'
+  context.out(
+    `${restored} is restored from ${path}.${digest}${hmacText(staged, path, config)}\n${contentsText(contents)}`,
+  )
   if (endpointsPaused > 0) context.out(pausedText(endpointsPaused, 'this store'))
   if (kept !== null) context.out(`The replaced store is kept as ${kept}.`)
-  context.out(comparedText(compared, context.columns))
+  context.out(comparedText(compared))
+}
+
+type Proof = Pick<StagedRestore, 'digestCompared' | 'hmac'>
+
+const proofJson = ({ digestCompared, hmac }: Proof) => ({ digestCompared, hmacCompared: hmac === 'matches' })
+
+/** Who can change a backup can also change the SHA-256 beside it, or remove the HMAC. */
+function hmacText({ hmac }: Proof, path: string, { secret }: Config): string {
+  if (hmac === 'matches') return ' Its HMAC proves that it was made under the secret of this service.'
+  if (hmac === 'unchecked') return ' Its HMAC was not compared, as TESLIM_SECRET is not set.'
+  return secret === ''
+    ? ''
+    : ` Nothing proves that it was made under TESLIM_SECRET: there is no ${basename(path)}.hmac beside it. Make sure that nobody could change it.`
 }
 
 const pausedJson = (endpointsPaused: number) => endpointsPaused > 0 && { endpointsPaused }
@@ -163,7 +184,10 @@ async function lastChange({ audit }: Store, { lastDelivery }: Contents): Promise
 
 const MOST_NAMED = 20
 
-function comparedText(compared: Compared, columns?: number): string {
+/** The command is never wrapped: each line would be one when it is pasted. */
+const undoneText = ([what, happened, command]: Undone): string => `${printable(`${what} ${happened}`)}:\n  ${command}`
+
+function comparedText(compared: Compared): string {
   const { notCompared, deliveriesUndone, undone, missingCustomers, missingKeys, actions } = compared
   if (deliveriesUndone === null || actions === null)
     return `What was undone is not known: ${notCompared?.replace(/\.$/, '')}.`
@@ -178,7 +202,7 @@ function comparedText(compared: Compared, columns?: number): string {
     ...named('API keys', missingKeys),
     undone.length === 0
       ? 'Nothing that was revoked, disabled or changed works again.'
-      : `Run again those that still apply:\n${table(['what', 'happened', 'command'], undone, columns)}`,
+      : `Run again those that still apply:\n${undone.map(undoneText).join('\n')}`,
   ].join('\n')
 }
 

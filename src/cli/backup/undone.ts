@@ -1,4 +1,5 @@
 import { isRemoved } from '#src/customer/customer.rule.ts'
+import { shellWord } from '#src/lib/printable.ts'
 import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
 import { limitsUndone } from './limits-undone.ts'
 
@@ -49,10 +50,10 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
       ...customers.onlyAfter
         .filter((customer) => !isRemoved(customer))
         .map(
-          ({ email }): Undone => [
-            `customer ${email}`,
+          (customer): Undone => [
+            `customer ${customer.email}`,
             'was not in the replaced store',
-            `teslim customer disable ${email}`,
+            typed('customer disable', who(customer)),
           ],
         ),
       ...signingKeys.both
@@ -66,7 +67,7 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
         ({ id, url }): Undone => [
           `endpoint ${id} (${url})`,
           'is not in the replaced store, and is there again, paused',
-          `teslim webhook remove ${id}`,
+          typed('webhook remove', id),
         ],
       ),
     ],
@@ -109,7 +110,7 @@ const isLive = ({ expiresAt }: Pick<ApiKey | SigningKey, 'expiresAt'>, now: numb
 function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now: number): Undone[] {
   if (after.revokedAt !== null || !isLive(after, now)) return []
   const name = `API key ${after.id}${after.label === '' ? '' : ` (${after.label})`} of ${email}`
-  const repeat = `teslim key revoke ${after.id}`
+  const repeat = typed('key revoke', after.id)
   if (before.revokedAt !== null) return [[name, 'was revoked, and works again', repeat]]
   if (before.successorId !== null && after.successorId === null)
     return [[name, 'was replaced, and works again', repeat]]
@@ -117,14 +118,22 @@ function keyUndone(before: ApiKey, after: ApiKey, email: string | undefined, now
   return limitsUndone(before, after, now).map(([happened, options]) => [
     name,
     happened,
-    `teslim key set ${after.id} ${options}`,
+    typed('key set', after.id, ...options),
   ])
 }
 
+/** A command as it can be pasted into a shell. */
+const typed = (command: string, ...words: readonly string[]): string =>
+  ['teslim', command, ...words.map(shellWord)].join(' ')
+
+/** What to call a customer in a command: an address may look like an option, or hide characters. */
+const who = ({ id, email }: Customer): string => (/^-|\p{C}/u.test(email) ? id : email)
+
 /** A removed customer has nothing else that could be undone. */
-function removalUndone({ id, email }: Customer, erased: boolean): Undone[] {
-  const repeat = `teslim customer remove ${isRemoved({ id, email }) ? id : email}${erased ? ' --erase' : ''}`
-  if (!isRemoved({ id, email }))
+function removalUndone(after: Customer, erased: boolean): Undone[] {
+  const { id, email } = after
+  const repeat = typed('customer remove', isRemoved(after) ? id : who(after), ...(erased ? ['--erase'] : []))
+  if (!isRemoved(after))
     return [[`customer ${email}`, `was removed${erased ? ' and erased' : ''}, and is there again`, repeat]]
   return erased ? [[`customer ${id}`, 'was erased, and has its payloads again', repeat]] : []
 }
@@ -132,6 +141,7 @@ function removalUndone({ id, email }: Customer, erased: boolean): Undone[] {
 function customerUndone(before: Customer, after: Customer): Undone[] {
   const { email } = after
   const name = `customer ${email}`
+  const set = (...options: string[]): string => typed('customer set', who(after), ...options)
   const found: Undone[] = []
   const tokens = before.tokenGeneration !== after.tokenGeneration
   const disabled = !before.enabled && after.enabled
@@ -141,32 +151,31 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
   const writes = before.readOnly && after.operator && !after.readOnly
   // A login may replace the hash, too, but does not end tokens.
   const password = tokens && before.passwordHash !== after.passwordHash
-  if (disabled) found.push([name, 'was disabled, and is enabled again', `teslim customer disable ${email}`])
-  if (password) found.push([name, 'has its former password again', `teslim customer set-password ${email} --generate`])
+  if (disabled) found.push([name, 'was disabled, and is enabled again', typed('customer disable', who(after))])
+  if (password)
+    found.push([name, 'has its former password again', typed('customer set-password', who(after), '--generate')])
   // The command for each of the others ends tokens, too.
   if (tokens && !disabled && !password && !api && !operator && !writes && regions.length === 0)
-    found.push([name, 'has revoked tokens that are valid again', `teslim token revoke --customer ${email}`])
-  if (api) found.push([name, 'may log in to the API again', `teslim customer set ${email} --api no`])
-  if (operator) found.push([name, 'is an operator again', `teslim customer set ${email} --operator no`])
-  if (writes) found.push([name, 'is no longer read-only', `teslim customer set ${email} --read-only yes`])
+    found.push([name, 'has revoked tokens that are valid again', typed('token revoke', '--customer', who(after))])
+  if (api) found.push([name, 'may log in to the API again', set('--api', 'no')])
+  if (operator) found.push([name, 'is an operator again', set('--operator', 'no')])
+  if (writes) found.push([name, 'is no longer read-only', set('--read-only', 'yes')])
   if (regions.length > 0) {
-    const kept = before.regions.map((region) => ` --region ${region}`).join('')
-    found.push([name, `may log in to ${regions.join(', ')} again`, `teslim customer set ${email}${kept}`])
+    const kept = before.regions.flatMap((region) => ['--region', region])
+    found.push([name, `may log in to ${regions.join(', ')} again`, set(...kept)])
   }
   const rules = after.authority.filter((rule) => !before.authority.includes(rule))
   if (rules.length > 0)
     found.push([
       name,
       `may deliver ${rules.join(', ')} again`,
-      `teslim customer disallow ${email} ${rules.map((rule) => `'${rule}'`).join(' ')}`,
+      typed('customer disallow', who(after), ...(rules.some((rule) => rule.startsWith('-')) ? ['--'] : []), ...rules),
     ])
   // The last one, as the commands above name the former address.
-  if (before.email !== email)
-    found.push([
-      name,
-      `has this address again instead of ${before.email}`,
-      `teslim customer set ${email} --email ${before.email}`,
-    ])
+  if (before.email !== email) {
+    const option = before.email.startsWith('-') ? [`--email=${before.email}`] : ['--email', before.email]
+    found.push([name, `has this address again instead of ${before.email}`, set(...option)])
+  }
   return found
 }
 
@@ -174,7 +183,7 @@ function customerUndone(before: Customer, after: Customer): Undone[] {
 const secretUndone = ({ id, url }: Webhook): Undone => [
   `endpoint ${id} (${url})`,
   'may have its former secret again',
-  `teslim webhook rotate-secret ${id}`,
+  typed('webhook rotate-secret', id),
 ]
 
 const signingKeyUndone = ({ kid }: SigningKey): Undone => [

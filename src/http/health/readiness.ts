@@ -10,7 +10,7 @@ declare module 'fastify' {
 }
 
 export interface Readiness {
-  /** Resolves if a delivery could be stored now; else rejects with what is missing. */
+  /** Resolves if a delivery could be stored now; else rejects with what is missing. Takes two seconds at most. */
   check(): Promise<void>
   /** Makes every later check fail, because this process is about to end. */
   leave(): void
@@ -28,6 +28,7 @@ export interface Condition {
   readonly refusal: AppError
   /** Whether it held when it was last looked at, and nothing has changed since. */
   holds(): boolean
+  /** Takes two seconds at most. */
   look(): Promise<boolean>
 }
 
@@ -56,8 +57,13 @@ export function installReadiness(
     async check() {
       if (leaving) throw new AppError(httpErrors.stopping)
       if (!isOpen) throw missing
-      await ping()
-      if (condition !== undefined && !(await condition.look())) throw condition.refusal
+      const looking = condition?.look()
+      const refuse = (holds: boolean | undefined): void => {
+        if (condition !== undefined && !holds) throw condition.refusal
+      }
+      // Where the store fails, `ping` knows better why.
+      await Promise.all([ping(), looking?.then(refuse, () => undefined)])
+      refuse(await looking)
     },
     leave() {
       leaving = true

@@ -67,31 +67,55 @@ export async function digestOf(path: string, onRead: (bytes: number) => void): P
 
 export const digestPath = (path: string): string => `${path}.sha256`
 
+/** Of its SHA-256, under a key of TESLIM_SECRET. */
+export const hmacPath = (path: string): string => `${path}.hmac`
+
+const filesBeside = (path: string): string[] => [digestPath(path), hmacPath(path)]
+
 export const partialPath = (path: string): string => `${path}.partial`
 
 /** All files that making a backup creates or removes. */
 export const backupFiles = (path: string): string[] => [
   path,
   ...databaseFiles(partialPath(path)),
-  digestPath(path),
-  partialPath(digestPath(path)),
+  ...filesBeside(path).flatMap((beside) => [beside, partialPath(beside)]),
 ]
 
-/** Writes the digest in the form that `sha256sum -c` reads. */
-export async function writeDigest(path: string, digest: string): Promise<void> {
-  const partial = partialPath(digestPath(path))
-  rmSync(partial, { force: true })
-  await writeFile(partial, `${digest}  ${basename(path)}\n`, { mode: 0o600, flag: 'wx' })
-  publish(partial, digestPath(path))
+/** Writes the digest in the form that `sha256sum -c` reads, and the HMAC if there is one. */
+export async function writeBeside(path: string, digest: string, hmac: string | undefined): Promise<void> {
+  // One of an earlier backup under this name would not fit.
+  rmSync(hmacPath(path), { force: true })
+  await writeLine(digestPath(path), `${digest}  ${basename(path)}\n`)
+  if (hmac === undefined) return
+  try {
+    await writeLine(hmacPath(path), `${hmac}  ${basename(path)}\n`)
+  } catch (error) {
+    rmSync(digestPath(path))
+    throw error
+  }
 }
 
-/** Returns the digest in the file beside a backup; undefined if there is no such file. */
-export async function expectedDigest(path: string): Promise<string | undefined> {
-  const beside = digestPath(path)
+async function writeLine(path: string, line: string): Promise<void> {
+  const partial = partialPath(path)
+  rmSync(partial, { force: true })
+  await writeFile(partial, line, { mode: 0o600, flag: 'wx' })
+  publish(partial, path)
+}
+
+export function removeBeside(path: string): void {
+  for (const beside of filesBeside(path)) rmSync(beside, { force: true })
+}
+
+export function removePartialBeside(path: string): void {
+  for (const beside of filesBeside(path)) rmSync(partialPath(beside), { force: true })
+}
+
+/** Returns what the file beside a backup says; undefined if there is no such file. */
+export async function expectedBeside(beside: string, what: string): Promise<string | undefined> {
   if (!isThere(beside)) return undefined
-  const [, digest] = /^([0-9a-f]{64}) [ *]/i.exec(await readFile(beside, 'latin1')) ?? []
-  if (digest !== undefined) return digest.toLowerCase()
-  throw new AppError(backupErrors.invalid, { message: `${beside} does not begin with a SHA-256.` })
+  const [, expected] = /^([0-9a-f]{64}) [ *]/i.exec(await readFile(beside, 'latin1')) ?? []
+  if (expected !== undefined) return expected.toLowerCase()
+  throw new AppError(backupErrors.invalid, { message: `${beside} does not begin with ${what}.` })
 }
 
 export function freeBytes(folder: string): number {

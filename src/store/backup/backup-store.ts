@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { openToRead, refuseMoved, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { type BackupRecord, lockForBackup, type MadeBackup } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
@@ -11,15 +12,16 @@ import {
   backupFiles,
   createPrivate,
   digestOf,
-  digestPath,
   isThere,
   nothingCopied,
   partialPath,
   placeOf,
   publish,
+  removeBeside,
   removeDatabase,
+  removePartialBeside,
   storeFiles,
-  writeDigest,
+  writeBeside,
 } from './backup-files.ts'
 import { copyPages } from './copy-pages.ts'
 import { clearKilled, fileIdentity, NOT_CREATED } from './killed-backups.ts'
@@ -31,6 +33,8 @@ export interface BackupOptions {
   readonly now: number
   /** For a scheduled backup: removes all scheduled ones but so many of the newest. */
   readonly keep?: number | undefined
+  /** Makes the HMAC of a SHA-256; undefined without a secret. */
+  readonly sign: ((digest: string) => Promise<string>) | undefined
   readonly stop: AbortSignal
   onProgress(step: 'copied' | 'checked', done: number, all: number): void
 }
@@ -48,16 +52,17 @@ export interface Backup {
 /** Copies the store as it is at one moment, beside a running server. The file gets its name once it is complete and checked. */
 export async function backupStore(options: BackupOptions): Promise<Backup> {
   const { from, now, keep } = options
+  const store = sqlitePath(from.databaseUrl)
+  const path = resolve(options.to)
+  for (const file of [store, path]) refuseRootIn(dirname(file))
   await (await openToRead(from)).store.close()
   // It would look as if what is in use now were backed up.
   refuseMoved(from)
-  const store = sqlitePath(from.databaseUrl)
-  const path = resolve(options.to)
   refuseTarget(path, store)
   const record = opening(`${store}-backup`, () => lockForBackup(store))
   const partial = partialPath(path)
   let made: WatchedFile[] | undefined
-  let digestWritten = false
+  let besideWritten = false
   const begun = { path, at: now, scheduled: keep !== undefined }
   try {
     clearKilled(record)
@@ -79,14 +84,14 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
     })
     refuseTarget(path, store)
     refuseChanged(made)
-    await writeDigest(path, sha256)
-    digestWritten = true
+    await writeBeside(path, sha256, await options.sign?.(sha256))
+    besideWritten = true
     publish(partial, path)
     return { path, bytes, sha256, ...finish(record, begun, keep) }
   } catch (error) {
     if (made !== undefined && changeOf(made) === undefined) {
-      removeDatabase(partialPath(digestPath(path)))
-      if (digestWritten) removeDatabase(digestPath(path))
+      removePartialBeside(path)
+      if (besideWritten) removeBeside(path)
       removeDatabase(partial)
     }
     throw failure(error, options)
@@ -135,7 +140,7 @@ function finish(record: BackupRecord, made: MadeBackup, keep: number | undefined
     const found = inFolder.filter(isThere)
     for (const old of found.slice(keep === undefined ? found.length : keep - 1)) {
       removeDatabase(old)
-      removeDatabase(digestPath(old))
+      removeBeside(old)
       removed.push(old)
     }
     const gone = inFolder.filter((each) => !isThere(each))

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type BackupRecord, type BegunBackup, killedBackups } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
-import { digestPath, isThere, partialPath, removeDatabase } from './backup-files.ts'
+import { isThere, partialPath, removeBeside, removeDatabase, removePartialBeside } from './backup-files.ts'
 
 /**
  * Tells a file from any other that has or had its name, on whatever machine: inodes are used again, so the time counts, too. It
@@ -38,8 +38,8 @@ function isLeft({ path, file }: BegunBackup): boolean {
 }
 
 function removeLeft(path: string): void {
-  if (!isThere(path)) removeDatabase(digestPath(path))
-  removeDatabase(partialPath(digestPath(path)))
+  if (!isThere(path)) removeBeside(path)
+  removePartialBeside(path)
   // Last, since it tells that the others belong to it.
   removeDatabase(partialPath(path))
 }

@@ -2,6 +2,7 @@ import { createReadStream, createWriteStream, mkdirSync, statSync } from 'node:f
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '#src/lib/app-error.ts'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { opening } from '../sqlite/database.ts'
 import { lockForServer } from '../sqlite/server-lock.ts'
@@ -11,22 +12,20 @@ import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
 import { removeDatabase, requireRoom } from './backup-files.ts'
 import { replaceStore } from './replace-store.ts'
-import { invalid, openVerified, sizeOfBackup, type VerifiedBackup } from './verify-backup.ts'
+import { invalid, openVerified, sizeOfBackup, type VerifiedBackup, type VerifyOptions } from './verify-backup.ts'
 
-export interface RestoreOptions {
+export interface RestoreOptions extends VerifyOptions {
   /** Absolute. */
   readonly path: string
   /** The store to replace, and how a store is opened. */
   readonly to: StoreOptions
   readonly now: number
   readonly stop: AbortSignal
-  onProgress(done: number, all: number): void
 }
 
 /** A verified copy of a backup that lies ready to replace the store. */
-export interface StagedRestore {
+export interface StagedRestore extends Pick<VerifiedBackup, 'digestCompared' | 'hmac'> {
   readonly store: Store
-  readonly digestCompared: boolean
   /** The store to be replaced, if there is one that can be read, or why it cannot be read. */
   readonly replaced: Store | undefined
   readonly notReadable: string | undefined
@@ -35,13 +34,9 @@ export interface StagedRestore {
 const MIB = 1024 * 1024
 
 /** Reads all of a backup, and changes nothing. */
-export const verifyBackup = (
-  path: string,
-  from: StoreOptions,
-  onProgress: RestoreOptions['onProgress'],
-): Promise<VerifiedBackup> => {
+export const verifyBackup = (path: string, options: VerifyOptions): Promise<VerifiedBackup> => {
   sizeOfBackup(path)
-  return openVerified(path, path, from, onProgress)
+  return openVerified(path, path, options)
 }
 
 /**
@@ -56,6 +51,7 @@ export async function restoreStore<Result>(
   const bytes = sizeOfBackup(path)
   const target = sqlitePath(to.databaseUrl)
   if (isSame(path, target)) throw invalid(`${path} is the store itself`)
+  refuseRootIn(dirname(target))
   opening(target, () => mkdirSync(dirname(target), { recursive: true, mode: 0o700 }))
   const real = opening(target, () => realPath(target))
   const copy = stagingPath(real)
@@ -65,7 +61,7 @@ export async function restoreStore<Result>(
   try {
     removeDatabase(copy)
     requireRoom(dirname(real), bytes + MIB, 'The restored store')
-    createStoreFile(copy, real)
+    createStoreFile(copy)
     await pipeline(createReadStream(path, { highWaterMark: MIB }), createWriteStream(copy, { flags: 'r+' }), {
       signal: stop,
     })
@@ -82,19 +78,24 @@ export async function restoreStore<Result>(
 
 async function finishCopy<Result>(
   copy: string,
-  { path, to, now, stop, onProgress }: RestoreOptions,
+  options: RestoreOptions,
   work: (staged: StagedRestore) => Promise<Result>,
 ): Promise<Result> {
-  const { digestCompared, store: verified } = await openVerified(copy, path, to, (done, all) => {
-    stop.throwIfAborted()
-    onProgress(done, all)
+  const { path, to, now, stop, onProgress } = options
+  const verified = await openVerified(copy, path, {
+    ...options,
+    onProgress(done, all) {
+      stop.throwIfAborted()
+      onProgress(done, all)
+    },
   })
-  await verified.close()
+  await verified.store.close()
+  const { digestCompared, hmac } = verified
   const { store } = await openSqliteStore({ path: copy, now, limits: limitsOf(to) })
   try {
     const { replaced, notReadable } = await openReplaced(to)
     try {
-      return await work({ store, digestCompared, replaced, notReadable })
+      return await work({ store, digestCompared, hmac, replaced, notReadable })
     } finally {
       await replaced?.close()
     }

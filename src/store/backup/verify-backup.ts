@@ -1,16 +1,31 @@
 import { statSync } from 'node:fs'
 import { AppError } from '#src/lib/app-error.ts'
+import { shellWord } from '#src/lib/printable.ts'
 import { type InspectedStore, limitsOf, type StoreOptions } from '../open-store.ts'
 import { movedFrom, movedText } from '../sqlite/moved.ts'
 import { inspectSqliteStore } from '../sqlite/sqlite-store.ts'
 import { backupErrors } from './backup.errors.ts'
-import { digestOf, expectedDigest } from './backup-files.ts'
+import { digestOf, digestPath, expectedBeside, hmacPath } from './backup-files.ts'
+
+export interface VerifyOptions {
+  /** How a store is opened. */
+  readonly to: StoreOptions
+  readonly judge: JudgeHmac
+  onProgress(done: number, all: number): void
+}
 
 export interface VerifiedBackup extends InspectedStore {
   readonly bytes: number
   /** Whether there was a digest to compare with. */
   readonly digestCompared: boolean
+  readonly hmac: HmacFound
 }
+
+/** `unchecked`: there is one, but no secret to compare it with. */
+export type HmacFound = 'matches' | 'missing' | 'unchecked'
+
+/** Tells whether an HMAC was made of a SHA-256 under a secret of this service; undefined if it has none. */
+export type JudgeHmac = ((digest: string, hmac: string) => Promise<boolean>) | undefined
 
 /** Returns the size of a backup. Throws if there is none, or if it is not in one file. */
 export function sizeOfBackup(path: string): number {
@@ -21,7 +36,7 @@ export function sizeOfBackup(path: string): number {
   for (const log of [`${path}-wal`, `${path}-journal`]) {
     if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0)
       throw invalid(
-        `${log} belongs to it, so it is no backup but a store. Make a backup of it first: DATABASE_URL=sqlite:${path} teslim backup OTHER`,
+        `${log} belongs to it, so it is no backup but a store. Make a backup of it first: DATABASE_URL=${shellWord(`sqlite:${path}`)} teslim backup OTHER`,
       )
   }
   return found.size
@@ -31,17 +46,22 @@ export function sizeOfBackup(path: string): number {
 export async function openVerified(
   path: string,
   original: string,
-  from: StoreOptions,
-  onProgress: (done: number, all: number) => void,
+  { to, judge, onProgress }: VerifyOptions,
 ): Promise<VerifiedBackup> {
   const bytes = statSync(path).size
-  const expected = await expectedDigest(original)
-  if (expected !== undefined) {
+  const expected = await expectedBeside(digestPath(original), 'a SHA-256')
+  const signed = await expectedBeside(hmacPath(original), 'an HMAC of SHA-256')
+  const hmac = signed === undefined ? 'missing' : judge === undefined ? 'unchecked' : 'matches'
+  if (expected !== undefined || hmac === 'matches') {
     const found = await digestOf(path, (read) => onProgress(read, bytes))
-    if (found !== expected)
+    if (expected !== undefined && found !== expected)
       throw invalid(`${original} has the SHA-256 ${found}, but the file beside it says ${expected}`)
+    if (signed !== undefined && judge !== undefined && !(await judge(found, signed)))
+      throw invalid(
+        `the HMAC in ${hmacPath(original)} is not that of the backup under TESLIM_SECRET or TESLIM_SECRET_OLD: somebody has changed the backup, or it was made under another secret, which must be set then`,
+      )
   }
-  const inspected = await inspectSqliteStore({ path, limits: limitsOf(from), immutable: true }).catch(
+  const inspected = await inspectSqliteStore({ path, limits: limitsOf(to), immutable: true }).catch(
     (error: unknown) => {
       throw error instanceof AppError ? invalid(reworded(error, path, original)) : error
     },
@@ -53,9 +73,9 @@ export async function openVerified(
       throw invalid(
         `${movedText(original, moved)}. If it is to be used again, first run DATABASE_URL=sqlite:${original} teslim copy --take-back`,
       )
-    const damage = await inspected.findDamage({ indexes: true }).catch((error: Error) => error.message)
+    const damage = await inspected.findDamage('indexes').catch((error: Error) => error.message)
     if (damage !== undefined) throw invalid(`${original} is damaged: ${damage.replaceAll('\n', ' ')}`)
-    return { ...inspected, bytes, digestCompared: expected !== undefined }
+    return { ...inspected, bytes, digestCompared: expected !== undefined, hmac }
   } catch (error) {
     await inspected.store.close()
     throw error

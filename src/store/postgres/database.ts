@@ -1,5 +1,7 @@
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
+import { createProof, type Proof } from '../shared/proof.ts'
+import { storeErrors } from '../store.errors.ts'
 import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { type Listening, listenOn } from './listening.ts'
 import { type Connection, openConnection, type Sessions, type Values } from './protocol/connection.ts'
@@ -44,8 +46,7 @@ export interface Database {
    * connection can be spared.
    */
   listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
-  /** Resolves when a delivery could be stored. */
-  prove(): Promise<void>
+  readonly prove: Proof['prove']
   /** Rejects if the tables are not those that a delivery needs. */
   tryStatements(): Promise<void>
   close(): Promise<void>
@@ -64,6 +65,17 @@ export interface DatabaseOptions {
 const FEWEST = 3
 const CLOSE_MILLISECONDS = 2000
 const UPKEEP_MILLISECONDS = 1000
+
+/** What every delivery looks up. A lock of the tables of accounts stops only those that are not cached. */
+const VERSION = 'SELECT number FROM account_version'
+
+/** Why one of our sessions waits. Behind a pooler the numbers of its sessions are others, and nothing is found. */
+const WAITS = `
+  SELECT CASE wait_event WHEN 'SyncRep' THEN 'a commit waits for a synchronous standby'
+         ELSE 'another session holds a lock in the database (process ' || array_to_string(holders, ', ') || ')' END AS reason
+    FROM (SELECT wait_event, ARRAY(SELECT unnest(pg_blocking_pids(pid)) EXCEPT SELECT unnest($1::integer[])) AS holders
+            FROM pg_stat_activity WHERE pid = ANY ($1::integer[])) s
+   WHERE wait_event = 'SyncRep' OR cardinality(holders) > 0 LIMIT 1`
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, timeoutSeconds, toServe = false } = options
@@ -106,6 +118,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       if (toServe) await showPresence(connection)
       return connection
     },
+    watch: (write) => proof.watch(write),
+    onLost: () => proof.doubt(),
     onOpened() {
       readers.wake()
       keepLookUps()
@@ -176,11 +190,26 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }
   }
 
+  const lookUpFirst: Query = (sql, ...values) =>
+    (deliveries.isWanted() && !lookUps.hasIdle() ? onDeliveryConnection : lookUp)(sql, ...values)
+
+  const proof = createProof({
+    async probe(durable) {
+      await Promise.all([deliveries.tryStatements(), lookUpFirst(VERSION)])
+      if (durable) await deliveries.storeProof()
+    },
+    async explain() {
+      const own = Array.from(sessions.all, ({ processId }) => processId)
+      return (await query(WAITS, own)).rows[0]?.reason as string | undefined
+    },
+    refusal: (reason) =>
+      new AppError(storeErrors.unavailable, { reason, message: `The store cannot take anything: ${reason}.` }),
+  })
+
   const database: Database = {
     query,
     lookUp,
-    lookUpFirst: (sql, ...values) =>
-      (deliveries.isWanted() && !lookUps.hasIdle() ? onDeliveryConnection : lookUp)(sql, ...values),
+    lookUpFirst,
     async ordered(statement, addParameters) {
       const { connection, send } = await batchSender()
       return answerOf(send(statement, addParameters), connection)
@@ -203,7 +232,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       const connection = await take(readers)
       return listenOn(connection, () => readers.release(connection), { sql, onNotice, onLost })
     },
-    prove: () => deliveries.prove().catch(refuseReadiness),
+    prove: () => proof.prove().catch(refuseReadiness),
     tryStatements: () => deliveries.tryStatements().catch(refuseReadiness),
     async close() {
       closed = true
@@ -230,7 +259,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 function refuseReadiness(error: unknown): never {
-  throw notReady(error)
+  if (!(error instanceof AppError)) throw notReady(error)
+  throw error.details.message === undefined ? notReady(error.details.cause) : error
 }
 
 async function answerOf(sent: Promise<QueryResult>, connection: Connection): ReturnType<Query> {

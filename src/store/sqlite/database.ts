@@ -46,6 +46,9 @@ const PATIENCE_MILLISECONDS = 5000
 /** SQLite blocks the thread while it waits, so it waits in short parts. */
 export const SHORT_WAIT_MILLISECONDS = 100
 
+/** What somebody has put into the schema of a file may call only harmless functions. */
+const UNTRUSTED = 'PRAGMA trusted_schema = OFF'
+
 interface Prepared {
   readonly statement: StatementSync
   readonly parameters: number
@@ -147,6 +150,7 @@ function connect(path: string, { readOnly = false, immutable = false }: OpenOpti
     connection.exec(`PRAGMA wal_autocheckpoint = ${PAGES_OF_LOG}`)
     connection.exec(`PRAGMA journal_size_limit = ${MOST_BYTES_OF_LOG}`)
     connection.exec('PRAGMA foreign_keys = ON')
+    connection.exec(UNTRUSTED)
     connection.exec('PRAGMA secure_delete = FAST')
     return connection
   })
@@ -191,7 +195,7 @@ export function opening<Result>(path: string, work: () => Result): Result {
 
 function connectReadOnly(path: string | URL): DatabaseSync {
   const connection = new DatabaseSync(path, { readOnly: true })
-  connection.exec(`PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS}`)
+  connection.exec(`PRAGMA busy_timeout = ${PATIENCE_MILLISECONDS}; ${UNTRUSTED}`)
   // Opening alone does not read the file.
   connection.exec('SELECT 1 FROM sqlite_schema')
   return connection

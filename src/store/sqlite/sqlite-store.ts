@@ -21,6 +21,7 @@ import { sqliteCustomers } from './customers.ts'
 import { type Database, openDatabase, opening, type Row, useAutoVacuum, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
+import { findForeignCode } from './foreign-code.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
 import { refuseMoved } from './moved.ts'
 import { sqlitePurges } from './purges/purges.ts'
@@ -124,7 +125,8 @@ export async function inspectSqliteStore({
   const database = openDatabase(path, { readOnly: true, immutable })
   try {
     const known = readMigrations(MIGRATIONS)
-    const pending = pendingMigrations(known, appliedTo(database)).map(migrationName)
+    const applied = appliedTo(database)
+    const pending = pendingMigrations(known, applied).map(migrationName)
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
     const writer = createWriter({ path, files, watch })
@@ -133,11 +135,14 @@ export async function inspectSqliteStore({
       store: storeOn({ database, watch, writer, reader, commits: null }, limits),
       pending,
       empty: pending.length === known.length,
-      findDamage: async ({ indexes = false } = {}) =>
-        database
-          .all(indexes ? 'PRAGMA integrity_check(1)' : 'PRAGMA quick_check(1)')
+      async findDamage(look) {
+        const foreign = findForeignCode(database, known, applied)
+        if (foreign !== undefined || look === 'schema') return foreign
+        return database
+          .all(look === 'indexes' ? 'PRAGMA integrity_check(1)' : 'PRAGMA quick_check(1)')
           .map((row) => String(Object.values(row)[0]))
-          .find((line) => line !== 'ok'),
+          .find((line) => line !== 'ok')
+      },
       facts: async () => ({
         database: `SQLite ${process.versions.sqlite}`,
         supported: true,

@@ -1,7 +1,6 @@
 import {
   closeSync,
   existsSync,
-  fchownSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -15,26 +14,19 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { AppError } from '#src/lib/app-error.ts'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { storeErrors } from '../store.errors.ts'
 
 /**
  * Creates an empty file for a new store. Never opens an existing file: POSIX drops all locks of a process on a file when the
- * process closes any descriptor of it, and another SQLite that closes the store would then delete the live log. Root gives it
- * the owner of the file `beside`, or else of the folder, so that a server that is not root can open it.
+ * process closes any descriptor of it, and another SQLite that closes the store would then delete the live log.
  */
-export function createStoreFile(path: string, beside = path): void {
+export function createStoreFile(path: string): void {
+  refuseRootIn(dirname(path))
   // It holds password hashes and private keys, so only its owner may read it. SQLite gives -wal and -shm the same mode.
   const firstMade = mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
-    const descriptor = openSync(path, 'ax', 0o600)
-    try {
-      giveToOwner(
-        descriptor,
-        statSync(beside === path ? dirname(path) : beside, { throwIfNoEntry: false }) ?? statSync(dirname(path)),
-      )
-    } finally {
-      closeSync(descriptor)
-    }
+    closeSync(openSync(path, 'ax', 0o600))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     throw error
@@ -43,16 +35,6 @@ export function createStoreFile(path: string, beside = path): void {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     syncFolder(folder)
     if (folder === outermost) return
-  }
-}
-
-/** SQLite does the same with the logs. */
-function giveToOwner(descriptor: number, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
-  if (process.geteuid?.() !== 0) return
-  try {
-    fchownSync(descriptor, uid, gid)
-  } catch {
-    // In a container root may lack the right. Then the file stays root's.
   }
 }
 

@@ -1,6 +1,8 @@
 import { appendFileSync, type ReadStream, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { counted } from '#src/lib/printable.ts'
 import { type CliContext, type Command, type Input, Misuse } from '../../command.ts'
 import { readSecretText } from '../../input/password.ts'
@@ -123,6 +125,7 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 /** Writes why lines were refused: beside the file, or to stderr for lines from stdin. */
 function createRefusalFile(name: string, { err }: CliContext) {
   const path = `${name.replace(/\.ndjson$/i, '')}.refused.ndjson`
+  if (name !== '-') refuseRootIn(dirname(path))
   let isThere = false
   return {
     add({ number }: FileLine, answer: LineAnswer): void {

@@ -15,10 +15,10 @@ export interface DeliveryConnection {
   /** Whether it is wanted and there is none. */
   isMissing(): boolean
   isOpen(): boolean
-  /** Resolves when the database has stored something durably within the last seconds, or does so now. */
-  prove(): Promise<void>
   /** Calls the function that stores a batch, with an empty one. It then writes nothing and takes no position. */
   tryStatements(): Promise<void>
+  /** Stores something durably. */
+  storeProof(): Promise<void>
   close(): void
 }
 
@@ -32,13 +32,15 @@ type Send = (statement: Statement, addParameters: (parameters: Parameters) => vo
 
 export interface DeliveryConnectionOptions {
   open(): Promise<Connection>
+  /** Runs each batch. */
+  watch(write: () => Promise<pg.QueryResult>): Promise<pg.QueryResult>
   onOpened(): void
+  onLost(): void
   /** Called when it cannot be opened. `full`: because there are no connections left. */
   onMissing(full: boolean): void
 }
 
 const REOPEN_MILLISECONDS = 200
-const PROOF_MILLISECONDS = 10_000
 
 /**
  * Writes to the log and to no table, so its commit is synced and waits for standbys like any other. The commit of a
@@ -47,12 +49,11 @@ const PROOF_MILLISECONDS = 10_000
 const PROOF = `SELECT pg_logical_emit_message(${ifDurable('true', 'boolean')}, 'teslim', ''::text)`
 
 export function createDeliveryConnection(options: DeliveryConnectionOptions): DeliveryConnection {
-  const { open, onOpened, onMissing } = options
+  const { open, watch, onOpened, onLost, onMissing } = options
   let sender: BatchSender | undefined
   let wanted = false
   /** Why there is no connection. */
   let missing: unknown
-  let provenAt = Number.NEGATIVE_INFINITY
   let closed = false
 
   const openSender = sharedWork(async (): Promise<BatchSender> => {
@@ -64,10 +65,11 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
         throw new Error('the store is closed')
       }
       if (connection.isLost()) throw new Error('the connection to the database was lost at once')
-      sender = { connection, send: proving(sendOver(connection)) }
+      const send = sendOver(connection)
+      sender = { connection, send: (...batch) => watch(() => send(...batch)) }
       connection.onLost(() => {
         sender = undefined
-        provenAt = Number.NEGATIVE_INFINITY
+        onLost()
         reopen()
       })
       missing = undefined
@@ -84,19 +86,6 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
   const reopen = (): void => {
     if (!closed) openSender().catch(() => undefined)
   }
-
-  const proving =
-    (send: Send): Send =>
-    async (statement, addParameters) => {
-      try {
-        const result = await send(statement, addParameters)
-        provenAt = performance.now()
-        return result
-      } catch (error) {
-        provenAt = Number.NEGATIVE_INFINITY
-        throw error
-      }
-    }
 
   const get = async (): Promise<BatchSender> => {
     if (sender !== undefined) return sender
@@ -115,14 +104,8 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
     isWanted: () => wanted,
     isMissing: () => wanted && sender === undefined,
     isOpen: () => sender !== undefined,
-    prove: sharedWork(async () => {
-      const { connection } = await get()
-      if (performance.now() - provenAt < PROOF_MILLISECONDS) return
-      await tryStatements()
-      await connection.query(PROOF)
-      provenAt = performance.now()
-    }),
     tryStatements,
+    storeProof: async () => void (await (await get()).connection.query(PROOF)),
     close() {
       closed = true
       sender?.connection.close()

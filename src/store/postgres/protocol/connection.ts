@@ -10,6 +10,8 @@ export type Values = readonly unknown[]
 export interface Connection {
   /** False behind a pooler, which may send each query to another session. */
   readonly direct: boolean
+  /** The number of its process at the server, or of its session at the pooler. */
+  readonly processId: number
   query(sql: string, values?: Values): Promise<QueryResult>
   /** Runs a query whose `submit` writes its own protocol messages. */
   send(text: string, submit: (connection: pg.Connection) => void): Promise<QueryResult>
@@ -155,6 +157,9 @@ export async function openConnection(
   const connection: Connection = {
     get direct() {
       return direct
+    },
+    get processId() {
+      return client.processID ?? 0
     },
     query: (sql, values = []) =>
       inTurn(() => run((callback) => new pg.Query({ ...preparation(sql), text: sql, values: [...values] }, callback))),

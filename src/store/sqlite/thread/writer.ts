@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
-import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Peer } from '#src/lib/worker/client.ts'
+import { createProof, type Proof } from '#src/store/shared/proof.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { FULL_REASON, LOCK_REASON, LOG_REASON } from '../database.ts'
 import { otherHolders, otherWriters } from '../file-locks.ts'
@@ -11,10 +11,7 @@ import type { StoreWatch } from '../store-watch.ts'
 import { createStoreThread, type StoreThread } from './operations.ts'
 
 /** The only thread that writes to the file. It answers an operation after its commit. */
-export interface Writer extends StoreThread {
-  /** Resolves if something was written recently or can be written now; rejects with the reason if not. */
-  prove(): Promise<void>
-}
+export interface Writer extends StoreThread, Pick<Proof, 'prove'> {}
 
 export interface WriterData {
   readonly path: string
@@ -35,9 +32,6 @@ export interface WriterOptions extends WriterData {
 
 const PATIENCE_MILLISECONDS = 10_000
 
-/** A write in the last ten seconds proves that the store can be written to. */
-const PROOF_MILLISECONDS = 10_000
-
 const WITHOUT_ROOM = [FULL_REASON, LOG_REASON]
 
 export function createWriter(options: WriterOptions): Writer {
@@ -48,7 +42,6 @@ export function createWriter(options: WriterOptions): Writer {
     patienceMilliseconds,
     onGone: watch.report,
   })
-  let wroteAt = Number.NEGATIVE_INFINITY
   /** Since a write found no room until a proof: smaller ones may succeed meanwhile. */
   let isFull = false
   /** Shared, because a log that is at its bound refuses every delivery. */
@@ -69,33 +62,36 @@ export function createWriter(options: WriterOptions): Writer {
     return new AppError(storeErrors.unavailable, { reason: `${reason}: ${found.join(', ')}`, cause: error })
   }
 
-  const run: Writer['run'] = async <Result>(...operation: Parameters<Writer['run']>): Promise<Result> => {
+  const ask: Writer['run'] = async <Result>(...operation: Parameters<Writer['run']>): Promise<Result> => {
     try {
       refuseIfGone()
       const result = await thread.run<Result>(...operation)
       refuseIfGone()
-      wroteAt = monotonicMilliseconds()
       return result
     } catch (error) {
-      if (error instanceof AppError) {
-        wroteAt = Number.NEGATIVE_INFINITY
-        if (WITHOUT_ROOM.some((beginning) => error.details.reason?.startsWith(beginning))) isFull = true
-      }
+      if (error instanceof AppError && WITHOUT_ROOM.some((beginning) => error.details.reason?.startsWith(beginning)))
+        isFull = true
       throw await explained(error)
     }
   }
 
-  const probe = sharedWork(async () => {
-    await run('ping', 'probe', [isFull])
-    isFull = false
+  const { watch: watchWrite, prove } = createProof({
+    async probe(durable) {
+      await ask('ping', 'probe', [durable || isFull, isFull])
+      isFull = false
+    },
+    isDoubtful: () => isFull,
+    async explain() {
+      const writers = await otherWriters(files)
+      return writers.length === 0 ? undefined : `${LOCK_REASON}: ${writers.join(', ')}`
+    },
+    refusal: (reason) => new AppError(storeErrors.unavailable, { reason }),
   })
 
   return {
-    run,
+    run: (...operation) => watchWrite(() => ask(...operation)),
     join: thread.join,
     close: thread.close,
-    async prove() {
-      if (isFull || monotonicMilliseconds() - wroteAt > PROOF_MILLISECONDS) await probe()
-    },
+    prove,
   }
 }

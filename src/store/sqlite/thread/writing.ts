@@ -34,11 +34,13 @@ const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   refused: bindOperations(refusedWrites, database),
   loginFailures: bindOperations(loginFailureWrites, database),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
-  /** Writes a page without changing anything, to prove that the store can be written to. */
+  /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
   ping: {
-    probe(wasFull: boolean) {
+    probe(durable: boolean, wasFull: boolean) {
       checkpoints.admitProbe(wasFull)
-      database.transaction(() => void database.run('UPDATE account_version SET number = number'))
+      database.transaction(() => {
+        if (durable) database.run('UPDATE account_version SET number = number')
+      })
     },
   },
 })

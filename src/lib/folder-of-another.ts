@@ -1,0 +1,64 @@
+import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { AppError, type ErrorDefinition } from './app-error.ts'
+import { shellWord } from './printable.ts'
+
+/** `reason` is how a command begins that is run as the right user; undefined if no single one is. */
+export const folderOfAnother = {
+  code: 'FOLDER_OF_ANOTHER',
+  kind: 'invalid',
+  message: 'Root makes no files where another user could put a link in their place.',
+} as const satisfies ErrorDefinition
+
+const WRITABLE_BY_GROUP = 0o020
+const WRITABLE_BY_OTHERS = 0o002
+/** In a folder with this bit, such as /tmp, nobody can replace what others have made. */
+const STICKY = 0o1000
+
+/** Throws where root would create a file, and follow a link that another user puts in its place. The folder need not be there yet. */
+export function refuseRootIn(folder: string): void {
+  if (process.geteuid?.() !== 0) return
+  for (let at = realFolder(resolve(folder)); ; at = dirname(at)) {
+    const stats = statSync(at)
+    if (stats.uid !== 0) throw refusal(at, `belongs to ${nameOf(stats.uid)}`, stats.uid)
+    if (isWritable(stats)) throw refusal(at, 'is one to which others may write', undefined)
+    if (at === dirname(at)) return
+  }
+}
+
+/** The nearest folder that is there. */
+function realFolder(folder: string): string {
+  try {
+    return realpathSync.native(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if ((code !== 'ENOENT' && code !== 'ENOTDIR') || folder === dirname(folder)) throw error
+    return realFolder(dirname(folder))
+  }
+}
+
+const isWritable = ({ mode, gid }: Stats): boolean =>
+  (mode & STICKY) === 0 && ((mode & WRITABLE_BY_OTHERS) !== 0 || ((mode & WRITABLE_BY_GROUP) !== 0 && gid !== 0))
+
+function refusal(folder: string, why: string, uid: number | undefined): AppError {
+  const message = `Nothing was done: ${folder} ${why}, and root would follow a link that somebody puts there.`
+  if (uid === undefined)
+    return new AppError(folderOfAnother, { message: `${message} Take that right away (chmod go-w).` })
+  return new AppError(folderOfAnother, { message, reason: `sudo -u ${shellWord(nameOf(uid))}` })
+}
+
+/** sudo takes a user without a name as `#1000`. */
+function nameOf(uid: number): string {
+  let users = ''
+  try {
+    users = readFileSync('/etc/passwd', 'utf8')
+  } catch {
+    // A container without users.
+  }
+  return (
+    users
+      .split('\n')
+      .find((line) => line.split(':')[2] === `${uid}`)
+      ?.split(':')[0] ?? `#${uid}`
+  )
+}

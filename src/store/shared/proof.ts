@@ -1,0 +1,94 @@
+import type { AppError } from '#src/lib/app-error.ts'
+import { monotonicMilliseconds } from '#src/lib/clock.ts'
+import { within } from '#src/lib/metrics/metrics.ts'
+import { sharedWithin } from '#src/lib/shared-work.ts'
+
+/** Knows whether deliveries are stored: by the writes of this process, or else by a probe. */
+export interface Proof {
+  /** Runs a write that stands for deliveries, and notes how long it takes. */
+  watch<Result>(write: () => Promise<Result>): Promise<Result>
+  /** Makes whoever asks next wait for a durable probe. */
+  doubt(): void
+  /** Resolves if a delivery could be stored now, or rejects with the reason, within two seconds. A probe that takes longer goes on. */
+  prove(): Promise<void>
+}
+
+export interface ProofOptions {
+  /** Does what a delivery does but stores nothing; if `durable`, it writes something and waits until that is durable. */
+  readonly probe: (durable: boolean) => Promise<void>
+  /** Whether writes prove nothing at the moment. */
+  readonly isDoubtful?: () => boolean
+  /** Says what a probe waits for, if that can be found out. */
+  readonly explain: () => Promise<string | undefined>
+  readonly refusal: (reason: string) => AppError
+}
+
+/** How long a success is proof enough, and how long a write may be under way meanwhile. */
+const PROVEN_MILLISECONDS = 1000
+/** Anybody may ask for a probe, so it writes seldom. */
+const DURABLE_MILLISECONDS = 10_000
+const LATE_MILLISECONDS = 1400
+const EXPLAIN_MILLISECONDS = 400
+
+const NEVER = Number.NEGATIVE_INFINITY
+
+export function createProof({ probe, isDoubtful = () => false, explain, refusal }: ProofOptions): Proof {
+  let provenAt = NEVER
+  let durableAt = NEVER
+  /** When each write that is under way began, the oldest first. */
+  const underWay = new Set<{ readonly begun: number }>()
+
+  const isProven = (): boolean => {
+    const now = monotonicMilliseconds()
+    const [oldest = { begun: now }] = underWay
+    return !isDoubtful() && now - provenAt < PROVEN_MILLISECONDS && now - oldest.begun < PROVEN_MILLISECONDS
+  }
+
+  const doubt = (): void => {
+    provenAt = NEVER
+    durableAt = NEVER
+  }
+
+  /** A success that comes late proves nothing: else a slow disk would be ready now and then. */
+  const succeeded = (begun: number, durable: boolean): void => {
+    const now = monotonicMilliseconds()
+    const proven = now - begun < LATE_MILLISECONDS ? now : NEVER
+    provenAt = proven
+    if (durable || proven === NEVER) durableAt = proven
+  }
+
+  const tryNow = async (): Promise<void> => {
+    const begun = monotonicMilliseconds()
+    const durable = begun - durableAt >= DURABLE_MILLISECONDS
+    await probe(durable)
+    succeeded(begun, durable)
+  }
+
+  const late = async (): Promise<never> => {
+    const reason = await within(EXPLAIN_MILLISECONDS, explain()).catch(() => undefined)
+    throw refusal(reason ?? 'a write has been under way for more than a second')
+  }
+
+  const tryInTime = sharedWithin(LATE_MILLISECONDS, tryNow, late)
+
+  return {
+    async watch(write) {
+      const mark = { begun: monotonicMilliseconds() }
+      underWay.add(mark)
+      try {
+        const result = await write()
+        succeeded(mark.begun, true)
+        return result
+      } catch (error) {
+        doubt()
+        throw error
+      } finally {
+        underWay.delete(mark)
+      }
+    },
+    doubt,
+    async prove() {
+      if (!isProven()) await tryInTime()
+    },
+  }
+}
