@@ -7,6 +7,7 @@ import { answerConnect } from './connections/broken-request.ts'
 import { limitConnections } from './connections/connection-limit.ts'
 import { installExpectation } from './connections/expectation.ts'
 import { measurePressure, type Pressure } from './connections/pressure.ts'
+import { headerCount } from './header-count.ts'
 import { httpErrors } from './http.errors.ts'
 import type { RequestMetrics } from './log/request-metrics.ts'
 import { commonHeaders } from './response-headers.ts'
@@ -64,20 +65,10 @@ const HOST = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/
 /** Finds what Node's parser accepts but a proxy might read differently (request smuggling). */
 function framingFault({ httpVersion, headers, rawHeaders }: IncomingMessage): ErrorDefinition | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return httpErrors.httpVersion
-  const hosts = hostCount(rawHeaders)
+  const hosts = headerCount(rawHeaders, 'host')
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return httpErrors.hostCount
   if (!HOST.test(headers.host ?? '')) return httpErrors.hostMalformed
   const encoding = headers['transfer-encoding']
   if (encoding === undefined || (encoding.toLowerCase() === 'chunked' && httpVersion === '1.1')) return undefined
   return httpErrors.transferEncoding
-}
-
-/** Node keeps only the first Host header, so this counts the raw ones. Names have even indexes. */
-function hostCount(rawHeaders: readonly string[]): number {
-  let count = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]
-    if (name?.length === 4 && name.toLowerCase() === 'host') count++
-  }
-  return count
 }

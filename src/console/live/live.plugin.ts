@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { prefersEvents } from '#src/http/accept.ts'
-import { bearerToken } from '#src/http/bearer.ts'
+import { authorizationOf, bearerToken } from '#src/http/bearer.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams, eventBytes } from '#src/http/event-streams.ts'
 import type { RequestMetrics } from '#src/http/log/request-metrics.ts'
@@ -61,10 +61,10 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
   // Requests for one frame are still answered meanwhile.
   app.addHook('onClose', async () => clearInterval(timer))
 
-  const rightsOf = ({ headers, access }: FastifyRequest) => ({
+  const rightsOf = ({ raw, access }: FastifyRequest) => ({
     expiresAt: access.expiresAt * 1000,
     mayRead: () =>
-      app.accessTokens.verify(bearerToken(headers.authorization)).then(
+      app.accessTokens.verify(bearerToken(authorizationOf(raw))).then(
         ({ seesAll }) => seesAll,
         (error: unknown) => {
           if (error instanceof AppError && error.kind === 'unauthenticated') return false

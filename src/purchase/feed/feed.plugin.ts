@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import { prefersEvents } from '#src/http/accept.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { bearerToken } from '#src/http/bearer.ts'
+import { authorizationOf, bearerToken } from '#src/http/bearer.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { createEventStreams } from '#src/http/event-streams.ts'
 import { queryReading } from '#src/http/query-reading.ts'
@@ -77,14 +77,14 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
         if (prefersEvents(request.headers.accept)) {
           // A stream that has begun cannot be refused.
           if (query.after) await feed.check(query.after)
-          const { authorization } = request.headers
+          const token = bearerToken(authorizationOf(request.raw))
           const { expiresAt } = request.access
           void followFeed({
             feed,
             query,
             follower: streams.open(reply),
             eventsOf: (page) => text.events(page, scope, operator),
-            checkAccess: () => app.accessTokens.verify(bearerToken(authorization)),
+            checkAccess: () => app.accessTokens.verify(token),
             expiresAt: expiresAt * 1000,
             clock,
             onFailed: (error) => app.log.warn({ requestId: request.id, err: error }, 'a stream of the feed ended'),
