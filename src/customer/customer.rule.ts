@@ -1,6 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
+import { hasHidden } from '#src/lib/printable.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
@@ -174,8 +175,12 @@ export function checkSettings({ email, regions }: CustomerSettings) {
   }
 }
 
-const checkEmail = (text: string): string =>
-  canonicalEmail(text) ?? refuse(customerErrors.emailInvalid, `"${text}" is not an e-mail address.`)
+/** Refuses what would look like another address. Accounts of earlier versions may have one, and are still found by it. */
+function checkEmail(text: string): string {
+  const email = canonicalEmail(text) ?? refuse(customerErrors.emailInvalid, `"${text}" is not an e-mail address.`)
+  if (hasHidden(email)) refuse(customerErrors.emailInvalid, 'The e-mail address has characters that cannot be seen.')
+  return email
+}
 
 /** Checks what can be checked without a store, and returns it as it is stored. */
 export function checkNewCustomer(wanted: NewCustomer) {

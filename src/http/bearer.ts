@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '#src/lib/app-error.ts'
-import { headerCount } from './header-count.ts'
+import { headerCount } from '#src/lib/net/header-count.ts'
 import { httpErrors } from './http.errors.ts'
 
 const ONE = 'There must be exactly one Authorization header, and it must not be empty.'
