@@ -60,7 +60,7 @@ export interface CliContext {
   /** The user at the keyboard, for the audit log. */
   actor(): string
   out(text: string): void
-  /** Writes bytes unchanged, without a newline. */
+  /** Writes data for programs, without a newline: unchanged unless on a terminal. */
   outBytes(bytes: Uint8Array): void
   err(text: string): void
   /** Replaces the progress shown before, on a terminal; does nothing elsewhere. */
