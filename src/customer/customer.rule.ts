@@ -13,7 +13,8 @@ import { readRegion } from './region.ts'
 
 export interface NewCustomer {
   readonly email: string
-  readonly password: string
+  /** Undefined for a customer that cannot log in until it gets one. */
+  readonly password: string | undefined
   readonly isApi: boolean
   readonly operator: boolean
   /** Whether an operator may only read. */
@@ -33,7 +34,9 @@ export interface CustomerDependencies {
 }
 
 /** A customer without the password hash, for operators. */
-export type CustomerView = Omit<Customer, 'passwordHash'>
+export interface CustomerView extends Omit<Customer, 'passwordHash'> {
+  readonly hasPassword: boolean
+}
 
 export interface Changed {
   readonly customer: CustomerView
@@ -41,6 +44,9 @@ export interface Changed {
 }
 
 export type Customers = ReturnType<typeof createCustomers>
+
+/** Stands for no hash: no password matches it. */
+export const NO_PASSWORD = ''
 
 /** The operators' actions on customers. `who` is an e-mail address or an id. */
 export function createCustomers({ store, clock, random, hashPassword }: CustomerDependencies) {
@@ -73,7 +79,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
       const customer: Customer = {
         id: newId(clock.now(), random),
         email,
-        passwordHash: await hashPassword(wanted.password),
+        passwordHash: wanted.password === undefined ? NO_PASSWORD : await hashPassword(wanted.password),
         isApi: wanted.isApi,
         operator: wanted.operator,
         readOnly: wanted.readOnly === true,
@@ -163,7 +169,10 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 /** Whether nothing but the id is left. No address has this form, as it lacks an @. */
 export const isRemoved = ({ id, email }: Pick<Customer, 'id' | 'email'>): boolean => email === `removed:${id}`
 
-const toView = ({ passwordHash: _, ...view }: Customer): CustomerView => view
+const toView = ({ passwordHash, ...view }: Customer): CustomerView => ({
+  ...view,
+  hasPassword: passwordHash !== NO_PASSWORD,
+})
 
 const sortedSet = (values: readonly string[]): string[] => [...new Set(values)].sort()
 
@@ -186,7 +195,7 @@ function checkEmail(text: string): string {
 export function checkNewCustomer(wanted: NewCustomer) {
   const email = checkEmail(wanted.email)
   checkReadOnly(wanted.operator, wanted.readOnly)
-  const warnings = checkPassword(wanted.password)
+  const warnings = wanted.password === undefined ? [] : checkPassword(wanted.password)
   return {
     email,
     regions: sortedSet(wanted.regions.map(checkRegion)),

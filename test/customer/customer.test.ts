@@ -123,9 +123,10 @@ describe('customers', async () => {
       authority: ['a', 'b'],
       tokensValidFrom: 0,
       createdAt: service.clock.now(),
+      hasPassword: true,
     })
     const { passwordHash, ...rest } = (await store.customers.findById(added.id)) ?? { passwordHash: '' }
-    expect(rest).toEqual(added)
+    expect({ ...rest, hasPassword: true }).toEqual(added)
     expect(passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(await customers.show('MIXED@example.COM')).toEqual(added)
     expect(await customers.show(added.id)).toEqual(added)
