@@ -27,7 +27,7 @@ RUN node tools/warm-cache.js
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "/app/bin/teslim.js", "health"]
-ENTRYPOINT ["node", "/app/bin/teslim.js"]
+ENTRYPOINT ["node", "--disable-sigusr1", "/app/bin/teslim.js"]
 CMD ["serve"]
 
 ARG REVISION=unknown

@@ -5,6 +5,8 @@ if (Number(process.versions.node.split('.')[0]) < 26) {
   console.error(`teslim needs Node 26 or later, this is ${process.version}; npm ci installs one for npm start and npx`)
   process.exitCode = 1
 } else {
+  // Without a listener this signal opens Node's debugger, by which every user of the machine could run code in this process.
+  process.on('SIGUSR1', () => undefined)
   const { enableCompileCache } = await import('node:module')
   const { fileURLToPath } = await import('node:url')
   const { setFlagsFromString } = await import('node:v8')

@@ -18,6 +18,7 @@ import { installCrossOrigin } from '#src/http/answers/cross-origin.ts'
 import { installReadAnswers } from '#src/http/answers/read-answers.ts'
 import { installBodyReading } from '#src/http/body/parsers.ts'
 import { installDraining } from '#src/http/connections/draining.ts'
+import { cutUnread } from '#src/http/connections/unread.ts'
 import { installSchemas } from '#src/http/envelope.ts'
 import { installErrorHandler } from '#src/http/error-handler.ts'
 import { healthPlugin } from '#src/http/health/health.plugin.ts'
@@ -127,6 +128,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   installReadAnswers(app, isStrained)
   installNotFound(app, crossOrigin)
   installBodyReading(app, config, clock)
+  cutUnread(
+    app,
+    { patienceMilliseconds: config.requestTimeoutSeconds * 1000, mostBytes: app.bodyBudget.answers.limit },
+    clock,
+  )
   installSchemas(app)
   if (observer) await app.register(observer)
 

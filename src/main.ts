@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import type { CliContext } from '#src/cli/command.ts'
 import { cliActor } from '#src/cli/input/actor.ts'
 import { runCli } from '#src/cli/run-cli.ts'
@@ -19,6 +20,10 @@ const context: CliContext = {
   out: (text) => void process.stdout.write(`${text}\n`),
   outBytes: (bytes) => void process.stdout.write(bytes),
   err: (text) => void process.stderr.write(`${text}\n`),
+  sharesOutput() {
+    const [out, err] = [process.stdout.fd, process.stderr.fd].map((fd) => fstatSync(fd))
+    return out?.dev === err?.dev && out?.ino === err?.ino
+  },
   progress: (text) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
   },

@@ -8,6 +8,7 @@ if (Number(process.versions.node.split('.')[0]) >= 26) {
   for (const file of globSync('../src/**/*.ts', { cwd: import.meta.dirname })) await import(file)
   // What packages load when they are first used.
   await import('undici/lib/dispatcher/client.js')
+  await import('@zxcvbn-ts/language-common')
   const { fastify } = await import('fastify')
   await fastify()
     .get('/', { schema: { querystring: { type: 'object' } } }, async () => '')

@@ -18,7 +18,10 @@ declare module 'fastify' {
     /** The action under which the audit log records refusals of this route; without it they are not recorded. */
     readonly refusedAs?: Action
     /** Finds key and order of a refused delivery. Called after the refusal, so that a delivery that succeeds pays nothing. */
-    readonly refusedDelivery?: (request: FastifyRequest, part?: Buffer) => Omit<RefusedDelivery, 'message'>
+    readonly refusedDelivery?: (
+      request: FastifyRequest,
+      part?: Buffer,
+    ) => { readonly keyId: string | null; readonly findOrderId: () => string | null }
   }
   interface FastifyInstance {
     refusals: Refusals
@@ -68,22 +71,26 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
     // A request that did not arrive whole was broken off, not refused.
     if (action === undefined || isFault(error) || request.raw.readableAborted) return
     const { customerId, address, id: requestId } = request
-    const refusal = { action, errorCode: error.code, reason: reasonOf(error), customerId, address, requestId }
-    if (refusedDelivery === undefined) {
+    const refused = refusedDelivery?.(request, part)
+    const keyId = refused?.keyId ?? error.details.keyId ?? null
+    const refusal = { action, errorCode: error.code, reason: reasonOf(error), customerId, keyId, address, requestId }
+    if (refused === undefined) {
       refusals.record(refusal)
       return
     }
-    const delivery = once(() => {
-      const { keyId, orderId } = refusedDelivery(request, part)
-      return { message: error.message.slice(0, LONGEST_MESSAGE), keyId: keyId ?? error.details.keyId ?? null, orderId }
-    })
+    const delivery = once(
+      (): RefusedDelivery => ({
+        message: error.message.slice(0, LONGEST_MESSAGE),
+        orderId: refused.findOrderId(),
+      }),
+    )
     const refusalId = refusals.record({ ...refusal, delivery })
     // A body is read only after its key was accepted.
     const body = part ?? request.body
     if (bodies === undefined || customerId === null || !Buffer.isBuffer(body) || body.length === 0) return
     bodies.keep(body.length, () => {
       const now = clock.now()
-      const { message, keyId, orderId } = delivery()
+      const { message, orderId } = delivery()
       return {
         refusalId: refusalId ?? newId(now, random),
         at: now,

@@ -1,3 +1,5 @@
+import { networkOf } from '#src/lib/net/network.ts'
+
 /** A refused request. */
 export interface Refusal {
   /** `login.refused` or `delivery.refused`. */
@@ -5,6 +7,8 @@ export interface Refusal {
   readonly errorCode: string
   readonly reason: string | null
   readonly customerId: string | null
+  /** The API key that was sent, if it is known. */
+  readonly keyId: string | null
   readonly address: string
   readonly requestId: string
   /** For a delivery. Called only if the refusal is recorded, because it reads the body again. */
@@ -15,7 +19,6 @@ export interface Refusal {
 export interface RefusedDelivery {
   /** What the supplier was told. */
   readonly message: string
-  readonly keyId: string | null
   readonly orderId: string | null
 }
 
@@ -29,38 +32,72 @@ export interface CountedOnly {
   readonly customers: Record<string, number>
 }
 
-/** Limits a minute, so that one attacker neither hides what others do nor fills the disk. */
-const MOST_OF_A_KIND = 60
-const MOST_OF_A_SOURCE = 10
+/** What was not recorded of the refusals with the API keys of one customer. */
+export interface NotListed {
+  readonly customerId: string
+  readonly notRecorded: number
+  readonly errorCodes: Record<string, number>
+}
+
+/**
+ * Limits a minute, so that nobody hides what others do, or fills the disk. Callers with a known API key, logins of known customers,
+ * and everybody else share separate budgets, as any stranger can have a request of the last two kinds refused.
+ */
+const BUDGETS = {
+  key: { most: 480, ofSource: 60 },
+  customer: { most: 60, ofSource: 20 },
+  address: { most: 60, ofSource: 20 },
+}
+const MOST_OF_A_CODE = 10
 const MOST_NAMES_COUNTED = 1000
 const MOST_NAMES_TOLD = 10
+const MOST_CUSTOMERS_TOLD = 100
 
 /** Decides which refusals of a minute are recorded, and counts the others. Its memory is bounded. */
 export function createRefusalWindow() {
   const kept = new Map<string, number>()
   const rests = new Map<string, ReturnType<typeof createRest>>()
+  const notListed = new Map<string, ReturnType<typeof createRest>>()
 
   const count = (refusal: Refusal): void => {
-    const rest = rests.get(refusal.action) ?? createRest()
-    rests.set(refusal.action, rest)
-    rest.count(refusal)
+    restIn(rests, refusal.action, MOST_NAMES_COUNTED)?.count(refusal)
+    if (refusal.keyId !== null && refusal.customerId !== null)
+      restIn(notListed, refusal.customerId, MOST_CUSTOMERS_TOLD)?.count(refusal)
   }
 
   return {
     /** Returns whether to record the refusal; counts it if not. */
     admit(refusal: Refusal): boolean {
-      const { action, errorCode, address } = refusal
-      const source = `${action} ${errorCode} ${address}`
-      const [ofAction, ofSource] = [kept.get(action) ?? 0, kept.get(source) ?? 0]
-      const room = ofAction < MOST_OF_A_KIND && ofSource < MOST_OF_A_SOURCE
-      if (room) kept.set(action, ofAction + 1).set(source, ofSource + 1)
+      const { action, errorCode, customerId, keyId, address } = refusal
+      const kind = keyId !== null ? 'key' : customerId !== null ? 'customer' : 'address'
+      const source = `${kind} ${keyId ?? customerId ?? networkOf(address)}`
+      const ofCode = `${source} ${action} ${errorCode}`
+      const countOf = (name: string): number => kept.get(name) ?? 0
+      const { most, ofSource } = BUDGETS[kind]
+      // The more a source has had, the more is left for others: the first refusals of each are recorded in any flood.
+      const room = countOf(kind) < most * (1 - countOf(source) / ofSource) && countOf(ofCode) < MOST_OF_A_CODE
+      if (room) for (const name of [kind, source, ofCode]) kept.set(name, countOf(name) + 1)
       else count(refusal)
       return room
     },
     count,
     hasCounted: (): boolean => rests.size > 0,
     counted: (): CountedOnly[] => Array.from(rests, ([action, rest]) => ({ action, ...rest.told() })),
+    /** What each customer is to be told. */
+    notListed: (): NotListed[] =>
+      Array.from(notListed, ([customerId, rest]) => {
+        const { notRecorded, errorCodes } = rest.told()
+        return { customerId, notRecorded, errorCodes }
+      }),
   }
+}
+
+function restIn(rests: Map<string, ReturnType<typeof createRest>>, name: string, most: number) {
+  const known = rests.get(name)
+  if (known !== undefined || rests.size >= most) return known
+  const rest = createRest()
+  rests.set(name, rest)
+  return rest
 }
 
 function createRest() {

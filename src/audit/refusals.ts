@@ -2,7 +2,7 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { AuditEvent, AuditStore, NewRefusals } from '#src/store/store.ts'
 import { NO_REQUEST } from './actions.ts'
 import { createRefusalCounts } from './refusal-counts.ts'
-import { createRefusalWindow, type Refusal } from './refusal-window.ts'
+import { createRefusalWindow, type NotListed, type Refusal } from './refusal-window.ts'
 
 export interface Refusals {
   /** Only queues: the request does not wait for the store. Returns the id of a delivery that is recorded, not only counted. */
@@ -15,8 +15,9 @@ export interface Refusals {
 
 const WINDOW_MILLISECONDS = 60_000
 const WRITE_AFTER_MILLISECONDS = 1_000
-/** Limit of the queue while the store is away; further refusals are only counted. */
+/** Limits of the queue while the store is away; further refusals are only counted. Half of it is for known API keys. */
 const MOST_WAITING = 1_000
+const MOST_WAITING_OF_STRANGERS = MOST_WAITING / 2
 const LONGEST_REASON = 200
 /** The message to a supplier is cut to this length before it comes here. */
 export const LONGEST_MESSAGE = 500
@@ -39,6 +40,9 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
   const endWindow = (): void => {
     for (const { action, ...details } of window.counted()) {
       waiting.push({ ...NO_REQUEST, customerId: null, at: clock.now(), actor: 'api', action, details })
+    }
+    for (const rest of window.notListed()) {
+      waiting.push(notListedEvent(rest, clock.now(), newId(clock.now())))
     }
     window = createRefusalWindow()
     beganAt = clock.monotonic()
@@ -79,7 +83,8 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
       arm()
       const now = clock.now()
       counts.add([counted(refusal, now)])
-      if (waiting.length >= MOST_WAITING) window.count(refusal)
+      const most = refusal.keyId === null ? MOST_WAITING_OF_STRANGERS : MOST_WAITING
+      if (waiting.length >= most) window.count(refusal)
       else if (window.admit(refusal)) {
         const refusalId = refusal.delivery && newId(now)
         waiting.push(toEvent(refusal, now, refusalId ?? null))
@@ -107,7 +112,7 @@ const counted = ({ action, errorCode, customerId }: Refusal, at: number): NewRef
 })
 
 function toEvent(refusal: Refusal, at: number, refusalId: string | null): AuditEvent {
-  const { action, errorCode, reason, customerId, address, requestId } = refusal
+  const { action, errorCode, reason, customerId, keyId, address, requestId } = refusal
   const delivery = refusal.delivery?.()
   const details = {
     errorCode,
@@ -115,6 +120,17 @@ function toEvent(refusal: Refusal, at: number, refusalId: string | null): AuditE
     // Only a customer reads it.
     ...(delivery && customerId !== null && { message: delivery.message }),
   }
-  const { orderId = null, keyId = null } = delivery ?? {}
+  const { orderId = null } = delivery ?? {}
   return { at, actor: 'api', action, customerId, address, requestId, refusalId, orderId, keyId, details }
+}
+
+/** The code of an entry in the list of refusals that stands for those that are not listed. */
+const NOT_LISTED = 'REFUSALS_NOT_LISTED'
+
+/** Stands among the refusals of the customer, which would otherwise take the list for complete. */
+function notListedEvent({ customerId, notRecorded, errorCodes }: NotListed, at: number, refusalId: string): AuditEvent {
+  const codes = Object.entries(errorCodes).map(([code, count]) => `${count} ${code}`)
+  const message = `Of the last minute ${notRecorded} more refusals are not listed one by one: ${codes.join(', ')}.`
+  const details = { errorCode: NOT_LISTED, message: message.slice(0, LONGEST_MESSAGE), notRecorded, errorCodes }
+  return { ...NO_REQUEST, at, actor: 'api', action: 'delivery.refused', customerId, refusalId, details }
 }

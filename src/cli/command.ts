@@ -60,9 +60,11 @@ export interface CliContext {
   /** The user at the keyboard, for the audit log. */
   actor(): string
   out(text: string): void
-  /** Writes bytes unchanged, without a newline. */
+  /** Writes data for programs, without a newline: unchanged unless on a terminal. */
   outBytes(bytes: Uint8Array): void
   err(text: string): void
+  /** Whether stdout and stderr are one file or pipe, as after `2>&1`. */
+  sharesOutput(): boolean
   /** Replaces the progress shown before, on a terminal; does nothing elsewhere. */
   progress(text: string): void
   /** Returns what the first SIGTERM or SIGINT aborts from now on; the second one ends the process. */

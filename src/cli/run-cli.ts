@@ -3,7 +3,7 @@ import { ConfigError } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { folderOfAnother } from '#src/lib/folder-of-another.ts'
 import { nearest } from '#src/lib/nearest.ts'
-import { shellWord } from '#src/lib/printable.ts'
+import { escaped, shellWord } from '#src/lib/printable.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type CliContext, COMMON_OPTIONS, type Command, type Input, Misuse, type Option } from './command.ts'
 import { commandNames, loadCommand, loadGroups } from './command-table.ts'
@@ -30,9 +30,25 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     const { command, rest } = await findCommand(argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv)
     name = `teslim ${command.name}`
     const options = { ...command.options, ...COMMON_OPTIONS }
-    return (await command.run(readInput(command, options, rest), context)) ?? 0
+    const input = readInput(command, options, rest)
+    return (await command.run(input, guarded(context, input.json))) ?? 0
   } catch (error) {
-    return report(error, name, argv, context)
+    return report(error, name, argv, guarded(context, false))
+  }
+}
+
+/**
+ * What others sent or named must not control the reader's terminal, or hide: such characters are escaped in text for people, and in
+ * everything that goes to a terminal. Programs get JSON and bytes unchanged.
+ */
+function guarded(context: CliContext, json: boolean): CliContext {
+  const { columns, out, outBytes, err } = context
+  const onTerminal = columns !== undefined
+  return {
+    ...context,
+    out: json && !onTerminal ? out : (text) => out(escaped(text)),
+    outBytes: onTerminal ? (bytes) => outBytes(Buffer.from(escaped(Buffer.from(bytes).toString()))) : outBytes,
+    err: (text) => err(escaped(text)),
   }
 }
 

@@ -2,11 +2,13 @@ import type { Config } from '#src/config/load-config.ts'
 import { partOfThread } from '#src/config/thread-config.ts'
 import { ADD_ONE, hasCustomer } from '#src/customer/any-customer.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
+import type { Customers } from '#src/customer/customer.rule.ts'
 import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { isLoopback } from '#src/lib/reachable-host.ts'
 import { openOrAwait } from '#src/store/await-store.ts'
 import { unverifiedDatabase } from '#src/store/open-store.ts'
-import type { Command, RunningServer } from './command.ts'
+import type { CliContext, Command, RunningServer } from './command.ts'
 import { accountRules } from './with-accounts.ts'
 import { sayCreated } from './with-store.ts'
 
@@ -14,9 +16,7 @@ export const serve: Command = {
   name: 'serve',
   about: 'Serve the API until told to stop; this is what npm start does',
   async run(_input, context) {
-    const { loadConfig, clock, random, columns, startServer } = context
-    // Without a terminal stdout has the log, in JSON.
-    const say = columns === undefined ? context.err : context.out
+    const { loadConfig, clock, random, startServer } = context
     const loaded = loadConfig()
     const { config } = loaded
     const production = config.environment === 'production'
@@ -38,10 +38,13 @@ export const serve: Command = {
       }
       const { customers, apiKeys } = accountRules(store, context)
       // Made only after the port is open: a failed start must not use up a password that is shown once.
-      if (await customers.isEmpty()) {
+      const say = placeToSay(context, config)
+      if (!isLoopback(config.host)) await warnOfNetwork(server, config, customers)
+      else if (await customers.isEmpty()) {
         const sandbox = await addSandbox(customers, apiKeys, random).catch(unlessMadeMeanwhile)
-        if (sandbox) say(welcome(server, sandbox, config))
-      } else if (await customers.exists(SANDBOX_EMAIL)) say(welcomeBack(server, config))
+        if (sandbox && say) say(welcome(server, sandbox, config))
+        else if (sandbox) server.inform(`a sandbox customer was created. ${NOT_SHOWN}`)
+      } else if (say && (await customers.exists(SANDBOX_EMAIL))) say(welcomeBack(server, config))
       return await server.stopped
     } catch (error) {
       await server?.stop('the start failed', 1)
@@ -50,6 +53,35 @@ export const serve: Command = {
       await awaited.close()
     }
   },
+}
+
+/**
+ * Returns what speaks to the person who started the server; undefined where that could only stand between the lines of a log in JSON,
+ * which has no credentials and is read by programs.
+ */
+function placeToSay({ columns, out, err, sharesOutput }: CliContext, { log }: Config): CliContext['out'] | undefined {
+  if (columns !== undefined && log !== 'json') return out
+  return columns === undefined && log !== 'pretty' && sharesOutput() ? undefined : err
+}
+
+const NEW_CREDENTIALS = [
+  `npx teslim customer set-password ${SANDBOX_EMAIL} --generate`,
+  `npx teslim key issue --customer ${SANDBOX_EMAIL}`,
+] as const
+
+const NOT_SHOWN = `A log shows no credentials: for those of ${SANDBOX_EMAIL} run ${NEW_CREDENTIALS.join(' and ')}`
+
+/** The sandbox customer may deliver anything: it is for trying on one machine, and not for its network. */
+async function warnOfNetwork(server: RunningServer, { host }: Config, customers: Customers): Promise<void> {
+  if (await customers.isEmpty()) {
+    server.warn(
+      `no sandbox customer was created, since the network reaches HOST=${host}: set HOST=127.0.0.1 to try teslim, or NODE_ENV=production to run it; ${ADD_ONE}`,
+    )
+  } else if (await customers.exists(SANDBOX_EMAIL)) {
+    server.warn(
+      `the network reaches HOST=${host}, and the sandbox customer may deliver anything: npx teslim customer disable ${SANDBOX_EMAIL}`,
+    )
+  }
 }
 
 /** Two servers may start on one empty store: then the other one printed the password. */
@@ -72,8 +104,7 @@ ${greeting(server, config)}
 This store has the sandbox customer ${SANDBOX_EMAIL}.
 Its password and ApiKey were shown once. For new ones:
 
-  npx teslim customer set-password ${SANDBOX_EMAIL} --generate
-  npx teslim key issue --customer ${SANDBOX_EMAIL}
+  ${NEW_CREDENTIALS.join('\n  ')}
 `
 
 function welcome(server: RunningServer, { email, password, apiKey }: Sandbox, config: Config): string {

@@ -14,7 +14,7 @@ export const logLevel = {
 
 const environments = choice(
   ['development', 'production', 'test'],
-  'Outside `production` the first start makes the store and a sandbox customer. Any other value, such as `staging`, counts as `production`.',
+  'Outside `production` the first start makes the store and, if only this machine reaches `HOST`, a sandbox customer. Any other value, such as `staging`, counts as `production`.',
 )
 const readEnvironment = (written: string) => environments.read(asciiLowerCase(written))
 

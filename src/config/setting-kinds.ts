@@ -75,8 +75,25 @@ export const whole = (fallback: number, least: number, most: number, description
 export const POINTER = /^(?:\/[^/,]+)+$/
 export const allowedPointers = (example: string): string => `JSON Pointers separated by commas, such as ${example}`
 
+/**
+ * Hides passwords in a URL, in the parameters and before the host. Whatever comes between the first colon and the last @ counts as
+ * one: an unescaped `/`, `?`, `#` or `@` in a password must not end what is hidden.
+ */
 export const maskUrlPassword = (url: string): string =>
-  url.replace(/(:\/\/[^/@]*?:)[^@]*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
+  url
+    .replace(/([?&])([^=&]*)=[^&]*/g, (whole, sign, name) => (namesPassword(name) ? `${sign}${name}=***` : whole))
+    .replace(/(:\/\/[^:@]*:).*@/s, '$1***@')
+
+/** The same URL without passwords, for a command line. */
+export const withoutUrlPassword = (url: string): string =>
+  maskUrlPassword(url)
+    .replace(':***@', '@')
+    .replace(/(?<=[?&])[^=&]*=\*\*\*(?:&|$)/g, '')
+    .replace(/[?&]$/, '')
+
+/** Names may be escaped: `p%61ssword`. */
+const namesPassword = (name: string): boolean =>
+  /password/i.test(new URLSearchParams(`${name}=`).keys().next().value ?? '')
 
 export const maskAll = (value: string): string => (value === '' ? '' : '***')
 

@@ -1,5 +1,5 @@
 import { isHostName } from '#src/lib/net/host-name.ts'
-import { networkText, parseNetwork } from '#src/lib/net/network.ts'
+import { networkText, readNetwork } from '#src/lib/net/network.ts'
 
 /** Accepts host names, addresses and networks, and returns them as they are compared: names in lower case, networks in canonical form. */
 export function readWebhookAllow(written: string): readonly string[] | undefined {
@@ -8,8 +8,8 @@ export function readWebhookAllow(written: string): readonly string[] | undefined
 }
 
 function readItem(text: string): string | undefined {
-  const network = parseNetwork(text)
-  if (network !== undefined) return networkText(network)
+  const network = readNetwork(text)
+  if (typeof network !== 'string') return networkText(network)
   const name = text.toLowerCase()
   return isHostName(name) ? name : undefined
 }

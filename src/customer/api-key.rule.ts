@@ -1,6 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
+import { hasHidden } from '#src/lib/printable.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { ApiKey, ApiKeyUse, ListedApiKey, Store } from '#src/store/store.ts'
 import { hashApiKey, makeApiKey } from './api-key.ts'
@@ -156,9 +157,7 @@ export function createApiKeys({ store, customers, clock, random }: ApiKeyDepende
 /** Checks what can be checked without a store, and returns it as it is stored. */
 export function checkKeySettings(wanted: KeySettings): KeySettings {
   const { label = '', networks } = wanted
-  if (label.length > LONGEST_LABEL || !label.isWellFormed() || /\p{Cc}/u.test(label)) {
-    throw new AppError(customerErrors.labelInvalid)
-  }
+  if (label.length > LONGEST_LABEL || hasHidden(label)) throw new AppError(customerErrors.labelInvalid)
   return networks ? { ...wanted, networks: checkNetworks(networks) } : wanted
 }
 

@@ -24,7 +24,7 @@ export const customerErrors = {
   labelInvalid: {
     code: 'LABEL_INVALID',
     kind: 'invalid',
-    message: 'A label is at most 100 characters without control characters.',
+    message: 'A label is at most 100 characters, without control or invisible characters.',
   },
   networkInvalid: {
     code: 'NETWORK_INVALID',

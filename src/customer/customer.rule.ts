@@ -1,6 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
+import { hasHidden } from '#src/lib/printable.ts'
 import { type Random, randomText } from '#src/lib/random.ts'
 import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
@@ -12,7 +13,8 @@ import { readRegion } from './region.ts'
 
 export interface NewCustomer {
   readonly email: string
-  readonly password: string
+  /** Undefined for a customer that cannot log in until it gets one. */
+  readonly password: string | undefined
   readonly isApi: boolean
   readonly operator: boolean
   /** Whether an operator may only read. */
@@ -32,7 +34,9 @@ export interface CustomerDependencies {
 }
 
 /** A customer as operators see it. */
-export type CustomerView = Omit<Customer, 'passwordHash' | 'tokenGeneration'>
+export interface CustomerView extends Omit<Customer, 'passwordHash' | 'tokenGeneration'> {
+  readonly hasPassword: boolean
+}
 
 export interface Changed {
   readonly customer: CustomerView
@@ -43,6 +47,8 @@ export type Customers = ReturnType<typeof createCustomers>
 
 /** 131 bits. Counted instead, a restored store would count to a generation that has ended. */
 const GENERATION_LENGTH = 22
+/** Stands for no hash: no password matches it. */
+export const NO_PASSWORD = ''
 
 /** The operators' actions on customers. `who` is an e-mail address or an id. */
 export function createCustomers({ store, clock, random, hashPassword }: CustomerDependencies) {
@@ -70,11 +76,11 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 
   return {
     async add(wanted: NewCustomer): Promise<Changed> {
-      const { email, regions, authority, warnings } = checkNewCustomer(wanted)
+      const { email, regions, authority, warnings } = await checkNewCustomer(wanted)
       const customer: Customer = {
         id: newId(clock.now(), random),
         email,
-        passwordHash: await hashPassword(wanted.password),
+        passwordHash: wanted.password === undefined ? NO_PASSWORD : await hashPassword(wanted.password),
         isApi: wanted.isApi,
         operator: wanted.operator,
         readOnly: wanted.readOnly === true,
@@ -108,7 +114,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
     showToChange: async (who: string): Promise<CustomerView> => toView(await findToChange(who)),
 
     async setPassword(who: string, password: string): Promise<Changed> {
-      const warnings = checkPassword(password)
+      const warnings = await checkPassword(password)
       const { id } = await findToChange(who)
       const hash = await hashPassword(password)
       const customer = await change(id, () => store.customers.setPassword(id, hash, newGeneration()))
@@ -164,7 +170,10 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
 /** Whether nothing but the id is left. No address has this form, as it lacks an @. */
 export const isRemoved = ({ id, email }: Pick<Customer, 'id' | 'email'>): boolean => email === `removed:${id}`
 
-const toView = ({ passwordHash: _, tokenGeneration: __, ...view }: Customer): CustomerView => view
+const toView = ({ passwordHash, tokenGeneration: _, ...view }: Customer): CustomerView => ({
+  ...view,
+  hasPassword: passwordHash !== NO_PASSWORD,
+})
 
 const sortedSet = (values: readonly string[]): string[] => [...new Set(values)].sort()
 
@@ -176,14 +185,18 @@ export function checkSettings({ email, regions }: CustomerSettings) {
   }
 }
 
-const checkEmail = (text: string): string =>
-  canonicalEmail(text) ?? refuse(customerErrors.emailInvalid, `"${text}" is not an e-mail address.`)
+/** Refuses what would look like another address. Accounts of earlier versions may have one, and are still found by it. */
+function checkEmail(text: string): string {
+  const email = canonicalEmail(text) ?? refuse(customerErrors.emailInvalid, `"${text}" is not an e-mail address.`)
+  if (hasHidden(email)) refuse(customerErrors.emailInvalid, 'The e-mail address has characters that cannot be seen.')
+  return email
+}
 
 /** Checks what can be checked without a store, and returns it as it is stored. */
-export function checkNewCustomer(wanted: NewCustomer) {
+export async function checkNewCustomer(wanted: NewCustomer) {
   const email = checkEmail(wanted.email)
   checkReadOnly(wanted.operator, wanted.readOnly)
-  const warnings = checkPassword(wanted.password)
+  const warnings = wanted.password === undefined ? [] : await checkPassword(wanted.password)
   return {
     email,
     regions: sortedSet(wanted.regions.map(checkRegion)),
@@ -196,8 +209,8 @@ function checkReadOnly(operator: boolean, readOnly = false): void {
   if (readOnly && !operator) refuse(customerErrors.readOnlyAlone, customerErrors.readOnlyAlone.message)
 }
 
-function checkPassword(password: string): string[] {
-  const verdict = judgePassword(password)
+async function checkPassword(password: string): Promise<string[]> {
+  const verdict = await judgePassword(password)
   if ('refusal' in verdict) throw new AppError(verdict.refusal)
   return verdict.warning ? [verdict.warning] : []
 }

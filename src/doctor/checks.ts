@@ -1,6 +1,7 @@
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Random } from '#src/lib/random.ts'
+import { isLoopback } from '#src/lib/reachable-host.ts'
 
 export interface Check {
   readonly name: string
@@ -36,13 +37,11 @@ export function checkNode(version: string, environment: Config['environment'] = 
     : { name: 'node', status: 'ok', message: `${version} is enough for trying; ${use}` }
 }
 
-const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/i
-
 /** Checks what matters once other machines can reach the server. */
 export const checkListening = (config: Config): Check[] => [...checkService(config), ...checkMonitoring(config)]
 
 function checkService({ host, environment, tlsCertificateFile }: Config): Check[] {
-  if (LOOPBACK.test(host)) return [{ name: 'network', status: 'ok', message: `HOST ${host}: this machine only` }]
+  if (isLoopback(host)) return [{ name: 'network', status: 'ok', message: `HOST ${host}: this machine only` }]
   const warn = (message: string): Check => ({ name: 'network', status: 'warning', message })
   const found: Check[] =
     tlsCertificateFile === ''
@@ -53,13 +52,13 @@ function checkService({ host, environment, tlsCertificateFile }: Config): Check[
         ]
       : [{ name: 'network', status: 'ok', message: `HOST ${host}, with TLS` }]
   if (environment !== 'production') {
-    found.push(warn('NODE_ENV is not production: on an empty store a sandbox customer would be created; set it'))
+    found.push(warn('NODE_ENV is not production, and anything else is for trying on one machine: set it'))
   }
   return found
 }
 
 function checkMonitoring({ opsHost, opsPort }: Config): Check[] {
-  if (opsPort === 0 || LOOPBACK.test(opsHost)) return []
+  if (opsPort === 0 || isLoopback(opsHost)) return []
   const message = `TESLIM_OPS_HOST ${opsHost} shows the metrics to everybody who reaches port ${opsPort}, without a token: admit only the monitoring to it`
   return [{ name: 'network', status: 'warning', message }]
 }

@@ -1,10 +1,20 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
+import { type BodyPool, type HeldBody, roomOwner } from './body/budget.ts'
+import { disconnect } from './connections/unread.ts'
 
 /** A stream of server-sent events (WHATWG HTML, "Server-sent events") to one reader. */
 export interface EventStream {
-  /** Resolves to false if the reader has disconnected, or was cut off because it read nothing for too long. */
+  /**
+   * Takes room for events of about so many bytes, until `send` has sent them. If there is none, returns false: forget them, wait for
+   * `room`, and read them again.
+   */
+  take(bytes: number): boolean
+  /** Resolves when it has taken room for so many bytes, or the reader is gone. */
+  room(bytes: number): Promise<void>
+  /** Resolves to false if the reader has disconnected, or was cut off because it read too little. */
   send(events: readonly ServerSentEvent[]): Promise<boolean>
   /**
    * Sends bytes made by `eventBytes`, which several readers may share, and does not wait. Returns false, with nothing sent, while the
@@ -29,19 +39,16 @@ export interface EventStreams {
   close(): void
 }
 
-/** In milliseconds. */
-export interface Patience {
-  /** Shorter than the idle timeout of common proxies. */
-  readonly heartbeat: number
-  /** How long a reader may leave its data unread. */
-  readonly slowestReader: number
-}
-
-const PATIENCE: Patience = { heartbeat: 15_000, slowestReader: 30_000 }
+/** Shorter than the idle timeout of common proxies. */
+const HEARTBEAT_MILLISECONDS = 15_000
 /** Readers wait this long before they reconnect. */
 const RETRY_MILLISECONDS = 2000
+/** What is handed to a connection at once, and needs no room: more waits outside of it. */
+const PIECE_BYTES = 65_536
+const LOOK_FOR_ROOM_MILLISECONDS = 100
 
-export function createEventStreams({ heartbeat: interval, slowestReader } = PATIENCE): EventStreams {
+/** `connections/unread.ts` disconnects readers that do not read. */
+export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISECONDS): EventStreams {
   const responses = new Set<ServerResponse>()
   let heartbeat: NodeJS.Timeout | undefined
   let closed = false
@@ -51,13 +58,6 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
       // An ended stream may still have data to send.
       if (!response.writableEnded && !response.writableNeedDrain) response.write(':\n\n')
     }
-  }
-
-  /** Ends a stream; destroys it if the reader leaves the rest unread. */
-  const end = (response: ServerResponse): void => {
-    response.end()
-    const cut = setTimeout(() => response.destroy(), slowestReader).unref()
-    response.once('close', () => clearTimeout(cut))
   }
 
   const forget = (response: ServerResponse): void => {
@@ -70,12 +70,13 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
   return {
     open(reply) {
       reply.hijack()
-      reply.request.isStream = true
-      const { raw: response } = reply
+      const { raw: response, request } = reply
+      request.isStream = true
+      const { socket } = request.raw
       const gone = new AbortController()
       response.writeHead(200, { ...reply.getHeaders(), 'content-type': 'text/event-stream; charset=utf-8' } as never)
       response.write(`retry: ${RETRY_MILLISECONDS}\n\n`)
-      if (closed || reply.request.method === 'HEAD') end(response)
+      if (closed || request.method === 'HEAD') response.end()
       responses.add(response)
       heartbeat ??= setInterval(beat, interval).unref()
       // Without a listener an error would crash the process.
@@ -84,22 +85,39 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
         forget(response)
         gone.abort()
       })
-      const write = async (data: string | Uint8Array): Promise<boolean> => {
-        if (response.destroyed || response.writableEnded) return false
-        if (response.write(data)) return true
-        const slow = AbortSignal.timeout(slowestReader)
-        try {
-          await once(response, 'drain', { signal: AbortSignal.any([slow, gone.signal]) })
-          return true
-        } catch {
-          response.destroy()
-          return false
+      const write = async (data: Uint8Array): Promise<boolean> => {
+        for (let sent = 0; sent < data.length; sent += PIECE_BYTES) {
+          if (response.destroyed || response.writableEnded) return false
+          if (response.write(data.subarray(sent, sent + PIECE_BYTES))) continue
+          const isOpen = await once(response, 'drain', { signal: gone.signal }).catch(() => undefined)
+          if (isOpen === undefined) return false
         }
+        return true
       }
+      let held: HeldBody | undefined
+      let heldBytes = 0
+      const giveBack = (): void => {
+        held?.release()
+        held = undefined
+        heldBytes = 0
+      }
+      const take = (bytes: number): boolean => {
+        if (bytes <= PIECE_BYTES || bytes <= heldBytes) return true
+        held ??= pool.hold(roomOwner(request), () => disconnect(socket))
+        if (held.grow(bytes - heldBytes)) heldBytes = bytes
+        else giveBack()
+        return heldBytes > 0
+      }
+      gone.signal.addEventListener('abort', giveBack)
       let offering = false
       return {
         gone: gone.signal,
-        send: (events) => write(events.map(eventText).join('')),
+        take,
+        async room(bytes) {
+          while (!gone.signal.aborted && !response.writableEnded && !take(bytes))
+            await setTimeout(LOOK_FOR_ROOM_MILLISECONDS)
+        },
+        send: (events) => write(Buffer.from(events.map(eventText).join(''))).finally(giveBack),
         offer(bytes) {
           if (offering || gone.signal.aborted) return false
           offering = true
@@ -108,12 +126,12 @@ export function createEventStreams({ heartbeat: interval, slowestReader } = PATI
           })
           return true
         },
-        end: () => end(response),
+        end: () => void response.end(),
       }
     },
     close() {
       closed = true
-      for (const response of responses) end(response)
+      for (const response of responses) response.end()
     },
   }
 }

@@ -45,6 +45,12 @@ export const httpErrors = {
     kind: 'overloaded',
     message: 'The service is receiving more than it can hold right now. Nothing was stored; send the request again.',
   },
+  answersOverloaded: {
+    code: 'ANSWERS_OVERLOADED',
+    kind: 'overloaded',
+    message:
+      'More answers wait to be read than the service can hold. Read those you asked for, then send the request again.',
+  },
   connectionsOverloaded: {
     code: 'CONNECTIONS_OVERLOADED',
     kind: 'overloaded',

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { AppError } from '#src/lib/app-error.ts'
-import type { BodyPool, HeldBody } from './body/budget.ts'
+import { type BodyPool, type HeldBody, roomOwner } from './body/budget.ts'
+import { stopReadingWhenPaused } from './body/paused-body.ts'
 import { endsItself } from './connections/broken-request.ts'
 import { lingerAtEnd } from './connections/lingering.ts'
 import { httpErrors } from './http.errors.ts'
@@ -17,7 +17,7 @@ export interface LineExchange {
   check(): void
   isGone(): boolean
   pause(milliseconds: number): Promise<void>
-  /** Resolves to false if the client has disconnected, or was cut off because it read nothing for too long. */
+  /** Resolves to false if the client has disconnected, or was cut off because it read too little. */
   write(text: string): boolean | Promise<boolean>
   end(text: string): void
   /** Disconnects the client. */
@@ -28,7 +28,7 @@ export interface LineExchange {
 
 export interface LineExchangeOptions {
   readonly contentType: string
-  /** How long the client may take to send a line, or to read answers. */
+  /** How long the client may take to send a line. */
   readonly patienceMilliseconds: number
   readonly pool: BodyPool
 }
@@ -109,7 +109,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
       waited = 0
     }
     if (pending <= heldBytes) return
-    held ??= pool.hold(() => endFor(new AppError(httpErrors.bodiesOverloaded)))
+    held ??= pool.hold(roomOwner(request), () => endFor(new AppError(httpErrors.bodiesOverloaded)))
     if (!held.grow(pending - heldBytes)) endFor(new AppError(httpErrors.bodiesOverloaded))
     heldBytes = pending
   }
@@ -156,7 +156,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
       if (gone) return false
       writeHead()
       if (response.write(text)) return true
-      return drained(patienceMilliseconds)
+      return drained()
     },
     end(text) {
       held?.release()
@@ -175,34 +175,18 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
       response.end(text, () => {
         if (!ended) socket.destroySoon()
       })
-      const timer = setTimeout(() => response.destroy(), patienceMilliseconds).unref()
-      response.once('close', () => clearTimeout(timer))
     },
     cut,
     endFor,
   }
 
-  async function drained(milliseconds: number): Promise<boolean> {
+  async function drained(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const timer = setTimeout(() => {
-      cut()
-      resolve(false)
-    }, milliseconds)
     const onDrain = (): void => resolve(true)
     const onClose = (): void => resolve(false)
     response.once('drain', onDrain).once('close', onClose)
     const isOpen = await promise
-    clearTimeout(timer)
     response.off('drain', onDrain).off('close', onClose)
     return isOpen
   }
-}
-
-/**
- * Makes a body that is paused stop its connection with the first piece that nobody takes. Node would go on until 64 KiB wait, and of
- * bytes that come one by one each would wait as a buffer of its own.
- */
-function stopReadingWhenPaused(body: IncomingMessage): void {
-  const { _readableState: state } = body as unknown as { readonly _readableState: { highWaterMark: number } }
-  state.highWaterMark = 1
 }

@@ -13,7 +13,8 @@ export function queryReading({ properties }: TObject): preValidationHookHandler 
     const read = new Map<string, unknown[]>()
     for (const [sent, values] of Object.entries(request.query as Record<string, string | string[]>)) {
       const name = spelling.get(asciiLowerCase(sent)) ?? sent
-      const property = properties[name]
+      // `constructor` names something in every object.
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
       for (const value of [values].flat()) {
         if (value === '' && property !== undefined) continue
         read.set(name, [...(read.get(name) ?? []), converted(value, property?.type)])

@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { headerCount } from '#src/lib/net/header-count.ts'
+import { stopReadingWhenPaused } from './body/paused-body.ts'
 import { answerConnect } from './connections/broken-request.ts'
 import { limitConnections } from './connections/connection-limit.ts'
 import { installExpectation } from './connections/expectation.ts'
@@ -46,6 +48,7 @@ export function installRequestHooks(app: FastifyInstance, dependencies: RequestH
       reply.header('connection', 'close')
       throw new AppError(fault)
     }
+    if (headers['transfer-encoding'] !== undefined) stopReadingWhenPaused(request.raw)
     const encoding = headers['content-encoding']
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new AppError(httpErrors.contentEncoding)
     const { expect } = headers
@@ -64,20 +67,10 @@ const HOST = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/
 /** Finds what Node's parser accepts but a proxy might read differently (request smuggling). */
 function framingFault({ httpVersion, headers, rawHeaders }: IncomingMessage): ErrorDefinition | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return httpErrors.httpVersion
-  const hosts = hostCount(rawHeaders)
+  const hosts = headerCount(rawHeaders, 'host')
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return httpErrors.hostCount
   if (!HOST.test(headers.host ?? '')) return httpErrors.hostMalformed
   const encoding = headers['transfer-encoding']
   if (encoding === undefined || (encoding.toLowerCase() === 'chunked' && httpVersion === '1.1')) return undefined
   return httpErrors.transferEncoding
-}
-
-/** Node keeps only the first Host header, so this counts the raw ones. Names have even indexes. */
-function hostCount(rawHeaders: readonly string[]): number {
-  let count = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]
-    if (name?.length === 4 && name.toLowerCase() === 'host') count++
-  }
-  return count
 }

@@ -31,6 +31,8 @@ export const serverOptions = (
     // request-log.ts writes one line per request; fastify-logger.ts provides the logger.
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
+    // A busy machine may take longer than Fastify's 10 s to open the signing keys. Whoever starts the server has a limit of its own.
+    pluginTimeout: 0,
     genReqId: requestId,
     trustProxy: config.trustProxy === 'off' ? false : config.trustProxy,
     bodyLimit: config.bodyLimitBytes,

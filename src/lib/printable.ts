@@ -1,5 +1,21 @@
-/** Replaces control characters: what came over the network must not control the terminal of the reader. */
-export const printable = (text: string): string => text.replace(/\p{C}/gu, '\ufffd')
+/** What controls a terminal or cannot be seen, such as ESC, a change of the writing direction, or a space without width. */
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
+const EACH_HIDDEN = new RegExp(HIDDEN, 'gu')
+const HIDDEN_IN_LINES = new RegExp(`(?!\\r?\\n|\\t)${HIDDEN.source}`, 'gu')
+
+export const hasHidden = (text: string): boolean => HIDDEN.test(text)
+
+/** Replaces hidden characters: what came over the network must not control the terminal of the reader. */
+export const printable = (text: string): string => text.replace(EACH_HIDDEN, '\ufffd')
+
+/** Writes hidden characters as JSON does, such as \u001b, but for line breaks and tabs. JSON keeps its meaning. */
+export const escaped = (text: string): string =>
+  text.replace(HIDDEN_IN_LINES, (hidden) =>
+    Array.from(
+      { length: hidden.length },
+      (_, index) => `\\u${hidden.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
 
 const PLAIN = /^[\w@%+=:,./-]+$/
 

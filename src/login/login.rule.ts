@@ -1,3 +1,4 @@
+import { NO_PASSWORD } from '#src/customer/customer.rule.ts'
 import { canonicalEmail } from '#src/customer/email.ts'
 import { isUsablePassword } from '#src/customer/password-policy.ts'
 import { readRegion } from '#src/customer/region.ts'
@@ -129,6 +130,7 @@ async function findCandidate(
   if (customer === undefined) return { obstacle: 'unknown e-mail' }
   if (!customer.enabled) return { customer, obstacle: 'disabled' }
   if (!customer.isApi) return { customer, obstacle: 'not an API customer' }
+  if (customer.passwordHash === NO_PASSWORD) return { customer, obstacle: 'no password' }
   if (region === undefined || !customer.regions.includes(region)) return { customer, obstacle: 'region not enabled' }
   return { customer, region }
 }

@@ -17,25 +17,55 @@ const DAY = 24 * HOUR
 /** docs/decisions/0009-login-throttle.md explains these numbers. */
 export const PAIR_LIMIT: Limit = { free: 5, firstDelay: SECOND, longestDelay: 15 * MINUTE, forgetAfter: HOUR }
 
-/** Applies to an address that never logged in to an account with many failures. */
+/** Applies to a stranger to an account with many failures. */
 export const STRANGER_LIMIT: Limit = { free: 1, firstDelay: MINUTE, longestDelay: HOUR, forgetAfter: DAY }
 
 export const ADDRESS_LIMIT: Limit = { free: 50, firstDelay: SECOND, longestDelay: 15 * MINUTE, forgetAfter: HOUR }
 
-/** From this many failures of one account on, unknown addresses are strangers. */
+/** Apply to all strangers of one IPv6 /48 together; the first one if the account has many failures. */
+export const STRANGER_SITE_LIMIT: Limit = { ...STRANGER_LIMIT, free: 5 }
+export const SITE_LIMIT: Limit = { ...ADDRESS_LIMIT, free: 500 }
+
+/** From this many failures of one account on, strangers have less: addresses that never logged in to it. */
 export const MANY_FAILURES = 100
 
-/** An account with fewer failures is forgotten after an hour instead of a day. */
+/** Where failures are only counted, fewer than these are forgotten after an hour instead of a day. */
 const FEW_FAILURES = 10
-
-export const accountForgetAfter = (count: number): number => (count < FEW_FAILURES ? HOUR : DAY)
 
 /** How long an address is known after a login, and how often that is written. */
 export const KNOWN_FOR = 30 * DAY
 export const REMEMBER_AGAIN_AFTER = DAY
 
-export const pairLimit = (account: LoginFailures | undefined, known: boolean): Limit =>
-  !known && (account?.count ?? 0) >= MANY_FAILURES ? STRANGER_LIMIT : PAIR_LIMIT
+/** What failures are counted of: an account from an address, an address, an account, an account from a /48, and a /48. */
+export type Counter = 'pair' | 'address' | 'account' | 'sitePair' | 'site'
+
+/** What is kept of an attempt's counters. `known` is there if the address logged in to the account before. */
+export type Standing = Readonly<Partial<Record<Counter | 'known', LoginFailures>>>
+
+/** The limits of what the attempt counts for: a known address does not count for its /48. */
+export function limitsOf({
+  account,
+  sitePair,
+  known,
+}: Standing): { readonly pair: Limit } & Readonly<Partial<Record<Counter, Limit>>> {
+  const own = { pair: PAIR_LIMIT, address: ADDRESS_LIMIT, account: unlimited(account) }
+  if (known !== undefined) return own
+  const isAttacked = (account?.count ?? 0) >= MANY_FAILURES
+  return {
+    ...own,
+    pair: isAttacked ? STRANGER_LIMIT : PAIR_LIMIT,
+    sitePair: isAttacked ? STRANGER_SITE_LIMIT : unlimited(sitePair),
+    site: SITE_LIMIT,
+  }
+}
+
+/** Only counts. */
+const unlimited = (failures: LoginFailures | undefined): Limit => ({
+  free: Number.POSITIVE_INFINITY,
+  firstDelay: 0,
+  longestDelay: 0,
+  forgetAfter: (failures?.count ?? 0) + 1 < FEW_FAILURES ? HOUR : DAY,
+})
 
 export function delayAfter(count: number, { free, firstDelay, longestDelay }: Limit): number {
   return count < free ? 0 : Math.min(firstDelay * 2 ** (count - free), longestDelay)

@@ -1,36 +1,27 @@
 import { hash } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
-import type { LoginFailureStore, LoginFailures } from '#src/store/store.ts'
-import { clientNetwork } from './client-network.ts'
+import { networkOf, siteOf } from '#src/lib/net/network.ts'
+import type { LoginFailureStore } from '#src/store/store.ts'
 import { loginErrors } from './login.errors.ts'
 import {
-  ADDRESS_LIMIT,
-  accountForgetAfter,
+  type Counter,
   delayAfter,
   KNOWN_FOR,
-  type Limit,
+  limitsOf,
   mayBeMade,
   mostAtOnce,
-  pairLimit,
   REMEMBER_AGAIN_AFTER,
   remainingDelay,
+  type Standing,
 } from './throttle.rule.ts'
 
-/** The digests under which failures of an attempt are counted. */
 export interface Attempt {
   readonly pair: Buffer
-  readonly address: Buffer
-  readonly account: Buffer
+  /** The digests under which failures are counted, that of the pair among them. */
+  readonly counters: readonly (readonly [Counter, Buffer])[]
   /** Records that the address logged in to the account before. */
   readonly known: Buffer
-}
-
-export interface Standing {
-  readonly pair: LoginFailures | undefined
-  readonly address: LoginFailures | undefined
-  readonly account: LoginFailures | undefined
-  readonly known: LoginFailures | undefined
 }
 
 export interface Begun {
@@ -43,10 +34,8 @@ export interface Counted {
   readonly attempt: Attempt
   readonly before: Standing
   readonly at: number
-  readonly counts: Readonly<Record<CountedName, number>>
+  readonly counts: readonly { readonly counter: Counter; readonly name: Buffer; readonly count: number }[]
 }
-
-type CountedName = 'pair' | 'address' | 'account'
 
 export interface Throttle {
   /** Reads the counts, at most a second old. Throws LOGIN_THROTTLED if the attempt comes too early. */
@@ -70,24 +59,25 @@ const MOST_CLEAN = 10_000
 export function createThrottle(failures: LoginFailureStore, clock: Clock): Throttle {
   const clean = new Map<string, Begun & { readonly until: number }>()
 
-  const look = async ({ pair, address, account, known }: Attempt): Promise<Standing> => {
+  const look = async ({ counters, known }: Attempt): Promise<Standing> => {
     const now = clock.now()
-    const found = await failures.find([pair, address, account, known], now)
-    const standing = { pair: found[0], address: found[1], account: found[2], known: found[3] }
-    const delay = Math.max(
-      remainingDelay(standing.pair, limitOf(standing), now),
-      remainingDelay(standing.address, ADDRESS_LIMIT, now),
+    const names = [...counters, ['known', known] as const]
+    const found = await failures.find(
+      names.map(([, digest]) => digest),
+      now,
     )
+    const standing: Standing = Object.fromEntries(names.map(([name], index) => [name, found[index]]))
+    const limited = limitedBy(counters, standing)
+    const delay = Math.max(...limited.map(({ counter, limit }) => remainingDelay(standing[counter], limit, now)))
     if (delay > 0) throw throttled(delay)
     return standing
   }
 
-  const takeBack = ({ attempt, before, at, counts }: Counted, names: readonly CountedName[]) =>
-    names.map((name) => {
-      const { count = 0, lastAt = 0 } = before[name] ?? {}
+  const takeBack = ({ before, at, counts }: Counted) =>
+    counts.map(({ counter, name, count: countedAs }) => {
+      const { count = 0, lastAt = 0 } = before[counter] ?? {}
       // If others were counted meanwhile, the last failure is theirs, at about the same time.
-      const isNext = counts[name] === count + 1
-      return { name: attempt[name], countedAt: at, countedAs: counts[name], lastAt: isNext ? lastAt : at }
+      return { name, countedAt: at, countedAs, lastAt: countedAs === count + 1 ? lastAt : at }
     })
 
   const remember = ({ known }: Attempt, standing: Standing) => {
@@ -116,26 +106,20 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
     async count(attempt) {
       const before = await look(attempt)
       const at = clock.now()
-      const limit = limitOf(before)
-      const [pair = 0, address = 0, account = 0] = await failures.count(
-        [
-          { name: attempt.pair, expiresAt: at + limit.forgetAfter },
-          { name: attempt.address, expiresAt: at + ADDRESS_LIMIT.forgetAfter },
-          { name: attempt.account, expiresAt: at + accountForgetAfter((before.account?.count ?? 0) + 1) },
-        ],
+      const limited = limitedBy(attempt.counters, before)
+      const found = await failures.count(
+        limited.map(({ name, limit }) => ({ name, expiresAt: at + limit.forgetAfter })),
         at,
       )
-      const counted = { attempt, before, at, counts: { pair, address, account } }
-      if (mayBeMade(pair, before.pair, limit) && mayBeMade(address, before.address, ADDRESS_LIMIT)) return counted
-      await failures.settle(
-        { forget: [], countDown: takeBack(counted, ['pair', 'address', 'account']), remember: [] },
-        at,
-      )
-      throw throttled(Math.max(delayAfter(pair - 1, limit), delayAfter(address - 1, ADDRESS_LIMIT)))
+      const counts = limited.map((each, index) => ({ ...each, count: found[index] ?? 0 }))
+      const counted = { attempt, before, at, counts }
+      if (counts.every(({ counter, count, limit }) => mayBeMade(count, before[counter], limit))) return counted
+      await failures.settle({ forget: [], countDown: takeBack(counted), remember: [] }, at)
+      throw throttled(Math.max(...counts.map(({ count, limit }) => delayAfter(count - 1, limit))))
     },
     async succeeded(counted) {
       const { attempt, before } = counted
-      const countDown = takeBack(counted, ['address', 'account'])
+      const countDown = takeBack(counted).filter(({ name }) => name !== attempt.pair)
       await failures.settle({ forget: [attempt.pair], countDown, remember: remember(attempt, before) }, clock.now())
     },
     async succeededUncounted(attempt, standing) {
@@ -145,22 +129,39 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
       await failures.settle({ forget, countDown: [], remember: remembered }, clock.now())
     },
     async takeBack(counted) {
-      const countDown = takeBack(counted, ['pair', 'address', 'account'])
-      await failures.settle({ forget: [], countDown, remember: [] }, clock.now())
+      await failures.settle({ forget: [], countDown: takeBack(counted), remember: [] }, clock.now())
     },
   }
 }
 
+function limitedBy(counters: Attempt['counters'], standing: Standing) {
+  const limits = limitsOf(standing)
+  return counters.flatMap(([counter, name]) => {
+    const limit = limits[counter]
+    return limit === undefined ? [] : [{ counter, name, limit }]
+  })
+}
+
 /** `email` is canonical; text that is not an address is counted like any other. */
 export function attemptOf(email: string, address: string): Attempt {
-  const network = clientNetwork(address)
+  const [network, site] = [networkOf(address), siteOf(address)]
+  const pair = digest('pair', email, network)
   return {
-    pair: digest('pair', email, network),
-    address: digest('address', network),
-    account: digest('account', email),
+    pair,
+    counters: [
+      ['pair', pair],
+      ['address', digest('address', network)],
+      ['account', digest('account', email)],
+      ...(site === undefined ? [] : sitesOf(email, site)),
+    ],
     known: digest('known', email, network),
   }
 }
+
+const sitesOf = (email: string, site: string): Attempt['counters'] => [
+  ['sitePair', digest('site pair', email, site)],
+  ['site', digest('site', site)],
+]
 
 const DIGEST_BYTES = 16
 
@@ -173,11 +174,9 @@ function digest(kind: string, ...parts: string[]): Buffer {
 /** Limits concurrent attempts, so that honest concurrent logins stay within the free ones. */
 export const hashTaskOf = (attempt: Attempt, standing: Standing) => ({
   group: attempt.pair.toString('hex'),
-  groupLimit: mostAtOnce(standing.pair, limitOf(standing)),
+  groupLimit: mostAtOnce(standing.pair, limitsOf(standing).pair),
   preferred: standing.known !== undefined,
 })
-
-const limitOf = ({ account, known }: Standing): Limit => pairLimit(account, known !== undefined)
 
 function throttled(delay: number): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil(delay / 1000))

@@ -35,6 +35,6 @@ export function createRefusedDelivery({ orderIdPointers }: Pick<DeliverySettings
   /** `part` is the body of one delivery of several. */
   return ({ body, supplier }: RefusedRequest, part = body) => ({
     keyId: supplier?.key.id ?? null,
-    orderId: supplier === undefined ? null : orderIdIn(part),
+    findOrderId: () => (supplier === undefined ? null : orderIdIn(part)),
   })
 }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
-import { bearerToken } from '#src/http/bearer.ts'
+import { authorizationOf, bearerToken } from '#src/http/bearer.ts'
 import { createSupplierAccess, type Supplier, type SupplierAccessDependencies } from './supplier-access.ts'
 
 /** Sets `request.supplier` by the ApiKey header, or calls back with the refusal. */
@@ -32,15 +32,16 @@ const plugin: FastifyPluginAsync<{ readonly config: Config }> = async (app, { co
       verifyBearer: async (authorization) => (await app.accessTokens.verify(bearerToken(authorization))).customer.id,
     })
     return (request, done) => {
-      const { address, headers } = request
+      const { address, headers, raw } = request
       const credentials = {
         apiKey: headers.apikey as string | undefined,
-        authorization: headers.authorization,
+        authorization: authorizationOf(raw),
         address,
       }
       const proceed = (supplier: Supplier): void => {
         request.supplier = supplier
         request.customerId = supplier.customer.id
+        request.roomOwner = supplier.key.id
         done()
       }
       const known = suppliers.known(credentials)

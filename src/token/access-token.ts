@@ -5,7 +5,6 @@ import * as errors from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { type Clock, toSeconds } from '#src/lib/clock.ts'
-import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Customer, CustomerStore } from '#src/store/store.ts'
 import { signCompact } from './compact-jws.ts'
 import type { Signer } from './signer.ts'
@@ -36,8 +35,11 @@ export interface Access {
   /** Whether the scope shows the data of all customers. */
   readonly seesAll: boolean
   readonly expiresAt: number
-  /** Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. */
-  again(): Promise<Access>
+  /**
+   * Returns the same as long as the token still grants it; throws one of `tokenErrors` from then on. Pass `find` to share a look-up
+   * of the customer.
+   */
+  again(find?: CustomerStore['findById']): Promise<Access>
 }
 
 /** What a token says that was verified. */
@@ -70,9 +72,6 @@ export interface AccessTokens {
 export function createAccessTokens(dependencies: AccessTokenDependencies): AccessTokens {
   const { keys, signer, customers, clock, newId, issuer, audience, ttlSeconds } = dependencies
 
-  /** Many streams of one customer ask at once when an account has changed. */
-  const findTogether = sharedWork(customers.findById, (id) => id)
-
   const accessOf = async (grant: Grant, find = customers.findById): Promise<Access> => {
     const { sub, gen, region, exp } = grant
     const customer = await find(sub)
@@ -80,14 +79,14 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
     const mayLogIn = customer?.enabled && customer.isApi
     if (!mayLogIn || customer.tokenGeneration !== gen) throw refusal(tokenErrors.revoked, sub)
     const scope = lesser(grant.scope, scopeOf(customer))
-    const again = () => accessAgain(grant, scope)
+    const again: Access['again'] = (findShared) => accessAgain(grant, scope, findShared)
     return { customer, region, scope, seesAll: scope !== 'customer', expiresAt: exp, again }
   }
 
-  const accessAgain = async (grant: Grant, scope: Scope): Promise<Access> => {
+  const accessAgain = async (grant: Grant, scope: Scope, find?: CustomerStore['findById']): Promise<Access> => {
     if (toSeconds(clock.now()) >= grant.exp) throw refusal(tokenErrors.expired)
     if ((await keys.find(grant.kid)) === undefined) throw refusal(tokenErrors.keyUnknown)
-    const access = await accessOf(grant, findTogether)
+    const access = await accessOf(grant, find)
     if (access.scope !== scope) throw refusal(tokenErrors.revoked, grant.sub)
     return access
   }

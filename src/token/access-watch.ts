@@ -2,6 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
+import type { CustomerStore } from '#src/store/store.ts'
 import type { Access } from './access-token.ts'
 
 /** Watches tokens whose requests last longer than a moment: long polls and streams. */
@@ -29,13 +30,17 @@ interface Watched {
 const LOOK_EVERY_MILLISECONDS = 250
 
 /** Asks for the version of the accounts while there is something to watch, and about each token only when the version changed. */
-export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessWatch {
+export function createAccessWatch(
+  customers: Pick<CustomerStore, 'findById'>,
+  versions: VersionWatch,
+  clock: Clock,
+): AccessWatch {
   const all = new Set<Watched>()
   let timer: NodeJS.Timeout | undefined
 
-  const ask = async (watched: Watched, version?: number): Promise<void> => {
+  const ask = async (watched: Watched, find: CustomerStore['findById'], version?: number): Promise<void> => {
     try {
-      await watched.access.again()
+      await watched.access.again(find)
       watched.version = version
     } catch (error) {
       if (!(error instanceof AppError) || error.kind !== 'unauthenticated') throw error
@@ -44,7 +49,9 @@ export function createAccessWatch(versions: VersionWatch, clock: Clock): AccessW
     }
   }
   const askIf = async (isDue: (watched: Watched) => boolean, version?: number): Promise<void> => {
-    await Promise.all([...all].filter(isDue).map((watched) => ask(watched, version)))
+    // Streams of one customer share a look-up. It must not have begun before the version was read.
+    const find = sharedWork(customers.findById, (id) => id)
+    await Promise.all([...all].filter(isDue).map((watched) => ask(watched, find, version)))
   }
 
   const look = sharedWork(async () => {

@@ -64,7 +64,8 @@ export function createSigningKeys(dependencies: SigningKeysDependencies): Signin
 
   const follow = async (): Promise<void> => {
     if (!versions.isFresh()) await versions.makeFresh()
-    if (heldVersion !== versions.version()) await load()
+    // A load that was under way may have begun before the last change.
+    while (heldVersion !== versions.version()) await load()
   }
 
   const live = (): HeldKey[] => [...held.values()].filter((key) => !hasExpired(key, clock.now()))

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
-import { bearerToken } from '#src/http/bearer.ts'
+import { authorizationOf, bearerToken } from '#src/http/bearer.ts'
 import { failures } from '#src/http/envelope.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
@@ -106,7 +106,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     ttlSeconds: config.tokenTtlSeconds,
   })
   app.decorate('accessTokens', accessTokens)
-  app.decorate('accessWatch', createAccessWatch(versions, clock))
+  app.decorate('accessWatch', createAccessWatch(store.customers, versions, clock))
   app.decorate('authenticated', scopeOf())
   app.decorate('operators', scopeOf(NOT_OPERATOR))
   app.decorate('fullOperators', scopeOf(NOT_OPERATOR, READ_ONLY))
@@ -141,9 +141,10 @@ const scopeOf =
   (routes) =>
     async function authenticatedScope(scope) {
       const check = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-        const access = await scope.accessTokens.verify(bearerToken(request.headers.authorization))
+        const access = await scope.accessTokens.verify(bearerToken(authorizationOf(request.raw)))
         request.access = access
         request.customerId = access.customer.id
+        request.roomOwner = access.customer.id
         const refusal = refusals.find(({ concerns }) => concerns(access))
         if (refusal !== undefined) throw new AppError(refusal.error)
         // Operators' answers have data of several customers, and some have secrets beside what was sent.

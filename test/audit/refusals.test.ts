@@ -250,6 +250,7 @@ describe('refusals', async () => {
     errorCode: 'LOGIN_REFUSED',
     reason: 'wrong password',
     customerId: null,
+    keyId: null,
     address: '10.0.0.1',
     requestId: 'r',
     ...more,
@@ -291,10 +292,10 @@ describe('refusals', async () => {
     })
   })
 
-  it('of many attackers are recorded sixty times a minute, and the count names the most frequent', async () => {
+  it('of many attackers on many accounts are recorded sixty times a minute, and the count names the most frequent', async () => {
     const refusals = start()
     for (let i = 0; i < 50_000; i++) {
-      refusals.record(refusal({ address: `10.1.${i % 200}.${i % 256}`, customerId: `c-${i % 20}` }))
+      refusals.record(refusal({ address: `10.1.${i % 200}.${i % 256}`, customerId: `c-${i % 100}` }))
     }
     await refusals.close()
     const events = await listed()
@@ -303,6 +304,60 @@ describe('refusals', async () => {
     expect(details?.notRecorded).toBe(49_940)
     expect(Object.keys(details?.addresses ?? {})).toHaveLength(10)
     expect(Object.keys(details?.customers ?? {})).toHaveLength(10)
+  })
+
+  const ofKey = (number: number, more: Partial<Refusal> = {}): Refusal =>
+    refusal({ action: 'delivery.refused', customerId: `customer-${number}`, keyId: `key-${number}`, ...more })
+  const codes = Array.from({ length: 12 }, (_, index) => `CODE_${index}`)
+
+  it('of a known key are recorded whatever strangers and hundreds of other keys do, and all together 600 a minute', async () => {
+    const refusals = start()
+    for (let i = 0; i < 20_000; i++) {
+      const errorCode = codes[i % codes.length] as string
+      const address = `2001:db8:${(i % 5000).toString(16)}::1`
+      refusals.record(refusal({ action: 'delivery.refused', errorCode, address }))
+      refusals.record(refusal({ errorCode, address, customerId: `c-${i % 300}` }))
+      refusals.record(ofKey(i % 300, { errorCode, address }))
+    }
+    refusals.record(ofKey(1000, { errorCode: 'PRODUCT_NOT_AUTHORIZED' }))
+    await refusals.close()
+    const events = (await listed()).filter(({ details }) => details.notRecorded === undefined)
+    expect(events.length).toBeLessThanOrEqual(600)
+    expect(events.filter(({ keyId }) => keyId === null)).toHaveLength(120)
+    expect(events.at(-1)).toMatchObject({ keyId: 'key-1000', details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } })
+  })
+
+  it('of one /64 count as those of one address', async () => {
+    const refusals = start()
+    for (let i = 0; i < 1000; i++) {
+      refusals.record(refusal({ address: `2001:db8:1:1:${i.toString(16)}::1`, errorCode: codes[i % 12] as string }))
+    }
+    for (let i = 0; i < 10; i++) refusals.record(refusal({ address: `192.0.2.${i}` }))
+    await refusals.close()
+    const addresses = (await listed()).flatMap(({ address }) => address ?? [])
+    expect(addresses.filter((address) => address.startsWith('2001:')).length).toBeLessThanOrEqual(20)
+    expect(addresses.filter((address) => address.startsWith('192.'))).toHaveLength(10)
+  })
+
+  it('that are not listed leave no customer without a word, and none is told of those of others', async () => {
+    const refusals = start()
+    for (let i = 0; i < 25; i++) refusals.record(ofKey(1, { errorCode: i < 13 ? 'A' : 'B' }))
+    refusals.record(ofKey(2))
+    await refusals.close()
+    const told = (await listed()).filter(({ details }) => details.notRecorded !== undefined)
+    expect(told).toHaveLength(2)
+    expect(told[0]).toMatchObject({ customerId: null, refusalId: null, details: { notRecorded: 5 } })
+    expect(told[1]).toMatchObject({
+      action: 'delivery.refused',
+      customerId: 'customer-1',
+      refusalId: expect.stringMatching(UUID_7),
+      details: {
+        errorCode: 'REFUSALS_NOT_LISTED',
+        message: 'Of the last minute 5 more refusals are not listed one by one: 3 A, 2 B.',
+        notRecorded: 5,
+        errorCodes: { A: 3, B: 2 },
+      },
+    })
   })
 
   it('are recorded again in the next minute, whose flush writes the count of the last one', async () => {

@@ -96,6 +96,22 @@ describe('customers on the command line', () => {
     expect((await json(['customer', 'set-password', 'a@b.co', '--generate'])).password).not.toBe(password)
   })
 
+  it('that only deliver need no password and get none; one that may log in later is told how to get one', async () => {
+    const added = await json(['customer', 'add', '--email', 'a@b.co'])
+    expect(added).not.toHaveProperty('password')
+    const { status, stdout, stderr } = await run(['customer', 'set', 'a@b.co', '--api', 'yes'])
+    expect([status, stderr]).toEqual([
+      0,
+      `teslim customer set: a@b.co has no password yet and cannot log in: teslim customer set-password ${added.id} --generate\n`,
+    ])
+    expect(stdout).toMatch(/^a@b\.co {2}API customer without a password\n/)
+    await run(['customer', 'set-password', 'a@b.co', '--generate'])
+    expect((await run(['customer', 'show', 'a@b.co'])).stdout).toMatch(/^a@b\.co {2}API customer\n/)
+    const api = await run(['customer', 'add', '--email', 'b@b.co', '--api'])
+    expect([api.status, api.stderr]).toEqual([2, expect.stringContaining('a password is needed')])
+    expect((await json(['customer', 'add', '--email', 'c@b.co', '--generate'])).password).toMatch(/^\w{24}$/)
+  })
+
   it('without a region may log in in TR', async () => {
     expect(await json(['customer', 'add', '--email', 'x@y.z', '--generate'])).toMatchObject({
       regions: ['TR'],

@@ -14,7 +14,7 @@ it.each([
     'teslim customer set: --operator needs a value: --operator YES|NO; one that begins with a dash is written --operator=-... (see',
   ],
   [['customer', 'add', '--email', 'a', '--api=yes'], 'teslim customer add: --api takes no value (see'],
-  [['customer', 'add', '--email', 'a@b.co'], 'teslim customer add: a password is needed: --password-stdin'],
+  [['customer', 'add', '--email', 'a@b.co', '--api'], 'teslim customer add: a password is needed: --password-stdin'],
   [['customer', 'show'], 'teslim customer show: CUSTOMER is missing'],
   [['customer', 'show', 'a', 'b'], 'teslim customer show: "b" is one word too many'],
   [['customer', 'allow', 'a'], 'teslim customer allow: RULE... is missing'],

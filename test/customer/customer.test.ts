@@ -74,6 +74,30 @@ it.each([
   expect(isAuthorityRule(rule)).toBe(valid)
 })
 
+/** Those of 8 and more characters in the top 1,000 of SecLists' "10 million" list, without the obscene ones. */
+const MOST_USED = `
+  password 12345678 123456789 baseball football qwertyuiop 1234567890 michelle superman 1qaz2wsx trustno1 jennifer
+  sunshine iloveyou starwars computer 11111111 princess 987654321 corvette 1234qwer 88888888 q1w2e3r4t5 internet
+  samantha whatever maverick steelers mercedes 123123123 qwer1234 q1w2e3r4 midnight bigdaddy victoria 1q2w3e4r
+  cocacola marlboro asdfasdf 87654321 12344321 jordan23 Password jonathan liverpoo danielle abcd1234 scorpion
+  qazwsxedc password1 slipknot qwerty123 startrek 12341234 redskins asdfghjkl qwertyui liverpool dolphins nicholas
+  elephant mountain secret123 xxxxxxxx 1q2w3e4r5t metallic benjamin creative rush2112 asdfghjk 4815162342 passw0rd
+  garfield 1qazxsw2 01012011 69696969 december 11223344 godzilla airborne lifehack brooklyn platinum darkness blink182
+  789456123 12qwaszx snowball pakistan redwings williams nintendo guinness november minecraft asdf1234 lasvegas
+  babygirl 12121212 147258369 explorer snickers metallica alexande paradise michigan carolina lacrosse christin
+  kimberly kristina 0987654321 poohbear qweasdzxc drowssap caroline einstein spitfire maryjane 1232323q champion
+  svetlana westside courtney 12345qwert patricia aaaaaaaa anderson security stargate simpsons scarface 123456789a
+  1234554321 cherokee veronica semperfi scotland marshall qwerty12 98765432 softball passport franklin alexander
+  55555555 infinity kawasaki 77777777 vladimir freeuser wildcats budlight brittany 00000000 bulldogs swordfis PASSWORD
+  patriots pearljam colorado motorola ncc1701d logitech juventus wolverin warcraft hello123 peekaboo 123654789
+  panthers elizabet spiderma virginia valentin predator mitchell 741852963 1111111111 rolltide changeme lovelove
+  fktrcfylh loverboy chevelle cardinal michael1 147852369 american alexandr electric wolfpack spiderman darkside
+  123456789q 01011980 freepass`
+
+/** Mostly missing in the list of the package. */
+const MORE = `0123456789 9876543210 abcdefgh 22222222 44444444 99999999 p@ssword admin1234 fenerbahce galatasaray besiktas
+  trabzonspor istanbul turkiye1 parola123 sifre123 sifre1234 teslim123`
+
 describe('a password that is set', () => {
   it.each([
     ['seven77', 'PASSWORD_SHORT'],
@@ -82,23 +106,34 @@ describe('a password that is set', () => {
     ['x'.repeat(1025), 'PASSWORD_UNUSABLE'],
     ['ü'.repeat(513), 'PASSWORD_UNUSABLE'],
     ['lone \ud800 surrogate', 'PASSWORD_UNUSABLE'],
-  ])('%j is refused with %s', (password, code) => {
-    expect(judgePassword(password)).toMatchObject({ refusal: { code } })
+  ])('%j is refused with %s', async (password, code) => {
+    expect(await judgePassword(password)).toMatchObject({ refusal: { code } })
   })
 
   it.each(['        ', 'x'.repeat(1024), '\u{1f512}'.repeat(15), ' leading and trailing '])(
     '%j is taken',
-    (password) => {
-      expect(judgePassword(password)).not.toHaveProperty('refusal')
+    async (password) => {
+      expect(await judgePassword(password)).not.toHaveProperty('refusal')
     },
   )
 
-  it('is warned about under 15 characters, counted as people count them', () => {
-    expect(judgePassword('fourteen chars')).toEqual({
+  it('is none of the most used ones: of a public top 1,000, of the list that is loaded, and of leaks in Turkish', async () => {
+    const { dictionary } = await import('@zxcvbn-ts/language-common')
+    const loaded = dictionary['passwords-common'].filter((password) => password.length >= 8)
+    expect(loaded.length).toBeGreaterThan(17_000)
+    const taken = []
+    for (const password of [...`${MOST_USED} ${MORE}`.trim().split(/\s+/), ...loaded]) {
+      if (!('refusal' in (await judgePassword(password)))) taken.push(password)
+    }
+    expect(taken).toEqual([])
+  })
+
+  it('is warned about under 15 characters, counted as people count them', async () => {
+    expect(await judgePassword('fourteen chars')).toEqual({
       warning: 'The password has 14 characters; 15 or more are safer.',
     })
-    expect(judgePassword('fifteen chars !')).toEqual({})
-    expect(judgePassword('\u{1f512}'.repeat(8))).toEqual({ warning: expect.stringContaining('8 characters') })
+    expect(await judgePassword('fifteen chars !')).toEqual({})
+    expect(await judgePassword('\u{1f512}'.repeat(8))).toEqual({ warning: expect.stringContaining('8 characters') })
   })
 })
 
@@ -122,10 +157,11 @@ describe('customers', async () => {
       regions: ['DE', 'TR'],
       authority: ['a', 'b'],
       createdAt: service.clock.now(),
+      hasPassword: true,
     })
     const stored = await store.customers.findById(added.id)
     const { passwordHash = '', tokenGeneration, ...rest } = stored ?? {}
-    expect(rest).toEqual(added)
+    expect({ ...rest, hasPassword: true }).toEqual(added)
     expect(tokenGeneration).toMatch(/^[0-9A-Za-z]{22}$/)
     expect(passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(await customers.show('MIXED@example.COM')).toEqual(added)

@@ -134,6 +134,19 @@ describe.each(stores)('operators change customers on %s', async (_name, settings
     expect(await store.customers.list({ limit: 1000 })).toHaveLength(before)
   })
 
+  it('add nobody and label no key with characters that cannot be seen', async () => {
+    const { customer } = await addSupplier(service)
+    const before = (await get('/Operator/customers')).json()
+    for (const hidden of ['\u202e', '\u200b', '\ufeff', '\u009b', '\u3164']) {
+      const added = await post('/Operator/customers', { Email: `a${hidden}@x.test` })
+      expect([added.statusCode, added.json().errorCode]).toEqual([400, 'EMAIL_INVALID'])
+      const issued = await post(`/Operator/customer/${customer.id}/keys`, { Label: `erp${hidden}` })
+      expect([issued.statusCode, issued.json()]).toEqual([400, failure('LABEL_INVALID')])
+    }
+    expect((await get('/Operator/customers')).json()).toEqual(before)
+    expect(await store.apiKeys.list(customer.id)).toHaveLength(1)
+  })
+
   it('must say that a body is JSON', async () => {
     const authorization = `Bearer ${token}`
     for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {

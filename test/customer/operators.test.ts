@@ -224,9 +224,9 @@ it('one search looks at more customers than one query may, and its pages miss no
   const { get } = await operating(service)
   const raw = new DatabaseSync(service.config.databaseUrl.slice('sqlite:'.length))
   raw.exec(`
-    INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, token_generation, created_at)
+    INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
     WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100100)
-    SELECT printf('ffffffff-0000-4000-8000-%012x', n), 'customer-' || n || '@many.example', '', 1, 0, 1, '', 0 FROM r`)
+    SELECT printf('ffffffff-0000-4000-8000-%012x', n), 'customer-' || n || '@many.example', '', 1, 0, 0, 1, '', 0 FROM r`)
   raw.close()
   const find = async (query: string) => (await get(`/Operator/customers?${query}`)).json().data
   const { Customers, NextCursor } = await find('search=-99998@')

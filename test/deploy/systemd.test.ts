@@ -96,7 +96,7 @@ describe('the systemd unit', () => {
   )
 
   it('starts what the page installs, as a user that may write to its own folder only', () => {
-    expect(setTo('ExecStart')).toBe('/usr/bin/node /opt/teslim/bin/teslim.js serve')
+    expect(setTo('ExecStart')).toBe('/usr/bin/node --disable-sigusr1 /opt/teslim/bin/teslim.js serve')
     expect([setTo('User'), setTo('StateDirectory'), setTo('ProtectSystem')]).toEqual(['teslim', 'teslim', 'strict'])
     expect(settings.DATABASE_URL).toBe(`sqlite:/var/lib/${setTo('StateDirectory')}/teslim.db`)
     expect(page).toContain(`/deploy/systemd/teslim.env.example ${setTo('EnvironmentFile')}\n`)

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
@@ -11,11 +11,12 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FLAGS = ['--no-allocation-site-pretenuring']
 const NOT_FOUND = /code cache for \w+ (?:file:\/\/)?(\/\S+) was not initialized/g
 
-it('the cache that an install fills has all that a server compiles, for where nothing can be written', async () => {
+it('the cache that an install fills has all that a server or a new password compiles, for where nothing can be written; common passwords are loaded for the latter only', async () => {
   const env = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: tempFolder() }
   const { status } = spawnSync(process.execPath, [...FLAGS, 'tools/warm-cache.js'], { cwd: ROOT, env })
   expect(status).toBe(0)
 
+  const notFound = (log: string) => Array.from(log.matchAll(NOT_FOUND), ([, path = '']) => relative(ROOT, path))
   const options = { cwd: tempFolder(), env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }, node: FLAGS }
   const { server, email, password, apiKey } = await serveSandbox(options)
   const headers = { 'content-type': 'application/json', ApiKey: apiKey }
@@ -30,5 +31,18 @@ it('the cache that an install fills has all that a server compiles, for where no
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(0)
   expect(server.output()).toMatch(/code cache for ESM \S+\/src\/app\.ts was accepted/)
-  expect(Array.from(server.output().matchAll(NOT_FOUND), ([, path = '']) => relative(ROOT, path))).toEqual([])
+  expect(notFound(server.output())).toEqual([])
+  // The list of common passwords is needed by neither a start with a sandbox nor a login.
+  expect(server.output()).not.toContain('language-common')
+
+  const add = [join(ROOT, 'bin/teslim.js'), 'customer', 'add', '--email', 'a@x.test', '--password-stdin']
+  const added = spawnSync(process.execPath, [...FLAGS, ...add], {
+    ...options,
+    input: 'correct horse',
+    encoding: 'utf8',
+  })
+  expect(added).toMatchObject({ status: 0 })
+  const log = added.stdout + added.stderr
+  expect(log).toMatch(/code cache for CommonJS \S+language-common\S+ was accepted/)
+  expect(notFound(log)).toEqual([])
 })

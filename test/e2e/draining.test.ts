@@ -14,7 +14,7 @@ import { parseAnswers } from '../support/raw-http.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
-const env = { NODE_ENV: 'production' }
+const env = { NODE_ENV: 'test' }
 const LIVE = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
 
 const delivery = (key: string, order: string): string => {

@@ -32,8 +32,9 @@ const login = (url: string, body: object, headers = {}) =>
     body: JSON.stringify(body),
   })
 
+const everywhereCwd = tempFolder()
 const everywhere = await startServer(
-  { cwd: tempFolder(), env: { HOST: '0.0.0.0', TESLIM_OPS_PORT: '0', TESLIM_SHUTDOWN_SECONDS: '1' } },
+  { cwd: everywhereCwd, env: { HOST: '0.0.0.0', TESLIM_OPS_PORT: '0', TESLIM_SHUTDOWN_SECONDS: '1' } },
   afterAll,
 )
 
@@ -55,10 +56,11 @@ describe('the first run', () => {
     expect(statSync(join(cwd, 'data')).mode & 0o777).toBe(0o700)
 
     const passwordOf = (output: string): string | undefined => /password +(\S{24})$/m.exec(output)?.[1]
-    await everywhere.printed(/curl/)
+    const other = await serve({ cwd: tempFolder(), env: { HOST: 'localhost' } })
+    await other.printed(/curl .*\/Purchase\/update.*\n/)
     expect(passwordOf(first.output())).toBeDefined()
-    expect(passwordOf(everywhere.output())).toBeDefined()
-    expect(passwordOf(everywhere.output()), 'in another store').not.toBe(passwordOf(first.output()))
+    expect(passwordOf(other.output())).toBeDefined()
+    expect(passwordOf(other.output()), 'in another store').not.toBe(passwordOf(first.output()))
     first.child.kill('SIGTERM')
     await first.ended
     const second = await serve({ cwd })
@@ -66,15 +68,28 @@ describe('the first run', () => {
     expect(passwordOf(second.output())).toBeUndefined()
   })
 
-  it('prints an address that works when it listens on all, and opens no second port with TESLIM_OPS_PORT=0', async () => {
-    await everywhere.printed(/curl -s http:\/\/127\.0\.0\.1:\d+\/Login/)
-    expect(everywhere.output()).not.toContain('metrics')
+  it('makes none where the network reaches it and says what to do instead, and opens no second port with TESLIM_OPS_PORT=0', async () => {
+    await everywhere.printed(
+      /"level":40,[^\n]*no sandbox customer was created, since the network reaches HOST=0\.0\.0\.0: set HOST=127\.0\.0\.1 [^\n]*npx teslim customer add /,
+    )
+    expect(everywhere.output()).not.toMatch(/password {2}|curl|metrics/)
+    const { stdout } = await runPrepared(['customer', 'list', '--json'], { cwd: everywhereCwd })
+    expect(JSON.parse(stdout)).toEqual([])
+  })
+
+  it('warns of a sandbox customer of before where the network reaches it', async () => {
+    const first = await serve({ cwd })
+    await first.printed(/curl/)
+    first.child.kill('SIGTERM')
+    await first.ended
+    const second = await serve({ cwd, env: { HOST: '::' } })
+    await second.printed(/"level":40,[^\n]*npx teslim customer disable sandbox@example\.com/)
   })
 
   it('is one in production under NODE_ENV=staging, which is said once, and beside the service links of Kubernetes', async () => {
     const links = { TESLIM_PORT: 'tcp://10.0.0.1:3000', TESLIM_SERVICE_HOST: '10.0.0.1', TESLIM_SERVICE_PORT: '3000' }
     const server = await serve({ cwd, env: { NODE_ENV: 'staging', LOG_LEVEL: 'INFO', ...links } })
-    await server.printed(/no customer yet/)
+    await server.printed(/no store: requests get 503/)
     expect(server.output()).not.toContain('password')
     expect(server.output().match(/"level":30,[^\n]*staging.*/g)).toEqual([
       expect.stringMatching(/"msg":"NODE_ENV: \\"staging\\" counts as production"/),

@@ -3,18 +3,34 @@ import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import Fastify, { LogController } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { type BodyPool, createPool } from '#src/http/body/budget.ts'
+import { cutUnread } from '#src/http/connections/unread.ts'
 import { createEventStreams, type EventStream, eventBytes } from '#src/http/event-streams.ts'
+import { systemClock } from '#src/lib/clock.ts'
 
 const NEVER = 3_600_000
+const MEGABYTE = 1024 * 1024
 const EVENT = { id: 'x', data: 'y'.repeat(64 * 1024) }
 
+interface Patience {
+  readonly heartbeat?: number
+  readonly slowestReader?: number
+  readonly pool?: BodyPool
+}
+
+const newPool = (bytes = MEGABYTE) => createPool(bytes, systemClock)
+
 /** A stream to a reader on a real connection. */
-async function openStream(patience: { heartbeat: number; slowestReader: number }) {
-  const streams = createEventStreams(patience)
+async function openStream({ heartbeat = NEVER, slowestReader = NEVER, pool = newPool() }: Patience = {}) {
+  const streams = createEventStreams(pool, heartbeat)
   // Production does the same: Fastify then does not listen for errors of an answer.
   const app = Fastify({ logController: new LogController({ disableRequestLogging: true }) })
+  cutUnread(app, { patienceMilliseconds: slowestReader, mostBytes: Number.POSITIVE_INFINITY }, systemClock)
   const { promise, resolve } = Promise.withResolvers<{ stream: EventStream; response: ServerResponse }>()
-  app.get('/', (_request, reply) => resolve({ stream: streams.open(reply), response: reply.raw }))
+  app.get('/', (request, reply) => {
+    request.address = '192.0.2.1'
+    resolve({ stream: streams.open(reply), response: reply.raw })
+  })
   await app.listen({ port: 0 })
   const reader: Socket = connect((app.server.address() as AddressInfo).port)
   reader.on('error', () => undefined)
@@ -38,7 +54,7 @@ async function fill(stream: EventStream) {
 
 describe('an event stream', () => {
   it('pauses for a reader that reads nothing, goes on when it reads again, and buffers little meanwhile', async () => {
-    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    const { reader, stream } = await openStream()
     reader.pause()
     const { taken, sending } = await fill(stream)
     // What the sockets of both sides take; far less than a feed has.
@@ -70,7 +86,7 @@ describe('an event stream', () => {
   })
 
   it('cuts off a reader that reads nothing for too long', async () => {
-    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: 50 })
+    const { reader, stream } = await openStream({ slowestReader: 50 })
     reader.pause()
     const { sending } = await fill(stream)
     expect(await sending).toBe(false)
@@ -79,7 +95,7 @@ describe('an event stream', () => {
   })
 
   it('does not wait for a reader of shared bytes, holds few of them, and takes more once it reads again', async () => {
-    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    const { reader, stream } = await openStream()
     reader.pause()
     const bytes = eventBytes(EVENT)
     let taken = 0
@@ -101,7 +117,7 @@ describe('an event stream', () => {
   })
 
   it('cuts off a reader that takes no shared bytes for too long', async () => {
-    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: 50 })
+    const { reader, stream } = await openStream({ slowestReader: 50 })
     reader.pause()
     const bytes = eventBytes(EVENT)
     await expect.poll(() => stream.offer(bytes) || stream.gone.aborted, { interval: 0 }).toBe(false)
@@ -109,12 +125,30 @@ describe('an event stream', () => {
     expect(stream.offer(bytes)).toBe(false)
   })
 
+  it('takes room for large events until they are sent, and another reader waits for it', async () => {
+    const pool = newPool()
+    const [one, other] = [await openStream({ pool }), await openStream({ pool })]
+    one.reader.pause()
+    expect(one.stream.take(400_000)).toBe(true)
+    const { sending } = await fill(one.stream)
+    expect(one.stream.take(400_000)).toBe(true)
+    expect(other.stream.take(60_000)).toBe(true)
+    expect(other.stream.take(400_000)).toBe(false)
+    const waiting = other.stream.room(400_000)
+    one.reader.destroy()
+    await waiting
+    expect(await sending).toBe(false)
+    expect(pool.hasRoom('192.0.2.1', 400_000)).toBe(false)
+    await other.stream.send([EVENT])
+    expect(pool.isEmpty()).toBe(true)
+  })
+
   it('leaves the id of the event before in place if an event has none', async () => {
     expect(Buffer.from(eventBytes({ data: 'a\nb' })).toString()).toBe('data: a\ndata: b\n\n')
   })
 
   it('sends heartbeats while there are no events', async () => {
-    const { reader } = await openStream({ heartbeat: 5, slowestReader: NEVER })
+    const { reader } = await openStream({ heartbeat: 5 })
     let text = ''
     reader.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk
@@ -123,14 +157,14 @@ describe('an event stream', () => {
   })
 
   it('tells when its reader disconnects', async () => {
-    const { reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    const { reader, stream } = await openStream()
     reader.destroy()
     await once(stream.gone, 'abort')
     expect(await stream.send([EVENT])).toBe(false)
   })
 
   it('that is opened after the others were ended ends at once, so that its reader reconnects elsewhere', async () => {
-    const { reader, streams } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    const { reader, streams } = await openStream()
     streams.close()
     let text = ''
     reader.setEncoding('utf8').on('data', (chunk: string) => {
@@ -142,7 +176,7 @@ describe('an event stream', () => {
   })
 
   it('ends with the others, and what was sent arrives', async () => {
-    const { streams, reader, stream } = await openStream({ heartbeat: NEVER, slowestReader: NEVER })
+    const { streams, reader, stream } = await openStream()
     let text = ''
     reader.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk

@@ -15,6 +15,7 @@ const customer = await addCustomer(service, { regions: ['TR', 'DE'] })
 const disabled = await addCustomer(service)
 await service.customers.disable(disabled.id)
 const noApi = await addCustomer(service, { isApi: false })
+const noPassword = await addCustomer(service, { password: undefined })
 const otherRegion = await addCustomer(service, { regions: ['DE'] })
 const good = { Email: customer.email, Password: PASSWORD }
 
@@ -149,6 +150,7 @@ describe('a refused login', () => {
     ['wrong password', { ...good, Password: `${PASSWORD} ` }, {}],
     ['wrong password', { ...good, Password: PASSWORD.toUpperCase() }, {}],
     ['disabled', { Email: disabled.email, Password: PASSWORD }, {}],
+    ['no password', { Email: noPassword.email, Password: PASSWORD }, {}],
     ['not an API customer', { Email: noApi.email, Password: PASSWORD }, {}],
     ['region not enabled', { Email: otherRegion.email, Password: PASSWORD }, {}],
     ['region not enabled', good, { 'h-region-code': 'US' }],

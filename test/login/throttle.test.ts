@@ -1,13 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
-import { clientNetwork } from '#src/login/client-network.ts'
+import { networkOf, siteOf } from '#src/lib/net/network.ts'
 import {
   ADDRESS_LIMIT,
   delayAfter,
   type Limit,
   MANY_FAILURES,
   PAIR_LIMIT,
+  SITE_LIMIT,
   STRANGER_LIMIT,
+  STRANGER_SITE_LIMIT,
 } from '#src/login/throttle.rule.ts'
 import { attemptOf, createThrottle } from '#src/login/throttle.ts'
 import { failure } from '../support/failure.ts'
@@ -37,8 +39,10 @@ describe('the delays', () => {
     ['of an account from an address', PAIR_LIMIT],
     ['of an account under attack from a strange address', STRANGER_LIMIT],
     ['of an address', ADDRESS_LIMIT],
+    ['of an account under attack from the strange addresses of one /48', STRANGER_SITE_LIMIT],
+    ['of the strange addresses of one /48', SITE_LIMIT],
   ])('%s never shrink, begin after the free failures, and end at the longest', (_, limit) => {
-    const delays = Array.from({ length: 100 }, (_, count) => delayAfter(count, limit))
+    const delays = Array.from({ length: limit.free + 100 }, (_, count) => delayAfter(count, limit))
     expect(delays).toEqual(delays.toSorted((a, b) => a - b))
     expect(delays[limit.free - 1]).toBe(0)
     expect(delays[limit.free]).toBe(limit.firstDelay)
@@ -47,52 +51,177 @@ describe('the delays', () => {
   })
 })
 
+/** Counts as many failures of an account as raise the alarm, none of them from an address of the tests. */
+async function attack(email: string): Promise<void> {
+  const [, name] = attemptOf(email, '192.0.2.9').counters.find(([counter]) => counter === 'account') ?? []
+  const failure = { name: name ?? expect.unreachable(), expiresAt: clock.time + 24 * HOUR }
+  await store.loginFailures.count(new Array(MANY_FAILURES).fill(failure), clock.time)
+}
+
+/** Says what docs/decisions/0009-login-throttle.md says, for attempts that come one after the other. */
+function throttleModel() {
+  interface Failures {
+    count: number
+    lastAt: number
+    expiresAt: number
+  }
+  const kept = new Map<string, Failures>()
+  const known = new Set<string>()
+  const live = (name: string): Failures => {
+    const found = kept.get(name)
+    return found && found.expiresAt > clock.time ? found : { count: 0, lastAt: 0, expiresAt: 0 }
+  }
+  const counters = (email: string, address: string, site: string | undefined) => {
+    const isStranger = !known.has(`${email} ${address}`)
+    const isAttacked = live(email).count >= MANY_FAILURES
+    const strict = isStranger && isAttacked
+    const hours = (name: string): number => (live(name).count < 9 ? 1 : 24)
+    const list: [name: string, limit: Limit | undefined, hours: number][] = [
+      [`${email} ${address}`, strict ? STRANGER_LIMIT : PAIR_LIMIT, strict ? 24 : 1],
+      [address, ADDRESS_LIMIT, 1],
+      [email, undefined, hours(email)],
+    ]
+    if (site !== undefined && isStranger) {
+      const pair = `${email} site ${site}`
+      list.push([pair, strict ? STRANGER_SITE_LIMIT : undefined, strict ? 24 : hours(pair)])
+      list.push([`site ${site}`, SITE_LIMIT, 1])
+    }
+    return list
+  }
+  return {
+    /** Seconds until the next try. */
+    wait(...who: [email: string, address: string, site: string | undefined]): number {
+      const untils = counters(...who).map(([name, limit]) => {
+        const delay = limit === undefined ? 0 : delayAfter(live(name).count, limit)
+        return delay === 0 ? 0 : live(name).lastAt + delay - clock.time
+      })
+      return Math.ceil(Math.max(0, ...untils) / 1000)
+    },
+    fail(...who: [email: string, address: string, site: string | undefined]): void {
+      for (const [name, , hours] of counters(...who))
+        kept.set(name, { count: live(name).count + 1, lastAt: clock.time, expiresAt: clock.time + hours * HOUR })
+    },
+    succeed(...[email, address, site]: [email: string, address: string, site: string | undefined]): void {
+      for (const [name, , hours] of counters(email, address, site))
+        kept.set(name, { ...live(name), expiresAt: clock.time + hours * HOUR })
+      kept.delete(`${email} ${address}`)
+      known.add(`${email} ${address}`)
+    },
+    attack(email: string): void {
+      kept.set(email, {
+        count: live(email).count + MANY_FAILURES,
+        lastAt: clock.time,
+        expiresAt: clock.time + 24 * HOUR,
+      })
+    },
+  }
+}
+
 describe('the throttle', () => {
   it('behaves as the model does, in any order of events', async () => {
     let run = 0
+    const attempt = { account: fc.nat(1), address: fc.nat(4) }
     const step = fc.oneof(
-      fc.record({ kind: fc.constant('fail' as const), account: fc.nat(1), address: fc.nat(1) }),
-      fc.record({ kind: fc.constant('succeed' as const), account: fc.nat(1), address: fc.nat(1) }),
-      fc.record({ kind: fc.constant('wait' as const), seconds: fc.constantFrom(1, 2, 30, 900, 3599, 3600) }),
+      { weight: 8, arbitrary: fc.record({ kind: fc.constant('fail' as const), ...attempt }) },
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('succeed' as const), ...attempt }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          kind: fc.constant('wait' as const),
+          seconds: fc.constantFrom(1, 2, 30, 60, 900, 3599, 3600),
+        }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('attack' as const), account: fc.nat(1) }) },
     )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         run++
-        const model = new Map<string, { count: number; lastAt: number }>()
-        const pairs = (account: number, address: number): [string, string] => [
-          `${run}-${account}@x.y`,
-          `10.${run >> 8}.${run & 255}.${address}`,
+        const group = run.toString(16)
+        const emailOf = (account: number): string => `${run}-${account}@x.y`
+        // Two of IPv4, and three /64 in two /48.
+        const addresses = [
+          `10.${run >> 8}.${run & 255}.0`,
+          `10.${run >> 8}.${run & 255}.1`,
+          `2001:db8:${group}:0::1`,
+          `2001:db8:${group}:1::1`,
+          `2001:db9:${group}:0::1`,
         ]
+        const model = throttleModel()
         for (const each of steps) {
           if (each.kind === 'wait') {
             clock.time += each.seconds * 1000
             continue
           }
-          const [email, address] = pairs(each.account, each.address)
-          const attempt = attemptOf(email, address)
-          const key = `${email} ${address}`
-          const kept = model.get(key)
-          const known = kept && clock.time - kept.lastAt < HOUR ? kept : { count: 0, lastAt: 0 }
-          const until = known.lastAt + delayAfter(known.count, PAIR_LIMIT)
-          if (clock.time < until) {
-            const seconds = Math.ceil((until - clock.time) / 1000)
-            await expect(throttle.look(attempt)).rejects.toMatchObject({
+          const email = emailOf(each.account)
+          if (each.kind === 'attack') {
+            await attack(email)
+            model.attack(email)
+            continue
+          }
+          const address = addresses[each.address] ?? ''
+          const site = each.address < 2 ? undefined : address.slice(0, address.lastIndexOf(':', address.length - 4))
+          const seconds = model.wait(email, address, site)
+          if (seconds > 0) {
+            await expect(throttle.look(attemptOf(email, address))).rejects.toMatchObject({
               code: 'LOGIN_THROTTLED',
               details: { retryAfterSeconds: seconds },
             })
           } else if (each.kind === 'fail') {
             expect(await fails(email, address)).toBe(0)
-            model.set(key, { count: known.count + 1, lastAt: clock.time })
+            model.fail(email, address, site)
           } else {
             await succeeds(email, address)
-            model.delete(key)
+            model.succeed(email, address, site)
           }
         }
         // Whatever was done from there: from a clean address both accounts open at once.
-        for (const account of [0, 1]) await succeeds(pairs(account, 0)[0], `172.16.${run >> 8}.${run & 255}`)
+        for (const account of [0, 1]) {
+          await succeeds(emailOf(account), `172.16.${run >> 8}.${run & 255}`)
+          await succeeds(emailOf(account), `2001:dba:${group}:${account}::1`)
+        }
       }),
       { numRuns: 60 },
     )
+  })
+
+  describe.each([
+    ['SQLite', () => store],
+    ['PostgreSQL', async () => (await testApp({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })).store],
+  ])('on %s', (_, open) => {
+    it('lets one IPv6 /48 guess once an hour when an account is under attack, and delays neither known nor clean addresses', async () => {
+      const own = createThrottle((await open()).loginFailures, clock)
+      const tries = async (email: string, address: string): Promise<number> =>
+        own.count(attemptOf(email, address)).then(
+          () => 0,
+          ({ details }) => details.retryAfterSeconds,
+        )
+      const email = 'attacked-from-a-site@x.y'
+      await own.succeeded(await own.count(attemptOf(email, '2001:db8:48:ffff::1')))
+      const outcomes: number[] = []
+      for (let n = 0; n < 260; n++) outcomes.push(await tries(email, `2001:db8:48:${n.toString(16)}::1`))
+      expect(outcomes.filter((seconds) => seconds === 0)).toHaveLength(MANY_FAILURES)
+      expect(outcomes.at(-1)).toBe(STRANGER_SITE_LIMIT.longestDelay / 1000)
+      clock.time += STRANGER_SITE_LIMIT.longestDelay
+      expect(await tries(email, '2001:db8:48:a000::1')).toBe(0)
+      expect(await tries(email, '2001:db8:48:a001::1')).toBe(3600)
+      // Another /48 has its free tries, also all at once.
+      const others = await Promise.all(Array.from({ length: 20 }, (_, n) => tries(email, `2001:db8:49:${n}::1`)))
+      expect(others.filter((seconds) => seconds === 0)).toHaveLength(STRANGER_SITE_LIMIT.free)
+      for (const clean of ['2001:db8:48:ffff::2', '2001:db8:50::1', '198.51.100.50'])
+        await own.succeeded(await own.count(attemptOf(email, clean)))
+    })
+  })
+
+  it('slows the strange addresses of a /48 that try many accounts, but not those that logged in before', async () => {
+    await succeeds('resident@x.y', '2001:db8:51:1::1')
+    // The failures of a known address are no stranger's.
+    for (let n = 0; n < PAIR_LIMIT.free; n++) expect(await fails('resident@x.y', '2001:db8:51:1::1')).toBe(0)
+    clock.time += 1000
+    for (let n = 0; n < SITE_LIMIT.free; n++)
+      expect(await fails(`spray-${n}@x.y`, `2001:db8:51:${(n + 2).toString(16)}::1`)).toBe(0)
+    expect(await fails('spray@x.y', '2001:db8:51:fff0::1')).toBe(1)
+    expect(await fails('spray@x.y', '2001:db8:52::1')).toBe(0)
+    await succeeds('resident@x.y', '2001:db8:51:1::2')
   })
 
   it('gives concurrent attempts no more than the free tries', async () => {
@@ -157,18 +286,18 @@ describe('the throttle', () => {
 
 describe('the address that counts', () => {
   it.each([
-    ['192.0.2.1', '192.0.2.1'],
-    ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['::FFFF:c000:0201', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
-    ['2001:0db8:0001:0002::192.0.2.1', '2001:db8:1:2::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['1:2::', '1:2:0:0::/64'],
-    ['unknown', 'unknown'],
-  ])('of %s is %s', (address, network) => {
-    expect(clientNetwork(address)).toBe(network)
+    ['192.0.2.1', '192.0.2.1', undefined],
+    ['::ffff:192.0.2.1', '192.0.2.1', undefined],
+    ['::FFFF:c000:0201', '192.0.2.1', undefined],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['2001:DB8:1:2::', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['2001:0db8:0001:0002::192.0.2.1', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['::1', '::/64', '::/48'],
+    ['fe80::1%eth0', 'fe80::/64', 'fe80::/48'],
+    ['1:2::', '1:2::/64', '1:2::/48'],
+    ['unknown', 'unknown', undefined],
+  ])('of %s is %s, in %s', (address, network, site) => {
+    expect([networkOf(address), siteOf(address)]).toEqual([network, site])
   })
 })
 
@@ -214,6 +343,20 @@ describe('a login that is throttled', () => {
     await failFreely(service, email, '10.9.1.2')
     expect((await login(good, { remoteAddress: '10.9.1.2' })).statusCode).toBe(429)
     expect((await login(good, { remoteAddress: '10.9.1.1' })).statusCode).toBe(200)
+  })
+
+  it('comes from the next /64 of a guessing /48, while the right password opens from a known /64 and from elsewhere', async () => {
+    const { email } = await addCustomer(service)
+    const good = { Email: email, Password: PASSWORD }
+    const statusFrom = async (remoteAddress: string, body: object): Promise<number> =>
+      (await login({ Email: email, ...body }, { remoteAddress })).statusCode
+    expect(await statusFrom('2001:db8:60:ffff::1', good)).toBe(200)
+    await attack(email)
+    for (let n = 0; n < STRANGER_SITE_LIMIT.free; n++) expect(await statusFrom(`2001:db8:60:${n}::1`, wrong)).toBe(400)
+    for (const body of [wrong, good]) expect(await statusFrom('2001:db8:60:9::1', body)).toBe(429)
+    for (const clean of ['2001:db8:60:ffff::1', '2001:db8:61::1', '10.9.3.1']) {
+      expect(await statusFrom(clean, good)).toBe(200)
+    }
   })
 
   it('was one of twenty wrong ones at once', async () => {

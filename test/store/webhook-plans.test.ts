@@ -16,8 +16,8 @@ import { ALL, attempt, LONG, save, waiting } from '../support/webhook-rows.ts'
 
 /** 100 endpoints, each with 200 deliveries that wait, a tenth of them set aside, 300 attempts and 300 minutes; and 20,000 deliveries. */
 const FILL = (numbers: string, receipt: string, payload: string, yes: string) => `
-  INSERT INTO customer (id, email, password_hash, is_api, operator, enabled, token_generation, created_at)
-  SELECT 'c-' || n, 'c-' || n, '', ${yes}, ${yes}, ${yes}, '', 0 FROM ${numbers} WHERE n <= 100;
+  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
+  SELECT 'c-' || n, 'c-' || n, '', ${yes}, ${yes}, ${yes}, ${yes}, '', 0 FROM ${numbers} WHERE n <= 100;
   INSERT INTO delivery (position, receipt, customer, status, received_at, payload)
   SELECT n, ${receipt}, n % 100 + 1, 1, n, ${payload} FROM ${numbers} WHERE n <= 20000;
   INSERT INTO webhook (id, url, duplicates, created_at, secret, version) SELECT 'w-' || n, 'u', ${yes}, n, 's', 1 FROM ${numbers} WHERE n <= 100;

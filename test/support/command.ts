@@ -49,6 +49,7 @@ async function run(args: readonly string[], options: CommandOptions): Promise<Ou
         stderr += `${text}\n`
         onError?.(text)
       },
+      sharesOutput: () => false,
       progress: () => undefined,
       stopSignal: () => stop,
       loadConfig: () => loadConfig(env, readEnvFile('.env')),

@@ -56,7 +56,8 @@ export function smallDisk(megabytes: number): SmallDisk {
       const block = Buffer.alloc(65536)
       const file = openSync(filler, 'a')
       try {
-        while (free() > leave) writeSync(file, block, 0, Math.min(block.length, free() - leave))
+        for (let more = free() - leave; more > 0; more = free() - leave)
+          writeSync(file, block, 0, Math.min(block.length, more))
       } catch (error) {
         // Somebody else took the rest.
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error

@@ -76,6 +76,7 @@ interface Watched extends WatchedAccess {
   forgotten: boolean
 }
 
+const NOBODY = { findById: async () => undefined }
 const REVOKED = new AppError(tokenErrors.revoked)
 
 it('each token is asked about once a version, by whoever looks how often, and ends exactly if it is refused', async () => {
@@ -92,6 +93,7 @@ it('each token is asked about once a version, by whoever looks how often, and en
     fc.asyncProperty(steps, async (all) => {
       let version = 0
       const watch = createAccessWatch(
+        NOBODY,
         createVersionWatch(async () => version, new TestClock()),
         new TestClock(),
       )
@@ -134,7 +136,7 @@ it('a token that cannot be asked about goes on, is asked about again, and others
     if (store.broken) throw new Error('no store')
     return 1
   }
-  const watch = createAccessWatch(createVersionWatch(version, new TestClock()), new TestClock())
+  const watch = createAccessWatch(NOBODY, createVersionWatch(version, new TestClock()), new TestClock())
   const refuse = () => Promise.reject(REVOKED)
   const expired = watch.watch(access(refuse, 0))
   const revoked = watch.watch(access(refuse))

@@ -1,5 +1,6 @@
 import { constants, setPriority } from 'node:os'
 import type { Config } from '#src/config/load-config.ts'
+import { withoutUrlPassword } from '#src/config/setting-kinds.ts'
 import { parseDuration } from '#src/lib/duration.ts'
 import { shellWord } from '#src/lib/printable.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
@@ -53,9 +54,8 @@ function yieldToServers(): void {
 /** Says what to use instead. The password stays out of the command line. */
 function refusePostgres({ databaseUrl }: Config, to: string): void {
   if (databaseUrl.startsWith('sqlite:')) return
-  const url = databaseUrl.replace(/^(postgres(?:ql)?:\/\/[^:/@]*):[^@]*@/, '$1@')
   throw new Misuse(
-    `the store is in PostgreSQL, which has its own tools: pg_dump --format=custom --file=${shellWord(to)} --dbname=${shellWord(url)} (the password comes from PGPASSWORD or ~/.pgpass)`,
+    `the store is in PostgreSQL, which has its own tools: pg_dump --format=custom --file=${shellWord(to)} --dbname=${shellWord(withoutUrlPassword(databaseUrl))} (the password comes from PGPASSWORD or ~/.pgpass)`,
   )
 }
 

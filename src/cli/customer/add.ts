@@ -1,13 +1,15 @@
 import { type Changed, checkNewCustomer } from '#src/customer/customer.rule.ts'
 import { DEFAULT_REGION } from '#src/customer/region.ts'
 import type { CliContext, Command, Input } from '../command.ts'
-import { type PasswordInput, passwordOptions, readPassword } from '../input/password.ts'
+import { type PasswordInput, passwordOptions, readPassword, wantsPassword } from '../input/password.ts'
 import { withAccounts } from '../with-accounts.ts'
 import { customerJson, describeCustomer } from './show.ts'
 
 export const customerAdd: Command = {
   name: 'customer add',
   about: 'Add a customer',
+  details:
+    'A customer that may log in (--api) needs a password. One that only delivers needs none and gets none, unless --password-stdin or --generate is given.',
   options: {
     email: { type: 'string', value: 'ADDRESS', required: true, about: 'E-mail address that the customer logs in with' },
     api: { type: 'boolean', about: 'Allow logging in to the API (IsAPI)' },
@@ -23,7 +25,10 @@ export const customerAdd: Command = {
     ...passwordOptions,
   },
   async run(input, context) {
-    const secret = await readPassword(input, context)
+    const secret =
+      input.flag('api') || wantsPassword(input)
+        ? await readPassword(input, context)
+        : { password: undefined, generated: false }
     const regions = input.texts('region')
     const wanted = {
       email: input.text('email') ?? '',
@@ -35,7 +40,7 @@ export const customerAdd: Command = {
       authority: input.texts('allow'),
     }
     // A wrong value must not leave a new store behind.
-    checkNewCustomer(wanted)
+    await checkNewCustomer(wanted)
     const changed = await withAccounts(context, 'create', ({ customers }) => customers.add(wanted))
     const password = secret.generated ? `\n  password   ${secret.password}   (shown once)` : ''
     print('customer add', input, context, changed, secret, describeCustomer(changed.customer) + password)
@@ -70,7 +75,7 @@ function print(
   { json }: Input,
   { out, err }: CliContext,
   { customer, warnings }: Changed,
-  { password, generated }: PasswordInput,
+  { password, generated }: Pick<PasswordInput, 'generated'> & { readonly password: string | undefined },
   text: string,
 ): void {
   for (const warning of warnings) err(`teslim ${name}: ${warning}`)

@@ -93,6 +93,10 @@ export const customerSet: Command = {
       throw new Misuse('say what to change: --email, --api, --operator, --read-only or --region')
     checkSettings(wanted)
     const customer = await withAccounts(context, 'change', ({ customers }) => customers.set(who, wanted))
+    if (customer.isApi && !customer.hasPassword)
+      context.err(
+        `teslim customer set: ${customer.email} has no password yet and cannot log in: teslim customer set-password ${customer.id} --generate`,
+      )
     context.out(input.json ? JSON.stringify(customerJson(customer)) : describeCustomer(customer))
   },
 }

@@ -59,10 +59,13 @@ export function describeCustomer(customer: CustomerView): string {
   ].join('\n')
 }
 
-function describeRole({ id, email, isApi, operator, readOnly, enabled }: CustomerView): string {
+function describeRole({ id, email, isApi, operator, readOnly, enabled, hasPassword }: CustomerView): string {
   if (isRemoved({ id, email })) return 'removed'
   const duty = readOnly ? 'read-only operator' : 'operator'
-  const role = [operator ? duty : '', isApi ? 'API customer' : operator ? 'cannot log in' : 'supplier only']
+  const role = [
+    operator ? duty : '',
+    isApi ? `API customer${hasPassword ? '' : ' without a password'}` : operator ? 'cannot log in' : 'supplier only',
+  ]
     .filter(Boolean)
     .join(', ')
   return enabled ? role : `${role}, disabled`

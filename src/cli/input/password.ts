@@ -13,6 +13,9 @@ export interface PasswordInput {
   readonly generated: boolean
 }
 
+/** Whether an option says where a password comes from. */
+export const wantsPassword = (input: Input): boolean => Object.keys(passwordOptions).some(input.flag)
+
 /** Takes a password from stdin or a prompt, or generates one; never from the command line, where other users could read it. */
 export async function readPassword(input: Input, context: CliContext): Promise<PasswordInput> {
   const fromStdin = input.flag('password-stdin')

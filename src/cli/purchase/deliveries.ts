@@ -54,7 +54,7 @@ export const deliveryShow: Command = {
   name: 'delivery show',
   about: 'Show one delivery, where it came from, and its payload',
   positionals: ['RECEIPTID'],
-  options: { payload: { type: 'boolean', about: 'Print only the payload, byte for byte' } },
+  options: { payload: { type: 'boolean', about: 'Print only the payload, byte for byte unless on a terminal' } },
   async run(input, context) {
     const [typed = ''] = input.positionals
     const { delivery, email } = await withPurchases(context, async ({ readBack, emails, receiptOf }) => {
@@ -96,10 +96,7 @@ function originLines(origin: KeptOrigin | null): string[] {
 
 /** Indents JSON for people. Large numbers may be rounded: --payload prints the bytes. */
 const pretty = (payload: Uint8Array): string =>
-  JSON.stringify(JSON.parse(withoutMark(payload).toString()), undefined, 2).replace(
-    /[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    '\ufffd',
-  )
+  JSON.stringify(JSON.parse(withoutMark(payload).toString()), undefined, 2)
 
 const AFTER = '--after takes the Cursor of an export or feed with the same --customer.'
 
@@ -128,11 +125,10 @@ export const deliveryExport: Command = {
       for await (const { delivery, payload } of rules.search.find(query, onLooked)) {
         const line = { ...deliveryJson(delivery, payload), Cursor: await rules.search.cursorOf(delivery, query) }
         // A line break in JSON is never part of a value.
-        context.out(
-          writeJson(line)
-            .toString()
-            .replace(/[\r\n]/g, ' '),
-        )
+        const text = writeJson(line)
+          .toString()
+          .replace(/[\r\n]/g, ' ')
+        context.outBytes(Buffer.from(`${text}\n`))
       }
       context.progress('')
     }).catch(inOtherWords(purchaseErrors.cursorInvalid, AFTER))

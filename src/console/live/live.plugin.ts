@@ -39,7 +39,7 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
     onStoreLost: (error) => app.log.warn({ err: error }, 'live views show no deliveries: the store cannot be read'),
     onStoreBack: () => app.log.info('live views show deliveries again'),
   })
-  const streams = createEventStreams()
+  const streams = createEventStreams(app.bodyBudget.answers)
   const bytesOf = sharedBytes()
   let timer: NodeJS.Timeout | undefined
 

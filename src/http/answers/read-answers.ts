@@ -1,7 +1,8 @@
-import type { FastifyInstance, FastifyReply, onSendHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, onSendHookHandler, preHandlerHookHandler } from 'fastify'
 import { preferredCoding } from './accept-encoding.ts'
 import { createCompression } from './compression.ts'
 import { namesTag, weakTag } from './entity-tags.ts'
+import { installHeldAnswers } from './held-answers.ts'
 import { keptAnswer } from './kept-answers.ts'
 import { addVary } from './vary.ts'
 
@@ -23,9 +24,23 @@ export const keepUncompressed = (reply: FastifyReply): void =>
 /** Answers `If-None-Match`, and compresses, for GET and HEAD only: other routes do not pay for it. */
 export function installReadAnswers(app: FastifyInstance, isStrained: () => boolean): void {
   const { compress } = createCompression(isStrained)
+  const { check, held } = installHeldAnswers(app)
+
+  const refuseUnread: preHandlerHookHandler = (request, _reply, done) => {
+    check(request)
+    done()
+  }
 
   const finish: onSendHookHandler<unknown> = (request, reply, payload, done) => {
     const { headers, method } = request
+    const send = (content: string | Buffer, isShared: boolean): void => {
+      try {
+        done(null, method === 'HEAD' ? content : held(request, reply, content, isShared))
+      } catch (error) {
+        for (const name of ['content-encoding', 'etag']) reply.removeHeader(name)
+        done(error as Error)
+      }
+    }
     if (reply.statusCode !== 200 || !isContent(payload)) return done(null, payload)
     const kept = keptAnswer(payload)
     const mayCompress = !String(reply.getHeader('cache-control')).includes('no-transform')
@@ -41,19 +56,20 @@ export function installReadAnswers(app: FastifyInstance, isStrained: () => boole
     }
     const { coding, refusesPlain } = preferredCoding(headers['accept-encoding'])
     const isSmall = payload.length < LEAST_BYTES && Buffer.byteLength(payload) < LEAST_BYTES
-    if (!mayCompress || coding === undefined || (isSmall && !refusesPlain)) return done(null, payload)
+    if (!mayCompress || coding === undefined || (isSmall && !refusesPlain)) return send(payload, kept !== undefined)
     const packing =
       kept?.packed[coding]() ?? compress(typeof payload === 'string' ? Buffer.from(payload) : payload, coding)
-    if (packing === undefined) return done(null, payload)
+    if (packing === undefined) return send(payload, kept !== undefined)
     packing.then((packed) => {
       reply.header('content-encoding', coding)
-      done(null, packed)
+      send(packed, kept !== undefined)
     }, done)
   }
 
   app.addHook('onRoute', (route) => {
     const methods = [route.method].flat()
     if (!methods.includes('GET') && !methods.includes('HEAD')) return
+    if (!route.config?.answeredAlways) route.preHandler = [refuseUnread, ...[route.preHandler ?? []].flat()]
     const others = [route.onSend ?? []].flat()
     // Fastify's own hook for HEAD measures what would be sent.
     route.onSend = methods.includes('HEAD') ? [finish, ...others, withoutLength] : [finish, ...others]

@@ -1,9 +1,20 @@
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
+import type { FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { networkOf } from '#src/lib/net/network.ts'
 
-/** A body being received. It counts until it is released, at the latest when its request ends. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The API key or customer whose share of the budget the request uses; null for strangers, who are counted by address. */
+    roomOwner: string | null
+  }
+}
+
+export const roomOwner = ({ roomOwner, address }: FastifyRequest): string => roomOwner ?? networkOf(address)
+
+/** A body being received, or an answer that its client has not read. It counts until it is released, at the latest when its request ends. */
 export interface HeldBody {
   /** Counts more bytes; returns false if there is no room, and then releases the body. */
   grow(bytes: number): boolean
@@ -16,8 +27,14 @@ export interface HeldBody {
 export interface BodyPool {
   /** In bytes. */
   readonly limit: number
-  /** Calls `giveUp` if the body arrives so slowly that another one gets its room. */
-  hold(giveUp: () => void): HeldBody
+  /**
+   * The owner, an API key, a customer or an address, may hold as much as is left for others: half of the pool if it is alone, a third beside one that
+   * does the same, and so on. Calls `giveUp` if the body arrives so slowly that another one gets its room.
+   */
+  hold(owner: string, giveUp: () => void): HeldBody
+  /** Whether there is room for so many bytes of an owner. Takes that of slow bodies if there is none. */
+  hasRoom(owner: string, bytes: number): boolean
+  isEmpty(): boolean
 }
 
 /** Separate pools, so that no kind of caller can use up the room of another. */
@@ -29,6 +46,8 @@ export interface BodyBudget {
   readonly large: BodyPool
   /** For what each body takes that is answered while it arrives. */
   readonly uploads: BodyPool
+  /** For large answers until they are read. */
+  readonly answers: BodyPool
 }
 
 /** The budget is a fraction of this process's memory, or of V8's heap, which holds the decoded bodies. */
@@ -42,6 +61,7 @@ export function createBodyBudget({ bodyBudgetBytes, httpThreads }: Config, clock
     small: createPool(bytes / 8, clock),
     large: createPool(bytes / 2, clock),
     uploads: createPool(bytes / 8, clock),
+    answers: createPool(bytes, clock),
   }
 }
 
@@ -56,51 +76,66 @@ const PATIENCE_MILLISECONDS = 2000
 
 interface Entry {
   bytes: number
+  readonly owner: string
   readonly since: number
   readonly giveUp: () => void
 }
 
-function createPool(limit: number, clock: Clock): BodyPool {
+export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>): BodyPool {
   let held = 0
   /** In order of arrival. */
   const unfinished = new Set<Entry>()
+  /** Bytes by owner, without those that hold none. */
+  const owners = new Map<string, number>()
 
+  const heldBy = (owner: string): number => owners.get(owner) ?? 0
+  const count = (entry: Entry, bytes: number): void => {
+    entry.bytes += bytes
+    held += bytes
+    const all = heldBy(entry.owner) + bytes
+    if (all > 0) owners.set(entry.owner, all)
+    else owners.delete(entry.owner)
+  }
   const release = (entry: Entry): void => {
-    held -= entry.bytes
-    entry.bytes = 0
+    count(entry, -entry.bytes)
     unfinished.delete(entry)
   }
 
   /** A single body of any size always fits. */
-  const hasRoom = (entry: Entry, bytes: number): boolean => held + bytes <= limit || held === entry.bytes
+  const fits = (owner: string, bytes: number, ofEntry: number): boolean =>
+    held === ofEntry || heldBy(owner) + bytes <= limit - held
 
-  const makeRoom = (entry: Entry, bytes: number): boolean => {
+  /** Takes the room of slow bodies, but of no owner that would hold less than the one that needs it. */
+  const makeRoom = (owner: string, bytes: number, entry?: Entry): boolean => {
     const now = clock.monotonic()
     for (const slow of unfinished) {
-      if (hasRoom(entry, bytes) || slow === entry || now - slow.since < PATIENCE_MILLISECONDS) break
+      if (now - slow.since < PATIENCE_MILLISECONDS) break
+      const isSpared = slow.owner !== owner && heldBy(slow.owner) < heldBy(owner) + bytes
+      if (slow === entry || slow.bytes === 0 || isSpared) continue
       release(slow)
       slow.giveUp()
+      if (fits(owner, bytes, entry?.bytes ?? 0)) return true
     }
-    return hasRoom(entry, bytes)
+    return false
   }
 
   return {
     limit,
-    hold(giveUp) {
-      const entry: Entry = { bytes: 0, since: clock.monotonic(), giveUp }
+    hold(owner, giveUp) {
+      const entry: Entry = { bytes: 0, owner, since: clock.monotonic(), giveUp }
       unfinished.add(entry)
       return {
         grow(bytes) {
-          const taken = hasRoom(entry, bytes) || makeRoom(entry, bytes)
-          if (taken) {
-            entry.bytes += bytes
-            held += bytes
-          } else release(entry)
+          const taken = fits(owner, bytes, entry.bytes) || makeRoom(owner, bytes, entry)
+          if (taken) count(entry, bytes)
+          else release(entry)
           return taken
         },
         complete: () => void unfinished.delete(entry),
         release: () => release(entry),
       }
     },
+    hasRoom: (owner, bytes) => fits(owner, bytes, 0) || makeRoom(owner, bytes),
+    isEmpty: () => held === 0,
   }
 }

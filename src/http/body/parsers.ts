@@ -25,6 +25,7 @@ const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
 export function installBodyReading(app: FastifyInstance, config: Config, clock: Clock): void {
   const budget = createBodyBudget(config, clock)
   app.decorate('bodyBudget', budget)
+  app.decorateRequest('roomOwner', null)
   const poolFor = (announced: number) => (announced <= SMALL_BYTES ? budget.small : budget.large)
   readBodiesWith(app, createBodyReader({ limit: config.bodyLimitBytes, poolFor, countsWhole: false }))
 }

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { lingerAtEnd } from '../connections/lingering.ts'
 import { httpErrors } from '../http.errors.ts'
-import type { BodyPool } from './budget.ts'
+import { type BodyPool, roomOwner } from './budget.ts'
 
 export type BodyReader = (
   request: FastifyRequest,
@@ -24,15 +24,13 @@ export interface BodyReaderOptions {
 const SMALLEST_BLOCK = 1024
 const LARGEST_BLOCK = 65_536
 
-const NO_BLOCKS: readonly Buffer[] = []
-
 /** Reads a body. Most arrive in one piece, for which only the length is compared. */
 export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOptions): BodyReader {
   return (request, payload, done) => {
     const announced = Number(request.headers['content-length'])
     let received = 0
     /** All but the last one are full. Pieces are copied: each costs hundreds of bytes on top, and some hold a single byte. */
-    let blocks = NO_BLOCKS
+    let blocks: Buffer[] = []
     let free = 0
     let finished = false
 
@@ -44,7 +42,7 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
     /** Frees copies at once: in a flood they would take much more memory than the budget until the next garbage collection. A body in one piece is no copy. */
     const freeBlocks = (): void => {
       if (request.heldBody) for (const { buffer } of blocks) (buffer as ArrayBuffer).transfer(0)
-      blocks = NO_BLOCKS
+      blocks = []
     }
     const refuse = (definition: ErrorDefinition): void => {
       request.heldBody?.release()
@@ -63,7 +61,7 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
       const growing = Math.min(Math.max(received, SMALLEST_BLOCK), LARGEST_BLOCK)
       const left = Number.isNaN(announced) ? limit : announced - received + rest
       const size = Math.max(rest, Math.min(growing, left))
-      request.heldBody ??= poolFor(announced).hold(() => refuse(httpErrors.bodiesOverloaded))
+      request.heldBody ??= poolFor(announced).hold(roomOwner(request), () => refuse(httpErrors.bodiesOverloaded))
       if (!request.heldBody.grow(size)) {
         refuse(httpErrors.bodiesOverloaded)
         return
@@ -71,7 +69,7 @@ export function createBodyReader({ limit, poolFor, countsWhole }: BodyReaderOpti
       const block = Buffer.allocUnsafeSlow(size)
       piece.copy(block, 0, fitting)
       free = size - rest
-      blocks = [...blocks, block]
+      blocks.push(block)
     }
     const onData = (piece: Buffer): void => {
       received += piece.length

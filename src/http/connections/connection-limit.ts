@@ -2,7 +2,10 @@ import type { Socket } from 'node:net'
 import { availableParallelism } from 'node:os'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '#src/config/load-config.ts'
+import { networkOf } from '#src/lib/net/network.ts'
 import { lingerAtEnd } from './lingering.ts'
+import { onConnection } from './on-connection.ts'
+import { trustedPeers } from './trusted-peers.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -13,6 +16,8 @@ declare module 'fastify' {
 
 /** Connections accepted beyond the limit to get a refusal, as a fraction of it. Node closes further ones without an answer. */
 const PART_REFUSED = 1 / 4
+/** The part of the connections that one address may hold, but at least `LEAST_CONNECTIONS`. */
+const PART_OF_ADDRESS = 1 / 4
 /** How long such a connection may take to send a request. */
 const PATIENCE_MILLISECONDS = 2000
 
@@ -34,22 +39,47 @@ export function limitConnections(
   }
   server.maxConnections = accepted
 
+  const mostOfAddress = Math.max(LEAST_CONNECTIONS, Math.ceil(most * PART_OF_ADDRESS))
+  const isProxy = trustedPeers(config.trustProxy)
+  /** Also of those that have not completed their TLS handshakes. A proxy that names its clients is no client. */
+  const ofAddresses = new Map<string, number>()
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket
+    if (isProxy(remoteAddress)) return
+    const address = networkOf(remoteAddress)
+    const all = (ofAddresses.get(address) ?? 0) + 1
+    // Those that wait for a refusal take room of others, too.
+    if (all > mostOfAddress * (1 + PART_REFUSED)) {
+      socket.destroy()
+      return
+    }
+    ofAddresses.set(address, all)
+    socket.once('close', () => {
+      const left = (ofAddresses.get(address) ?? 1) - 1
+      if (left > 0) ofAddresses.set(address, left)
+      else ofAddresses.delete(address)
+    })
+  })
+
   let open = 0
-  const beyond = new Set<Socket>()
+  /** With their addresses. */
+  const beyond = new Map<Socket, string>()
+  const isOver = (address: string): boolean => open > most || (ofAddresses.get(address) ?? 0) > mostOfAddress
   const isBeyond = (socket: Socket): boolean => {
-    if (open <= most) beyond.delete(socket)
+    const address = beyond.get(socket)
+    if (address !== undefined && !isOver(address)) beyond.delete(socket)
     return beyond.has(socket)
   }
 
-  // With TLS nothing can be answered before the handshake is complete.
-  server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
+  onConnection(server, (socket) => {
     open++
     socket.once('close', () => {
       open--
       beyond.delete(socket)
     })
-    if (open <= most) return
-    beyond.add(socket)
+    const address = networkOf(socket.remoteAddress ?? '')
+    if (!isOver(address)) return
+    beyond.set(socket, address)
     setTimeout(() => {
       if (isBeyond(socket)) socket.destroy()
     }, PATIENCE_MILLISECONDS).unref()

@@ -44,9 +44,11 @@ export function installReadiness(
   let condition: Condition | undefined
 
   app.addHook('onRequest', (request, _reply, done) => {
+    // First, because Fastify makes an object for each look at the options of a route.
+    if (isOpen && (condition === undefined || condition.holds())) return done()
     if (request.routeOptions.config.answeredAlways) return done()
     if (!isOpen) throw missing
-    if (condition === undefined || condition.holds()) return done()
+    if (condition === undefined) return done()
     const { refusal: unmet } = condition
     condition.look().then((holds) => done(holds ? undefined : unmet), done)
   })

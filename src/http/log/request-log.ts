@@ -69,6 +69,7 @@ export function installRequestLog(app: FastifyInstance, dependencies: RequestLog
       )
       noteAnswered(request.raw)
       request.heldBody?.release()
+      request.heldAnswer?.release()
     })
     done()
   })

@@ -39,15 +39,32 @@ const groupBytes = (text: string): number[] =>
         return [value >> 8, value & 0xff]
       })
 
-/** Reads an address, or a network by its first address; undefined for any other text, and for a prefix length of 0. */
-export function parseNetwork(text: string): Network | undefined {
-  const [, address = '', prefix] = /^([^/%]+)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
+/** Reads an address, or a prefix of any address in the network (`203.0.113.7/24`), or says what is wrong with it. */
+export function readPrefix(text: string): Network | string {
+  const [, address = '', prefix] = /^([^/]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? []
   const bytes = addressBytes(address)
-  if (bytes === undefined) return undefined
+  if (bytes === undefined)
+    return 'is not a network: write an address such as 203.0.113.7, or a prefix such as 203.0.113.0/24 or 2001:db8::/32'
+  if (address.includes('%')) return 'has a zone id, which has a meaning on one machine only: leave it out'
   const all = 8 * bytes.length
-  const prefixBits = prefix === undefined ? all : Number(prefix) - (isIPv6(address) ? 128 - all : 0)
-  if (prefixBits < 1 || prefixBits > all) return undefined
-  return firstAddress(bytes, prefixBits).join() === bytes.join() ? { bytes, prefixBits } : undefined
+  const mapped = isIPv6(address) ? 128 - all : 0
+  const prefixBits = prefix === undefined ? all : Number(prefix) - mapped
+  if (prefixBits > all || prefixBits < 0)
+    return `has a wrong prefix length: from ${mapped + 1} to ${mapped + all} is possible`
+  return { bytes, prefixBits }
+}
+
+export const EVERY_ADDRESS = 'contains every address'
+
+/** Reads an address, or a network by its first address, or says what is wrong with it. Every address is no network. */
+export function readNetwork(text: string): Network | string {
+  const network = readPrefix(text)
+  if (typeof network === 'string') return network
+  if (network.prefixBits === 0) return EVERY_ADDRESS
+  const bytes = firstAddress(network.bytes, network.prefixBits)
+  if (bytes.join() === network.bytes.join()) return network
+  const meant = networkText({ ...network, bytes })
+  return `names an address in a network: write ${meant} for the network, or the address alone`
 }
 
 /** The canonical spelling (RFC 5952). */
@@ -63,3 +80,23 @@ function ipv6Text(bytes: readonly number[]): string {
   )
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }
+
+const SUBSCRIBER_BITS = 64
+
+/** Whoever asks for it gets the first 48 bits, which are 65,536 networks of 64. */
+const SITE_BITS = 48
+
+/** The network by which a stranger is counted: an IPv4 address, or the first half of an IPv6 address, which is the least that providers assign. */
+export function networkOf(address: string): string {
+  const bytes = addressBytes(address)
+  return bytes?.length === 16 ? prefixText(bytes, SUBSCRIBER_BITS) : (bytes?.join('.') ?? address)
+}
+
+/** The /48 of an IPv6 address. */
+export function siteOf(address: string): string | undefined {
+  const bytes = addressBytes(address)
+  return bytes?.length === 16 ? prefixText(bytes, SITE_BITS) : undefined
+}
+
+const prefixText = (bytes: readonly number[], prefixBits: number): string =>
+  networkText({ bytes: firstAddress(bytes, prefixBits), prefixBits })

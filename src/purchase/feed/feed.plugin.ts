@@ -14,7 +14,7 @@ import type { Store } from '#src/store/store.ts'
 import { callerOf, customerAskedFor } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { createArrivals } from './arrivals.ts'
-import { createFeed, type FeedQuery } from './feed.rule.ts'
+import { createFeed, type FeedQuery, pageBytes } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
 import { createFeedMetrics } from './feed-metrics.ts'
 import { createFeedText } from './feed-text.ts'
@@ -39,7 +39,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
   })
   const feed = createFeed({ deliveries, purges, arrivals })
   const text = createFeedText(createCursors(secrets, random))
-  const streams = createEventStreams()
+  const streams = createEventStreams(app.bodyBudget.answers)
   const closing = new AbortController()
 
   app.addHook('preClose', async () => {
@@ -120,6 +120,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           return page
         }
         const page = await (wait === 0 ? feed.read(query) : readOrWait())
+        app.holdAnswer(request as unknown as FastifyRequest, pageBytes(page))
         counted.sent(page)
         answerRaw(reply)
         if (scope === null) keepUncompressed(reply)

@@ -117,6 +117,12 @@ export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): 
   }
 }
 
+/** About what a page takes as text besides its payloads. */
+const BYTES_OF_ITEM = 512
+
+export const pageBytes = ({ items }: FeedPage): number =>
+  items.reduce((sum, { payload }) => sum + BYTES_OF_ITEM + (payload?.length ?? 0), 0)
+
 /** An erased delivery has nothing to show. */
 const positionsOf = (deliveries: readonly DeliverySummary[]): number[] =>
   deliveries.filter(({ erased }) => !erased).map(({ position }) => position)

@@ -1,8 +1,12 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { Feed, FeedPage, FeedQuery } from './feed.rule.ts'
+import { type Feed, type FeedPage, type FeedQuery, pageBytes } from './feed.rule.ts'
 
 /** A client that gets events as they come. */
 export interface Follower<Event> {
+  /** Takes room for events of so many bytes; without room returns false. */
+  take(bytes: number): boolean
+  /** Resolves when it has taken that room, or the follower is gone. */
+  room(bytes: number): Promise<void>
   /** Resolves when there is room for more; to false when the follower is gone. */
   send(events: readonly Event[]): Promise<boolean>
   readonly gone: AbortSignal
@@ -24,6 +28,8 @@ export interface FollowOptions<Event> {
   readonly onSent: (page: FeedPage) => void
 }
 
+/** Of a page, unless its first payload is larger: each follower holds one. */
+const MOST_PAYLOAD_BYTES = 256 * 1024
 /** A revocation must take effect within one second; this is half of it. */
 const CHECK_EVERY_MILLISECONDS = 500
 
@@ -33,17 +39,28 @@ export async function followFeed<Event>(options: FollowOptions<Event>): Promise<
   const until = AbortSignal.any([follower.gone, accessEnded])
   let checkedAt = clock.monotonic()
   let { after } = query
+
+  /** Sends what is new. What was read is forgotten before it is sent, and where there is no room for it: many followers may wait. */
+  const sendNew = async (): Promise<{ readonly wanted: number } | { readonly sent: Promise<boolean> }> => {
+    const page = await feed.readOrWait({ ...query, after, mostPayloadBytes: MOST_PAYLOAD_BYTES }, until)
+    const bytes = pageBytes(page)
+    if (!follower.take(bytes)) return { wanted: Math.max(bytes, MOST_PAYLOAD_BYTES) }
+    after = page.place
+    if (page.items.length === 0) return { sent: Promise.resolve(true) }
+    if (clock.monotonic() - checkedAt >= CHECK_EVERY_MILLISECONDS) {
+      await checkAccess()
+      checkedAt = clock.monotonic()
+    }
+    const sent = follower.send(await eventsOf(page))
+    onSent(page)
+    return { sent }
+  }
+
   try {
     while (!until.aborted) {
-      const page = await feed.readOrWait({ ...query, after }, until)
-      after = page.place
-      if (page.items.length === 0) continue
-      if (clock.monotonic() - checkedAt >= CHECK_EVERY_MILLISECONDS) {
-        await checkAccess()
-        checkedAt = clock.monotonic()
-      }
-      if (!(await follower.send(await eventsOf(page)))) break
-      onSent(page)
+      const step = await sendNew()
+      if ('wanted' in step) await follower.room(step.wanted)
+      else if (!(await step.sent)) break
     }
   } catch (error) {
     onFailed(error)

@@ -17,7 +17,7 @@ import { receiptAnswer, validationAnswer } from './receipt-answer.ts'
 import { createUploads, type UploadConnection } from './upload.rule.ts'
 import { UploadAnswerSchema, UploadBodySchema, UploadHeadersSchema, uploadExamples } from './upload.schema.ts'
 import { createLineReader } from './upload-line.ts'
-import { createUploadRooms } from './upload-rooms.ts'
+import { takeUploadRoom } from './upload-rooms.ts'
 
 export interface UploadOptions {
   readonly config: Config
@@ -34,7 +34,6 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
   const { intake, countDelivery, takeAllowance, deliveryCredentials } = app.deliveryRoutes
   const patienceMilliseconds = config.requestTimeoutSeconds * 1000
   const { load } = deliveries
-  const takeRoom = createUploadRooms(app.bodyBudget.uploads)
   const exchanges = new Set<LineExchange>()
   let closing = false
 
@@ -56,7 +55,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
 
   /** Refuses an upload for which there is no room, before anything of it is read. */
   const roomFor = ({ supplier }: FastifyRequest, reply: FastifyReply): (() => void) => {
-    const giveBack = takeRoom(supplier.customer.id)
+    const giveBack = takeUploadRoom(app.bodyBudget.uploads, supplier.customer.id)
     if (giveBack !== undefined) return giveBack
     reply.header('connection', 'close')
     lingerAtEnd(reply.request.raw.socket)

@@ -1,4 +1,4 @@
-import { addressBytes, contains, type Network, parseNetwork } from '#src/lib/net/network.ts'
+import { addressBytes, contains, type Network, readNetwork } from '#src/lib/net/network.ts'
 
 /** Decides where webhooks may be sent. */
 export interface AddressRule {
@@ -9,7 +9,7 @@ export interface AddressRule {
 }
 
 const networks = (...texts: string[]): Network[] =>
-  texts.map((text) => parseNetwork(text)).filter((network) => network !== undefined)
+  texts.map(readNetwork).filter((network) => typeof network !== 'string')
 
 /** IPv4 that is not public, by the registry of special addresses of IANA, and an address at which Azure serves metadata. */
 const PRIVATE_IPV4 = networks(

@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { addressBytes, contains, type Network } from '#src/lib/net/network.ts'
+import { addressBytes, contains, readPrefix } from '#src/lib/net/network.ts'
 import { webhookErrors } from '../webhook.errors.ts'
 import { isLocalhost, type Target } from './target.ts'
 
@@ -66,8 +66,8 @@ function readException(text: string): (target: Target) => boolean {
   const [, bracketed, bare = '', port] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*))(?::(\d+))?$/.exec(text) ?? []
   const host = bracketed ?? bare
   const isPort = (target: Target): boolean => port === undefined || Number(port) === target.port
-  const network = readNetwork(host)
-  if (network !== undefined) {
+  const network = readPrefix(host)
+  if (typeof network !== 'string') {
     return (target) => {
       const bytes = addressBytes(target.host)
       return bytes !== undefined && contains(network, bytes) && isPort(target)
@@ -75,11 +75,4 @@ function readException(text: string): (target: Target) => boolean {
   }
   const domain = host.replace(/^\*?\./, '').replace(/\.$/, '')
   return (target) => domain !== '' && !target.isAddress && `.${target.host}`.endsWith(`.${domain}`) && isPort(target)
-}
-
-/** Less strict than a setting of ours: other programs read NO_PROXY, too. */
-function readNetwork(text: string): Network | undefined {
-  const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
-  const bytes = addressBytes(address)
-  return bytes && { bytes, prefixBits: prefix === undefined ? 8 * bytes.length : Number(prefix) }
 }

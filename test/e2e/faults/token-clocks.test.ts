@@ -119,6 +119,11 @@ describe.each<[store: string, newStore: () => Promise<string>]>([
 it('after a restore only tokens of the generation in the backup work again, which is printed, and no other one ever does', async () => {
   const { where, run, servers, serveAhead, logIn, statuses, endings } = await start('sqlite:./data/teslim.db', 0)
   const { Token: old } = await logIn()
+  // Nothing can be concluded from a store without deliveries.
+  await run('customer', 'allow', EMAIL, '*')
+  const { key } = await run('key', 'issue', '--customer', EMAIL)
+  const sent = { method: 'POST', headers: { ApiKey: key }, body: '{"Status":1}' }
+  expect((await fetch(`${servers[0]?.url}/Purchase/update`, sent)).status).toBe(200)
   await run('backup', 'b.db')
   await endings['token revoke']()
   const { Token: undone } = await logIn()

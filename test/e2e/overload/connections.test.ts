@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
@@ -12,7 +13,24 @@ import { tempFolder } from '../../support/temp-folder.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 const NODE_ENV = 'production'
+/** One client of the tests stands for many behind a proxy. */
+const MANY_ADDRESSES = { TESLIM_TRUST_PROXY: 'loopback' }
 const ASK = 'GET /Customer/Get HTTP/1.1\r\nHost: a\r\n\r\n'
+
+/** The status of a delivery from an address of this machine. */
+const askFrom = (url: string, localAddress: string, headers: Record<string, string>): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const sent = request(
+      `${url}/Purchase/update`,
+      { method: 'POST', agent: false, localAddress, headers },
+      (answer) => {
+        answer.resume()
+        resolve(answer.statusCode ?? 0)
+      },
+    )
+    sent.on('error', reject)
+    sent.end('{"Status":1}')
+  })
 
 const answersTo = ({ answers }: Crowd) => parseAnswers(answers().join(''))
 
@@ -26,7 +44,7 @@ describe('a connection beyond TESLIM_MAX_CONNECTIONS', () => {
   it('gets a 503 for its request, or is closed if it sends none; health is answered, and those within stay', async () => {
     const cwd = tempFolder()
     await addSupplier({ cwd })
-    const server = await serve({ cwd, env: { NODE_ENV, TESLIM_MAX_CONNECTIONS: '20' } })
+    const server = await serve({ cwd, env: { NODE_ENV, TESLIM_MAX_CONNECTIONS: '20', ...MANY_ADDRESSES } })
     const within = await hold(server, 20, ASK)
     await expect.poll(() => answersTo(within).length).toBe(20)
     const beyond = await hold(server, 2, ASK)
@@ -41,6 +59,36 @@ describe('a connection beyond TESLIM_MAX_CONNECTIONS', () => {
   })
 })
 
+describe('an address', () => {
+  it('gets a quarter of the connections, and others are served however many it opens; none is left when it leaves', async () => {
+    const cwd = tempFolder()
+    const key = await addSupplier({ cwd })
+    const server = await serve({ cwd, env: { NODE_ENV, TESLIM_MAX_CONNECTIONS: '80' } })
+    const within = await hold(server, 20, ASK)
+    await expect.poll(() => answersTo(within).length).toBe(20)
+    const beyond = await hold(server, 3, ASK)
+    await expect.poll(() => answersTo(beyond)).toEqual([refused, refused, refused])
+    // Far more than the server holds of all addresses.
+    const flood = await hold(server, 150)
+    const ask = (localAddress: string) => askFrom(server.url, localAddress, { ApiKey: key })
+    expect(await Promise.all(['127.0.0.2', '127.0.0.3', '127.0.0.2'].map(ask))).toEqual([200, 200, 200])
+    await expect.poll(flood.open, { timeout: 5000 }).toBe(0)
+    expect(within.open()).toBe(20)
+    expect((await ask('127.0.0.1')) === 503).toBe(true)
+    within.leave()
+    await expect.poll(() => ask('127.0.0.1'), { timeout: 2000 }).toBe(200)
+  })
+
+  it('that is a trusted proxy gets all of them', async () => {
+    const cwd = tempFolder()
+    await addSupplier({ cwd })
+    const env = { NODE_ENV, TESLIM_MAX_CONNECTIONS: '80', TESLIM_TRUST_PROXY: '10.0.0.0/8, 127.0.0.1' }
+    const server = await serve({ cwd, env })
+    const many = await hold(server, 80, ASK)
+    await expect.poll(() => answersTo(many).map(({ status }) => status)).toEqual(new Array(80).fill(401))
+  })
+})
+
 const openFiles = process.platform === 'win32' ? 0 : Number(execFileSync('sh', ['-c', 'ulimit -n'])) || 1e6
 const CROWD = 10_000
 const isLinux = process.platform === 'linux'
@@ -52,7 +100,7 @@ it.skipIf(!isLinux || openFiles < CROWD + 200)(
   async () => {
     const cwd = tempFolder()
     const key = await addSupplier({ cwd })
-    const server = await serve({ cwd, env: { NODE_ENV } })
+    const server = await serve({ cwd, env: { NODE_ENV, ...MANY_ADDRESSES } })
     const load = deliver({ url: server.url, key, clients: 2 })
     await load.more(10)
     // The clients of the load hold some, too.

@@ -13,7 +13,12 @@ const isLinux = process.platform === 'linux'
 if (!isLinux) console.log('the memory under overload: not checked, it is read from /proc')
 
 const MOST_CONNECTIONS = 1000
-const env = { NODE_ENV: 'production', TESLIM_MAX_CONNECTIONS: `${MOST_CONNECTIONS}` }
+/** One client of the tests stands for many behind a proxy. */
+const env = {
+  NODE_ENV: 'production',
+  TESLIM_MAX_CONNECTIONS: `${MOST_CONNECTIONS}`,
+  TESLIM_TRUST_PROXY: 'loopback',
+}
 
 async function serveSupplier(options: Partial<RunOptions> = {}) {
   const cwd = tempFolder()

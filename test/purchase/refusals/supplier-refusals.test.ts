@@ -53,6 +53,44 @@ describe.each(where)('GET /Supplier/refusals on %s', async (_name, settings) => 
   const { app, clock, customers } = service
   const newSupplier = suppliersOf(service)
 
+  it('lists a refusal of the supplier whatever strangers have refused at the same time, and so does the audit log', async () => {
+    const { key, customer, list } = await newSupplier()
+    const other = await newSupplier()
+    clock.time += 60_000
+    const refuse = (headers: Record<string, string>) =>
+      app.inject({ method: 'POST', url: '/Purchase/update', headers, payload: '{"Status":1,"ProductID":"X-1"}' })
+    const kinds = [
+      {},
+      { ApiKey: 'nonsense' },
+      { 'Content-Encoding': 'gzip' },
+      { Host: 'a b' },
+      { Expect: 'tea' },
+      { 'Transfer-Encoding': 'gzip' },
+    ]
+    const statuses = new Set<number>()
+    for (let i = 0; i < 120; i++) statuses.add((await refuse(kinds[i % 6] as Record<string, string>)).statusCode)
+    expect([...statuses].every((status) => status >= 400 && status < 500)).toBe(true)
+    for (let i = 0; i < 30; i++) await refuse({ ApiKey: other.key })
+    expect((await refuse({ ApiKey: key })).statusCode).toBe(403)
+    await app.refusals.flush()
+    expect((await list()).Refusals.map(({ ErrorCode }) => ErrorCode)).toEqual(['PRODUCT_NOT_AUTHORIZED'])
+    const events = await service.store.audit.list({ customerId: customer.id, action: 'delivery.refused', limit: 9 })
+    expect(events).toMatchObject([{ details: { errorCode: 'PRODUCT_NOT_AUTHORIZED' } }])
+
+    // A minute later the other supplier is told of what its list does not show.
+    clock.time += 60_000
+    await app.refusals.flush()
+    const shown = (await other.list()).Refusals.map(({ ErrorCode }) => ErrorCode)
+    expect(shown).toEqual(['REFUSALS_NOT_LISTED', ...new Array(10).fill('PRODUCT_NOT_AUTHORIZED')])
+    expect((await other.list('?limit=1')).Refusals).toMatchObject([
+      {
+        Message: 'Of the last minute 20 more refusals are not listed one by one: 20 PRODUCT_NOT_AUTHORIZED.',
+        RequestID: '',
+      },
+    ])
+    expect((await list()).Refusals).toHaveLength(1)
+  })
+
   it('lists what was refused, newest first, as the supplier was told', async () => {
     const { deliver, list, keyId } = await newSupplier()
     const first = await deliver({ Status: 7, OrderID: 'PO-1' })

@@ -1,6 +1,7 @@
 import pg, { type ClientConfig } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { nearest } from '#src/lib/nearest.ts'
+import { isLoopback } from '#src/lib/reachable-host.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 
 /**
@@ -54,10 +55,8 @@ function unknownParameter(name: string): AppError {
 export const unverifiedServers = (url: string): string[] =>
   serversOf(url)
     .map((server) => new pg.Client(server))
-    .filter(({ host, ssl }) => !isLocal(host) && !isVerified(ssl))
+    .filter(({ host, ssl }) => !host.startsWith('/') && !isLoopback(host) && !isVerified(ssl))
     .map(({ host }) => host)
-
-const isLocal = (host: string): boolean => /^(?:\/.*|localhost|127\.\d+\.\d+\.\d+|::1)$/i.test(host)
 
 /** `verify-ca` replaces the check of the name, but still wants a certificate of the given authority. */
 const isVerified = (ssl: ClientConfig['ssl']): boolean =>

@@ -13,19 +13,12 @@ export type Draw = () => number
 
 export type End = () => void | Promise<void>
 
+type Taken = 'server' | 'disk' | 'lock' | 'reader' | 'database' | 'connections' | 'accounts' | 'callers' | 'backup'
+
 export interface Fault {
   readonly name: string
-  /** What it takes away: two faults of one group are never on at once. */
-  readonly group:
-    | 'process'
-    | 'disk'
-    | 'lock'
-    | 'reader'
-    | 'database'
-    | 'connections'
-    | 'accounts'
-    | 'callers'
-    | 'backup'
+  /** What it takes away: no two faults that are on together take the same. */
+  readonly takes: readonly Taken[]
   /** Both unless given. */
   readonly store?: StoreKind
   readonly needsDisk?: true
@@ -46,7 +39,7 @@ const nothing: End = () => undefined
 export const FAULTS: readonly Fault[] = [
   {
     name: 'a killed server',
-    group: 'process',
+    takes: ['server'],
     lasts: [0, 1500],
     async begin({ site }, draw) {
       const replica = oneOf(site.replicas, draw)
@@ -64,7 +57,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a restarted server',
-    group: 'process',
+    takes: ['server'],
     lasts: [0, 500],
     async begin({ site }, draw) {
       const replica = oneOf(site.replicas, draw)
@@ -75,7 +68,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a stopped server',
-    group: 'process',
+    takes: ['server'],
     lasts: [300, 4000],
     async begin({ site }, draw) {
       const child = oneOf(site.replicas, draw).server()?.child
@@ -85,7 +78,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a full disk',
-    group: 'disk',
+    takes: ['disk'],
     store: 'sqlite',
     needsDisk: true,
     lasts: [1500, 6000],
@@ -104,7 +97,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a server killed on a full disk',
-    group: 'disk',
+    takes: ['server', 'disk'],
     store: 'sqlite',
     needsDisk: true,
     lasts: [1000, 3000],
@@ -117,21 +110,21 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a locked file',
-    group: 'lock',
+    takes: ['lock'],
     store: 'sqlite',
     lasts: [500, 6000],
     begin: ({ site }, draw) => hold(site, 'BEGIN IMMEDIATE', draw),
   },
   {
     name: 'a pinned reader',
-    group: 'reader',
+    takes: ['reader'],
     store: 'sqlite',
     lasts: [2000, 8000],
     begin: ({ site }, draw) => hold(site, 'BEGIN; SELECT count(*) FROM delivery', draw),
   },
   {
     name: 'a cut backup',
-    group: 'backup',
+    takes: ['backup'],
     store: 'sqlite',
     lasts: [0, 100],
     async begin({ commands }, draw) {
@@ -141,7 +134,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'lost connections',
-    group: 'connections',
+    takes: ['connections'],
     lasts: [500, 2000],
     async begin({ site }, draw) {
       const broken = draw() < 0.5 ? site.replicas : [oneOf(site.replicas, draw)]
@@ -155,7 +148,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'terminated backends',
-    group: 'database',
+    takes: ['database'],
     store: 'postgres',
     lasts: [0, 1500],
     async begin({ site: { postgres } }) {
@@ -165,7 +158,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a database restarted at once',
-    group: 'database',
+    takes: ['database'],
     store: 'postgres',
     lasts: [0, 1500],
     async begin({ site: { postgres } }, draw) {
@@ -176,7 +169,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'locked tables',
-    group: 'lock',
+    takes: ['lock'],
     store: 'postgres',
     lasts: [500, 8000],
     async begin({ site: { postgres } }, draw) {
@@ -194,7 +187,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a revoked key',
-    group: 'accounts',
+    takes: ['accounts'],
     lasts: [2000, 4000],
     begin: async ({ commands, suppliers }, draw) => {
       const supplier = oneOf(suppliers, draw)
@@ -210,7 +203,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a disabled customer',
-    group: 'accounts',
+    takes: ['accounts'],
     lasts: [2000, 4000],
     async begin({ commands, suppliers }, draw) {
       const supplier = oneOf(suppliers, draw)
@@ -227,7 +220,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'wrong keys',
-    group: 'callers',
+    takes: ['callers'],
     lasts: [0, 500],
     async begin({ site, judge, reader: { abort } }, draw) {
       const guess = async (number: number): Promise<void> => {
@@ -243,7 +236,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'unread readers',
-    group: 'callers',
+    takes: ['callers'],
     lasts: [2000, 6000],
     async begin({ site, reader: { operator, abort } }, draw) {
       const sockets: Socket[] = []

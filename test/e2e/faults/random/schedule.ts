@@ -35,7 +35,10 @@ export function* rounds({ store, disk }: Pick<Site, 'store' | 'disk'>, only = /(
   for (let number = 0; ; number++) {
     if (deck.length === 0) deck = shuffled(possible, draw)
     const first = deck.pop() as Fault
-    const second = draw() < SHARE_OF_PAIRS ? deck.findLast(({ group }) => group !== first.group) : undefined
+    const second =
+      draw() < SHARE_OF_PAIRS
+        ? deck.findLast(({ takes }) => !takes.some((each) => first.takes.includes(each)))
+        : undefined
     deck = deck.filter((fault) => fault !== second)
     const planned = [first, ...(second ? [second] : [])].map((fault, index) => ({
       fault,

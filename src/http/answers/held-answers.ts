@@ -1,0 +1,69 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '#src/lib/app-error.ts'
+import { type HeldBody, roomOwner } from '../body/budget.ts'
+import { disconnect } from '../connections/unread.ts'
+import { httpErrors } from '../http.errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Takes room for an answer of about so many bytes before it is made. Throws if there is none. */
+    holdAnswer(request: FastifyRequest, bytes: number): void
+  }
+  interface FastifyRequest {
+    /** The room that the answer takes until it is read; given back when the request ends. */
+    heldAnswer: HeldBody | null
+  }
+}
+
+/** Smaller answers mostly fit into what the system holds for a connection. */
+const LARGE_BYTES = 65_536
+const RETRY_SECONDS = 2
+
+/** Large answers take room of the budget until they are read: whoever does not read what was asked for gets no more. */
+export function installHeldAnswers(app: FastifyInstance) {
+  const refusal = (): AppError => new AppError(httpErrors.answersOverloaded, { retryAfterSeconds: RETRY_SECONDS })
+  const hold = (request: FastifyRequest, bytes: number): boolean => {
+    const { socket } = request.raw
+    request.heldAnswer = app.bodyBudget.answers.hold(roomOwner(request), () => disconnect(socket))
+    return request.heldAnswer.grow(bytes)
+  }
+
+  app.decorateRequest('heldAnswer', null)
+  app.decorate('holdAnswer', (request, bytes) => {
+    if (bytes > LARGE_BYTES && !hold(request, bytes)) throw refusal()
+  })
+
+  return {
+    /** Refuses a request whose caller has no room for a large answer, before anything is read for it. */
+    check(request: FastifyRequest): void {
+      const { answers } = app.bodyBudget
+      if (!answers.isEmpty() && !answers.hasRoom(roomOwner(request), LARGE_BYTES)) throw refusal()
+    },
+
+    /** What to send for content that waits in memory until it is read, which `isShared` content does anyway. */
+    held(request: FastifyRequest, reply: FastifyReply, content: string | Buffer, isShared: boolean) {
+      // An answer without a connection waits for those to earlier requests of the same client.
+      const isWaiting = reply.raw.socket === null
+      if (content.length <= LARGE_BYTES && !isWaiting) return content
+      const bytes = typeof content === 'string' ? Buffer.from(content) : content
+      if (!isShared && request.heldAnswer === null && !hold(request, bytes.length)) throw refusal()
+      if (bytes.length <= LARGE_BYTES) return bytes
+      reply.header('content-length', bytes.length)
+      return inPieces(bytes)
+    },
+  }
+}
+
+/** Hands over what the client takes: all at once would wait in the connection, encrypted a second time. */
+function inPieces(bytes: Buffer): Readable {
+  let sent = 0
+  return new Readable({
+    highWaterMark: LARGE_BYTES,
+    read() {
+      const piece = bytes.subarray(sent, sent + LARGE_BYTES)
+      sent += piece.length
+      this.push(piece.length === 0 ? null : piece)
+    },
+  })
+}

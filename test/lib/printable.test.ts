@@ -1,0 +1,47 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { escaped, hasHidden, printable } from '#src/lib/printable.ts'
+
+const HOSTILE = [
+  ['an escape sequence', '\u001b[2J'],
+  ['NUL', '\0'],
+  ['DEL', '\u007f'],
+  ['the 8-bit CSI', '\u009b2J'],
+  ['a right-to-left override', '\u202e'],
+  ['an isolate', '\u2066'],
+  ['a space without width', '\u200b'],
+  ['a joiner', '\u200d'],
+  ['a byte order mark', '\ufeff'],
+  ['a soft hyphen', '\u00ad'],
+  ['a Hangul filler', '\u3164'],
+  ['a variation selector', '\ufe0f'],
+  ['a language tag', '\u{e0041}'],
+  ['a line separator', '\u2028'],
+  ['a lone surrogate', '\ud800'],
+] as const
+
+it.each(HOSTILE)('%s is hidden, and is shown neither raw nor as nothing', (_name, text) => {
+  expect(hasHidden(`a${text}b`)).toBe(true)
+  for (const shown of [printable(`a${text}b`), escaped(`a${text}b`)]) {
+    expect(hasHidden(shown)).toBe(false)
+    expect(shown.length).toBeGreaterThan(2)
+  }
+})
+
+it('visible text of any language is as it was', () => {
+  for (const text of ['Ürün İşçiliği', 'заказ 7', '订单', 'طلب', 'order 🛒', 'a\u0301']) {
+    expect([hasHidden(text), printable(text), escaped(text)]).toEqual([false, text, text])
+  }
+})
+
+it('escaped text keeps its lines, and escaped JSON its meaning, whatever it holds', () => {
+  expect(escaped('a\n\tb\r\nc\rd')).toBe('a\n\tb\r\nc\\u000dd')
+  const units = fc.string({ unit: 'binary' })
+  fc.assert(
+    fc.property(fc.array(fc.oneof(units, fc.constantFrom(...HOSTILE.map(([, text]) => text)))), (texts) => {
+      const json = escaped(JSON.stringify(texts, undefined, 2))
+      expect(hasHidden(json.replaceAll('\n', ''))).toBe(false)
+      expect(JSON.parse(json)).toEqual(texts)
+    }),
+  )
+})
