@@ -17,6 +17,7 @@ describe('no test', () => {
     expect(
       filesWith(/import \{ .*\bpace\b.* from/).filter((file) => !file.startsWith('test/e2e/faults/random/')),
     ).toEqual([
+      'test/e2e/faults/readiness.test.ts',
       'test/e2e/roll-ups.test.ts',
       'test/e2e/upload.test.ts',
       'test/support/ledger.ts',

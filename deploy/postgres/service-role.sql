@@ -12,6 +12,14 @@ BEGIN
 END
 $$;
 
+-- Whoever may connect may take the lock that every delivery waits for. Grant CONNECT to others that need it, such as monitoring.
+DO $$
+BEGIN
+  EXECUTE format('REVOKE CONNECT, TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
+  EXECUTE format('GRANT CONNECT ON DATABASE %I TO teslim_service', current_database());
+END
+$$;
+
 REVOKE CREATE ON SCHEMA public FROM PUBLIC; -- PostgreSQL 14 still grants it
 GRANT USAGE ON SCHEMA public TO teslim_service;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO teslim_service;
@@ -34,6 +42,7 @@ BEGIN
   END LOOP;
 END
 $$;
+REVOKE UPDATE, DELETE ON audit_event FROM teslim_service; -- old events go by delete_audit_1
 REVOKE INSERT, UPDATE, DELETE ON schema_migration, erased_customer, delivery_hour, roll_up FROM teslim_service;
 
 -- Old deliveries are removed by the owner: DATABASE_URL=OWNER_URL teslim purge --older 400d. To let the service do it by itself

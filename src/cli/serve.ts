@@ -7,6 +7,7 @@ import { addSandbox, SANDBOX_EMAIL, type Sandbox } from '#src/customer/sandbox.t
 import { AppError } from '#src/lib/app-error.ts'
 import { isLoopback } from '#src/lib/reachable-host.ts'
 import { openOrAwait } from '#src/store/await-store.ts'
+import { unverifiedDatabase } from '#src/store/open-store.ts'
 import type { CliContext, Command, RunningServer } from './command.ts'
 import { accountRules } from './with-accounts.ts'
 import { sayCreated } from './with-store.ts'
@@ -28,6 +29,8 @@ export const serve: Command = {
       const { store } = opened
       sayCreated(opened, config, server.inform)
       void store.gone.then(server.fail)
+      const unverified = await unverifiedDatabase(config)
+      if (unverified !== undefined) server.warn(unverified)
       if (server.isStopping()) return await server.stopped
       if (production) {
         if (!(await hasCustomer(store.customers))) server.warn(ADD_ONE)

@@ -12,9 +12,12 @@ const MOST_COUNTED = 10_000
 const FEW_DAYS = 7
 const SOME_DAYS = 60
 
+const OPEN_TO_ALL =
+  'every role of the database server may connect to this database, and stop all deliveries by holding a lock: REVOKE CONNECT, TEMPORARY ON DATABASE ... FROM PUBLIC, and GRANT CONNECT to the roles that need it'
+
 /** Judges what the database says about itself. `asked` is the time on this machine when it said so. */
 export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: number): Check[] {
-  const { database, supported, now, connections, partitionsEnd, locks } = facts
+  const { database, supported, now, connections, openToAll, partitionsEnd, locks } = facts
   const checks: Check[] = [
     supported
       ? { name: 'database', status: 'ok', message: database }
@@ -22,6 +25,7 @@ export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: n
   ]
   if (now !== null) checks.push(checkClock(now - asked))
   if (connections !== null) checks.push(checkConnections(connections, databasePool))
+  if (openToAll) checks.push({ name: 'rights', status: 'warning', message: OPEN_TO_ALL })
   if (partitionsEnd !== null) checks.push(checkPartitions(partitionsEnd, asked))
   return [...checks, ...(locks === null ? [] : checkLocks(locks))]
 }

@@ -12,6 +12,7 @@ import {
   missing,
   refuseMoved,
   sqlitePath,
+  unverifiedDatabase,
 } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
@@ -88,7 +89,9 @@ async function checkDatabase(
   const asked = clock.now()
   const found = await facts()
   // The answer was on its way for about half of the time.
-  const checks = checkFacts(found, config, (asked + clock.now()) / 2)
+  const unverified = await unverifiedDatabase(config)
+  const checks: Check[] = unverified === undefined ? [] : [{ name: 'network', status: 'warning', message: unverified }]
+  checks.push(...checkFacts(found, config, (asked + clock.now()) / 2))
   if (!config.databaseUrl.startsWith('sqlite:')) return [...checks, ...NOT_FROM_HERE]
   const room = await store.room().catch(() => undefined)
   onBegin?.('growth')

@@ -19,10 +19,21 @@ const STICKY = 0o1000
 export function refuseRootIn(folder: string): void {
   if (process.geteuid?.() !== 0) return
   for (let at = realFolder(resolve(folder)); ; at = dirname(at)) {
-    const stats = statSync(at)
+    const stats = statIfAllowed(at)
+    if (stats === undefined) return
     if (stats.uid !== 0) throw refusal(at, `belongs to ${nameOf(stats.uid)}`, stats.uid)
     if (isWritable(stats)) throw refusal(at, 'is one to which others may write', undefined)
     if (at === dirname(at)) return
+  }
+}
+
+/** Node's permission model, where it is on, shows only the folders that it was told to allow. */
+function statIfAllowed(folder: string): Stats | undefined {
+  try {
+    return statSync(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED') return undefined
+    throw error
   }
 }
 

@@ -114,6 +114,17 @@ export async function inspectStore(options: StoreOptions): Promise<InspectedStor
   return inspectSqliteStore({ path: sqlitePath(options.databaseUrl), limits })
 }
 
+/** Says which connection to a database could be read on its way; undefined if none could. */
+export async function unverifiedDatabase({
+  databaseUrl,
+}: Pick<StoreOptions, 'databaseUrl'>): Promise<string | undefined> {
+  if (databaseUrl.startsWith('sqlite:')) return undefined
+  const { unverifiedServers } = await import('./postgres/protocol/server-list.ts')
+  const hosts = unverifiedServers(databaseUrl)
+  if (hosts.length === 0) return undefined
+  return `the connection to ${hosts.join(', ')} is not verified, so that others on the way could read the password and all deliveries: set sslmode=verify-full in DATABASE_URL, with sslrootcert=FILE for an authority of your own`
+}
+
 const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(databaseUrl)
 
 /** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */

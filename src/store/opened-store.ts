@@ -36,6 +36,8 @@ export interface StoreFacts {
   readonly now: number | null
   /** Connections in use, and how many a role without privileges may use. */
   readonly connections: { readonly used: number; readonly most: number } | null
+  /** Whether every role of the database server may connect to this database. */
+  readonly openToAll: boolean | null
   /** When the last partition for deliveries ends, in milliseconds since 1970. */
   readonly partitionsEnd: number | null
   readonly locks: FileLocks | null

@@ -280,6 +280,7 @@ describe('on PostgreSQL, teslim doctor finds', () => {
       supported: false,
       now: now - 5000,
       connections: { used: 97, most: 97 },
+      openToAll: false,
       partitionsEnd: now + 3 * DAY,
       locks: null,
     }

@@ -56,6 +56,31 @@ async function useAll(
   expect(await ended).toBe(0)
 }
 
+/** Old events go as the service deletes them, whatever it asks for, and those of the last day, or of what the owner keeps, stay. */
+async function expireAsService(owner: string, service: string): Promise<void> {
+  await runSql(
+    owner,
+    `INSERT INTO audit_event (at, actor, action, details)
+     SELECT (extract(epoch FROM now()) * 1000)::bigint - days * 86400000::bigint, 'a', 'old', '{}' FROM unnest(ARRAY[2, 40, 500]) days`,
+  )
+  const events = async () =>
+    (
+      await runSql(
+        owner,
+        `SELECT count(*)::integer AS all, count(*) FILTER (WHERE action = 'old')::integer AS old FROM audit_event`,
+      )
+    )[0]
+  const everything = `SELECT delete_audit_1(${Number.MAX_SAFE_INTEGER}, 1000)`
+  const before = await events()
+  expect(before?.old).toBe(3)
+  await runSql(owner, `ALTER FUNCTION delete_audit_1 SET teslim.audit_floor_days = '400'`)
+  await runSql(service, `SET teslim.audit_floor_days = '0'; ${everything}`)
+  expect(await events()).toEqual({ all: Number(before?.all) - 1, old: 2 })
+  await runSql(owner, `ALTER FUNCTION delete_audit_1 SET teslim.audit_floor_days = '1'`)
+  await runSql(service, everything)
+  expect(await events()).toEqual({ all: Number(before?.all) - 3, old: 0 })
+}
+
 describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql', () => {
   it('serves and administers, and can change neither tables nor history', async () => {
     const owner = await newDatabase(inject('postgresUrl'))
@@ -78,12 +103,17 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
       'DELETE FROM schema_migration',
       'DELETE FROM delivery_hour',
       'UPDATE roll_up SET position = 0',
+      'UPDATE audit_event SET at = 0',
+      'DELETE FROM audit_event',
+      'SELECT purge_1(0, 9, 9, true, 9, true)',
+      'CREATE TEMPORARY TABLE t (a integer)',
       'CREATE OR REPLACE FUNCTION deliver_1() RETURNS void LANGUAGE sql AS $$ $$',
       `COPY customer TO PROGRAM 'cat'`,
     ]) {
       await expect(runSql(url.href, statement), statement).rejects.toThrow(/permission denied|must be owner/)
     }
     expect(await runSql(owner, 'SELECT count(*)::integer AS count FROM delivery')).toEqual([{ count: 2 }])
+    await expireAsService(owner, url.href)
     await runSql(owner, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
   })
 
@@ -118,6 +148,52 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
         await expect(runSql(url.href, statement), statement).rejects.toThrow(/permission denied/)
     await runSql(owner, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
   }, 60_000)
+})
+
+describe('a role of the same PostgreSQL cluster that has nothing to do with teslim', () => {
+  it('cannot connect, so it cannot hold the lock of all deliveries, and may run nothing with the rights of the owner', async () => {
+    const owner = await newDatabase(inject('postgresUrl'))
+    const cwd = tempFolder()
+    await runPrepared(['migrate'], { cwd, env: { DATABASE_URL: owner } })
+    const [tenant, role] = ['tenant', 'service'].map((name) => `${name}_${randomUUID().replaceAll('-', '')}`)
+    await runSql(owner, `CREATE ROLE ${tenant} LOGIN`)
+    const url = new URL(owner)
+    url.username = `${tenant}`
+    const rights = async () => {
+      const { stdout } = await runPrepared(['doctor', '--json'], { cwd, env: { DATABASE_URL: owner } })
+      const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
+      return checks.filter(({ name }) => name === 'rights').map(({ status, message }) => `${status}: ${message}`)
+    }
+    expect(await rights()).toEqual([
+      expect.stringMatching(/^warning: every role .* REVOKE CONNECT, TEMPORARY ON DATABASE/),
+    ])
+    for (const call of ['make_months_1(100000)', 'count_deliveries_1(1)', 'delete_audit_1(9, 9)', 'drop_months_1(9)'])
+      await expect(runSql(url.href, `SELECT ${call}`), call).rejects.toThrow(/permission denied for function/)
+
+    const script = readFileSync(join(root, 'deploy/postgres/service-role.sql'), 'utf8')
+    await runSql(owner, script.replaceAll('teslim_service', `${role}`))
+    await expect(runSql(url.href, 'SELECT pg_advisory_lock(7425, 0)')).rejects.toThrow(/permission denied for database/)
+    url.username = `${role}`
+    expect(await runSql(url.href, 'SELECT make_months_1(3) AS made')).toEqual([{ made: 0 }])
+    expect(await rights()).toEqual([])
+    for (const each of [tenant, role]) await runSql(owner, `DROP OWNED BY ${each}; DROP ROLE ${each}`)
+  })
+})
+
+it('a server that does not verify a database elsewhere says so in one line at its start, and doctor says so', async () => {
+  const url = new URL(await newDatabase(inject('postgresUrl')))
+  // This machine, by an address that is not loopback's.
+  url.hostname = '0.0.0.0'
+  const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: url.href } }
+  await makeSupplier(where)
+  const said = 'the connection to 0.0.0.0 is not verified'
+  const server = await serve(where)
+  await server.printed(/is not verified/)
+  server.child.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+  expect(server.output().split(said)).toHaveLength(2)
+  const { stdout } = await runPrepared(['doctor'], where)
+  expect(stdout).toMatch(new RegExp(`^warning +network +${said}.*sslmode=verify-full`, 'm'))
 })
 
 describe("Node's permission model", () => {

@@ -41,11 +41,6 @@ const BEFORE = (way: AuditWay): string => `
      AND ($10::text IS NULL OR request_id = $10) AND ($11::text IS NULL OR key_id = $11 OR strpos(details, $12) > 0)
    ORDER BY ${WAYS[way].order} LIMIT $13`
 
-/** SKIP LOCKED: replicas that delete at the same time delete different rows. */
-const DELETE_BEFORE = `
-  DELETE FROM audit_event
-   WHERE number = ANY (ARRAY(SELECT number FROM audit_event WHERE at < $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED))`
-
 export const auditReads = (query: Query): Pick<AuditStore, 'before' | 'list'> => ({
   async before(place, filter, bounds) {
     const { way, start, end, filters, isFiltered } = auditWalk(place, filter)
@@ -87,6 +82,7 @@ export function postgresAudit({ query, transaction }: Database): AuditStore {
           await query(APPEND, ...columns, details)
         })
     },
-    deleteBefore: async (before, limit) => (await query(DELETE_BEFORE, before, limit)).count,
+    deleteBefore: async (before, limit) =>
+      (await query('SELECT delete_audit_1($1, $2) AS deleted', before, limit)).rows[0]?.deleted as number,
   }
 }

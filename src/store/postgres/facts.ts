@@ -10,7 +10,8 @@ const FACTS = `
          (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
            - coalesce(current_setting('reserved_connections', true)::int, 0) AS most,
-         (SELECT sum(numbackends)::int FROM pg_stat_database) AS used`
+         (SELECT sum(numbackends)::int FROM pg_stat_database) AS used,
+         has_database_privilege('public', current_database(), 'CONNECT') AS open`
 
 /** The end of a partition is the smallest receipt after it, and a receipt begins with its milliseconds. */
 const PARTITIONS_END = `
@@ -24,6 +25,7 @@ export async function readFacts(query: Query): Promise<StoreFacts> {
     now: number
     most: number
     used: number
+    open: boolean
   }
   const end = (await query(PARTITIONS_END)).rows[0]?.end as string | null
   return {
@@ -31,6 +33,7 @@ export async function readFacts(query: Query): Promise<StoreFacts> {
     supported: row.number >= OLDEST_VERSION,
     now: row.now,
     connections: { used: row.used, most: row.most },
+    openToAll: row.open,
     partitionsEnd: end === null ? null : Number.parseInt(end.replace('-', ''), 16),
     locks: null,
   }

@@ -310,7 +310,11 @@ CREATE FUNCTION count_deliveries_1(look integer) RETURNS integer SECURITY DEFINE
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off
   SET enable_bitmapscan=off
-  SET search_path=public, pg_temp; -- EXECUTE to PUBLIC
+  SET search_path=public, pg_temp;
+
+CREATE FUNCTION delete_audit_1(before bigint, most integer) RETURNS integer SECURITY DEFINER
+  SET teslim.audit_floor_days=1
+  SET search_path=public, pg_temp;
 
 CREATE FUNCTION deliver_1(customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[], keys text[], not_befores bigint[], befores integer[], firsts integer[], finals boolean[], starts integer[], lengths integer[], payloads bytea, origins bytea[]) RETURNS TABLE(place integer, outcome text, receipt uuid, order_id text, status smallint, received_at bigint)
   SET lock_timeout=3s
@@ -335,7 +339,7 @@ CREATE FUNCTION erase_attempts_1() RETURNS trigger
 
 CREATE FUNCTION make_months_1(ahead integer) RETURNS integer SECURITY DEFINER
   SET lock_timeout=2s
-  SET search_path=public, pg_temp; -- EXECUTE to PUBLIC
+  SET search_path=public, pg_temp;
 
 CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
   SET plan_cache_mode=force_generic_plan

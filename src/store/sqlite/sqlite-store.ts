@@ -148,6 +148,7 @@ export async function inspectSqliteStore({
         supported: true,
         now: null,
         connections: null,
+        openToAll: null,
         partitionsEnd: null,
         locks: await locksOn(path, files),
       }),

@@ -8,7 +8,6 @@ import { canTrace, inject } from '../../support/faults.ts'
 import { addSupplier, deliver } from '../../support/ledger.ts'
 import { freePort, newDatabase, startPostgres } from '../../support/postgres-server.ts'
 import { serve } from '../../support/process.ts'
-import { seriesOf } from '../../support/scrape.ts'
 import { tempFolder } from '../../support/temp-folder.ts'
 import { pace } from '../../support/until.ts'
 
@@ -32,7 +31,7 @@ async function served(env: Record<string, string> = {}) {
     const [api, ops, metrics] = await Promise.all(
       [`${server.url}/readyz`, `http://127.0.0.1:${port}/readyz`, `http://127.0.0.1:${port}/metrics`].map(get),
     )
-    const ready = seriesOf(metrics?.body ?? '').get('teslim_ready') === 1
+    const ready = /^teslim_ready 1$/m.test(metrics?.body ?? '')
     return { ready: [api?.status === 200, ops?.status === 200, ready], reason: ops?.body ?? '' }
   }
   const isReady = async (): Promise<boolean> => (await look()).ready.every(Boolean)

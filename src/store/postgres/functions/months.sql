@@ -1,6 +1,6 @@
 -- Where deliveries are partitioned by month: deploy/postgres/partition-by-month.sql.
 
--- Makes the months up to `ahead` months from now: without one for the day, deliveries would be refused. Returns how many it made. It
+-- Makes the months up to `ahead` months from now, 24 at most: without one for the day, deliveries would be refused. Returns how many it made. It
 -- has the rights of its owner, because the role of service-role.sql may make no tables.
 CREATE FUNCTION make_months_1(ahead integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -26,7 +26,7 @@ BEGIN
       INTO last, endless
       FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'delivery'::regclass;
     month := to_timestamp(('x' || lpad(substr(replace(last, '-', ''), 1, 12), 16, '0'))::bit(64)::bigint / 1000.0) AT TIME ZONE 'UTC';
-    IF last IS NULL OR endless OR month > (now() AT TIME ZONE 'UTC') + ahead * interval '1 month' THEN
+    IF last IS NULL OR endless OR month > (now() AT TIME ZONE 'UTC') + least(ahead, 24) * interval '1 month' THEN
       RETURN made;
     END IF;
     name := 'delivery_' || to_char(month, 'YYYY_MM');

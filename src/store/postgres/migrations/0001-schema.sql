@@ -314,6 +314,7 @@ CREATE TABLE webhook_minute (
 );
 CREATE INDEX webhook_minute_minute ON webhook_minute (minute);
 
+\ir ../functions/audit.sql
 \ir ../functions/deliver.sql
 \ir ../functions/erasure.sql
 \ir ../functions/deliveries-before.sql
@@ -331,11 +332,11 @@ DECLARE
   grantee text;
 BEGIN
   -- Whoever runs a function with its owner's rights must not choose whose tables it finds, and a dump is restored without a search path.
-  FOREACH name IN ARRAY ARRAY['refuse_deliveries_1', 'erase_attempts_1', 'count_deliveries_1', 'purge_1', 'make_months_1', 'drop_months_1'] LOOP
+  FOREACH name IN ARRAY ARRAY['refuse_deliveries_1', 'erase_attempts_1', 'delete_audit_1', 'count_deliveries_1', 'purge_1', 'make_months_1', 'drop_months_1'] LOOP
     EXECUTE format('ALTER FUNCTION %I SET search_path = %I, pg_temp', name, current_schema);
   END LOOP;
-  -- They remove deliveries.
-  REVOKE EXECUTE ON FUNCTION purge_1, drop_months_1 FROM PUBLIC;
+  -- They have the rights of their owner.
+  REVOKE EXECUTE ON FUNCTION delete_audit_1, count_deliveries_1, make_months_1, purge_1, drop_months_1 FROM PUBLIC;
   -- Whoever adds deliveries reads it, and only the owner erases.
   GRANT SELECT ON erased_customer TO PUBLIC;
   -- The default privileges that service-role.sql gives would let its role do more, if it ran before this.
@@ -344,6 +345,12 @@ BEGIN
      WHERE c.oid IN ('erased_customer'::regclass, 'delivery_hour'::regclass, 'roll_up'::regclass) AND a.grantee NOT IN (0, c.relowner)
   LOOP
     EXECUTE format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %I FROM %s', name, grantee);
+  END LOOP;
+  FOR grantee IN
+    SELECT DISTINCT a.grantee::regrole::text FROM pg_class c, aclexplode(c.relacl) a
+     WHERE c.oid = 'audit_event'::regclass AND a.grantee NOT IN (0, c.relowner)
+  LOOP
+    EXECUTE format('REVOKE UPDATE, DELETE, TRUNCATE ON audit_event FROM %s', grantee);
   END LOOP;
   FOR name, grantee IN
     SELECT p.proname, a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a

@@ -1,5 +1,7 @@
-import type { ClientConfig } from 'pg'
+import pg, { type ClientConfig } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
+import { nearest } from '#src/lib/nearest.ts'
+import { isLoopback } from '#src/lib/reachable-host.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 
 /**
@@ -9,6 +11,7 @@ import { storeErrors } from '#src/store/store.errors.ts'
 export function serversOf(url: string): ClientConfig[] {
   const [, start = '', hosts = '', rest = ''] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/i.exec(url) ?? []
   const { searchParams } = new URL(`postgres://x${rest}`)
+  for (const name of searchParams.keys()) if (!PARAMETERS.has(name)) throw unknownParameter(name)
   const session = searchParams.get('target_session_attrs')
   if (session !== null && session !== 'read-write') {
     throw new AppError(storeErrors.cannotOpen, {
@@ -28,6 +31,36 @@ export function serversOf(url: string): ClientConfig[] {
     connectionTimeoutMillis: seconds * 1000,
   }))
 }
+
+/** Those that teslim or its driver acts on. Any other one would be ignored, and SSLMODE=verify-full would connect without TLS. */
+const PARAMETERS = new Set([
+  ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'ssl', 'uselibpqcompat'],
+  ...['host', 'port', 'user', 'password', 'connect_timeout', 'target_session_attrs'],
+  ...['application_name', 'fallback_application_name', 'options', 'client_encoding'],
+])
+
+function unknownParameter(name: string): AppError {
+  const meant =
+    nearest(name.toLowerCase().replaceAll(/[^a-z]/g, ''), PARAMETERS) ?? nearest(name.toLowerCase(), PARAMETERS)
+  const hint = meant === undefined ? 'leave it out.' : `did you mean ${meant}?`
+  return new AppError(storeErrors.cannotOpen, {
+    message: `DATABASE_URL has the parameter ${JSON.stringify(name)}, which teslim does not know: ${hint} It knows ${[...PARAMETERS].join(', ')}.`,
+  })
+}
+
+/**
+ * Names the servers of a URL that are reached over a network and do not have to prove who they are: whoever is in between can read
+ * the password, and all that is stored.
+ */
+export const unverifiedServers = (url: string): string[] =>
+  serversOf(url)
+    .map((server) => new pg.Client(server))
+    .filter(({ host, ssl }) => !host.startsWith('/') && !isLoopback(host) && !isVerified(ssl))
+    .map(({ host }) => host)
+
+/** `verify-ca` replaces the check of the name, but still wants a certificate of the given authority. */
+const isVerified = (ssl: ClientConfig['ssl']): boolean =>
+  ssl === true || (typeof ssl === 'object' && ssl.rejectUnauthorized !== false)
 
 export const CONNECT_SECONDS = 2
 
