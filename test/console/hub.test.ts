@@ -126,6 +126,7 @@ function page() {
   const state: { takes: boolean; ended: boolean; valid: boolean | Error } = { takes: true, ended: false, valid: true }
   let id: string | undefined
   const reader: LiveReader = {
+    operator: 'one',
     offer(frame) {
       if (!state.takes || state.ended) return false
       frames.push(frame)

@@ -15,6 +15,8 @@ export interface LiveFrame {
 
 /** Somebody who looks on. */
 export interface LiveReader {
+  /** The id of the operator. */
+  readonly operator: string
   /** Must not wait. Returns false if the reader has not taken what it was sent before. */
   offer(frame: LiveFrame): boolean
   /** Whether the token still gives the right to look on. Rejects if that cannot be found out now. */
@@ -47,6 +49,7 @@ export interface LiveHub {
   /** Whether a reader that joins now is served at once, without a tick. */
   isCurrent(): boolean
   readers(): number
+  readersOf(operator: string): number
 }
 
 /** Deliveries that one read looks at. */
@@ -250,5 +253,6 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
     },
     isCurrent: () => current,
     readers: () => readers.size,
+    readersOf: (operator) => readers.keys().reduce((sum, reader) => sum + Number(reader.operator === operator), 0),
   }
 }
