@@ -9,23 +9,29 @@ import { syncDisk } from './server-process.ts'
 import { addReader, prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const CONSOLES = [0, 1, 100]
+/** One operator may open 20. */
+const OPERATORS = 5
 
 /** What open consoles cost deliveries: one server, without consoles, with one and with a hundred, in turn. */
 export async function benchConsoles(load: Load, { folder, rounds, seconds, connections, postgres }: BenchOptions) {
   const database = postgres ? await startPostgres() : undefined
   const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   const { apiKey } = await prepareTeslim(databaseUrl)
-  const logIn = await addReader(databaseUrl, '--operator')
+  const logIns = await Promise.all(Array.from({ length: OPERATORS }, () => addReader(databaseUrl, '--operator')))
   const teslim = await startTeslim(folder, databaseUrl)
   const results = CONSOLES.map(() => ({ perSecond: [] as number[], microseconds: [] as number[], megabytes: 0 }))
   try {
-    const token = await logIn(teslim.url)
+    const tokens = await Promise.all(logIns.map((logIn) => logIn(teslim.url)))
     await load.run(teslim.url, apiKey, connections, 2)
     for (let round = 0; round < rounds; round++) {
       // Each comes first, second and last as often as the others.
       for (const turn of CONSOLES.keys()) {
         const index = (round + turn) % CONSOLES.length
-        const consoles = await Promise.all(Array.from({ length: CONSOLES[index] ?? 0 }, () => open(teslim.url, token)))
+        const consoles = await Promise.all(
+          Array.from({ length: CONSOLES[index] ?? 0 }, (_, console) =>
+            open(teslim.url, tokens[console % OPERATORS] ?? ''),
+          ),
+        )
         await wait(1500)
         await syncDisk()
         const before = teslim.cpuMilliseconds()

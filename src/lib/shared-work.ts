@@ -53,17 +53,17 @@ export function sharedByTurn<Result>(work: () => Promise<Result>): () => Promise
 }
 
 /** Runs the work once at a time. Whoever asks while it is under way shares one more run, which begins after it. */
-export function sharedOrNext(work: () => Promise<void>): () => Promise<void> {
-  let underWay: Promise<void> | undefined
-  let next: Promise<void> | undefined
-  const ask = (): Promise<void> => {
+export function sharedOrNext<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let underWay: Promise<Result> | undefined
+  let next: Promise<Result> | undefined
+  const ask = (): Promise<Result> => {
     if (underWay === undefined) {
       underWay = work().finally(() => {
         underWay = undefined
       })
       return underWay
     }
-    const again = (): Promise<void> => {
+    const again = (): Promise<Result> => {
       next = undefined
       return ask()
     }

@@ -125,6 +125,7 @@ function page() {
   const state: { takes: boolean } = { takes: true }
   let id: string | undefined
   const reader: LiveReader = {
+    operator: 'one',
     offer(frame) {
       if (!state.takes) return false
       frames.push(frame)

@@ -24,6 +24,12 @@ async function operator(service: TestApp, more = {}) {
   return { customer, token }
 }
 
+/** The tokens of as many operators as may open so many live views. */
+const tokensFor = (service: TestApp, views: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: views / 20 }, async () => (await operator(service, { readOnly: true })).token)).then(
+    (tokens) => tokens.flatMap((token) => Array.from({ length: 20 }, () => token)),
+  )
+
 /** Opens a live view over a real connection. */
 async function openLive(service: TestApp, token: string, headers = {}, method = 'GET') {
   const { port } = service.app.server.address() as { port: number }
@@ -146,7 +152,7 @@ describe.each(['sqlite', 'postgres'])('the live view on %s', async (kind) => {
 it('a hundred live views cost the store one read a second', async () => {
   const service = await testApp()
   await service.app.listen({ port: 0 })
-  const { token } = await operator(service)
+  const tokens = await tokensFor(service, 100)
   const { pulse } = service.store.deliveries
   let reads = 0
   Object.assign(service.store.deliveries, {
@@ -155,7 +161,7 @@ it('a hundred live views cost the store one read a second', async () => {
       return pulse(...sent)
     },
   })
-  const streams = await Promise.all(Array.from({ length: 100 }, () => openLive(service, token)))
+  const streams = await Promise.all(tokens.map((token) => openLive(service, token)))
   await service.store.deliveries.deliver(delivery((await addCustomer(service)).id, { receiptId: randomUUID() }))
   await expect.poll(() => Math.min(...streams.map(({ frames }) => frames().length)), PATIENCE).toBeGreaterThan(2)
   const most = Math.max(...streams.map(({ frames }) => frames().length))
@@ -165,11 +171,34 @@ it('a hundred live views cost the store one read a second', async () => {
   await Promise.all(streams.map(({ ended }) => ended))
 })
 
+it('one operator, even a read-only one, takes 20 live views and leaves the others theirs', async () => {
+  const service = await testApp()
+  await service.app.listen({ port: 0 })
+  const { token } = await operator(service, { readOnly: true })
+  const tried = await Promise.all(Array.from({ length: 30 }, () => openLive(service, token)))
+  expect(tried.filter(({ response }) => response.statusCode === 200)).toHaveLength(20)
+  const [refused] = tried.filter(({ response }) => response.statusCode === 503)
+  await refused?.ended
+  expect(refused?.response.headers['retry-after']).toBe('10')
+  expect(JSON.parse(refused?.text() ?? '')).toMatchObject({
+    errorCode: 'CONSOLES_FULL',
+    message: expect.stringContaining('You have 20 live views open at this process'),
+  })
+  const one = { headers: { authorization: `Bearer ${token}` }, url: '/Operator/live' }
+  expect((await service.app.inject(one)).statusCode, 'also for one frame').toBe(503)
+  expect((await openLive(service, (await operator(service)).token)).response.statusCode).toBe(200)
+  const [open] = tried.filter(({ response }) => response.statusCode === 200)
+  open?.request.destroy()
+  await expect.poll(async () => (await service.app.inject(one)).statusCode, PATIENCE).toBe(200)
+  await service.app.close()
+})
+
 it('a stream ends when the server stops or its token expires, and at most 500 are open', async () => {
   const service = await testApp()
   await service.app.listen({ port: 0 })
   const { token } = await operator(service)
-  const streams = await Promise.all(Array.from({ length: 500 }, () => openLive(service, token)))
+  const tokens = await tokensFor(service, 500)
+  const streams = await Promise.all(tokens.map((one) => openLive(service, one)))
   const refused = await openLive(service, token)
   await refused.ended
   expect(refused.response).toMatchObject({ statusCode: 503, headers: { 'retry-after': '10' } })

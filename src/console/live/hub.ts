@@ -14,6 +14,8 @@ export interface LiveFrame {
 
 /** Somebody who looks on. */
 export interface LiveReader {
+  /** The id of the operator. */
+  readonly operator: string
   /** Must not wait. Returns false if the reader has not taken what it was sent before. */
   offer(frame: LiveFrame): boolean
 }
@@ -43,6 +45,7 @@ export interface LiveHub {
   /** Whether a reader that joins now is served at once, without a tick. */
   isCurrent(): boolean
   readers(): number
+  readersOf(operator: string): number
 }
 
 /** Deliveries that one read looks at. */
@@ -218,5 +221,6 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
     },
     isCurrent: () => current,
     readers: () => readers.size,
+    readersOf: (operator) => readers.keys().reduce((sum, reader) => sum + Number(reader.operator === operator), 0),
   }
 }

@@ -23,7 +23,10 @@ export interface LiveOptions {
 
 const TICK_MILLISECONDS = 1000
 const MOST_CONSOLES = 500
+/** One operator, or whoever has its token, must not keep the others from looking. */
+const MOST_OF_AN_OPERATOR = 20
 const RETRY_SECONDS = 10
+const TOO_MANY_OF_AN_OPERATOR = `You have ${MOST_OF_AN_OPERATOR} live views open at this process, as many as one operator may. Close one, or try again later.`
 
 const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, store, versions, clock, requests }) => {
   const hub = createLiveHub({
@@ -60,6 +63,13 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
   // Requests for one frame are still answered meanwhile.
   app.addHook('onClose', async () => clearInterval(timer))
 
+  const refuseBeyondLimits = (operator: string): void => {
+    const more = { retryAfterSeconds: RETRY_SECONDS }
+    if (hub.readersOf(operator) >= MOST_OF_AN_OPERATOR)
+      throw new AppError(consoleErrors.full, { ...more, message: TOO_MANY_OF_AN_OPERATOR })
+    if (hub.readers() >= MOST_CONSOLES) throw new AppError(consoleErrors.full, more)
+  }
+
   const schema = {
     summary: 'Deliveries as they arrive, and how the service is doing',
     operationId: 'operatorLive',
@@ -75,15 +85,16 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
   const routes: FastifyPluginAsyncTypebox = async (app) => {
     app.get('/Operator/live', { schema }, async (request, reply) => {
       const position = positionIn(request.headers['last-event-id'] as string | undefined)
-      if (hub.readers() >= MOST_CONSOLES) throw new AppError(consoleErrors.full, { retryAfterSeconds: RETRY_SECONDS })
+      const operator = request.access.customer.id
+      refuseBeyondLimits(operator)
       if (!prefersEvents(request.headers.accept)) {
         const { promise, resolve } = Promise.withResolvers<LiveFrame>()
-        const leave = join(onlyOne(resolve), position)
+        const leave = join(onlyOne(resolve, operator), position)
         reply.raw.on('close', leave)
         return success((await promise.finally(leave)).answer)
       }
       const stream = streams.open(reply)
-      const leave = join({ offer: (frame) => stream.offer(bytesOf(frame)) }, position)
+      const leave = join({ operator, offer: (frame) => stream.offer(bytesOf(frame)) }, position)
       const { ended, forget } = app.accessWatch.watch(request.access)
       const over = (): void => {
         leave()
@@ -101,7 +112,8 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
 }
 
 /** A reader of one frame, whose token has just been verified. */
-const onlyOne = (take: (frame: LiveFrame) => void): LiveReader => ({
+const onlyOne = (take: (frame: LiveFrame) => void, operator: string): LiveReader => ({
+  operator,
   offer(frame) {
     take(frame)
     return true

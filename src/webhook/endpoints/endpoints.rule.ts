@@ -5,6 +5,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds, toSeconds } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
+import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
 import { createFeedText } from '#src/purchase/feed/feed-text.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
@@ -151,8 +152,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       return { endpoint: await describe(await find(id)), secret }
     },
 
-    /** Lists the oldest first. */
-    list: async (): Promise<DescribedEndpoint[]> => describeAll(await webhooks.list()),
+    /** Lists the oldest first. Counting what each has to send may take long, so that many who ask at once share it. */
+    list: sharedOrNext(async (): Promise<DescribedEndpoint[]> => describeAll(await webhooks.list())),
 
     async show(id: string): Promise<ShownEndpoint> {
       const webhook = await find(id)

@@ -58,6 +58,32 @@ describe.each(stores)('operators on %s', async (kind, settings) => {
     customerId,
     details,
   })
+  it('list endpoints by one piece of work, however many ask at once, and see what was added before they asked', async () => {
+    const { list } = store.webhooks
+    const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>()
+    let runs = 0
+    Object.assign(store.webhooks, {
+      list: async () => {
+        const found = await list()
+        if (runs++ === 0) await mayGoOn
+        return found
+      },
+    })
+    const first = get('/Webhook/endpoints')
+    await until('the first is under way', () => runs === 1)
+    const { id } = await add()
+    const others = Array.from({ length: 20 }, () => get('/Webhook/endpoints'))
+    expect((await get(`/Webhook/endpoint/${id}`)).statusCode).toBe(200)
+    goOn()
+    const idsIn = async (answer: ReturnType<typeof get>): Promise<string[]> =>
+      (await answer).json().data.Endpoints.map(({ EndpointID }: { EndpointID: string }) => EndpointID)
+    expect(await idsIn(first)).not.toContain(id)
+    for (const answer of others) expect(await idsIn(answer)).toContain(id)
+    // Adding one reads the list, too.
+    expect(runs).toBeLessThanOrEqual(4)
+    Object.assign(store.webhooks, { list })
+  })
+
   const cursorOf = async (who: { get: typeof get }, query = '') =>
     (await who.get(`/Purchase/feed?payload=none${query}`)).json().data.NextCursor as string
 
