@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
@@ -370,7 +370,7 @@ it('a restored store sends nothing until its endpoints are resumed', async () =>
 })
 
 it('a backup says whether TESLIM_SECRET opens the secrets of its endpoints, and can be restored without it', async () => {
-  const { add, json, run } = await makeStage()
+  const { cwd, add, json, run } = await makeStage()
   expect(await json('backup', 'none.db')).toMatchObject({ sha256: expect.any(String) })
   expect((await run(['restore', '--check', 'none.db'])).stdout).toContain(
     'It has no signing keys, so it needs no secret.',
@@ -381,6 +381,7 @@ it('a backup says whether TESLIM_SECRET opens the secrets of its endpoints, and 
     'Its signing keys (0) and the secrets of its endpoints (1) are encrypted under TESLIM_SECRET, which opens them: keep that secret.',
   )
   expect(await json('restore', '--check', 'b.db')).toMatchObject({ endpoints: 1, endpointsNotOpened: 0 })
+  rmSync(join(cwd, 'b.db.hmac'))
   const { status, stdout } = await run(['restore', 'b.db'], { TESLIM_SECRET: OTHER })
   expect([status, stdout]).toEqual([
     0,
