@@ -27,7 +27,7 @@ it('docs/security.md answers every row of the checklist, in order, and grants wh
   const rows = Array.from(page.matchAll(/\| (\d+) \| [^|]+ \| [^|]+ \| [^|]+ \|/g), ([, number]) => Number(number))
   expect(rows).toEqual(Array.from({ length: 36 }, (_, index) => index + 1))
   const script = readFileSync(new URL('deploy/postgres/service-role.sql', root), 'utf8')
-  const grants = script.match(/^(GRANT|REVOKE) .*teslim_service;/gm) ?? []
+  const grants = script.match(/^(GRANT|REVOKE) .*teslim_service;$/gm) ?? []
   expect(grants).toHaveLength(8)
   for (const grant of grants) expect(page).toContain(grant)
 })

@@ -42,7 +42,7 @@ BEGIN
   END LOOP;
 END
 $$;
-REVOKE UPDATE, DELETE ON audit_event FROM teslim_service; -- old events go by delete_audit_1
+REVOKE UPDATE, DELETE ON audit_event FROM teslim_service;
 REVOKE INSERT, UPDATE, DELETE ON schema_migration, erased_customer, delivery_hour, roll_up FROM teslim_service;
 
 -- Old deliveries are removed by the owner: DATABASE_URL=OWNER_URL teslim purge --older 400d. To let the service do it by itself
@@ -52,3 +52,8 @@ REVOKE INSERT, UPDATE, DELETE ON schema_migration, erased_customer, delivery_hou
 --
 -- teslim customer remove --erase always needs the owner, and changes nothing if another role runs it.
 REVOKE EXECUTE ON FUNCTION purge_1, drop_months_1 FROM teslim_service;
+
+-- Events of the audit log that are older than TESLIM_AUDIT_DAYS are deleted by delete_audit_1, which spares those of the last day. To delete
+-- them as the owner instead, set TESLIM_AUDIT_DAYS=0, and after this script:
+--
+--   REVOKE EXECUTE ON FUNCTION delete_audit_1 FROM teslim_service;

@@ -56,7 +56,7 @@ async function useAll(
   expect(await ended).toBe(0)
 }
 
-/** Old events go as the service deletes them, whatever it asks for, and those of the last day, or of what the owner keeps, stay. */
+/** Old events go as the service deletes them, whatever it asks for, and those of the last day stay. */
 async function expireAsService(owner: string, service: string): Promise<void> {
   await runSql(
     owner,
@@ -70,14 +70,10 @@ async function expireAsService(owner: string, service: string): Promise<void> {
         `SELECT count(*)::integer AS all, count(*) FILTER (WHERE action = 'old')::integer AS old FROM audit_event`,
       )
     )[0]
-  const everything = `SELECT delete_audit_1(${Number.MAX_SAFE_INTEGER}, 1000)`
   const before = await events()
   expect(before?.old).toBe(3)
-  await runSql(owner, `ALTER FUNCTION delete_audit_1 SET teslim.audit_floor_days = '400'`)
-  await runSql(service, `SET teslim.audit_floor_days = '0'; ${everything}`)
-  expect(await events()).toEqual({ all: Number(before?.all) - 1, old: 2 })
-  await runSql(owner, `ALTER FUNCTION delete_audit_1 SET teslim.audit_floor_days = '1'`)
-  await runSql(service, everything)
+  expect(Number(before?.all)).toBeGreaterThan(3)
+  await runSql(service, `SELECT delete_audit_1(${Number.MAX_SAFE_INTEGER}, 1000)`)
   expect(await events()).toEqual({ all: Number(before?.all) - 3, old: 0 })
 }
 

@@ -313,7 +313,6 @@ CREATE FUNCTION count_deliveries_1(look integer) RETURNS integer SECURITY DEFINE
   SET search_path=public, pg_temp;
 
 CREATE FUNCTION delete_audit_1(before bigint, most integer) RETURNS integer SECURITY DEFINER
-  SET teslim.audit_floor_days=1
   SET search_path=public, pg_temp;
 
 CREATE FUNCTION deliver_1(customers bigint[], receipts uuid[], order_ids text[], statuses smallint[], times bigint[], keys text[], not_befores bigint[], befores integer[], firsts integer[], finals boolean[], starts integer[], lengths integer[], payloads bytea, origins bytea[]) RETURNS TABLE(place integer, outcome text, receipt uuid, order_id text, status smallint, received_at bigint)

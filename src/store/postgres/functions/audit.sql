@@ -1,14 +1,13 @@
 -- Deletes up to `most` events older than `before`, and returns their number. It has the rights of its owner, because the role of
 -- deploy/postgres/service-role.sql may add events but neither change nor delete them: whoever takes over the service cannot remove the
--- traces of the last day. The owner may keep more: ALTER FUNCTION delete_audit_1 SET teslim.audit_floor_days = '400'.
+-- traces of the last day, and TESLIM_AUDIT_DAYS is never less.
 --
 -- SKIP LOCKED: replicas that delete at the same time delete different rows.
 CREATE FUNCTION delete_audit_1(before bigint, most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
-SET teslim.audit_floor_days = '1'
 AS $$
 DECLARE
-  younger bigint := (extract(epoch FROM now()) * 1000)::bigint - current_setting('teslim.audit_floor_days')::integer * 86400000::bigint;
+  younger bigint := (extract(epoch FROM now()) * 1000)::bigint - 86400000;
   deleted integer;
 BEGIN
   DELETE FROM audit_event
