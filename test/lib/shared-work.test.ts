@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { keptWork, sharedOrNext, sharedWork } from '#src/lib/shared-work.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { keptWork, sharedOrNext, sharedWithin, sharedWork } from '#src/lib/shared-work.ts'
 
 /** Work that ends when it is told to. */
 const work = () => {
@@ -23,6 +23,29 @@ it('shared work is done once while it is under way, once for each key, and again
   await expect(other).rejects.toThrow('no')
   void ask('a')
   expect(started.map(({ asked }) => asked)).toEqual(['a', 'b', 'a'])
+})
+
+it('work that takes longer than its limit is refused to all who wait and who ask later, goes on once, and is done again after its end', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { started, start } = work()
+  const ask = sharedWithin(
+    1000,
+    () => start(),
+    () => Promise.reject(new Error('late')),
+  )
+  const waiting = [ask(), ask()].map((each) => each.catch((error: Error) => error.message))
+  await vi.advanceTimersByTimeAsync(999)
+  const last = ask().catch((error: Error) => error.message)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await Promise.all([...waiting, last])).toEqual(['late', 'late', 'late'])
+  await expect(ask()).rejects.toThrow('late')
+  expect(started).toHaveLength(1)
+  started[0]?.end.resolve('in the end')
+  await vi.advanceTimersByTimeAsync(0)
+  const next = ask()
+  started[1]?.end.resolve('in time')
+  expect([await next, started.length]).toEqual(['in time', 2])
 })
 
 it('kept work is done once, and again only after a failure', async () => {
