@@ -582,24 +582,20 @@ describe.runIf(isRoot)('root in a folder in which another user could put a link'
     ['restore', ['restore', 'b.db']],
     ['backup into it', ['backup', 'data/b.db']],
     ['backup of a store in it', ['backup', 'c.db']],
-    ['customer add, that would make a store', ['customer', 'add', '--email', 'x$y@b.co', '--generate']],
-    ['serve, that would make its lock', ['serve']],
     ['deliver, that would list what is refused', ['deliver', 'data/d.ndjson']],
-  ])('makes nothing there and names the command to use: %s', async (what, args) => {
-    const { cwd, store } = await newStore({}, { backup: true })
+  ])('makes nothing there and names the command to use: %s', async (_, args) => {
+    const { cwd } = await newStore({}, { backup: true })
     writeFileSync(join(cwd, 'data/d.ndjson'), '{}\n')
-    if (what.startsWith('customer')) rmSync(store)
     const before = readdirSync(join(cwd, 'data'))
     chownSync(join(cwd, 'data'), 65_534, 65_534)
     const env = { TESLIM_API_KEY: 'tsl_x' }
     const { status, stdout, stderr } = await runCommand(args, { cwd, env })
     expect([status, stdout]).toEqual([2, ''])
-    const typed = args.map((word) => (word.includes('$') ? `'${word}'` : word)).join(' ')
     expect(stderr).toMatch(
-      new RegExp(`^teslim \\w+(?: add)?: Nothing was done: ${cwd}/data belongs to \\S+, and root would follow a link`),
+      new RegExp(`^teslim \\w+: Nothing was done: ${cwd}/data belongs to \\S+, and root would follow a link`),
     )
     expect(stderr).toMatch(/ sudo -u (nobody|'#65534') teslim /)
-    expect(stderr.trimEnd().endsWith(` teslim ${typed}`)).toBe(true)
+    expect(stderr.trimEnd().endsWith(` teslim ${args.join(' ')}`)).toBe(true)
     expect(readdirSync(join(cwd, 'data'))).toEqual(before)
     expect(existsSync(join(cwd, 'c.db'))).toBe(false)
   })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
-import { createStore } from '../support/create-store.ts'
+import { runPrepared } from '../support/prepared-commands.ts'
 import { startProcess } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -10,7 +10,7 @@ it.each([
   ['a command that runs for long', ['backup', '.', '--every', '6h']],
 ])('SIGUSR1 opens no debugger in %s, which goes on', async (_name, args) => {
   const cwd = tempFolder()
-  await createStore(cwd)
+  await runPrepared(['migrate'], { cwd })
   // Node would say on stderr that the debugger listens, before it handles the next signal.
   const child = startProcess(args, {
     cwd,

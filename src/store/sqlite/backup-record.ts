@@ -57,7 +57,7 @@ const TABLES = `
 /** Throws STORE_IN_USE while another process makes a backup. */
 export function lockForBackup(store: string): BackupRecord {
   const file = recordPath(store)
-  createStoreFile(file)
+  createStoreFile(file, store)
   const database = new DatabaseSync(existingFile(file), { timeout: PATIENCE_MILLISECONDS })
   const take = (): void => {
     try {

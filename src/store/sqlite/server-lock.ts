@@ -23,7 +23,7 @@ const LOOK_MILLISECONDS = 500
 /** Throws STORE_IN_USE, naming the holder, when another process has the lock. `prefix` names the command and comes before the name of this process; a server has none. */
 export function lockForServer(path: string, now: number, prefix = ''): ServerLock {
   const file = lockPath(path)
-  createStoreFile(file)
+  createStoreFile(file, path)
   const lock = new DatabaseSync(existingFile(file), { timeout: LOOK_MILLISECONDS })
   const self = `${prefix}process ${process.pid} on ${hostname()}, since ${new Date(now).toISOString()}`
   try {

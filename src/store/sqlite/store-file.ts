@@ -1,6 +1,7 @@
 import {
   closeSync,
   existsSync,
+  fchownSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -14,19 +15,23 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { AppError } from '#src/lib/app-error.ts'
-import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { storeErrors } from '../store.errors.ts'
 
 /**
  * Creates an empty file for a new store. Never opens an existing file: POSIX drops all locks of a process on a file when the
- * process closes any descriptor of it, and another SQLite that closes the store would then delete the live log.
+ * process closes any descriptor of it, and another SQLite that closes the store would then delete the live log. Root gives it
+ * the owner of the file `beside`, or else of the folder, so that a server that is not root can open it.
  */
-export function createStoreFile(path: string): void {
-  refuseRootIn(dirname(path))
+export function createStoreFile(path: string, beside = dirname(path)): void {
   // It holds password hashes and private keys, so only its owner may read it. SQLite gives -wal and -shm the same mode.
   const firstMade = mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
-    closeSync(openSync(path, 'ax', 0o600))
+    const descriptor = openSync(path, 'ax', 0o600)
+    try {
+      giveToOwner(descriptor, statSync(beside, { throwIfNoEntry: false }) ?? statSync(dirname(path)))
+    } finally {
+      closeSync(descriptor)
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     throw error
@@ -35,6 +40,16 @@ export function createStoreFile(path: string): void {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     syncFolder(folder)
     if (folder === outermost) return
+  }
+}
+
+/** SQLite does the same with the logs. */
+function giveToOwner(descriptor: number, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
+  if (process.geteuid?.() !== 0) return
+  try {
+    fchownSync(descriptor, uid, gid)
+  } catch {
+    // In a container root may lack the right. Then the file stays root's.
   }
 }
 

@@ -72,7 +72,14 @@ describe.each(stores)('operators on %s', async (kind, settings) => {
     const first = get('/Webhook/endpoints')
     await until('the first is under way', () => runs === 1)
     const { id } = await add()
+    const { findById } = store.customers
+    let identified = 0
+    Object.assign(store.customers, {
+      findById: (customerId: string) => findById(customerId).finally(() => identified++),
+    })
     const others = Array.from({ length: 20 }, () => get('/Webhook/endpoints'))
+    await until('all others have asked', () => identified >= others.length)
+    Object.assign(store.customers, { findById })
     expect((await get(`/Webhook/endpoint/${id}`)).statusCode).toBe(200)
     goOn()
     const idsIn = async (answer: ReturnType<typeof get>): Promise<string[]> =>
