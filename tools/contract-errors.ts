@@ -53,6 +53,7 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   forbiddenKey: withBody,
   bodyTooLarge: withBody,
   bodiesOverloaded: withBody,
+  answersOverloaded: ({ body }) => body === undefined,
   notJsonType: ({ consumes }) => consumes?.includes('application/json') === true,
   tokenMissing: withToken,
   notBearer: withToken,

@@ -29,8 +29,8 @@ export interface EventStream {
 export interface ServerSentEvent {
   /** Without one, the reader keeps the id of the event before. */
   readonly id?: string | undefined
-  /** Line breaks arrive as LF. */
-  readonly data: string
+  /** UTF-8 if it is bytes. Line breaks arrive as LF. */
+  readonly data: string | Buffer
 }
 
 export interface EventStreams {
@@ -102,7 +102,7 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
         heldBytes = 0
       }
       const take = (bytes: number): boolean => {
-        if (bytes <= PIECE_BYTES || bytes <= heldBytes) return true
+        if (bytes <= PIECE_BYTES || bytes <= heldBytes || gone.signal.aborted) return true
         held ??= pool.hold(roomOwner(request), () => disconnect(socket))
         if (held.grow(bytes - heldBytes)) heldBytes = bytes
         else giveBack()
@@ -117,7 +117,11 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
           while (!gone.signal.aborted && !response.writableEnded && !take(bytes))
             await setTimeout(LOOK_FOR_ROOM_MILLISECONDS)
         },
-        send: (events) => write(Buffer.from(events.map(eventText).join(''))).finally(giveBack),
+        send: ([first, ...others]) => {
+          if (first === undefined) return write(NOTHING)
+          const bytes = others.length === 0 ? eventBytes(first) : Buffer.concat([first, ...others].map(eventBytes))
+          return write(bytes).finally(giveBack)
+        },
         offer(bytes) {
           if (offering || gone.signal.aborted) return false
           offering = true
@@ -136,7 +140,15 @@ export function createEventStreams(pool: BodyPool, interval = HEARTBEAT_MILLISEC
   }
 }
 
-const eventText = ({ id, data }: ServerSentEvent): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}data: ${data.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
+const NOTHING = new Uint8Array()
+const LINE_BREAK = /\r\n|\r|\n/g
 
-export const eventBytes = (event: ServerSentEvent): Uint8Array => Buffer.from(eventText(event))
+/** Large data without line breaks is copied once. */
+export function eventBytes({ id, data }: ServerSentEvent): Uint8Array {
+  const head = id === undefined ? 'data: ' : `id: ${id}\ndata: `
+  if (typeof data !== 'string' && !data.includes('\n') && !data.includes('\r'))
+    return Buffer.concat([Buffer.from(head), data, END_OF_EVENT])
+  return Buffer.from(`${head}${data.toString().replace(LINE_BREAK, '\ndata: ')}\n\n`)
+}
+
+const END_OF_EVENT = Buffer.from('\n\n')

@@ -28,12 +28,13 @@ export interface BodyPool {
   /** In bytes. */
   readonly limit: number
   /**
-   * The owner, an API key, a customer or an address, may hold as much as is left for others: half of the pool if it is alone, a third beside one that
-   * does the same, and so on. Calls `giveUp` if the body arrives so slowly that another one gets its room.
+   * The owner is an API key, a customer or an address. It may hold as many times what is left for others as the pool's share says. Calls `giveUp` if the body arrives so slowly that another one gets its room.
    */
   hold(owner: string, giveUp: () => void): HeldBody
   /** Whether there is room for so many bytes of an owner. Takes that of slow bodies if there is none. */
   hasRoom(owner: string, bytes: number): boolean
+  /** How many bytes more an owner may hold. */
+  roomOf(owner: string): number
   isEmpty(): boolean
 }
 
@@ -53,15 +54,17 @@ export interface BodyBudget {
 /** The budget is a fraction of this process's memory, or of V8's heap, which holds the decoded bodies. */
 const PART_OF_MEMORY = 8
 const PART_OF_HEAP = 4
+/** A key that is alone with its bodies gets three quarters of their pool; one that comes then gets three quarters of the rest. */
+const BODIES_SHARE = 3
 
 export function createBodyBudget({ bodyBudgetBytes, httpThreads }: Config, clock: Clock): BodyBudget {
   const bytes = bodyBudgetBytes || defaultBudget(httpThreads)
   return {
     strangers: createPool(bytes / 4, clock),
-    small: createPool(bytes / 8, clock),
-    large: createPool(bytes / 2, clock),
+    small: createPool(bytes / 8, clock, BODIES_SHARE),
+    large: createPool(bytes / 2, clock, BODIES_SHARE),
     uploads: createPool(bytes / 8, clock),
-    answers: createPool(bytes, clock),
+    answers: createPool(bytes / 2, clock),
   }
 }
 
@@ -81,7 +84,8 @@ interface Entry {
   readonly giveUp: () => void
 }
 
-export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>): BodyPool {
+/** An owner may hold `share` times what is left for others. */
+export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share = 1): BodyPool {
   let held = 0
   /** In order of arrival. */
   const unfinished = new Set<Entry>()
@@ -101,9 +105,12 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>): Body
     unfinished.delete(entry)
   }
 
+  const roomOf = (owner: string): number => {
+    const left = limit - held
+    return Math.min(left, share * left - heldBy(owner))
+  }
   /** A single body of any size always fits. */
-  const fits = (owner: string, bytes: number, ofEntry: number): boolean =>
-    held === ofEntry || heldBy(owner) + bytes <= limit - held
+  const fits = (owner: string, bytes: number, ofEntry: number): boolean => held === ofEntry || bytes <= roomOf(owner)
 
   /** Takes the room of slow bodies, but of no owner that would hold less than the one that needs it. */
   const makeRoom = (owner: string, bytes: number, entry?: Entry): boolean => {
@@ -136,6 +143,7 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>): Body
       }
     },
     hasRoom: (owner, bytes) => fits(owner, bytes, 0) || makeRoom(owner, bytes),
+    roomOf,
     isEmpty: () => held === 0,
   }
 }

@@ -7,7 +7,7 @@ import type { FeedItem, FeedPage } from './feed.rule.ts'
 
 export interface FeedEvent {
   readonly id: string
-  readonly data: string
+  readonly data: Buffer
 }
 
 /** Turns pages of the feed into answers. With `withCustomer` each item names its customer. */
@@ -21,7 +21,7 @@ export function createFeedText(cursors: Cursors) {
     Promise.all(
       page.items.map(async (item) => ({
         id: await cursorOf(scope, page.placeAt(item.delivery.position)),
-        data: writeJson(answerOf(item, withCustomer)).toString(),
+        data: writeJson(answerOf(item, withCustomer)),
       })),
     )
 

@@ -14,7 +14,7 @@ import type { Store } from '#src/store/store.ts'
 import { callerOf, customerAskedFor } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { createArrivals } from './arrivals.ts'
-import { createFeed, type FeedQuery, pageBytes } from './feed.rule.ts'
+import { createFeed, type FeedQuery, pageBytes, payloadBytesWithin } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
 import { createFeedMetrics } from './feed-metrics.ts'
 import { createFeedText } from './feed-text.ts'
@@ -81,6 +81,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
       handler: async (request, reply) => {
         const { limit = DEFAULT_FEED_LIMIT, wait = 0, payload, customer, after } = request.query
         const caller = callerOf(request)
+        const asked = request as unknown as FastifyRequest
         const scope = (await customerAskedFor(caller, customer, customers)) ?? null
         const cursor = (request.headers['last-event-id'] as string | undefined) || after
         const query: FeedQuery = {
@@ -88,6 +89,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           after: cursor === undefined ? undefined : await text.placeOf(scope, cursor),
           limit,
           withPayload: payload !== 'none',
+          mostPayloadBytes: payloadBytesWithin(app.answerRoom(asked)),
         }
         const { operator } = caller
         const { access, startedAt } = request
@@ -120,7 +122,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
           return page
         }
         const page = await (wait === 0 ? feed.read(query) : readOrWait())
-        app.holdAnswer(request as unknown as FastifyRequest, pageBytes(page))
+        app.holdAnswer(asked, pageBytes(page))
         counted.sent(page)
         answerRaw(reply)
         if (scope === null) keepUncompressed(reply)

@@ -47,6 +47,12 @@ export interface Feed {
 /** Deliveries that one query looks at: those of one customer may lie far apart. */
 const MOST_LOOKED_AT = 20_000
 const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
+/** Of a page where there is little room. Only these two, as followers share what they read alike. */
+export const FEW_PAYLOAD_BYTES = 256 * 1024
+
+/** How many bytes of payload a page may have where its text has so much room. */
+export const payloadBytesWithin = (room: number): number =>
+  room >= 2 * MOST_PAYLOAD_BYTES ? MOST_PAYLOAD_BYTES : FEW_PAYLOAD_BYTES
 
 /** Reads deliveries in the order of their commits, without gaps or repeats. */
 export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): Feed {

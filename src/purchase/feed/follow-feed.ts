@@ -1,5 +1,5 @@
 import type { Clock } from '#src/lib/clock.ts'
-import { type Feed, type FeedPage, type FeedQuery, pageBytes } from './feed.rule.ts'
+import { FEW_PAYLOAD_BYTES, type Feed, type FeedPage, type FeedQuery, pageBytes } from './feed.rule.ts'
 
 /** A client that gets events as they come. */
 export interface Follower<Event> {
@@ -28,8 +28,6 @@ export interface FollowOptions<Event> {
   readonly onSent: (page: FeedPage) => void
 }
 
-/** Of a page, unless its first payload is larger: each follower holds one. */
-const MOST_PAYLOAD_BYTES = 256 * 1024
 /** A revocation must take effect within one second; this is half of it. */
 const CHECK_EVERY_MILLISECONDS = 500
 
@@ -42,9 +40,9 @@ export async function followFeed<Event>(options: FollowOptions<Event>): Promise<
 
   /** Sends what is new. What was read is forgotten before it is sent, and where there is no room for it: many followers may wait. */
   const sendNew = async (): Promise<{ readonly wanted: number } | { readonly sent: Promise<boolean> }> => {
-    const page = await feed.readOrWait({ ...query, after, mostPayloadBytes: MOST_PAYLOAD_BYTES }, until)
+    const page = await feed.readOrWait({ ...query, after, mostPayloadBytes: FEW_PAYLOAD_BYTES }, until)
     const bytes = pageBytes(page)
-    if (!follower.take(bytes)) return { wanted: Math.max(bytes, MOST_PAYLOAD_BYTES) }
+    if (!follower.take(bytes)) return { wanted: Math.max(bytes, FEW_PAYLOAD_BYTES) }
     after = page.place
     if (page.items.length === 0) return { sent: Promise.resolve(true) }
     if (clock.monotonic() - checkedAt >= CHECK_EVERY_MILLISECONDS) {
