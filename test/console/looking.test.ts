@@ -8,7 +8,9 @@ import { openConsole, signIn, startConsoleServer } from '../support/console.ts'
 
 const PATIENCE = 180_000
 /** Markup, a bidi override and a long word, which must stay text. */
-const STRANGE = `<img src=x onerror=alert(1)>\u202e${'w'.repeat(60)}`
+/** A label; what suppliers send may have invisible characters, too. */
+const STRANGE_LABEL = `<img src=x onerror=alert(1)>${'w'.repeat(60)}`
+const STRANGE = STRANGE_LABEL.replace('>', '>\u202e')
 
 describe.skipIf(browserPath === undefined)('looking around in the console', { timeout: PATIENCE }, async () => {
   if (browserPath === undefined) return it('needs a browser', () => undefined)
@@ -20,7 +22,7 @@ describe.skipIf(browserPath === undefined)('looking around in the console', { ti
   const narrow = (await command([
     ...['customer', 'add', '--email', 'narrow@example.com', '--generate', '--allow', 'SKU-1'],
   ])) as { id: string }
-  const { key, id: keyId } = (await command(['key', 'issue', '--customer', narrow.id, '--label', STRANGE])) as {
+  const { key, id: keyId } = (await command(['key', 'issue', '--customer', narrow.id, '--label', STRANGE_LABEL])) as {
     key: string
     id: string
   }

@@ -35,7 +35,7 @@ it.each([
   ['sslmod=verify-full', 'did you mean sslmode?'],
   ['sslmode%20=verify-full', 'did you mean sslmode?'],
   ['connect_timeout=1&sslrootcerts=ca.pem', 'did you mean sslrootcert?'],
-  ['channel_binding=require', 'leave it out.'],
+  ['channel_binding=require', 'leave it out,'],
 ])('a database URL with ?%s is refused before anything is sent, with what was meant', async (parameters, hint) => {
   const { open, sent } = await falseServer()
   const error = await open(parameters).catch((error: Error & { code: string }) => error)

@@ -42,9 +42,13 @@ const PARAMETERS = new Set([
 function unknownParameter(name: string): AppError {
   const meant =
     nearest(name.toLowerCase().replaceAll(/[^a-z]/g, ''), PARAMETERS) ?? nearest(name.toLowerCase(), PARAMETERS)
-  const hint = meant === undefined ? 'leave it out.' : `did you mean ${meant}?`
+  // A name that is like no other one may be a part of the password, after a ? or & that has to be percent-encoded in it.
+  const what =
+    meant === undefined
+      ? 'a parameter that teslim does not know: leave it out, or write ? as %3F, & as %26 and # as %23 in the password.'
+      : `the parameter ${JSON.stringify(name)}, which teslim does not know: did you mean ${meant}?`
   return new AppError(storeErrors.cannotOpen, {
-    message: `DATABASE_URL has the parameter ${JSON.stringify(name)}, which teslim does not know: ${hint} It knows ${[...PARAMETERS].join(', ')}.`,
+    message: `DATABASE_URL has ${what} It knows ${[...PARAMETERS].join(', ')}.`,
   })
 }
 
