@@ -109,8 +109,9 @@ export function createPool(limit: number, clock: Pick<Clock, 'monotonic'>, share
     const left = limit - held
     return Math.min(left, share * left - heldBy(owner))
   }
-  /** A single body of any size always fits. */
-  const fits = (owner: string, bytes: number, ofEntry: number): boolean => held === ofEntry || bytes <= roomOf(owner)
+  /** A single body of any size always fits, and that of an owner without others as long as there is room at all. */
+  const fits = (owner: string, bytes: number, ofEntry: number): boolean =>
+    bytes <= roomOf(owner) || held === ofEntry || (heldBy(owner) === ofEntry && held + bytes <= limit)
 
   /** Takes the room of slow bodies, but of no owner that would hold less than the one that needs it. */
   const makeRoom = (owner: string, bytes: number, entry?: Entry): boolean => {
