@@ -17,6 +17,9 @@ export const escaped = (text: string): string =>
     ).join(''),
   )
 
+/** Joins the lines of a text: what others wrote must not look like a line of ours. */
+export const oneLine = (text: string): string => text.replaceAll(/\s*[\r\n\u2028\u2029]\s*/g, ' ')
+
 const PLAIN = /^[\w@%+=:,./-]+$/
 
 /**

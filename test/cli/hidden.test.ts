@@ -113,7 +113,9 @@ describe('what others sent never controls the terminal', () => {
     const server = createServer((request, response) => {
       request.resume()
       response.writeHead(403, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ success: false, errorCode: 'X', message: 'no \u001b]0;x\u0007\u009b2J' }))
+      response.end(
+        JSON.stringify({ success: false, errorCode: 'X', message: 'no \u001b]0;x\u0007\u009b2J\nteslim: all is well' }),
+      )
     }).listen(0, '127.0.0.1')
     onTestFinished(() => void server.close())
     await new Promise((resolve) => server.once('listening', resolve))
@@ -122,7 +124,10 @@ describe('what others sent never controls the terminal', () => {
     const env = { TESLIM_API_KEY: 'k' }
     for (const more of [{}, { columns: 80 }]) {
       const { status, stderr } = await runCommand(['deliver', 'o.ndjson', '--url', url], { cwd, env, ...more })
-      expect([status, stderr]).toEqual([1, expect.stringContaining('no \\u001b]0;x\\u0007\\u009b2J')])
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringContaining('no \\u001b]0;x\\u0007\\u009b2J teslim: all is well'),
+      ])
     }
   })
 
@@ -130,10 +135,10 @@ describe('what others sent never controls the terminal', () => {
     const lock = new DatabaseSync(join(cwd, 'data/teslim.db-server'))
     onTestFinished(() => lock.close())
     lock.exec('CREATE TABLE IF NOT EXISTS server (holder TEXT NOT NULL) STRICT; DELETE FROM server')
-    lock.prepare('INSERT INTO server VALUES (?)').run('process \u001b[2J\u202e')
+    lock.prepare('INSERT INTO server VALUES (?)').run('process \u001b[2J\u202e\nteslim: all is well')
     lock.exec('BEGIN IMMEDIATE')
     const { status, stderr } = await run(['copy', '--to', 'postgres://x@127.0.0.1/x'])
     expect([status, hides(stderr)]).toEqual([1, false])
-    expect(stderr).toContain('in use by process \\u001b[2J\\u202e')
+    expect(stderr).toContain('in use by process \\u001b[2J\\u202e teslim: all is well')
   })
 })

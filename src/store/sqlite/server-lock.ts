@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
+import { oneLine } from '#src/lib/printable.ts'
 import type { FileLocks } from '../opened-store.ts'
 import { storeErrors } from '../store.errors.ts'
 import { holdsLock, otherWriters } from './file-locks.ts'
@@ -95,7 +96,7 @@ const ANOTHER = 'another process'
 
 function holderIn(lock: DatabaseSync): string {
   try {
-    return String(lock.prepare('SELECT holder FROM server').get()?.holder ?? ANOTHER)
+    return oneLine(String(lock.prepare('SELECT holder FROM server').get()?.holder ?? ANOTHER))
   } catch {
     return ANOTHER
   }

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { refuseRootIn } from '#src/lib/folder-of-another.ts'
-import { counted } from '#src/lib/printable.ts'
+import { counted, oneLine } from '#src/lib/printable.ts'
 import { type CliContext, type Command, type Input, Misuse } from '../../command.ts'
 import { readSecretText } from '../../input/password.ts'
 import { readServerAddress, urlOption } from '../../input/server-address.ts'
@@ -45,7 +45,7 @@ export const deliver: Command = {
         onRefused: refusals.add,
         onRetry(why, seconds) {
           context.progress('')
-          context.err(`teslim deliver: ${why}; trying again in ${counted(seconds, 'second')}`)
+          context.err(`teslim deliver: ${oneLine(why)}; trying again in ${counted(seconds, 'second')}`)
         },
       })
       context.progress('')
@@ -65,7 +65,7 @@ export const deliver: Command = {
         if (refusedFile !== null) context.out(`  the refused lines are listed in ${refusedFile}`)
         if (reason !== undefined)
           context.err(
-            `teslim deliver: ${reason.replace(/\.$/, '')}. Not every line was sent: run it again, which repeats nothing.`,
+            `teslim deliver: ${oneLine(reason).replace(/\.$/, '')}. Not every line was sent: run it again, which repeats nothing.`,
           )
       }
       return reason === undefined && counts.refused === 0 ? 0 : 1
