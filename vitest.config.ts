@@ -78,6 +78,7 @@ export default defineConfig({
           name: 'alone',
           include: filesOf.alone,
           isolate: false,
+          globalSetup: './test/support/global-setup.ts',
           sequence: { groupOrder: 1 },
           fileParallelism: false,
         },

@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** One server for the whole run: the one that TEST_DATABASE_URL names, else one of our own. */
+/** One server for all files of a project: the one that TEST_DATABASE_URL names, else one of our own. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const given = process.env.TEST_DATABASE_URL
   if (given) {
