@@ -79,14 +79,17 @@ export const allowedPointers = (example: string): string => `JSON Pointers separ
  * Hides passwords in a URL, in the parameters and before the host. Whatever comes between the first colon and the last @ counts as
  * one: an unescaped `/`, `?`, `#` or `@` in a password must not end what is hidden.
  */
-export const maskUrlPassword = (url: string): string =>
-  url
-    .replace(/([?&])([^=&]*)=[^&]*/g, (whole, sign, name) => (namesPassword(name) ? `${sign}${name}=***` : whole))
-    .replace(/(:\/\/[^:@]*:).*@/s, '$1***@')
+export const maskUrlPassword = (url: string): string => maskParameters(url).replace(/(:\/\/[^:@]*:).*@/s, '$1***@')
 
-/** The same URL without passwords, for a command line. */
+const maskParameters = (url: string): string =>
+  url.replace(/([?&])([^=&]*)=[^&]*/g, (whole, sign, name) => (namesPassword(name) ? `${sign}${name}=***` : whole))
+
+/** Hosts with ports, and an @ in a parameter only: the colon begins no password. */
+const NO_USER = /^[a-z]+:\/\/[^:@/?#]*(?::\d+)?(?:,[^:@/?#]*(?::\d+)?)*(?:\/[^@?#]*)?\?/i
+
+/** Returns a URL without its passwords, for a command line. */
 export const withoutUrlPassword = (url: string): string =>
-  maskUrlPassword(url)
+  maskParameters(NO_USER.test(url) ? url : maskUrlPassword(url))
     .replace(':***@', '@')
     .replace(/(?<=[?&])[^=&]*=\*\*\*(?:&|$)/g, '')
     .replace(/[?&]$/, '')

@@ -18,6 +18,11 @@ const URLS = [
     'postgres://127.0.0.1:1/x?user=u&password=geheim1@geheim2&a=1',
     'postgres://127.0.0.1:1/x?user=u&a=1',
   ],
+  [
+    'beside a user with an @, both as parameters',
+    'postgres://one:5433,two:5433/x?user=me@srv&password=geheim1',
+    'postgres://one:5433,two:5433/x?user=me@srv',
+  ],
   ['as a parameter in other letters', 'postgres://u@127.0.0.1:1/x?PASSWORD=geheim1', 'postgres://u@127.0.0.1:1/x'],
   ['as an escaped parameter', 'postgres://u@127.0.0.1:1/x?p%61ssword=geheim1', 'postgres://u@127.0.0.1:1/x'],
 ] as const

@@ -9,6 +9,8 @@ export interface NetworkNamespace {
   /** Drops everything from and to a port of ours, without a word. */
   cut(port: number): void
   mend(): void
+  /** Passes no more on to it than so many bits a second. */
+  slow(bitsPerSecond: number): void
   remove(): void
 }
 
@@ -58,6 +60,23 @@ export function makeNamespace(): NetworkNamespace {
       inside('iptables', '-A', 'INPUT', '-p', 'tcp', '--sport', `${port}`, '-j', 'DROP')
     },
     mend: () => void inside('iptables', '-F'),
+    slow(bitsPerSecond) {
+      run(
+        'tc',
+        'qdisc',
+        'add',
+        'dev',
+        hereEnd,
+        'root',
+        'tbf',
+        'rate',
+        `${bitsPerSecond}`,
+        'burst',
+        '4k',
+        'latency',
+        '1s',
+      )
+    },
     remove: () => void run('ip', 'netns', 'del', name),
   }
 }

@@ -4,20 +4,25 @@ import type { Clock } from '#src/lib/clock.ts'
 import { onConnection } from './on-connection.ts'
 
 export interface UnreadLimits {
-  /** A client that takes less than `LEAST_BYTES` in this time, while more waits for it, is disconnected. */
+  /** A client that takes less than 64 KiB in this time, while more waits for it, is disconnected. */
   readonly patienceMilliseconds: number
-  /** Of all connections together. Large answers wait outside of them, where `answers/held-answers.ts` counts them. */
+  /** What may wait in all connections together, without large answers, which `answers/held-answers.ts` counts. */
   readonly mostBytes: number
 }
 
-/** Slow mobile networks take ten times as much. */
 const LEAST_BYTES = 65_536
+/**
+ * A client that has taken something is waited for so many times longer. The system asks for more only when a third of what it holds
+ * for a client has gone: over a link of 10 KB/s, seen at 15 seconds.
+ */
+const LONGER_ONCE_TAKEN = 2
 const LOOK_EVERY_MILLISECONDS = 1000
 /** Beyond `mostBytes` a client that has taken nothing for this time makes room for others. */
 const SHORT_PATIENCE_MILLISECONDS = 2000
 
 interface Mark {
   readonly since: number
+  readonly patienceMilliseconds: number
   /** Bytes that the system had taken then. */
   readonly taken: number
 }
@@ -49,9 +54,11 @@ export function cutUnread(
       const { writableLength } = socket
       if (writableLength === 0) continue
       const taken = socket.bytesWritten - writableLength
-      const last = before.get(socket)
-      const mark = last !== undefined && taken - last.taken < LEAST_BYTES ? last : { since: now, taken }
-      if (now - mark.since >= patienceMilliseconds) {
+      const last = before.get(socket) ?? { since: now, patienceMilliseconds, taken }
+      const hasTaken = taken - last.taken >= LEAST_BYTES
+      const longer = LONGER_ONCE_TAKEN * patienceMilliseconds
+      const mark = hasTaken ? { since: now, patienceMilliseconds: longer, taken } : last
+      if (now - mark.since >= mark.patienceMilliseconds) {
         cut(socket)
         continue
       }

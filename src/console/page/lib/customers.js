@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { get } from './api.js'
+import { visible } from './foreign.js'
 import { html } from './html.js'
 
 /** E-mail addresses by customer id; null for customers that are unknown. */
@@ -42,4 +43,4 @@ export function rememberCustomers(customers) {
 }
 
 /** A customer by its e-mail address, or by its id until the address is known. */
-export const customerName = (id) => html`<span class="foreign" title=${id}>${emailOf(id) ?? id}</span>`
+export const customerName = (id) => html`<span class="foreign" title=${id}>${visible(emailOf(id) ?? id)}</span>`

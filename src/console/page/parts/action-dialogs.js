@@ -1,4 +1,5 @@
 import { post } from '../lib/api.js'
+import { foreign } from '../lib/foreign.js'
 import { html } from '../lib/html.js'
 import { go } from '../lib/route.js'
 import { t } from '../lib/texts.js'
@@ -189,5 +190,5 @@ const RevokeKey = ({ customer, apiKey, done, close }) => html`
 `
 
 const KeyName = ({ apiKey }) => html`
-  <p><b class="foreign">${apiKey.Label || t('key.noLabel')}</b> <code>${apiKey.KeyID}</code></p>
+  <p><b>${apiKey.Label ? foreign(apiKey.Label) : t('key.noLabel')}</b> <code>${apiKey.KeyID}</code></p>
 `

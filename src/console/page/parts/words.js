@@ -1,9 +1,9 @@
 import { customerName } from '../lib/customers.js'
+import { foreign } from '../lib/foreign.js'
 import { whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
-import { foreign } from './foreign.js'
 
 const HEIGHT = 56
 

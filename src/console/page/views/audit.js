@@ -1,11 +1,11 @@
 import { get } from '../lib/api.js'
+import { foreign } from '../lib/foreign.js'
 import { dateTime, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { hasText, t } from '../lib/texts.js'
 import { usePages } from '../lib/use-pages.js'
 import { Filters } from '../parts/filters.js'
-import { foreign } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
 import { CustomerLink, OrderLink } from '../parts/words.js'
 

@@ -1,11 +1,11 @@
 import { get, useLoad } from '../lib/api.js'
+import { foreign, visible } from '../lib/foreign.js'
 import { ago, dateTime, day, utcDay, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { mayWrite, me } from '../lib/session.js'
 import { t } from '../lib/texts.js'
 import { allowRules, changeCustomer, disallowRule, issueKey, revokeKey, rotateKey } from '../parts/action-dialogs.js'
-import { foreign } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
 import { Bars, Facts, Roles } from '../parts/words.js'
 
@@ -20,7 +20,7 @@ export function CustomerView({ parts: [id = ''], parameters }) {
     `
   }
   return html`
-    <h1><span class="foreign name">${customer.Email}</span> <${Roles} customer=${customer} /></h1>
+    <h1><span class="foreign name">${visible(customer.Email)}</span> <${Roles} customer=${customer} /></h1>
     ${error && html`<${Problem} error=${error} again=${reload} />`}
     <${Attention} codes=${customer.Warnings} />
     <${Actions} customer=${customer} reload=${reload} />

@@ -1,5 +1,6 @@
 import { get } from '../lib/api.js'
 import { rememberCustomers } from '../lib/customers.js'
+import { foreign } from '../lib/foreign.js'
 import { ago, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
@@ -38,7 +39,7 @@ const COLUMNS = [
   {
     name: 'email',
     title: () => t('customers.email'),
-    cell: ({ Email }) => html`<span class="foreign">${Email}</span>`,
+    cell: ({ Email }) => foreign(Email),
   },
   {
     name: 'role',

@@ -1,11 +1,11 @@
 import { get, useLoad } from '../lib/api.js'
 import { customerName } from '../lib/customers.js'
+import { foreign, statusBadge } from '../lib/foreign.js'
 import { html } from '../lib/html.js'
 import { href } from '../lib/route.js'
 import { t } from '../lib/texts.js'
 import { DeliveryDetail } from '../parts/delivery/detail.js'
 import { deliveryBefore, Timeline, useOrderHistory } from '../parts/delivery/timeline.js'
-import { foreign, statusBadge } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
 
 /** An order: its history beside the chosen delivery, which is the newest one at first. */

@@ -1,5 +1,6 @@
 import { get } from '../lib/api.js'
 import { customerName } from '../lib/customers.js'
+import { foreign, statusBadge } from '../lib/foreign.js'
 import { dateTime, zoneName } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { useFreshRows } from '../lib/live-rows.js'
@@ -9,7 +10,6 @@ import { usePages } from '../lib/use-pages.js'
 import { FirstDelivery } from '../parts/delivery/curl.js'
 import { deliveryFields } from '../parts/delivery/list.js'
 import { Filters } from '../parts/filters.js'
-import { foreign, statusBadge } from '../parts/foreign.js'
 import { Table } from '../parts/table.js'
 
 const COLUMNS = [

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { get } from '../lib/api.js'
+import { foreign, statusBadge } from '../lib/foreign.js'
 import { dateTime, duration, whole } from '../lib/format.js'
 import { html } from '../lib/html.js'
 import { printing } from '../lib/printing.js'
@@ -8,7 +9,6 @@ import { mayWrite } from '../lib/session.js'
 import { t } from '../lib/texts.js'
 import { useFresh } from '../lib/use-fresh.js'
 import { CopyButton } from '../parts/export.js'
-import { foreign, statusBadge } from '../parts/foreign.js'
 import { Problem } from '../parts/problem.js'
 import {
   changeEndpoint,

@@ -31,7 +31,7 @@ export interface Fault {
 const MIB = 2 ** 20
 const WRONG_KEYS = 150
 /** Few: only from step 14b on does memory stay bounded however many there are. */
-const UNREAD_READERS = 4
+const UNREAD_READERS = 20
 
 const oneOf = <T>(items: readonly T[], draw: Draw): T => items[Math.floor(draw() * items.length)] as T
 const nothing: End = () => undefined

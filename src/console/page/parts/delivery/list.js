@@ -1,5 +1,5 @@
+import { STATUSES } from '../../lib/foreign.js'
 import { t } from '../../lib/texts.js'
-import { STATUSES } from '../foreign.js'
 
 const all = () => [
   { name: 'customer', label: () => t('deliveries.customer'), kind: 'text' },

@@ -1,12 +1,12 @@
 import { useMemo } from 'preact/hooks'
 import { getBytes, useLoad } from '../../lib/api.js'
 import { diffLines, withContext } from '../../lib/diff.js'
+import { visible } from '../../lib/foreign.js'
 import { preciseTime, whole } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { tokenize } from '../../lib/json-tokens.js'
 import { formattedLines, formattedTexts } from '../../lib/payload-lines.js'
 import { t } from '../../lib/texts.js'
-import { visible } from '../foreign.js'
 import { Problem } from '../problem.js'
 
 const MOST_SHOWN_CHARACTERS = 200_000

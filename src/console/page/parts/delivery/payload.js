@@ -1,12 +1,12 @@
 import { h } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { visible } from '../../lib/foreign.js'
 import { whole } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { firstAbove, tokenize } from '../../lib/json-tokens.js'
 import { deliveredLines, formattedLines, layOut, lineOf } from '../../lib/payload-lines.js'
 import { printing } from '../../lib/printing.js'
 import { t } from '../../lib/texts.js'
-import { visible } from '../foreign.js'
 
 /** One row of a payload. Line numbers and buttons are not part of what is copied. */
 export const PayloadRow = ({ row: { number, line, indent, parts }, text, matches, chosen, toggle, folded }) => html`

@@ -1,10 +1,10 @@
 import { get } from '../../lib/api.js'
+import { statusBadge } from '../../lib/foreign.js'
 import { preciseTime } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { useLiveRows } from '../../lib/live-rows.js'
 import { t } from '../../lib/texts.js'
 import { usePages } from '../../lib/use-pages.js'
-import { statusBadge } from '../foreign.js'
 import { Problem } from '../problem.js'
 
 const keyOf = (row) => row.ReceiptID

@@ -1,8 +1,8 @@
+import { foreign } from '../../lib/foreign.js'
 import { html } from '../../lib/html.js'
 import { language, theme, zone } from '../../lib/preferences.js'
 import { end, mayWrite, me } from '../../lib/session.js'
 import { t } from '../../lib/texts.js'
-import { foreign } from '../foreign.js'
 
 function leave({ currentTarget, relatedTarget }) {
   if (!currentTarget.contains(relatedTarget)) currentTarget.open = false

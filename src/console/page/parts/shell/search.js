@@ -2,6 +2,7 @@ import { effect, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { get } from '../../lib/api.js'
 import { emailOf } from '../../lib/customers.js'
+import { foreign, visible } from '../../lib/foreign.js'
 import { html } from '../../lib/html.js'
 import { href } from '../../lib/route.js'
 import { ended } from '../../lib/session.js'
@@ -144,10 +145,10 @@ function Option({ option, index, chosen, take }) {
   const { Kind, ID, Text, CustomerID } = option
   const inner =
     Kind === undefined
-      ? html`<span class="foreign">${option.recent}</span>`
+      ? foreign(option.recent)
       : html`
           <span class="note">${t(`search.kind.${Kind}`)}</span>
-          <span><span class="foreign">${Text || ID}</span>${CustomerID && Kind !== 'customer' && html` <small class="foreign">${emailOf(CustomerID) ?? ''}</small>`}</span>
+          <span>${foreign(Text || ID)}${CustomerID && Kind !== 'customer' && html` <small class="foreign">${visible(emailOf(CustomerID) ?? '')}</small>`}</span>
         `
   return html`<li id=${`found-${index}`} role="option" aria-selected=${String(chosen)} onClick=${() => take(option)}>${inner}</li>`
 }

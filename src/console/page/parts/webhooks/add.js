@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { post } from '../../lib/api.js'
+import { STATUSES } from '../../lib/foreign.js'
 import { zoneName } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { go } from '../../lib/route.js'
@@ -7,7 +8,6 @@ import { t } from '../../lib/texts.js'
 import { ActionForm, Field, numberOf, Secret } from '../action-form.js'
 import { showDialog } from '../dialog.js'
 import { timeOf } from '../filters.js'
-import { STATUSES } from '../foreign.js'
 
 const HOUR_SECONDS = 3600
 

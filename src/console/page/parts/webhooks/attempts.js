@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
+import { foreign, visible } from '../../lib/foreign.js'
 import { clockTime, dateTime, decimal, hourAndMinute, whole } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { printing } from '../../lib/printing.js'
 import { href, setParameters } from '../../lib/route.js'
 import { t } from '../../lib/texts.js'
-import { foreign, visible } from '../foreign.js'
 import { Bars, Facts } from '../words.js'
 
 const MINUTE_MILLISECONDS = 60_000

@@ -1,6 +1,6 @@
 import { h } from 'preact'
-import { html } from '../lib/html.js'
-import { t } from '../lib/texts.js'
+import { html } from './html.js'
+import { t } from './texts.js'
 
 export const STATUSES = [0, 1, 2, 3]
 
