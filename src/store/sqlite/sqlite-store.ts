@@ -1,16 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { joinedPeer } from '#src/lib/worker/client.ts'
-import {
-  ADD_MIGRATION,
-  APPLIED,
-  type Applied,
-  MIGRATION_TABLE,
-  type Migration,
-  migrationName,
-  pendingMigrations,
-  readMigrations,
-} from '../migrate.ts'
+import { migrationName, pendingMigrations } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
@@ -23,6 +14,7 @@ import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
 import { findForeignCode } from './foreign-code.ts'
 import { sqliteLoginFailures } from './login-failures.ts'
+import { appliedTo, knownMigrations, migrate } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
 import { sqlitePurges } from './purges/purges.ts'
 import { sqliteRefused } from './refused.ts'
@@ -38,8 +30,6 @@ import type { StoreThread } from './thread/operations.ts'
 import { createReader, type SpawnReader } from './thread/reader.ts'
 import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
 import { sqliteWebhooks } from './webhooks/webhooks.ts'
-
-const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
 export interface SqliteOptions {
   readonly path: string
@@ -65,7 +55,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   const database = openDatabase(path)
   let lock: ServerLock | undefined
   try {
-    const known = readMigrations(MIGRATIONS)
+    const known = knownMigrations()
     // Another application's file must stay as it is.
     const created = pendingMigrations(known, appliedTo(database)).length === known.length
     // Else the log of a store that was replaced just now would lie beside the one that replaced it.
@@ -124,7 +114,7 @@ export async function inspectSqliteStore({
 }: Pick<SqliteOptions, 'path' | 'limits'> & { readonly immutable?: boolean }): Promise<InspectedStore> {
   const database = openDatabase(path, { readOnly: true, immutable })
   try {
-    const known = readMigrations(MIGRATIONS)
+    const known = knownMigrations()
     const applied = appliedTo(database)
     const pending = pendingMigrations(known, applied).map(migrationName)
     const files = watchedFiles(path)
@@ -240,39 +230,4 @@ const notReady = (reason: string): AppError =>
 function reasonOf(error: unknown): string {
   if (error instanceof AppError) return error.details.reason ?? error.message
   throw error
-}
-
-function migrate(database: Database, migrations: readonly Migration[], now: number): string[] {
-  // Checked without the write lock first, so that a start with nothing to apply waits for no writer.
-  if (pendingMigrations(migrations, appliedTo(database)).length === 0) return []
-  return database.transaction(() => {
-    const pending = pendingMigrations(migrations, appliedTo(database))
-    database.script(MIGRATION_TABLE)
-    for (const { number, name, sql, checksum, oldest } of pending) {
-      database.script(sql)
-      database.run(ADD_MIGRATION, number, name, checksum, now, oldest)
-    }
-    return pending.map(migrationName)
-  })
-}
-
-function appliedTo(database: Database): Applied[] {
-  const table = database.get(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'`)
-  if (table === undefined) {
-    refuseForeign(database)
-    return []
-  }
-  return database.all(APPLIED) as unknown as Applied[]
-}
-
-/** A file without our table of migrations but with other tables belongs to another application. */
-function refuseForeign(database: Database): void {
-  // Litestream adds tables of its own to a file that it replicates, even to an empty one.
-  const names = database
-    .all(`SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, 12) <> '_litestream_' LIMIT 3`)
-    .map(({ name }) => name)
-  if (names.length === 0) return
-  throw new AppError(storeErrors.foreign, {
-    message: `${database.path} belongs to another application: it has the tables ${names.join(', ')}. Name another file.`,
-  })
 }

@@ -1,0 +1,52 @@
+import { AppError } from '#src/lib/app-error.ts'
+import {
+  ADD_MIGRATION,
+  APPLIED,
+  type Applied,
+  MIGRATION_TABLE,
+  type Migration,
+  migrationName,
+  pendingMigrations,
+  readMigrations,
+} from '../migrate.ts'
+import { storeErrors } from '../store.errors.ts'
+import type { Database } from './database.ts'
+
+const MIGRATIONS = new URL('./migrations/', import.meta.url)
+
+export const knownMigrations = (): Migration[] => readMigrations(MIGRATIONS)
+
+export function migrate(database: Database, migrations: readonly Migration[], now: number): string[] {
+  // Checked without the write lock first, so that a start with nothing to apply waits for no writer.
+  if (pendingMigrations(migrations, appliedTo(database)).length === 0) return []
+  return database.transaction(() => {
+    const pending = pendingMigrations(migrations, appliedTo(database))
+    database.script(MIGRATION_TABLE)
+    for (const { number, name, sql, checksum, oldest } of pending) {
+      database.script(sql)
+      database.run(ADD_MIGRATION, number, name, checksum, now, oldest)
+    }
+    return pending.map(migrationName)
+  })
+}
+
+export function appliedTo(database: Database): Applied[] {
+  const table = database.get(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'`)
+  if (table === undefined) {
+    refuseForeign(database)
+    return []
+  }
+  return database.all(APPLIED) as unknown as Applied[]
+}
+
+/** A file without our table of migrations but with other tables belongs to another application. */
+function refuseForeign(database: Database): void {
+  // Litestream adds tables of its own to a file that it replicates, even to an empty one.
+  const names = database
+    .all(`SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, 12) <> '_litestream_' LIMIT 3`)
+    .map(({ name }) => name)
+  if (names.length === 0) return
+  throw new AppError(storeErrors.foreign, {
+    message: `${database.path} belongs to another application: it has the tables ${names.join(', ')}. Name another file.`,
+  })
+}
