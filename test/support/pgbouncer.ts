@@ -13,8 +13,8 @@ export interface Pooler {
   remove(): Promise<void>
 }
 
-/** A PgBouncer in transaction mode before a server, with so few connections that each client gets another one each time. */
-export async function startPgbouncer(serverUrl: string): Promise<Pooler> {
+/** A PgBouncer before a server, with so few connections that each client gets another one each time. */
+export async function startPgbouncer(serverUrl: string, poolMode = 'transaction'): Promise<Pooler> {
   const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
   const folder = mkdtempSync(join(tmpdir(), 'teslim-pgbouncer-'))
   const port = await freePort()
@@ -26,7 +26,7 @@ export async function startPgbouncer(serverUrl: string): Promise<Pooler> {
     `listen_port = ${port}`,
     'unix_socket_dir =',
     'auth_type = any',
-    'pool_mode = transaction',
+    `pool_mode = ${poolMode}`,
     'default_pool_size = 3',
     'server_round_robin = 1',
   ]
