@@ -15,7 +15,6 @@ const BY_HASH = `
 const LIST = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
     FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
-   WHERE $1::text IS NULL OR c.id = $1
    ORDER BY k.id`
 
 const BY_ID = `
@@ -131,7 +130,8 @@ export function postgresApiKeys({ query, lookUp }: Database, numbers: CustomerNu
     },
     withPrefix: async (prefix, limit) =>
       (await query(WITH_PREFIX, prefix, `${prefix}${LAST_ID}`, limit)).rows.map(listedKeyFromRow),
-    list: async (customerId) => (await query(LIST, customerId ?? null)).rows.map(listedKeyFromRow),
+    list: async (customerId) =>
+      (await (customerId === undefined ? query(LIST) : query(PAGE, customerId, '', null))).rows.map(listedKeyFromRow),
     page: async (customerId, { afterId = '', limit }) =>
       (await query(PAGE, customerId, afterId, limit)).rows.map(listedKeyFromRow),
     revoke: async (id, revokedAt) => (await query(REVOKE, revokedAt, id)).count > 0,

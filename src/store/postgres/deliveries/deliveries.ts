@@ -10,6 +10,7 @@ import type { CustomerNumbers } from '../customers.ts'
 import type { Database, Row } from '../database.ts'
 import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
+import { BY_POSITION } from './by-position.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { DELIVER } from './deliver-statement.ts'
 import { foresee } from './foresight.ts'
@@ -31,7 +32,7 @@ const RECEIPTS = `
 
 const STATE = `
   SELECT d.receipt, s.order_id, s.status, d.received_at
-    FROM order_state s JOIN delivery d ON d.position = s.state_position
+    FROM order_state s JOIN ${BY_POSITION('s.state_position')}
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
 
 const POSITIONS = `
