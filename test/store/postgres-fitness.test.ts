@@ -70,6 +70,13 @@ else {
     }
   })
 
+  it('a server starts behind a pooler that has a single connection', async () => {
+    const pooler = await startPgbouncer(await newStore(), 'transaction', 1)
+    onTestFinished(pooler.remove)
+    const { config } = loadConfig({ DATABASE_URL: pooler.url, TESLIM_DATABASE_TIMEOUT: '1' })
+    await (await openStore(config, 0, { toServe: true })).store.close()
+  })
+
   it.each(['transaction', 'session'])('a server starts behind a pooler in %s mode', async (mode) => {
     const pooler = await startPgbouncer(await newStore(), mode)
     onTestFinished(pooler.remove)

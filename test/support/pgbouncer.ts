@@ -14,7 +14,7 @@ export interface Pooler {
 }
 
 /** A PgBouncer before a server, with so few connections that each client gets another one each time. */
-export async function startPgbouncer(serverUrl: string, poolMode = 'transaction'): Promise<Pooler> {
+export async function startPgbouncer(serverUrl: string, poolMode = 'transaction', poolSize = 3): Promise<Pooler> {
   const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
   const folder = mkdtempSync(join(tmpdir(), 'teslim-pgbouncer-'))
   const port = await freePort()
@@ -27,7 +27,7 @@ export async function startPgbouncer(serverUrl: string, poolMode = 'transaction'
     'unix_socket_dir =',
     'auth_type = any',
     `pool_mode = ${poolMode}`,
-    'default_pool_size = 3',
+    `default_pool_size = ${poolSize}`,
     'server_round_robin = 1',
   ]
   const settings = join(folder, 'pgbouncer.ini')

@@ -29,8 +29,9 @@ export async function whyUnfit({ transaction, lookUp }: Database, toServe: boole
       const other = OTHERS.find(([, version]) => version.test(String(first?.version)))
       if (other !== undefined)
         return `The database is ${other[0]} (${first?.version}), where locks and sequences do not work as in PostgreSQL, so followers would miss deliveries: use PostgreSQL.`
-      const second = toServe ? (await lookUp(TRY, ...lock)).rows[0] : { locked: false }
-      return first?.locked === true && second?.locked === false ? undefined : NO_LOCKS
+      // A pooler with a single connection has none for this until the first one ends: then there are no two to compare.
+      const second = toServe ? await lookUp(TRY, ...lock).catch(() => undefined) : undefined
+      return first?.locked === true && second?.rows[0]?.locked !== true ? undefined : NO_LOCKS
     })
   } catch (error) {
     if (reasonOf(error).includes('statement pooling mode')) return STATEMENT_MODE
