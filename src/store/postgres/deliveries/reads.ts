@@ -82,11 +82,11 @@ const STATES_AT = `
   UNION ALL
   SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
 
-/** One look-up for each: where the planner knows the positions but has no statistics, it would rather read the whole table. */
+/** The planner is not to know how many they are, which it would behind a pooler: without statistics it would read the whole table. */
 const PAYLOADS = `
-  SELECT d.* FROM unnest($1::bigint[]) w (position)
-    JOIN LATERAL (SELECT position, payload FROM delivery WHERE position = w.position LIMIT 1) d ON true
-   WHERE ($2::bytea IS NULL OR position($2 IN payload) > 0 OR position('\\x5c'::bytea IN payload) > 0)`
+  SELECT position, payload FROM delivery
+   WHERE position = ANY (ARRAY(SELECT unnest($1::bigint[])))
+     AND ($2::bytea IS NULL OR position($2 IN payload) > 0 OR position('\\x5c'::bytea IN payload) > 0)`
 
 const OF_REQUEST = `
   SELECT receipt
