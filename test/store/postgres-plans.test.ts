@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
@@ -379,11 +380,14 @@ const AS_BEHIND_A_POOLER = `
 /** Added beside deliveries, whatever is called meanwhile: one block of 4,096 at a time. */
 const BLOCK = 'INSERT INTO delivery_block'
 
+const MONTHS = readFileSync(new URL('../../deploy/postgres/partition-by-month.sql', import.meta.url), 'utf8')
+
 /** As in tables of millions, where workers tempt. Plans count on them, but their processes are not started. */
 const WORKERS = ['parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size', 'max_parallel_workers']
 
 const SETTINGS: Readonly<Record<string, (name: string) => readonly string[]>> = {
   'as the planner sees them': () => [],
+  'in partitions by month': () => [MONTHS],
   'behind a pooler': (name) => [AS_BEHIND_A_POOLER, `ALTER DATABASE ${name} SET search_path = odd, pg_catalog, public`],
   'where workers cost nothing': (name) => WORKERS.map((setting) => `ALTER DATABASE ${name} SET ${setting} = 0`),
 }

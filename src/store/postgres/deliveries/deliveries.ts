@@ -17,14 +17,11 @@ import { foresee } from './foresight.ts'
 import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
 
-const COLUMNS = `
-  d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-  c.erased_at IS NOT NULL AS erased, d.payload, d.origin, k.label AS key_label`
-
 const BY_RECEIPT = `
-  SELECT ${COLUMNS}
-    FROM delivery d JOIN customer c ON c.number = d.customer 
-    LEFT JOIN api_key k ON k.id = encode(substr(d.origin, 1, 16), 'hex')::uuid::text
+  SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
+         c.erased_at IS NOT NULL AS erased, d.payload, d.origin,
+         (SELECT label FROM api_key WHERE id = encode(substr(d.origin, 1, 16), 'hex')::uuid::text) AS key_label
+    FROM delivery d JOIN customer c ON c.number = d.customer
    WHERE d.receipt = $1`
 
 const RECEIPTS = `
