@@ -22,12 +22,12 @@ const BY_ID = `
     FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
    WHERE k.id = $1`
 
+/** The inner query keeps the planner from walking through the uses of all keys before them. */
 const WITH_PREFIX = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
-    FROM api_key k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
-   WHERE k.id >= $1 AND k.id < $2
-   ORDER BY k.id
-   LIMIT $3`
+    FROM (SELECT * FROM api_key WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3) k
+    JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id
+   ORDER BY k.id`
 
 const PAGE = `
   SELECT ${KEY_COLUMNS}, u.used_at, u.address
