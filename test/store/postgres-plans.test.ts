@@ -425,7 +425,7 @@ describe.each([
       expect(await expectFewRows(await prepared(filled), parts)).toEqual(['deliveries.drained', 'close'])
     }, 120_000)
 
-    it('nor do those of accounts, of which there are many more', async () => {
+    it('no statement of accounts does among 20,000 customers', async () => {
       expect(await expectFewRows(await prepared(withAccounts), [useAccounts])).not.toEqual([])
     }, 120_000)
   })

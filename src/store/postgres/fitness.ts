@@ -6,9 +6,9 @@ import type { Database, Query } from './database.ts'
 /** The first number of the advisory locks that are taken only to see whether locks work. */
 const TRIALS = 7427
 
-const TRY = 'SELECT pg_try_advisory_xact_lock($1, $2) AS locked, version() AS version'
+const TRY = 'SELECT pg_try_advisory_xact_lock($1, $2) AS locked'
 
-/** Their versions begin like that of PostgreSQL, whose protocol they speak. */
+/** They speak the protocol of PostgreSQL, and say what they are. */
 const OTHERS: readonly (readonly [name: string, version: RegExp])[] = [
   ['CockroachDB', /CockroachDB/],
   ['YugabyteDB', /-YB-/],
@@ -25,10 +25,11 @@ export async function whyUnfit({ transaction, lookUp }: Database, toServe: boole
   const lock = [TRIALS, randomInt(2 ** 31)]
   try {
     return await transaction(async (query) => {
-      const [first] = (await query(TRY, ...lock)).rows
-      const other = OTHERS.find(([, version]) => version.test(String(first?.version)))
+      const version = String((await query('SELECT version() AS version')).rows[0]?.version)
+      const other = OTHERS.find(([, pattern]) => pattern.test(version))
       if (other !== undefined)
-        return `The database is ${other[0]} (${first?.version}), where locks and sequences do not work as in PostgreSQL, so followers would miss deliveries: use PostgreSQL.`
+        return `The database is ${other[0]} (${version}), where locks and sequences do not work as in PostgreSQL, so followers would miss deliveries: use PostgreSQL.`
+      const [first] = (await query(TRY, ...lock)).rows
       // A pooler with a single connection has none for this until the first one ends: then there are no two to compare.
       const second = toServe ? await lookUp(TRY, ...lock).catch(() => undefined) : undefined
       return first?.locked === true && second?.rows[0]?.locked !== true ? undefined : NO_LOCKS
