@@ -17,12 +17,13 @@ const OPEN_TO_ALL =
 
 /** Judges what the database says about itself. `asked` is the time on this machine when it said so. */
 export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: number): Check[] {
-  const { database, supported, now, connections, openToAll, partitionsEnd, locks } = facts
+  const { database, supported, unfit, now, connections, openToAll, partitionsEnd, locks } = facts
   const checks: Check[] = [
     supported
       ? { name: 'database', status: 'ok', message: database }
       : { name: 'database', status: 'failed', message: `${database} is too old: PostgreSQL 14 or later is needed` },
   ]
+  if (unfit !== null) checks.push({ name: 'database', status: 'failed', message: unfit })
   if (now !== null) checks.push(checkClock(now - asked))
   if (connections !== null) checks.push(checkConnections(connections, databasePool))
   if (openToAll) checks.push({ name: 'rights', status: 'warning', message: OPEN_TO_ALL })

@@ -32,6 +32,8 @@ export interface StoreFacts {
   readonly database: string
   /** Whether teslim works with that version. */
   readonly supported: boolean
+  /** Why no server starts on it although it answers. */
+  readonly unfit: string | null
   /** The clock of its machine, in milliseconds since 1970. */
   readonly now: number | null
   /** Connections in use, and how many a role without privileges may use. */

@@ -278,6 +278,7 @@ describe('on PostgreSQL, teslim doctor finds', () => {
     const facts = {
       database: 'PostgreSQL 13.1',
       supported: false,
+      unfit: null,
       now: now - 5000,
       connections: { used: 97, most: 97 },
       openToAll: false,

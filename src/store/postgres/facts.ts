@@ -1,5 +1,6 @@
 import type { StoreFacts } from '../opened-store.ts'
-import type { Query } from './database.ts'
+import type { Database } from './database.ts'
+import { whyBehind, whyUnfit } from './fitness.ts'
 
 /** PostgreSQL 14, as `server_version_num`. */
 const OLDEST_VERSION = 140_000
@@ -18,7 +19,8 @@ const PARTITIONS_END = `
   SELECT max(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \\(''([0-9a-f]{8}-[0-9a-f]{4})-')) AS "end"
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass('delivery')`
 
-export async function readFacts(query: Query): Promise<StoreFacts> {
+export async function readFacts(database: Database): Promise<StoreFacts> {
+  const { query } = database
   const row = (await query(FACTS)).rows[0] as {
     version: string
     number: number
@@ -31,6 +33,7 @@ export async function readFacts(query: Query): Promise<StoreFacts> {
   return {
     database: `PostgreSQL ${row.version}`,
     supported: row.number >= OLDEST_VERSION,
+    unfit: (await whyUnfit(database, true)) ?? (await whyBehind(query)) ?? null,
     now: row.now,
     connections: { used: row.used, most: row.most },
     openToAll: row.open,

@@ -18,6 +18,7 @@ import { createCustomerNumbers, postgresCustomers } from './customers.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
 import { readFacts } from './facts.ts'
+import { refuseIf, whyBehind, whyUnfit } from './fitness.ts'
 import { postgresLoginFailures } from './login-failures.ts'
 import { postgresPurges } from './purges.ts'
 import { postgresRefused } from './refused.ts'
@@ -45,11 +46,14 @@ export async function openPostgresStore({
   create = true,
   ...options
 }: PostgresOptions): Promise<OpenedStore> {
+  const { toServe = false } = options
   const database = await openDatabase(options)
   try {
+    refuseIf(await whyUnfit(database, toServe))
     const known = readMigrations(migrations)
     if (!create && (await appliedTo(database.query)).length === 0) throw new AppError(storeErrors.missing)
     const migrated = await migrate(database, known, now)
+    if (toServe) refuseIf(await whyBehind(database.query))
     return { store: storeOn(database, limits), migrated, created: migrated.length === known.length, share: null }
   } catch (error) {
     await database.close()
@@ -66,7 +70,7 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
     const empty = pending.length === known.length
     // The server looks after its files itself.
     const findDamage = async () => undefined
-    return { store: storeOn(database, limits), pending, empty, findDamage, facts: () => readFacts(database.query) }
+    return { store: storeOn(database, limits), pending, empty, findDamage, facts: () => readFacts(database) }
   } catch (error) {
     await database.close()
     throw error

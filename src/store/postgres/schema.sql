@@ -1,5 +1,8 @@
 CREATE TABLE account_version (
-  number bigint NOT NULL
+  number bigint NOT NULL,
+  one boolean NOT NULL DEFAULT true,
+  CHECK (one),
+  PRIMARY KEY (one)
 );
 
 CREATE TABLE api_key (
@@ -96,10 +99,10 @@ CREATE TABLE delivery (
   echo_of bigint,
   previous bigint,
   payload bytea STORAGE EXTERNAL NOT NULL,
-  origin bytea
+  origin bytea,
+  PRIMARY KEY (receipt)
 );
 CREATE INDEX delivery_position ON delivery USING btree ("position");
-CREATE UNIQUE INDEX delivery_receipt ON delivery USING btree (receipt);
 
 CREATE TABLE delivery_block (
   block bigint NOT NULL,
@@ -156,7 +159,10 @@ CREATE TABLE purge (
   announced bigint NOT NULL,
   done_before bigint NOT NULL,
   leased_until bigint NOT NULL,
-  erasures bigint NOT NULL
+  erasures bigint NOT NULL,
+  one boolean NOT NULL DEFAULT true,
+  CHECK (one),
+  PRIMARY KEY (one)
 );
 
 CREATE TABLE refusal_hour (
@@ -188,11 +194,17 @@ CREATE INDEX refused_delivery_customer ON refused_delivery USING btree (customer
 CREATE TABLE refused_tally (
   bytes bigint NOT NULL,
   removed bigint NOT NULL,
-  not_kept bigint NOT NULL
+  not_kept bigint NOT NULL,
+  one boolean NOT NULL DEFAULT true,
+  CHECK (one),
+  PRIMARY KEY (one)
 );
 
 CREATE TABLE roll_up (
-  "position" bigint NOT NULL
+  "position" bigint NOT NULL,
+  one boolean NOT NULL DEFAULT true,
+  CHECK (one),
+  PRIMARY KEY (one)
 );
 
 CREATE TABLE schema_migration (

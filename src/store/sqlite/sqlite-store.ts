@@ -136,6 +136,7 @@ export async function inspectSqliteStore({
       facts: async () => ({
         database: `SQLite ${process.versions.sqlite}`,
         supported: true,
+        unfit: null,
         now: null,
         connections: null,
         openToAll: null,

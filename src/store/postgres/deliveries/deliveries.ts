@@ -10,20 +10,18 @@ import type { CustomerNumbers } from '../customers.ts'
 import type { Database, Row } from '../database.ts'
 import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
+import { BY_POSITION } from './by-position.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { DELIVER } from './deliver-statement.ts'
 import { foresee } from './foresight.ts'
 import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
 
-const COLUMNS = `
-  d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-  c.erased_at IS NOT NULL AS erased, d.payload, d.origin, k.label AS key_label`
-
 const BY_RECEIPT = `
-  SELECT ${COLUMNS}
-    FROM delivery d JOIN customer c ON c.number = d.customer 
-    LEFT JOIN api_key k ON k.id = encode(substr(d.origin, 1, 16), 'hex')::uuid::text
+  SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
+         c.erased_at IS NOT NULL AS erased, d.payload, d.origin,
+         (SELECT label FROM api_key WHERE id = encode(substr(d.origin, 1, 16), 'hex')::uuid::text) AS key_label
+    FROM delivery d JOIN customer c ON c.number = d.customer
    WHERE d.receipt = $1`
 
 const RECEIPTS = `
@@ -31,7 +29,7 @@ const RECEIPTS = `
 
 const STATE = `
   SELECT d.receipt, s.order_id, s.status, d.received_at
-    FROM order_state s JOIN delivery d ON d.position = s.state_position
+    FROM order_state s JOIN ${BY_POSITION('s.state_position')}
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
 
 const POSITIONS = `

@@ -1,5 +1,5 @@
 -- What a store in PostgreSQL consists of. Times are milliseconds since 1970, unless a comment says otherwise. COLLATE "C" compares
--- text by its bytes, as SQLite does.
+-- text by its bytes, as SQLite does. Every table has a primary key: without one, logical replication would refuse its changes.
 
 -- Customers and API keys
 
@@ -52,7 +52,8 @@ CREATE TABLE api_key_use (
 
 -- One row, incremented with every change of a customer or API key. Replicas and caches watch it.
 CREATE TABLE account_version (
-  number bigint NOT NULL
+  number bigint  NOT NULL,
+  one    boolean PRIMARY KEY DEFAULT true CHECK (one)
 );
 INSERT INTO account_version (number) VALUES (0);
 
@@ -88,7 +89,7 @@ CREATE INDEX login_failure_expires_at ON login_failure (expires_at);
 -- partitioned by month (docs/scaling.md).
 CREATE TABLE delivery (
   position    bigint   NOT NULL, -- increases in commit order: see deliver_1
-  receipt     uuid     NOT NULL, -- version 7
+  receipt     uuid     CONSTRAINT delivery_receipt PRIMARY KEY, -- version 7
   customer    bigint   NOT NULL,
   order_id    text     COLLATE "C",
   status      smallint NOT NULL,
@@ -99,7 +100,6 @@ CREATE TABLE delivery (
   origin      bytea              -- API key, address and request id, as src/store/shared/origins.ts writes them
 );
 -- Entries are added at the end of both indexes, which stay cheap.
-CREATE UNIQUE INDEX delivery_receipt ON delivery (receipt);
 CREATE INDEX delivery_position ON delivery (position);
 -- EXTERNAL stores payloads uncompressed: by default PostgreSQL would compress each one, which makes commits slower.
 ALTER TABLE delivery ALTER COLUMN payload SET STORAGE EXTERNAL;
@@ -163,7 +163,8 @@ CREATE TABLE purge (
   announced    bigint NOT NULL, -- no purge was ever going to remove a delivery after it
   done_before  bigint NOT NULL, -- up to when the server has purged by itself,
   leased_until bigint NOT NULL, -- and until when a server is doing so
-  erasures     bigint NOT NULL  -- increases with every erasure, before it overwrites anything
+  erasures     bigint NOT NULL, -- increases with every erasure, before it overwrites anything
+  one          boolean PRIMARY KEY DEFAULT true CHECK (one)
 );
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
@@ -179,7 +180,8 @@ CREATE TABLE delivery_hour (
 
 -- One row: delivery_hour counts every delivery up to this position, and none after it.
 CREATE TABLE roll_up (
-  position bigint NOT NULL
+  position bigint  NOT NULL,
+  one      boolean PRIMARY KEY DEFAULT true CHECK (one)
 );
 INSERT INTO roll_up (position) VALUES (0);
 
@@ -225,7 +227,8 @@ CREATE INDEX refused_delivery_customer ON refused_delivery (customer_id, refusal
 CREATE TABLE refused_tally (
   bytes    bigint NOT NULL, -- of all rows of refused_delivery, as src/store/refused-store.ts counts them
   removed  bigint NOT NULL, -- bodies that were removed to make room for later ones
-  not_kept bigint NOT NULL  -- bodies that were never stored, because too many came at once
+  not_kept bigint NOT NULL, -- bodies that were never stored, because too many came at once
+  one      boolean PRIMARY KEY DEFAULT true CHECK (one)
 );
 INSERT INTO refused_tally (bytes, removed, not_kept) VALUES (0, 0, 0);
 
