@@ -103,6 +103,8 @@ export interface NewArrivals {
   readonly customerIds: readonly string[]
   /** Whether more deliveries follow. */
   readonly more: boolean
+  /** Whether the position asked for lies among lost ones. `position` is then that of the last delivery left before them. */
+  readonly lost: boolean
 }
 
 export interface PulseBounds {

@@ -122,6 +122,14 @@ CREATE TABLE erased_customer (
   PRIMARY KEY (customer)
 ); -- SELECT to PUBLIC
 
+CREATE TABLE history (
+  resumed_after bigint NOT NULL,
+  last_position bigint NOT NULL,
+  timeline bigint,
+  began_at bigint NOT NULL,
+  PRIMARY KEY (resumed_after)
+);
+
 CREATE TABLE idempotency (
   customer bigint NOT NULL,
   key text COLLATE "C" NOT NULL,
@@ -305,6 +313,9 @@ CREATE FUNCTION add_block_1() RETURNS boolean
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off; -- EXECUTE to PUBLIC
 
+CREATE FUNCTION begin_history_1(deliveries integer) RETURNS bigint
+  SET enable_seqscan=off; -- EXECUTE to PUBLIC
+
 CREATE FUNCTION count_deliveries_1(look integer) RETURNS integer SECURITY DEFINER
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
@@ -362,6 +373,8 @@ CREATE FUNCTION save_webhooks_1(by_holder text, saves jsonb, at_time bigint) RET
   SET enable_bitmapscan=off
   SET enable_hashjoin=off
   SET enable_mergejoin=off; -- EXECUTE to PUBLIC
+
+CREATE FUNCTION timeline_1() RETURNS bigint; -- EXECUTE to PUBLIC
 
 CREATE FUNCTION trim_attempts_1(of_webhook text) RETURNS void
   SET enable_seqscan=off

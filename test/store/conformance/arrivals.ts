@@ -21,13 +21,19 @@ export function describeArrivals(name: string, open: Open): void {
       // What was not stored in tests before may have left positions out.
       await store.deliveries.deliver(delivery(one.id))
       const start = await lastPosition(store)
-      expect(await store.deliveries.arrivals(start)).toEqual({ position: start, customerIds: [], more: false })
+      expect(await store.deliveries.arrivals(start)).toEqual({
+        position: start,
+        customerIds: [],
+        more: false,
+        lost: false,
+      })
       for (const { id } of [one, other, one]) await store.deliveries.deliver(delivery(id))
       const all = await store.deliveries.arrivals(start)
       expect({ ...all, customerIds: all.customerIds.toSorted() }).toEqual({
         position: start + 3,
         customerIds: [one.id, other.id].sort(),
         more: false,
+        lost: false,
       })
       expect(await store.deliveries.arrivals(start + 2)).toMatchObject({ customerIds: [one.id] })
     })
@@ -38,7 +44,7 @@ export function describeArrivals(name: string, open: Open): void {
       const start = await lastPosition(store)
       await Promise.all(Array.from({ length: 1001 }, () => store.deliveries.deliver(delivery(one.id))))
       const first = await store.deliveries.arrivals(start)
-      expect(first).toEqual({ position: start + 1000, customerIds: [one.id], more: true })
+      expect(first).toEqual({ position: start + 1000, customerIds: [one.id], more: true, lost: false })
       expect(await store.deliveries.arrivals(first.position)).toMatchObject({ position: start + 1001, more: false })
     })
 

@@ -53,7 +53,7 @@ export function describePurgeFollowers(name: string, open: Open): void {
       async (store, one) => {
         const { deliveries, purges } = store
         const arrivals = { wait: () => ({ over: Promise.resolve(0), end: () => undefined }), close: () => undefined }
-        const feed = createFeed({ deliveries, purges, arrivals })
+        const feed = createFeed({ deliveries, purges, arrivals, inWords: async (error) => error })
         /** Three deliveries at a time, so that there are many moments to be killed. */
         const slow: PurgeStore = { ...purges, page: (page) => purges.page({ ...page, look: 3 }) }
 
@@ -129,12 +129,12 @@ export function describePurgeFollowers(name: string, open: Open): void {
             // Whoever is at or after what was removed is never refused.
             const { position, generation } = await purges.state()
             for (const at of [position, await deliveries.lastPosition()])
-              await feed.check({ position: at, generation: 0 })
+              await feed.check({ position: at, generation: 0 }, null)
             if (position > 0)
-              await expect(feed.check({ position: position - 1, generation: 0 })).rejects.toMatchObject({
+              await expect(feed.check({ position: position - 1, generation: 0 }, null)).rejects.toMatchObject({
                 code: 'CURSOR_PURGED',
               })
-            await feed.check({ position: 0, generation })
+            await feed.check({ position: 0, generation }, null)
           }),
           { numRuns: 60 },
         )
@@ -153,6 +153,7 @@ export function describePurgeFollowers(name: string, open: Open): void {
         generation: before.generation + 1,
         position,
         announced: await store.deliveries.lastPosition(),
+        lost: null,
       })
     })
   })

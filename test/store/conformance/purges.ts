@@ -139,7 +139,7 @@ export function describePurges(name: string, open: Open): void {
       const position = (await store.deliveries.findByReceipt(first?.receiptId ?? ''))?.position
       await purge(store, start + 5)
       const { announced, ...state } = await store.purges.state()
-      expect(state).toEqual({ generation: before.generation + 1, position })
+      expect(state).toEqual({ generation: before.generation + 1, position, lost: null })
       expect(announced).toBe(Number(position) + 1)
       expect(await store.purges.receivedAfter(position ?? 0)).toBe(start + 1)
       expect(await store.purges.receivedAfter(1e15)).toBeUndefined()

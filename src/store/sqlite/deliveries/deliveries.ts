@@ -115,7 +115,8 @@ export function sqliteDeliveries(
       const position = (rows.at(-1)?.position as number | undefined) ?? afterPosition
       const more = rows.length === MOST_ARRIVALS
       recent.seen(more ? undefined : position)
-      return { position, customerIds: [...new Set(rows.map((row) => row.customer_id as string))], more }
+      const customerIds = [...new Set(rows.map((row) => row.customer_id as string))]
+      return { position, customerIds, more, lost: false }
     },
     load: batcher.load,
     drained: () => batcher.drained(),
