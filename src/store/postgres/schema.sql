@@ -291,6 +291,7 @@ CREATE TABLE webhook_progress (
   holder text COLLATE "C",
   leased_at bigint,
   leased_until bigint,
+  timeline bigint,
   PRIMARY KEY (webhook)
 ) WITH (fillfactor=30);
 

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Feed, FeedItem } from '#src/purchase/feed/feed.rule.ts'
-import { placeAt } from '#src/purchase/feed-place.ts'
+import { LostPlace, placeAt } from '#src/purchase/feed-place.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { DeliveryStore, LoadedWebhook, PurgeStore, WebhookSave } from '#src/store/store.ts'
 import type { Sender } from '../send/sender.ts'
@@ -29,6 +29,8 @@ export interface RunDependencies {
   readonly onStoreFailed: (error: unknown) => void
   /** Deliveries were purged before they were sent. */
   readonly onPurged: (id: string) => void
+  /** Deliveries were lost that were read, and some of them sent. */
+  readonly onLost: (id: string) => void
   readonly count: (attempt: {
     readonly id: string
     readonly succeeded: boolean
@@ -52,6 +54,8 @@ export interface Run {
   /** Must be called every second. */
   tick(): void
   state(): RunState
+  /** The position up to which the feed was read. */
+  readTo(): number
   inTrouble(): boolean
   failingSince(): number | null
 }
@@ -148,6 +152,12 @@ export function createRun(
       )
       return page.items.length === LIMITS.page
     } catch (error) {
+      if (error instanceof LostPlace) {
+        // If it is stopping, the next run begins where the store says.
+        if (!stopping.signal.aborted) dependencies.onLost(id)
+        progress.readFrom(error.lastLeft)
+        return true
+      }
       if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorPurged.code) throw error
       const at = placeAt(place.position, await purges.state())
       progress.skipPurged(at, { at: clock.now(), error: PURGED_UNREAD })
@@ -234,6 +244,7 @@ export function createRun(
         behindSeconds: oldest === undefined ? 0 : Math.max(0, clock.now() - oldest) / 1000,
       }
     },
+    readTo: () => progress.place().position,
     inTrouble: progress.inTrouble,
     failingSince: progress.failingSince,
   }

@@ -280,7 +280,8 @@ CREATE TABLE webhook_progress (
   next_try_at     bigint,
   holder          text   COLLATE "C", -- the process that has the lease, from and until when by the clock of the database
   leased_at       bigint,
-  leased_until    bigint
+  leased_until    bigint,
+  timeline        bigint -- of the lease, which ends with it: what the holder knows may be lost
 ) WITH (fillfactor = 30); -- leaves room for the next versions of a row on the same page
 
 -- Deliveries that are not confirmed, although the position of the endpoint lies at or after them.
