@@ -65,7 +65,7 @@ export interface RunState {
   readonly behindSeconds: number
 }
 
-/** A lease is renewed every second; after this time without it, another process may hold the endpoint soon. */
+/** A lease is renewed every second; without it another process may hold the endpoint soon. */
 const LEASE_GOOD_MILLISECONDS = 5000
 const AGAIN_MILLISECONDS = 1000
 /** What comes in meanwhile is read together: at a high rate each commit would else be a page of its own, with three reads. */
@@ -153,15 +153,15 @@ export function createRun(
       return page.items.length === LIMITS.page
     } catch (error) {
       if (error instanceof LostPlace) {
-        // If it is stopping, the next run begins where the store says.
+        // While it stops, `drop` of the engine tells.
         if (!stopping.signal.aborted) dependencies.onLost(id)
         progress.readFrom(error.lastLeft)
-        return true
+      } else {
+        if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorPurged.code) throw error
+        const at = placeAt(place.position, await purges.state())
+        progress.skipPurged(at, { at: clock.now(), error: PURGED_UNREAD })
+        dependencies.onPurged(id)
       }
-      if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorPurged.code) throw error
-      const at = placeAt(place.position, await purges.state())
-      progress.skipPurged(at, { at: clock.now(), error: PURGED_UNREAD })
-      dependencies.onPurged(id)
       return true
     } finally {
       cancel()
@@ -202,10 +202,9 @@ export function createRun(
   }
 
   const pump = (): void => {
-    while (mayBegin()) {
-      const pushed = progress.next(moment())
+    for (let pushed: Pushed | undefined; mayBegin(); void attempt(pushed)) {
+      pushed = progress.next(moment())
       if (pushed === undefined) break
-      void attempt(pushed)
     }
     if (maySend() && progress.makeRoom()) changed()
     void read()
@@ -237,13 +236,10 @@ export function createRun(
       changed()
       pump()
     },
-    state() {
-      const oldest = progress.oldestAt()
-      return {
-        pending: progress.pending(),
-        behindSeconds: oldest === undefined ? 0 : Math.max(0, clock.now() - oldest) / 1000,
-      }
-    },
+    state: () => ({
+      pending: progress.pending(),
+      behindSeconds: Math.max(0, clock.now() - (progress.oldestAt() ?? clock.now())) / 1000,
+    }),
     readTo: () => progress.place().position,
     inTrouble: progress.inTrouble,
     failingSince: progress.failingSince,

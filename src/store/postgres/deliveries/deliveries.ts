@@ -13,7 +13,7 @@ import { createBlocks } from './blocks.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { DELIVER } from './deliver-statement.ts'
 import { foresee } from './foresight.ts'
-import { LOST } from './lost.ts'
+import { COUNT_AFTER, LOST } from './lost.ts'
 import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
 
@@ -138,6 +138,7 @@ export function postgresDeliveries(
     ...deliveryReads(query),
     ...pulseReads(query),
     lastPosition: async () => Number((await query(LAST)).rows[0]?.position ?? 0),
+    countAfter: async (position) => Number((await query(COUNT_AFTER, position)).rows[0]?.count),
     async positionsWithin(period) {
       const receipts = receiptsAround(period, (await query(UNORDERED, ...periodValues(period))).rows[0])
       return positionsFromRow((await query(POSITIONS, ...receipts)).rows[0] as Row)

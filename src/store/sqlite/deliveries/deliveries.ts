@@ -102,6 +102,7 @@ export function sqliteDeliveries(
     },
     ...sendOperations({ ...deliveryReads, ...pulseReads }, reader, 'deliveries'),
     lastPosition: async () => Number(database.get(LAST)?.position ?? 0),
+    countAfter: async (position) => Math.max(0, Number(database.get(LAST)?.position ?? 0) - position),
     async positionsWithin(period) {
       const receipts = receiptsAround(period, database.get(UNORDERED, ...periodValues(period)))
       return positionsFromRow(database.get(POSITIONS, ...receipts) as Row)
