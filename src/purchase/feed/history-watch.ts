@@ -3,7 +3,7 @@ import type { Store, StoreHistory } from '#src/store/store.ts'
 
 export interface HistoryWatchDependencies {
   readonly history: Store['history']
-  readonly log: Readonly<Record<'info' | 'error', (fields: object, message: string) => void>>
+  readonly log: Readonly<Record<'warn' | 'error', (fields: object, message: string) => void>>
 }
 
 export interface HistoryWatch {
@@ -13,10 +13,8 @@ export interface HistoryWatch {
 
 const WENT_BACK =
   'the last position went back: a failover or a recovery of the database lost deliveries. Cursors that lie among them are refused'
-const LOST =
-  'deliveries go on after a failover or a recovery of the database that lost some. Cursors that lie among them are refused'
-const KEPT =
-  'deliveries go on after a failover or a recovery of the database, which lost none that this server has seen'
+const WENT_ON =
+  'deliveries go on after a failover or a recovery of the database. Unless a synchronous standby took over, some are lost, and cursors that lie among them are refused'
 
 /** Writes to the log when the history of the deliveries went back, and where it goes on. */
 export function createHistoryWatch({ history, log }: HistoryWatchDependencies): HistoryWatch {
@@ -30,9 +28,9 @@ export function createHistoryWatch({ history, log }: HistoryWatchDependencies): 
       const { timeline, lastPosition, resumed } = now
       if (before !== undefined && resumed !== null && resumed.after !== before.resumed?.after) {
         const { at, lastPosition: lastLeft, after } = resumed
-        const positions = { timeline, lastLeft, resumedAfter: after, highestSeen, firstStoredAt: isoMilliseconds(at) }
-        if (highestSeen > lastLeft) log.error(positions, LOST)
-        else log.info(positions, KEPT)
+        const positions = { timeline, lastLeft, resumedAfter: after, firstStoredAt: isoMilliseconds(at) }
+        if (highestSeen > lastLeft) log.error({ ...positions, highestSeen }, WENT_ON)
+        else log.warn(positions, WENT_ON)
         highestSeen = 0
       } else if (before !== undefined && lastPosition < before.lastPosition) {
         log.error({ timeline, lastPosition, highestSeen }, WENT_BACK)
