@@ -231,7 +231,9 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
   it('have every name of the design, and say what the store takes of its disk', async () => {
     const { payload } = await ops.inject('/metrics')
     const described = Array.from(payload.matchAll(/^# TYPE (\S+) /gm), ([, name]) => name)
-    const expected = NAMES.filter((name) => name !== (kind === 'sqlite' ? 'teslim_database_timeline' : 'teslim_disk_free_bytes'))
+    const expected = NAMES.filter(
+      (name) => name !== (kind === 'sqlite' ? 'teslim_database_timeline' : 'teslim_disk_free_bytes'),
+    )
     expect(expected.filter((name) => !described.includes(name))).toEqual([])
     const series = await scrape(ops)
     expect(series.get('teslim_store_bytes{part="file"}')).toBeGreaterThan(0)

@@ -361,11 +361,11 @@ BEGIN
   LOOP
     EXECUTE format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %I FROM %s', name, grantee);
   END LOOP;
-  FOR grantee IN
-    SELECT DISTINCT a.grantee::regrole::text FROM pg_class c, aclexplode(c.relacl) a
-     WHERE c.oid = 'audit_event'::regclass AND a.grantee NOT IN (0, c.relowner)
+  FOR name, grantee IN
+    SELECT DISTINCT c.relname, a.grantee::regrole::text FROM pg_class c, aclexplode(c.relacl) a
+     WHERE c.oid IN ('audit_event'::regclass, 'history'::regclass) AND a.grantee NOT IN (0, c.relowner)
   LOOP
-    EXECUTE format('REVOKE UPDATE, DELETE, TRUNCATE ON audit_event FROM %s', grantee);
+    EXECUTE format('REVOKE UPDATE, DELETE, TRUNCATE ON %I FROM %s', name, grantee);
   END LOOP;
   FOR name, grantee IN
     SELECT p.proname, a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a
