@@ -4,13 +4,16 @@ import type { Row } from '../database.ts'
 /** The position of the last delivery, whether or not it was purged since. A purge leaves the newest delivery. */
 export const LAST_EVER = 'greatest((SELECT max(position) FROM delivery), (SELECT position FROM purge))'
 
-/** A row if a place lies among lost positions: those that `begin_history_1` left out, or those after the last one. */
+/**
+ * A row if a place lies among lost positions: those that `begin_history_1` left out, or those after the last one. A session behind a
+ * pooler may lead to a standby, which only has not got the last ones yet.
+ */
 export const LOST = (place: string): string => `
   SELECT began_at, last_position
     FROM (SELECT began_at, last_position FROM history WHERE resumed_after > ${place} ORDER BY resumed_after LIMIT 1) h
    WHERE last_position < ${place}
   UNION ALL
-  SELECT NULL, last FROM (SELECT ${LAST_EVER} AS last) l WHERE last < ${place}
+  SELECT NULL, last FROM (SELECT ${LAST_EVER} AS last) l WHERE last < ${place} AND NOT pg_is_in_recovery()
    ORDER BY began_at LIMIT 1`
 
 /** Gaps overlap where nothing was stored between two failovers. */
