@@ -34,16 +34,19 @@ export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: n
 /** Says when deliveries last went on after a failover, and for a day that some may be lost. */
 export async function checkHistory({ deliveries, history }: Store, now: number): Promise<Check[]> {
   const name = 'failovers'
-  const { timeline, lastPosition, resumed } = await history()
+  const { timeline, resumed } = await history()
   const known = timeline === null ? 'PostgreSQL does not tell this role its timeline' : `timeline ${timeline}`
-  if (resumed === null) return [{ name, status: 'ok', message: `${known}; no failover since the store was made` }]
-  const { at, lastPosition: lastLeft } = resumed
-  const [last] = (await deliveries.before(lastLeft + 1, {}, { most: 1, look: 1 })).deliveries
+  if (resumed === null)
+    return [
+      { name, status: 'ok', message: `${known}; deliveries have gone on without a failover since the store was made` },
+    ]
+  const { at, lastPosition } = resumed
+  const [last] = (await deliveries.before(lastPosition + 1, {}, { most: 1, look: 1 })).deliveries
   const left = last === undefined ? 'no delivery' : `deliveries up to ${last.receiptId}`
   const message = `${known}; the last failover or recovery, noticed at ${isoMilliseconds(at)}, left ${left}, and cursors after that are refused with DELIVERIES_LOST`
-  if (now - at > DAY_MILLISECONDS || lastPosition === lastLeft) return [{ name, status: 'ok', message }]
+  if (now - at > DAY_MILLISECONDS) return [{ name, status: 'ok', message }]
   const advice =
-    'unless a synchronous standby took over, later ones are lost: suppliers must send them again (docs/postgresql.md, "When PostgreSQL is lost")'
+    'unless a synchronous standby took over, later ones are lost: suppliers must send them again (docs/postgresql.md, "When a failover lost deliveries")'
   return [{ name, status: 'warning', message: `${message}; ${advice}` }]
 }
 

@@ -25,9 +25,9 @@ export const createLostWords =
     const when = at === null ? '' : ` (noticed at ${isoMilliseconds(at)})`
     const left =
       last === undefined
-        ? 'None of the latest ones before them is yours.'
+        ? 'None that you may read is among the latest ones before them.'
         : `The last one before them that is left is ${last.receiptId}.`
-    const message = `A failover or a recovery of the database lost deliveries${when}, and this cursor lies among them. ${left} What you have got since then is not stored, and its suppliers may send it again. To get everything that is stored since then, go on with the cursor ${cursor}`
+    const message = `A failover or a recovery of the database lost deliveries${when}, and this cursor lies among them. ${left} Lost ones that you have got are not stored any more; suppliers may send them again. To get everything that was stored since, go on with the cursor ${cursor}`
     return new LostPlace(at, lastLeft, message)
   }
 

@@ -47,7 +47,7 @@ DECLARE
   last bigint;
   erased boolean;
   noted boolean; -- whether unordered_time says enough about the times
-  moved boolean; -- whether the server writes on another timeline than before
+  moved boolean; -- whether the server writes on another timeline than before, a lower one as well: a new cluster begins at 1
   kept integer[];
   omitted integer[] := '{}'; -- places that are not stored
 BEGIN
