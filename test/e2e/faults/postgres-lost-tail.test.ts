@@ -118,7 +118,7 @@ async function rig(synchronous: boolean) {
     for (const [name, seen] of Object.entries(everybody))
       await until(`the ${name} has seen everything`, () => receipts.every((receipt) => seen().has(receipt)))
   }
-  return { primary, standby, server, load, where, poll, stream, everybody, haveSeen, get }
+  return { primary, standby, server, key, load, where, poll, stream, everybody, haveSeen, get }
 }
 
 const receiptsOf = (acknowledged: readonly Acknowledged[]): string[] => acknowledged.map(({ receipt }) => receipt)
@@ -130,7 +130,7 @@ const storedIn = async (url: string): Promise<string[]> =>
 it.each([1, 2, 3])(
   'whoever has read what an asynchronous standby lacks is told, and then gets all that is stored (round %i)',
   async () => {
-    const { primary, standby, server, load, where, poll, stream, haveSeen, get } = await rig(false)
+    const { primary, standby, server, key, load, where, poll, stream, haveSeen, get } = await rig(false)
     await load.more(60)
     await haveSeen(receiptsOf(load.acknowledged))
     const early = poll.cursor
@@ -159,7 +159,7 @@ it.each([1, 2, 3])(
     expect(refused.body).toContain(`left is ${left.at(-1)}.`)
     expect((await get(early)).status).toBe(200)
 
-    const more = deliver({ url: server.url, key: await keyOf(where), clients: 4, bytes: 10 })
+    const more = deliver({ url: server.url, key, clients: 4, bytes: 10 })
     await more.more(60)
     await more.stop()
     const stored = await storedIn(standby.url)
@@ -183,6 +183,26 @@ it.each([1, 2, 3])(
   120_000,
 )
 
+it('whoever has read what is lost is told, and gets all that is stored, where deliveries come all the time', async () => {
+  const { primary, standby, load, poll, stream, haveSeen } = await rig(false)
+  await load.more(60)
+  await until('the standby has something', async () => (await storedIn(standby.url)).length >= 60)
+  const senders = (await runSql(primary.url, 'SELECT pid FROM pg_stat_replication')).map(({ pid }) => pid as number)
+  for (const pid of senders) process.kill(pid, 'SIGSTOP')
+  await load.more(200)
+  await haveSeen(receiptsOf(load.acknowledged))
+  await primary.kill()
+  await runSql(standby.url, 'SELECT pg_promote()')
+  await load.more(200)
+  await load.stop()
+  const stored = await storedIn(standby.url)
+  expect(receiptsOf(load.acknowledged).filter((receipt) => !stored.includes(receipt)).length).toBeGreaterThan(0)
+  await haveSeen(stored)
+  for (const { told } of [poll, stream]) expect(told.length).toBeGreaterThan(0)
+  const attempts = () => runSql(standby.url, 'SELECT error FROM webhook_attempt WHERE position IS NULL')
+  await expect.poll(attempts).toEqual([{ error: expect.stringContaining('lost deliveries') }])
+}, 120_000)
+
 it('a failover to a synchronous standby refuses nobody', async () => {
   const { primary, standby, load, poll, stream, everybody, haveSeen, get } = await rig(true)
   await load.more(60)
@@ -203,7 +223,3 @@ it('a failover to a synchronous standby refuses nobody', async () => {
   )
   expect(await runSql(standby.url, 'SELECT error FROM webhook_attempt WHERE position IS NULL')).toEqual([])
 }, 120_000)
-
-/** Another API key of the customer. */
-const keyOf = async (where: Parameters<typeof teslim>[1]): Promise<string> =>
-  JSON.parse((await teslim(['key', 'issue', '--customer', SUPPLIER_EMAIL, '--json'], where)).stdout).key
