@@ -1,4 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
 import { counted } from '#src/lib/printable.ts'
 import type { StoreFacts } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
@@ -29,6 +30,25 @@ export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: n
   if (openToAll) checks.push({ name: 'rights', status: 'warning', message: OPEN_TO_ALL })
   if (partitionsEnd !== null) checks.push(checkPartitions(partitionsEnd, asked))
   return [...checks, ...(locks === null ? [] : checkLocks(locks))]
+}
+
+/** Says when deliveries last went on after a failover, and for a day that some may be lost. */
+export async function checkHistory({ deliveries, history }: Store, now: number): Promise<Check[]> {
+  const name = 'failovers'
+  const { timeline, resumed } = await history()
+  const known = timeline === null ? 'PostgreSQL does not tell this role its timeline' : `timeline ${timeline}`
+  if (resumed === null)
+    return [
+      { name, status: 'ok', message: `${known}; deliveries have gone on without a failover since the store was made` },
+    ]
+  const { at, lastPosition } = resumed
+  const [last] = (await deliveries.before(lastPosition + 1, {}, { most: 1, look: 1 })).deliveries
+  const left = last === undefined ? 'no delivery' : `deliveries up to ${last.receiptId}`
+  const message = `${known}; the last failover or recovery, noticed at ${isoMilliseconds(at)}, left ${left}, and cursors after that are refused with DELIVERIES_LOST`
+  if (now - at > DAY_MILLISECONDS) return [{ name, status: 'ok', message }]
+  const advice =
+    'unless a synchronous standby took over, later ones are lost: suppliers must send them again (docs/postgresql.md, "When a failover lost deliveries")'
+  return [{ name, status: 'warning', message: `${message}; ${advice}` }]
 }
 
 function checkClock(ahead: number): Check {

@@ -15,8 +15,9 @@ import type { Store } from '../store.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresAudit } from './audit.ts'
 import { createCustomerNumbers, postgresCustomers } from './customers.ts'
-import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
+import { type Database, type DatabaseOptions, openDatabase, type Query, type Row } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
+import { HISTORY, historyFromRow } from './deliveries/lost.ts'
 import { readFacts } from './facts.ts'
 import { refuseIf, whyBehind, whyUnfit } from './fitness.ts'
 import { postgresLoginFailures } from './login-failures.ts'
@@ -100,6 +101,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
       const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
       return { file: Number(rows[0]?.size), wal: undefined, mostWal: undefined, free: undefined }
     },
+    history: async () => historyFromRow((await database.query(HISTORY)).rows[0] as Row),
     replicas: () => countReplicas(database),
     lastBackupAt: async () => undefined,
     // Never settles: a lost database server may come back or be replaced.

@@ -125,6 +125,14 @@ CREATE TABLE erased_customer (
   PRIMARY KEY (customer)
 ); -- SELECT to PUBLIC
 
+CREATE TABLE history (
+  resumed_after bigint NOT NULL,
+  last_position bigint NOT NULL,
+  timeline bigint,
+  began_at bigint NOT NULL,
+  PRIMARY KEY (resumed_after)
+);
+
 CREATE TABLE idempotency (
   customer bigint NOT NULL,
   key text COLLATE "C" NOT NULL,
@@ -295,6 +303,7 @@ CREATE TABLE webhook_progress (
   holder text COLLATE "C",
   leased_at bigint,
   leased_until bigint,
+  timeline bigint,
   PRIMARY KEY (webhook)
 ) WITH (fillfactor=30);
 
@@ -315,6 +324,9 @@ CREATE SEQUENCE last_position MINVALUE 0 START 0;
 CREATE FUNCTION add_block_1() RETURNS boolean
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
+  SET enable_seqscan=off; -- EXECUTE to PUBLIC
+
+CREATE FUNCTION begin_history_1(deliveries integer) RETURNS bigint
   SET enable_seqscan=off; -- EXECUTE to PUBLIC
 
 CREATE FUNCTION count_deliveries_1(look integer) RETURNS integer SECURITY DEFINER
@@ -374,6 +386,8 @@ CREATE FUNCTION save_webhooks_1(by_holder text, saves jsonb, at_time bigint) RET
   SET enable_bitmapscan=off
   SET enable_hashjoin=off
   SET enable_mergejoin=off; -- EXECUTE to PUBLIC
+
+CREATE FUNCTION timeline_1() RETURNS bigint; -- EXECUTE to PUBLIC
 
 CREATE FUNCTION trim_attempts_1(of_webhook text) RETURNS void
   SET enable_seqscan=off

@@ -213,6 +213,7 @@ function storeOn(
     lastBackupAt: () => lastBackupAt(database.path),
     gone: watch.gone,
     room: () => roomOf(database.path),
+    history: async () => ({ timeline: null, lastPosition: await deliveries.lastPosition(), resumed: null }),
     replicas: async () => undefined,
     close: async () => {
       watch.close()

@@ -14,6 +14,7 @@ import { BY_POSITION } from './by-position.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { DELIVER } from './deliver-statement.ts'
 import { foresee } from './foresight.ts'
+import { COUNT_AFTER, LOST } from './lost.ts'
 import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
 
@@ -43,7 +44,8 @@ const COUNT_FROM = 'SELECT count(*) AS count FROM (SELECT FROM delivery WHERE re
 const MOST_ARRIVALS = 1000
 
 const ARRIVALS = `
-  SELECT max(position) AS position, count(*) AS count, array_agg(DISTINCT c.id) AS customer_ids
+  SELECT max(position) AS position, count(*) AS count, array_agg(DISTINCT c.id) AS customer_ids,
+         (SELECT last_position FROM (${LOST('$1')}) l) AS last_left
     FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
     JOIN customer c ON c.number = d.customer`
 
@@ -134,6 +136,7 @@ export function postgresDeliveries(
     ...deliveryReads(query),
     ...pulseReads(query),
     lastPosition: async () => Number((await query(LAST)).rows[0]?.position ?? 0),
+    countAfter: async (position) => Number((await query(COUNT_AFTER, position)).rows[0]?.count),
     async positionsWithin(period) {
       const receipts = receiptsAround(period, (await query(UNORDERED, ...periodValues(period))).rows[0])
       return positionsFromRow((await query(POSITIONS, ...receipts)).rows[0] as Row)
@@ -141,11 +144,13 @@ export function postgresDeliveries(
     countFrom: async (time, most) => Number((await query(COUNT_FROM, firstReceiptOf(time), most)).rows[0]?.count),
     watch,
     async arrivals(afterPosition) {
-      const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row
+      const { position, count, customer_ids, last_left } = (await query(ARRIVALS, afterPosition)).rows[0] as Row
+      if (last_left !== null) return { position: last_left as number, customerIds: [], more: true, lost: true }
       return {
         position: (position as number | null) ?? afterPosition,
         customerIds: (customer_ids as string[] | null) ?? [],
         more: count === MOST_ARRIVALS,
+        lost: false,
       }
     },
     load: batcher.load,
