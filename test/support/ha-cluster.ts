@@ -53,7 +53,7 @@ const printed = (program: string, option: string): string =>
   spawnSync(program, [option], { encoding: 'utf8' }).stdout ?? ''
 
 /** 0 where there is none. */
-export const patroniMajor = Number(/^patroni (\d+)/.exec(printed('patroni', '--version'))?.[1] ?? 0)
+export const patroniMajor = Number(/^patroni\S* (\d+)/.exec(printed('patroni', '--version'))?.[1] ?? 0)
 
 /** Why there can be no cluster here; undefined if there can. */
 export function whyNoCluster(): string | undefined {
@@ -233,9 +233,13 @@ async function startIn(folder: string): Promise<Omit<Cluster, 'remove'>> {
 }
 
 function processesIn(folder: string): number[] {
-  const { stdout } = spawnSync('find', ['/proc', '-mindepth', '2', '-maxdepth', '2', '-name', 'cwd', '-lname', `${folder}*`], {
-    encoding: 'utf8',
-  })
+  const { stdout } = spawnSync(
+    'find',
+    ['/proc', '-mindepth', '2', '-maxdepth', '2', '-name', 'cwd', '-lname', `${folder}*`],
+    {
+      encoding: 'utf8',
+    },
+  )
   return Array.from(stdout.matchAll(/^\/proc\/(\d+)\/cwd$/gm), ([, id]) => Number(id))
 }
 

@@ -198,7 +198,9 @@ function outageSince(began: number, replicas: readonly Replica[]): Outage {
     return Object.fromEntries(byWay) as Record<Way, number>
   }
   const stored = replicas.flatMap(({ delivered }) => delivered).filter((at) => at > began)
-  const gaps = [began, ...stored.toSorted((one, other) => one - other)].map((at, index, all) => at - Number(all[index - 1] ?? at))
+  const gaps = [began, ...stored.toSorted((one, other) => one - other)].map(
+    (at, index, all) => at - Number(all[index - 1] ?? at),
+  )
   return {
     gap: seconds(Math.max(...gaps)),
     deliveries: last(({ refused }) => refused),

@@ -33,7 +33,11 @@ interface Entry {
 const RETRY_MILLISECONDS = 100
 
 /** Logs in until it works. */
-export async function logIn(url: string, { email, password }: Visitor['operator'], abort: AbortSignal): Promise<string> {
+export async function logIn(
+  url: string,
+  { email, password }: Visitor['operator'],
+  abort: AbortSignal,
+): Promise<string> {
   for (;;) {
     abort.throwIfAborted()
     const answer = await ask(`${url}/Login/Customer/Api/Verify`, {
