@@ -68,13 +68,14 @@ export function whyNoCluster(): string | undefined {
 }
 
 /**
- * Ends everything that works in a folder once its input ends, which it does with the process that holds the other end, however that ends:
- * PostgreSQL leaves the process group of Patroni. SIGQUIT first, with which PostgreSQL removes its shared memory.
+ * Ends everything that works in a folder once its input ends, as it does when the process at the other end is gone, however that went.
+ * PostgreSQL has left the process group of Patroni, and removes its shared memory on SIGQUIT only.
  */
 const GUARD = `cat
-processes() { find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$1*" -printf '%h\\n' 2> /dev/null | cut -d / -f 3; }
-kill -QUIT $(processes "$1"); kill -CONT $(processes "$1"); sleep 0.3
-while kill -KILL $(processes "$1"); do sleep 0.1; done
+processes() { find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$1" -printf '%h\\n' 2> /dev/null | cut -d / -f 3; }
+kill -CONT $(processes "$1*"); kill -QUIT $(processes "$1/node?/data")
+for wait in 1 2 3 4 5 6 7 8 9 10; do [ -z "$(processes "$1/node?/data")" ] || sleep 0.2; done
+while kill -KILL $(processes "$1*"); do sleep 0.1; done
 rm -rf "$1"`
 
 const PASSWORD = 'secret'
