@@ -1,8 +1,25 @@
 import { ask } from '../../support/ask.ts'
 import { eventsOf } from '../../support/event-stream.ts'
+import type { ServerProcess } from '../../support/process.ts'
 import { pace } from '../../support/until.ts'
 import { reading, type Visitor } from '../faults/random/followers.ts'
-import type { Replica } from './rig.ts'
+
+export const WAYS = ['host list', 'HAProxy'] as const
+/** How a server finds the database. */
+export type Way = (typeof WAYS)[number]
+
+/** A server, and when it answered what. */
+export interface Replica {
+  readonly way: Way
+  readonly url: string
+  readonly server: ServerProcess
+  /** Deliveries that it stored, and those that it refused or did not answer. */
+  readonly delivered: number[]
+  readonly refused: number[]
+  /** Logins with a page of the feed that worked, and those that did not. */
+  readonly read: number[]
+  readonly unread: number[]
+}
 
 export interface Follower {
   readonly name: string

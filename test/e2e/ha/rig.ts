@@ -4,29 +4,20 @@ import { ask } from '../../support/ask.ts'
 import { type Cluster, startCluster } from '../../support/ha-cluster.ts'
 import { runSql } from '../../support/postgres-server.ts'
 import { runPrepared } from '../../support/prepared-commands.ts'
-import { type ServerProcess, startServer } from '../../support/process.ts'
+import { startServer } from '../../support/process.ts'
 import { pace, until } from '../../support/until.ts'
 import { startReceiver } from '../../support/webhook-receiver.ts'
 import { complaintsOf, createJudge, tailOf } from '../faults/random/judge.ts'
-import { followByPolls, followByStream, keepReading, PATIENCE_MILLISECONDS } from './readers.ts'
+import {
+  followByPolls,
+  followByStream,
+  keepReading,
+  PATIENCE_MILLISECONDS,
+  type Replica,
+  WAYS,
+  type Way,
+} from './readers.ts'
 import { judgeFollower, judgeStored, judgeWebhook, type Stored } from './verdict.ts'
-
-const WAYS = ['host list', 'HAProxy'] as const
-/** How a server finds the database. */
-type Way = (typeof WAYS)[number]
-
-/** A server, and when it answered what. */
-export interface Replica {
-  readonly way: Way
-  readonly url: string
-  readonly server: ServerProcess
-  /** Deliveries that it stored, and those that it refused or did not answer. */
-  readonly delivered: number[]
-  readonly refused: number[]
-  /** Logins with a page of the feed that worked, and those that did not. */
-  readonly read: number[]
-  readonly unread: number[]
-}
 
 /** Servers on a cluster, and everybody who goes on while it fails. */
 export interface Rig {
