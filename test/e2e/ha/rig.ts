@@ -153,9 +153,11 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
         url.replace(/[^/]+$/, 'teslim'),
         `SELECT receipt, order_id AS "order", convert_from(payload, 'UTF8') AS payload FROM delivery ORDER BY position`,
       )) as unknown as Stored[]
-      const problems = judgeStored(stored, acknowledged)
-      for (const { follower } of followed) problems.push(...(await judgeFollower(follower, stored)))
-      problems.push(...(await judgeWebhook(receiver, stored)))
+      const judged = [
+        ...followed.map(({ follower }) => judgeFollower(follower, stored)),
+        judgeWebhook(receiver, stored),
+      ]
+      const problems = [...judgeStored(stored, acknowledged), ...(await Promise.all(judged)).flat()]
       for (const { way, server } of replicas) {
         problems.push(...complaintsOf(server.output(), { started: true }).map((line) => `${way} printed ${line}`))
         if (server.child.exitCode !== null) problems.push(`${way} ended with ${server.child.exitCode}`)
