@@ -40,21 +40,19 @@ export const PATIENCE_MILLISECONDS = 20_000
 const patient = (abort: AbortSignal): AbortSignal =>
   AbortSignal.any([abort, AbortSignal.timeout(PATIENCE_MILLISECONDS)])
 
-/** Begins again from the first delivery once it is told, and takes only what it does not have. */
-function createFollower(name: string, begin: () => void) {
+/** Goes on as it is told when its cursor is refused. */
+function createFollower(name: string, goOn: (cursor: string) => void) {
   const follower: Follower = { name, receipts: [], told: [] }
-  let known: ReadonlySet<string> = new Set()
   return {
     follower,
-    take({ ReceiptID }: Entry) {
-      if (!known.has(ReceiptID)) follower.receipts.push(ReceiptID)
-    },
+    take: ({ ReceiptID }: Entry) => void follower.receipts.push(ReceiptID),
     /** Returns the refusal, unless it is the one that tells. */
     refused(status: number, body: string) {
-      if (status !== 410 || JSON.parse(body).errorCode !== 'DELIVERIES_LOST') return { status, body }
-      follower.told.push(JSON.parse(body).message)
-      known = new Set(follower.receipts)
-      begin()
+      const { errorCode, message } = JSON.parse(body)
+      const cursor = /go on with the cursor (\S+)$/.exec(message)?.[1]
+      if (errorCode !== 'DELIVERIES_LOST' || cursor === undefined) return { status, body }
+      follower.told.push(message)
+      goOn(cursor)
       return
     },
   }
@@ -62,8 +60,8 @@ function createFollower(name: string, begin: () => void) {
 
 export function followByPolls(visitor: Visitor) {
   let cursor = ''
-  const { follower, take, refused } = createFollower('the follower by long polls', () => {
-    cursor = ''
+  const { follower, take, refused } = createFollower('the follower by long polls', (left) => {
+    cursor = left
   })
   const ended = reading(follower.name, visitor, async (url, headers) => {
     const query = new URLSearchParams({ limit: '500', wait: '10', payload: 'none', after: cursor })
@@ -81,8 +79,8 @@ export function followByPolls(visitor: Visitor) {
 /** Changes the server whenever its stream ends. */
 export function followByStream(name: string, visitor: Visitor) {
   let last: Record<string, string> = {}
-  const { follower, take, refused } = createFollower(name, () => {
-    last = {}
+  const { follower, take, refused } = createFollower(name, (left) => {
+    last = { 'last-event-id': left }
   })
   const ended = reading(name, visitor, async (url, headers) => {
     try {

@@ -71,7 +71,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
   const { password } = await prepare('customer', 'add', '--email', EMAIL, ...flags)
   const { key } = await prepare('key', 'issue', '--customer', EMAIL)
   const receiver = await startReceiver()
-  await prepare('webhook', 'add', '--url', receiver.url)
+  const { EndpointID } = await prepare('webhook', 'add', '--url', receiver.url)
 
   const start = async (way: Way): Promise<Replica> => {
     const env = envOf(way === 'HAProxy' ? cluster.haproxy : cluster.hostList)
@@ -112,6 +112,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       await pace(PAUSE_MILLISECONDS)
     }
   }
+  const attempts = async () => JSON.stringify(await prepare('webhook', 'show', EndpointID))
   let scenario = 0
 
   return {
@@ -155,7 +156,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       )) as unknown as Stored[]
       const judged = [
         ...followed.map(({ follower }) => judgeFollower(follower, stored)),
-        judgeWebhook(receiver, stored),
+        judgeWebhook(receiver, stored, attempts),
       ]
       const problems = [...judgeStored(stored, acknowledged), ...(await Promise.all(judged)).flat()]
       for (const { way, server } of replicas) {

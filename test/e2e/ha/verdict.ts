@@ -39,19 +39,30 @@ export async function judgeFollower({ name, receipts, told }: Follower, stored: 
   ]
 }
 
-/** The endpoint got everything that is stored, those of an order in the order of commits; repeats have the same bytes. */
-export async function judgeWebhook({ received }: Receiver, stored: readonly Stored[]): Promise<string[]> {
-  const missing = () => new Set(stored.map(({ receipt }) => receipt)).difference(new Set(received.map(({ id }) => id)))
-  await until('', () => missing().size === 0, { milliseconds: GOT_MILLISECONDS }).catch(() => undefined)
-  if (missing().size > 0) return [`the webhook misses ${missing().size} of ${stored.length} deliveries`]
-  const orders = Map.groupBy(stored, ({ order }) => order)
+/**
+ * The endpoint got everything that is stored, those of an order in the order of commits; repeats have the same bytes. Its attempts tell if it
+ * got what is not stored.
+ */
+export async function judgeWebhook(
+  { received }: Receiver,
+  stored: readonly Stored[],
+  attempts: () => Promise<string>,
+): Promise<string[]> {
   const there = new Set(stored.map(({ receipt }) => receipt))
+  const got = () => new Set(received.map(({ id }) => id))
+  const missing = () => there.difference(got()).size
+  await until('', () => missing() === 0, { milliseconds: GOT_MILLISECONDS }).catch(() => undefined)
+  const gone = got().difference(there).size
+  const told = /lost deliveries/.test(await attempts())
+  const orders = Map.groupBy(stored, ({ order }) => order)
   const wrong = [...firstArrivals(received)].filter(([order, ids]) => {
     const left = ids.filter((id) => there.has(id))
     return left.join() !== (orders.get(order) ?? []).map(({ receipt }) => receipt).join()
   })
   return [
-    ...(wrong.length > 0 ? [`the webhook got ${wrong.length} orders in another order, such as ${wrong[0]}`] : []),
+    ...(missing() > 0 ? [`the webhook misses ${missing()} of ${stored.length} deliveries; it was told: ${told}`] : []),
+    ...(gone > 0 && !told ? [`the webhook got ${gone} deliveries that were lost, and its attempts do not say so`] : []),
+    ...(missing() === 0 && wrong.length > 0 ? [`the webhook got ${wrong.length} orders in another order`] : []),
     ...changedRepeats(received).map((id) => `the webhook got ${id} again with other bytes`),
   ]
 }
