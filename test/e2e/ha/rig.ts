@@ -4,7 +4,7 @@ import { ask } from '../../support/ask.ts'
 import { type Cluster, startCluster } from '../../support/ha-cluster.ts'
 import { runSql } from '../../support/postgres-server.ts'
 import { runPrepared } from '../../support/prepared-commands.ts'
-import { startServer } from '../../support/process.ts'
+import { type ServerProcess, startServer } from '../../support/process.ts'
 import { pace, until } from '../../support/until.ts'
 import { startReceiver } from '../../support/webhook-receiver.ts'
 import { complaintsOf, createJudge, tailOf } from '../faults/random/judge.ts'
@@ -50,6 +50,7 @@ const LANES = 12
 const PAUSE_MILLISECONDS = 40
 const QUIET_MILLISECONDS = 5000
 const SERVED_AGAIN_MILLISECONDS = 60_000
+const MOST_CHARACTERS = 300
 const SETTINGS = {
   NODE_ENV: 'production',
   TESLIM_SECRET: 'the secret of failovers',
@@ -177,10 +178,16 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       }
       return verdict
     },
-    log: () =>
-      [cluster.log(), ...replicas.map(({ way, server }) => `--- ${way}\n${tailOf(server.output())}`)].join('\n'),
+    log: () => [cluster.log(), ...replicas.map(({ way, server }) => `--- ${way}\n${shortTail(server)}`)].join('\n'),
   }
 }
+
+/** Without the stacks of errors. */
+const shortTail = (server: ServerProcess): string =>
+  tailOf(server.output())
+    .split('\n')
+    .map((line) => line.slice(0, MOST_CHARACTERS))
+    .join('\n')
 
 function outageSince(began: number, replicas: readonly Replica[]): Outage {
   const seconds = (milliseconds: number): number => Math.round(milliseconds / 100) / 10
