@@ -72,7 +72,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
   const { password } = await prepare('customer', 'add', '--email', EMAIL, ...flags)
   const { key } = await prepare('key', 'issue', '--customer', EMAIL)
   const receiver = await startReceiver()
-  const { EndpointID } = await prepare('webhook', 'add', '--url', receiver.url)
+  const { Endpoint } = await prepare('webhook', 'add', '--url', receiver.url)
 
   const start = async (way: Way): Promise<Replica> => {
     const env = envOf(way === 'HAProxy' ? cluster.haproxy : cluster.hostList)
@@ -113,7 +113,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       await pace(PAUSE_MILLISECONDS)
     }
   }
-  const attempts = async () => JSON.stringify(await prepare('webhook', 'show', EndpointID))
+  const attempts = async () => JSON.stringify(await prepare('webhook', 'show', Endpoint.EndpointID))
   let scenario = 0
 
   return {
