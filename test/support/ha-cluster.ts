@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, globSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { chownSync, closeSync, globSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fetch } from './checked-fetch.ts'
+import { binaries, guardFolder, processesIn, signalAll } from './ha-processes.ts'
 import { freePort, identity, runSql } from './postgres-server.ts'
 import { until } from './until.ts'
 
@@ -47,53 +48,13 @@ interface Member {
 const SHIPPED = new URL('../../deploy/postgres-ha/', import.meta.url)
 const shipped = (name: string): string => readFileSync(new URL(name, SHIPPED), 'utf8')
 
-/** Where Debian's packages have the newest PostgreSQL. */
-const binaries = globSync('/usr/lib/postgresql/*/bin/pg_rewind').toSorted().at(-1)
-const printed = (program: string, option: string): string =>
-  spawnSync(program, [option], { encoding: 'utf8' }).stdout ?? ''
-
-/** 0 where there is none. */
-export const patroniMajor = Number(/^patroni\S* (\d+)/.exec(printed('patroni', '--version'))?.[1] ?? 0)
-
-/** Why there can be no cluster here; undefined if there can. */
-export function whyNoCluster(): string | undefined {
-  if (process.platform !== 'linux') return 'processes are found in /proc'
-  const missing = [
-    ...(patroniMajor > 0 ? [] : ['patroni']),
-    ...(printed('etcd', '--version') ? [] : ['etcd']),
-    ...(printed('haproxy', '-v') ? [] : ['haproxy']),
-    ...(binaries ? [] : ['/usr/lib/postgresql/*/bin/pg_rewind']),
-  ]
-  return missing.length === 0 ? undefined : `not installed: ${missing.join(', ')}`
-}
-
-/**
- * Ends everything that works in a folder once its input ends, as it does when the process at the other end is gone, however that went.
- * PostgreSQL has left the process group of Patroni, and removes its shared memory on SIGQUIT only.
- */
-const GUARD = `cat
-processes() { find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$1" -printf '%h\\n' 2> /dev/null | cut -d / -f 3; }
-kill -CONT $(processes "$1*"); kill -QUIT $(processes "$1/node?/data")
-for wait in 1 2 3 4 5 6 7 8 9 10; do [ -z "$(processes "$1/node?/data")" ] || sleep 0.2; done
-while kill -KILL $(processes "$1*"); do sleep 0.1; done
-rm -rf "$1"`
-
 const PASSWORD = 'secret'
 const WHOLE_MILLISECONDS = 60_000
 
 /** Starts etcd, three nodes and HAProxy with the files of deploy/postgres-ha, in which only ports, folders and passwords are replaced. */
 export async function startCluster(): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-ha-'))
-  const guard = spawn('sh', ['-c', GUARD, 'guard', folder], {
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  const guarded = once(guard, 'exit')
-  const remove = async (): Promise<void> => {
-    guard.stdin.end()
-    await guarded
-  }
+  const remove = guardFolder(folder)
   try {
     return { ...(await startIn(folder)), remove }
   } catch (error) {
@@ -115,7 +76,10 @@ async function startIn(folder: string): Promise<Omit<Cluster, 'remove'>> {
   const run = (program: string, args: readonly string[], cwd: string, env: Record<string, string> = {}) => {
     const log = openSync(`${cwd}.log`, 'a')
     const { PATH = '' } = process.env
-    return spawn(program, args, { ...identity, cwd, env: { PATH, HOME: cwd, ...env }, stdio: ['ignore', log, log] })
+    const options = { ...identity, cwd, env: { PATH, HOME: cwd, ...env } }
+    const child = spawn(program, args, { ...options, stdio: ['ignore', log, log] })
+    closeSync(log)
+    return child
   }
 
   const [etcdPort, peerPort, haproxyPort] = [await freePort(), await freePort(), await freePort()]
@@ -231,32 +195,4 @@ async function startIn(folder: string): Promise<Omit<Cluster, 'remove'>> {
     whole,
     log,
   }
-}
-
-function processesIn(folder: string): number[] {
-  const { stdout } = spawnSync(
-    'find',
-    ['/proc', '-mindepth', '2', '-maxdepth', '2', '-name', 'cwd', '-lname', `${folder}*`],
-    {
-      encoding: 'utf8',
-    },
-  )
-  return Array.from(stdout.matchAll(/^\/proc\/(\d+)\/cwd$/gm), ([, id]) => Number(id))
-}
-
-/** Until there are no more that have not got it: PostgreSQL and Patroni start others. */
-async function signalAll(folder: string, name: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
-  const told = new Set<number>()
-  await until(`all processes in ${folder} got ${name}`, () => {
-    const others = processesIn(folder).filter((id) => !told.has(id))
-    for (const id of others) {
-      told.add(id)
-      try {
-        process.kill(id, name)
-      } catch {
-        // It has ended.
-      }
-    }
-    return others.length === 0
-  })
 }

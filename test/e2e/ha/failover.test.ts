@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest'
-import { whyNoCluster } from '../../support/ha-cluster.ts'
+import { whyNoCluster } from '../../support/ha-processes.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const reason = whyNoCluster()
