@@ -31,8 +31,8 @@ export interface Rig {
 
 /** In seconds. */
 export interface Outage {
-  /** The longest time without a 200 for any delivery. */
-  readonly gap: number
+  /** The longest time in which a server stored nothing. */
+  readonly gap: Readonly<Record<Way, number>>
   /** When a delivery, and a login or a page of the feed, was refused last, after the fault began. */
   readonly deliveries: Readonly<Record<Way, number>>
   readonly readers: Readonly<Record<Way, number>>
@@ -190,21 +190,15 @@ const shortTail = (server: ServerProcess): string =>
     .join('\n')
 
 function outageSince(began: number, replicas: readonly Replica[]): Outage {
-  const seconds = (milliseconds: number): number => Math.round(milliseconds / 100) / 10
-  const last = (timesOf: (replica: Replica) => readonly number[]) => {
-    const byWay = WAYS.map((way) => {
-      const times = replicas.filter((replica) => replica.way === way).flatMap(timesOf)
-      return [way, seconds(Math.max(began, ...times) - began)] as const
-    })
-    return Object.fromEntries(byWay) as Record<Way, number>
+  const most = (secondsOf: (replica: Replica) => number) => {
+    const of = (way: Way) => Math.max(...replicas.filter((replica) => replica.way === way).map(secondsOf))
+    return Object.fromEntries(WAYS.map((way) => [way, Math.round(of(way) / 100) / 10])) as Record<Way, number>
   }
-  const stored = replicas.flatMap(({ delivered }) => delivered).filter((at) => at > began)
-  const gaps = [began, ...stored.toSorted((one, other) => one - other)].map(
-    (at, index, all) => at - Number(all[index - 1] ?? at),
-  )
+  const since = (times: readonly number[]) => [began, ...times.filter((at) => at > began)]
+  const last = (times: readonly number[]) => Number(since(times).at(-1)) - began
   return {
-    gap: seconds(Math.max(...gaps)),
-    deliveries: last(({ refused }) => refused),
-    readers: last(({ unread }) => unread),
+    gap: most(({ delivered }) => Math.max(...since(delivered).map((at, index, all) => at - (all[index - 1] ?? at)))),
+    deliveries: most(({ refused }) => last(refused)),
+    readers: most(({ unread }) => last(unread)),
   }
 }
