@@ -98,12 +98,12 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
 
   let acknowledged = new Set<string>()
   /** Sends one delivery until there is a receipt, at one server after the other. */
-  const deliver = async (lane: string, n: number): Promise<void> => {
+  const deliver = async (lane: string, n: number, abort: AbortSignal): Promise<void> => {
     const body = JSON.stringify({ OrderID: `${lane}-${Math.floor(n / 5)}`, Status: n % 4, n })
     const headers = { ApiKey: key, 'Idempotency-Key': `${lane}-${n}` }
-    for (let attempt = n; !leaving.signal.aborted; attempt++) {
+    for (let attempt = n; !abort.aborted; attempt++) {
       const { url, delivered, refused } = replicas[attempt % replicas.length] as Replica
-      const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(PATIENCE_MILLISECONDS)])
+      const signal = AbortSignal.any([abort, AbortSignal.timeout(PATIENCE_MILLISECONDS)])
       const send = ask(`${url}/Purchase/update`, { method: 'POST', headers, body, signal })
       const answer = await send.catch(() => ({ status: 503, body: '' }))
       const isStored = answer.status === 200
@@ -121,9 +121,11 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
     async during(fault) {
       scenario++
       const stopping = new AbortController()
+      const givingUp = new AbortController()
+      const abort = AbortSignal.any([leaving.signal, givingUp.signal])
       const supply = async (lane: string): Promise<void> => {
-        for (let n = 0; !stopping.signal.aborted && !leaving.signal.aborted; n++) {
-          await deliver(lane, n)
+        for (let n = 0; !stopping.signal.aborted && !abort.aborted; n++) {
+          await deliver(lane, n, abort)
           await pace(PAUSE_MILLISECONDS)
         }
       }
@@ -143,6 +145,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       }
       await until('', isServed, { milliseconds: SERVED_AGAIN_MILLISECONDS }).catch(() => {
         judge.problem(`not every server serves ${SERVED_AGAIN_MILLISECONDS} ms after the fault`)
+        givingUp.abort()
       })
       stopping.abort()
       await lanes
