@@ -4,8 +4,8 @@ import { chownSync, closeSync, globSync, mkdirSync, mkdtempSync, openSync, readF
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fetch } from './checked-fetch.ts'
-import { binaries, guardFolder, processesIn, signalAll } from './ha-processes.ts'
-import { freePort, identity, runSql } from './postgres-server.ts'
+import { binaries, guardFolder, processesIn, serverPort, signalAll } from './ha-processes.ts'
+import { identity, runSql } from './postgres-server.ts'
 import { until } from './until.ts'
 
 /** One machine: Patroni and its PostgreSQL. */
@@ -82,7 +82,7 @@ async function startIn(folder: string): Promise<Omit<Cluster, 'remove'>> {
     return child
   }
 
-  const [etcdPort, peerPort, haproxyPort] = [await freePort(), await freePort(), await freePort()]
+  const [etcdPort, peerPort, haproxyPort] = [await serverPort(), await serverPort(), await serverPort()]
   const [clients, peers] = [`http://127.0.0.1:${etcdPort}`, `http://127.0.0.1:${peerPort}`]
   const etcd = place('etcd')
   const urls = [`--listen-client-urls=${clients}`, `--advertise-client-urls=${clients}`, `--listen-peer-urls=${peers}`]
@@ -93,9 +93,11 @@ async function startIn(folder: string): Promise<Omit<Cluster, 'remove'>> {
     [1, 2, 3].map(async (number) => {
       const name = `node${number}`
       const home = place(name)
-      const [port, restPort] = [await freePort(), await freePort()]
+      const [port, restPort] = [await serverPort(), await serverPort()]
       const config = join(home, 'config.yml')
-      writeFileSync(config, shipped('patroni.yml').replace('/var/run/postgresql', home))
+      // In the folder of its data, too: where a server was killed, its part of /dev/shm would stay behind.
+      const places = `${home}\n    dynamic_shared_memory_type: mmap`
+      writeFileSync(config, shipped('patroni.yml').replace('/var/run/postgresql', places))
       const env: Record<string, string> = {
         PATRONI_NAME: name,
         PATRONI_ETCD3_HOSTS: `127.0.0.1:${etcdPort}`,

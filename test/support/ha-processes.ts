@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { until } from './until.ts'
 
 /** Where Debian's packages have the newest PostgreSQL. */
@@ -45,6 +46,27 @@ export function guardFolder(folder: string): () => Promise<void> {
   return async () => {
     guard.stdin.end()
     await ended
+  }
+}
+
+let next = 10_000 + ((process.pid * 16) % 20_000)
+
+/**
+ * A port below those that the system gives to clients. Of theirs, one could be taken in the seconds before its program listens, and
+ * each time that program is started again.
+ */
+export async function serverPort(): Promise<number> {
+  for (;;) {
+    const port = next++
+    const probe = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    probe.close()
+    await once(probe, 'close')
+    return port
   }
 }
 
