@@ -24,9 +24,11 @@ export const createLostWords =
     const cursor = await cursors.seal(feedPurpose(customerId), sealedPlace(lastLeft))
     const when = at === null ? '' : ` (noticed at ${isoMilliseconds(at)})`
     const left =
-      last === undefined
-        ? 'None that you may read is among the latest ones before them.'
-        : `The last one before them that is left is ${last.receiptId}.`
+      lastLeft.position === 0
+        ? 'Which ones before them are left cannot be told, so everything comes again.'
+        : last === undefined
+          ? 'None that you may read is among the latest ones before them.'
+          : `The last one before them that is left is ${last.receiptId}.`
     const message = `A failover or a recovery of the database lost deliveries${when}, and this cursor lies among them. ${left} Lost ones that you have got are not stored any more; suppliers may send them again. To get everything that was stored since, go on with the cursor ${cursor}`
     return new LostPlace(at, lastLeft, message)
   }

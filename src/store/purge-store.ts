@@ -43,7 +43,7 @@ export interface PurgeState {
 export interface LostDeliveries {
   /** When the first batch after the loss was stored, in milliseconds since 1970; null if none has been. */
   readonly at: number | null
-  /** Of the last delivery before the place that is left, or that a purge removed since. */
+  /** Of the last delivery before the place that is left, or that a purge removed since; 0 if nobody knows which one that is. */
   readonly lastPosition: number
 }
 

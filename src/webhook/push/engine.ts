@@ -87,7 +87,11 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         { endpoint },
         'a webhook endpoint was so far behind that a purge removed deliveries before they were sent',
       ),
-    onLost: (endpoint) => void lost.tell(endpoint),
+    onLost(endpoint, isStored) {
+      const run = held.get(endpoint)?.run
+      if (isStored) void lost.tell(endpoint)
+      else if (run) drop(run)
+    },
   }
 
   /** Ends a run whose progress counts no longer. The endpoint is loaded again, if it is still held. */

@@ -29,8 +29,8 @@ export interface RunDependencies {
   readonly onStoreFailed: (error: unknown) => void
   /** Deliveries were purged before they were sent. */
   readonly onPurged: (id: string) => void
-  /** Deliveries were lost that were read, and some of them sent. */
-  readonly onLost: (id: string) => void
+  /** Deliveries were lost that were read, and some of them sent. `isStored`: so it is with the place that was loaded. */
+  readonly onLost: (id: string, isStored: boolean) => void
   readonly count: (attempt: {
     readonly id: string
     readonly succeeded: boolean
@@ -153,8 +153,12 @@ export function createRun(
       return page.items.length === LIMITS.page
     } catch (error) {
       if (error instanceof LostPlace) {
-        // While it stops, `drop` of the engine tells.
-        if (!stopping.signal.aborted) dependencies.onLost(id)
+        // While it stops, the engine tells.
+        if (stopping.signal.aborted) return false
+        const isStored = place.position === webhook.place.position
+        dependencies.onLost(id, isStored)
+        // What is stored of the endpoint fits the deliveries that are stored: it is loaded again, unless that is the place.
+        if (!isStored) return false
         progress.readFrom(error.lastLeft)
       } else {
         if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorPurged.code) throw error

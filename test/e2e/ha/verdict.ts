@@ -29,8 +29,10 @@ export async function judgeFollower({ name, receipts, told }: Follower, stored: 
   await until('', () => missing() === 0, { milliseconds: GOT_MILLISECONDS }).catch(() => undefined)
   if (missing() > 0) return [`${name} misses ${missing()} of ${all.length} deliveries; it was told ${told[0]}`]
   const there = new Set(all)
-  const left = receipts.filter((receipt) => there.has(receipt))
-  const gone = receipts.length - left.length
+  const seen = new Set(receipts)
+  // Who was told may have been sent back to what it had already.
+  const left = (told.length > 0 ? [...seen] : receipts).filter((receipt) => there.has(receipt))
+  const gone = seen.difference(there).size
   const at = left.findIndex((receipt, index) => receipt !== all[index])
   return [
     ...(at === -1 ? [] : [`${name}: entry ${at} of ${left.length} is ${left[at]}, the table has ${all[at]}`]),

@@ -322,7 +322,7 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     expect(again.log).toEqual([expect.objectContaining({ level: 'warn', details: { endpoint: id } })])
   })
 
-  it('begins after the last delivery that is left where its place lies among lost ones, and tells so', async () => {
+  it('sends everything again where its stored place lies beyond all deliveries, and tells so', async () => {
     const { store, deliver, deliverMany } = await prepare()
     const receiver = await startReceiver()
     const id = await addEndpoint(store, receiver.url)
@@ -332,9 +332,9 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     const push = startPush(store)
     await until('it is told', async () => (await store.webhooks.attempts(id, 1)).length === 1)
     const { receiptId } = await deliver()
-    await receiver.arrived(1)
+    await receiver.arrived(4)
     await caughtUp(store, id)
-    expect(receiver.received.map((each) => each.id)).toEqual([receiptId])
+    expect(receiver.received.map((each) => each.id)).toContain(receiptId)
     expect(await store.webhooks.attempts(id, 2)).toMatchObject([
       { position: null, error: expect.stringContaining('lost deliveries') },
     ])

@@ -5,15 +5,19 @@ import type { Row } from '../database.ts'
 export const LAST_EVER = 'greatest((SELECT max(position) FROM delivery), (SELECT position FROM purge))'
 
 /**
- * A row if a place lies among lost positions: those that `begin_history_1` left out, or those after the last one. A session behind a
- * pooler may lead to a standby, which only has not got the last ones yet.
+ * A row if a place lies among lost positions: those that `begin_history_1` left out, or those after the last one. While nothing was
+ * stored since a failover, the last one is what is left. Otherwise the place comes from a history that this server knows nothing of, such as
+ * that of a primary that took over and was put back: then nobody knows what both have. A session behind a pooler may lead to a standby,
+ * which only has not got the last ones yet.
  */
 export const LOST = (place: string): string => `
   SELECT began_at, last_position
     FROM (SELECT began_at, last_position FROM history WHERE resumed_after > ${place} ORDER BY resumed_after LIMIT 1) h
    WHERE last_position < ${place}
   UNION ALL
-  SELECT NULL, last FROM (SELECT ${LAST_EVER} AS last) l WHERE last < ${place} AND NOT pg_is_in_recovery()
+  SELECT NULL, CASE WHEN timeline_1() IS DISTINCT FROM timeline THEN last ELSE 0 END
+    FROM (SELECT ${LAST_EVER} AS last, (SELECT timeline FROM history ORDER BY resumed_after DESC LIMIT 1) AS timeline) l
+   WHERE last < ${place} AND NOT pg_is_in_recovery()
    ORDER BY began_at LIMIT 1`
 
 /** Gaps overlap where nothing was stored between two failovers. */

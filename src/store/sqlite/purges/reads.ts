@@ -6,7 +6,7 @@ import type { Operations } from '../thread/operations.ts'
 
 /** A file loses nothing to a failover, and a restored backup refuses later cursors: only a place after the last position is of no use. */
 export const STATE = `
-  SELECT generation, position, announced, NULL AS lost_at, CASE WHEN last < $1 THEN last END AS last_left
+  SELECT generation, position, announced, NULL AS lost_at, CASE WHEN last < $1 THEN 0 END AS last_left
     FROM (SELECT *, max(position, coalesce((SELECT max(position) FROM delivery), 0)) AS last FROM purge)`
 
 /**
