@@ -1,25 +1,17 @@
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import { createProof, type Proof } from '../shared/proof.ts'
-import { storeErrors } from '../store.errors.ts'
+import type { Proof } from '../shared/proof.ts'
 import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { type Listening, listenOn } from './listening.ts'
-import { type Connection, openConnection, type Sessions, type Values } from './protocol/connection.ts'
+import type { Connection, Values } from './protocol/connection.ts'
 import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
-import {
-  cannotOpen,
-  Full,
-  isFull,
-  isLost,
-  isUnavailable,
-  notReady,
-  UnsafeServer,
-  unavailable,
-} from './protocol/failures.ts'
+import { cannotOpen, Full, isLost, isUnavailable, unavailable } from './protocol/failures.ts'
 import type { Parameters, Statement } from './protocol/message.ts'
 import { onceFree } from './protocol/once-free.ts'
 import { createPresence } from './protocol/presence.ts'
-import { atAnyOf, serversOf } from './protocol/server-list.ts'
+import { serversOf } from './protocol/server-list.ts'
+import { createServers } from './protocol/servers.ts'
+import { createReadiness, refuseReadiness } from './readiness.ts'
 
 export type Row = Record<string, unknown>
 
@@ -63,43 +55,22 @@ export interface DatabaseOptions {
 
 /** Two connections for deliveries and one for everything else. */
 const FEWEST = 3
-const CLOSE_MILLISECONDS = 2000
 const UPKEEP_MILLISECONDS = 1000
-
-/** What every delivery looks up. A lock of the tables of accounts stops only those that are not cached. */
-const VERSION = 'SELECT number FROM account_version'
-
-/** Why one of our sessions waits. Behind a pooler the numbers of its sessions are others, and nothing is found. */
-const WAITS = `
-  SELECT CASE wait_event WHEN 'SyncRep' THEN 'a commit waits for a synchronous standby'
-         ELSE 'another session holds a lock in the database (process ' || array_to_string(holders, ', ') || ')' END AS reason
-    FROM (SELECT wait_event, ARRAY(SELECT unnest(pg_blocking_pids(pid)) EXCEPT SELECT unnest($1::integer[])) AS holders
-            FROM pg_stat_activity WHERE pid = ANY ($1::integer[])) s
-   WHERE wait_event = 'SyncRep' OR cardinality(holders) > 0 LIMIT 1`
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, timeoutSeconds, toServe = false } = options
   const most = Math.max(FEWEST, options.connections)
-  const none = Promise.withResolvers<void>()
-  let closed = false
-  const sessions: Sessions = {
-    all: new Set(),
-    answers: 0,
+  const servers = createServers(serversOf(url), {
+    most,
+    timeoutSeconds,
     onGone() {
       readers.wake()
       lookUps.wake()
-      if (closed && sessions.all.size === 0) none.resolve()
     },
-  }
-  const openAnywhere = atAnyOf(
-    serversOf(url),
-    (server, pipelined: boolean) => openConnection(server, sessions, { timeoutSeconds, pipelined }),
-    (error) => error instanceof UnsafeServer || isFull(error),
-  )
+  })
   const showPresence = createPresence()
-  const hasRoom = () => sessions.all.size < most
   const queued = {
-    open: () => openAnywhere(false),
+    open: () => servers.open({ pipelined: false }),
     admit: () => (deliveries.isMissing() ? deliveries.get() : undefined),
     mustYield: () => deliveries.isMissing(),
     whenBusy: () => new Full('all connections are in use, and none became free'),
@@ -107,14 +78,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const readers = createConnectionPool({
     ...queued,
     // Readers leave room for the connections of deliveries and look-ups.
-    hasRoom: () => sessions.all.size + (deliveries.isOpen() ? 0 : 1) + (lookUps.count() > 0 ? 0 : 1) < most,
+    hasRoom: () => servers.hasRoom((deliveries.isOpen() ? 0 : 1) + (lookUps.count() > 0 ? 0 : 1)),
   })
   /** A pool of one connection, on which deliveries look up their API keys and customers. */
-  const lookUps = createConnectionPool({ ...queued, hasRoom: () => lookUps.count() === 0 && hasRoom() })
+  const lookUps = createConnectionPool({ ...queued, hasRoom: () => lookUps.count() === 0 && servers.hasRoom() })
   const deliveries = createDeliveryConnection({
     async open() {
-      if (!hasRoom()) throw new Full('all connections are in use')
-      const connection = await openAnywhere(true)
+      if (!servers.hasRoom()) throw new Full('all connections are in use')
+      const connection = await servers.open({ pipelined: true })
       if (toServe) await showPresence(connection)
       return connection
     },
@@ -193,18 +164,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const lookUpFirst: Query = (sql, ...values) =>
     (deliveries.isWanted() && !lookUps.hasIdle() ? onDeliveryConnection : lookUp)(sql, ...values)
 
-  const proof = createProof({
-    async probe(durable) {
-      await Promise.all([deliveries.tryStatements(), lookUpFirst(VERSION)])
-      if (durable) await deliveries.storeProof()
-    },
-    async explain() {
-      const own = Array.from(sessions.all, ({ processId }) => processId)
-      return (await query(WAITS, own)).rows[0]?.reason as string | undefined
-    },
-    refusal: (reason) =>
-      new AppError(storeErrors.unavailable, { reason, message: `The store cannot take anything: ${reason}.` }),
-  })
+  const proof = createReadiness({ deliveries, query, lookUpFirst, processIds: servers.processIds })
 
   const database: Database = {
     query,
@@ -235,17 +195,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     prove: () => proof.prove().catch(refuseReadiness),
     tryStatements: () => deliveries.tryStatements().catch(refuseReadiness),
     async close() {
-      closed = true
       clearInterval(upkeep)
       deliveries.close()
       readers.close()
       lookUps.close()
-      if (sessions.all.size === 0) return
-      const deadline = setTimeout(() => {
-        for (const connection of sessions.all) connection.destroy()
-      }, CLOSE_MILLISECONDS)
-      await none.promise
-      clearTimeout(deadline)
+      await servers.close()
     },
   }
   try {
@@ -256,11 +210,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     throw error instanceof AppError ? error : cannotOpen(error)
   }
   return database
-}
-
-function refuseReadiness(error: unknown): never {
-  if (!(error instanceof AppError)) throw notReady(error)
-  throw error.details.message === undefined ? notReady(error.details.cause) : error
 }
 
 async function answerOf(sent: Promise<QueryResult>, connection: Connection): ReturnType<Query> {

@@ -1,7 +1,5 @@
 import pg, { type ClientConfig, type QueryResult } from 'pg'
-import { DURABILITY, whyNotDurable } from './durability.ts'
-import { UnsafeServer } from './failures.ts'
-import { ISOLATION, whyUnsafeIsolation } from './isolation.ts'
+import { beginSession, judgeSession } from './begin-session.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
 
 export type Values = readonly unknown[]
@@ -191,41 +189,14 @@ export async function openConnection(
   })
   try {
     const { rows } = await connection.query(beginSession(client.processID ?? 0, timeoutSeconds))
-    const { direct: isDirect, read_only: readOnly, durability, isolation } = rows[0]
-    direct = isDirect
-    if (readOnly) throw new Error('the server is a standby or read-only')
-    const why = whyNotDurable(durability) ?? (direct ? undefined : whyUnsafeIsolation(isolation))
-    if (why !== undefined) throw new UnsafeServer(why)
+    direct = rows[0].direct
+    judgeSession(rows[0])
   } catch (error) {
     lose(error as Error)
     throw error
   }
   limit = timeoutSeconds * 1000 + (direct ? GRACE_MILLISECONDS : 0)
   return connection
-}
-
-/**
- * Detects a pooler by its process number, which differs from the one of the server process. Without a pooler the session is
- * ours to configure: the server then cancels what we no longer wait for, and ends sessions that lost their network.
- */
-const beginSession = (processId: number, timeoutSeconds: number): string => {
-  const settings = {
-    statement_timeout: `${timeoutSeconds}s`,
-    idle_in_transaction_session_timeout: `${timeoutSeconds}s`,
-    // A commit that stopped waiting for a standby is reported as a warning only.
-    client_min_messages: 'warning',
-    // `deliver_1` must see what was committed while it waited.
-    default_transaction_isolation: 'read committed',
-    // Planning takes longer than running, and the plan should not depend on values (decision 37). Estimates are high without them.
-    plan_cache_mode: 'force_generic_plan',
-    jit: 'off',
-    tcp_keepalives_idle: '5',
-    tcp_keepalives_interval: '5',
-    tcp_keepalives_count: '3',
-  }
-  const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`)
-  return `SELECT pg_backend_pid() = ${processId} AS direct, current_setting('transaction_read_only') = 'on' AS read_only, ${DURABILITY} AS durability, ${ISOLATION} AS isolation,
-    CASE WHEN pg_backend_pid() = ${processId} THEN concat(${set.join(', ')}) END`
 }
 
 /** Sends a cancel request, which the protocol wants on a new connection. The server closes that connection. */
