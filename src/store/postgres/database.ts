@@ -1,17 +1,17 @@
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Proof } from '../shared/proof.ts'
 import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { type Listening, listenOn } from './listening.ts'
-import type { Connection, Values } from './protocol/connection.ts'
+import { type Connection, GRACE_MILLISECONDS, type Values } from './protocol/connection.ts'
 import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
+import type { Standby } from './protocol/durability.ts'
 import { cannotOpen, Full, isLost, isUnavailable, unavailable } from './protocol/failures.ts'
-import type { Parameters, Statement } from './protocol/message.ts'
+import type { Parameters } from './protocol/message.ts'
 import { onceFree } from './protocol/once-free.ts'
 import { createPresence } from './protocol/presence.ts'
 import { serversOf } from './protocol/server-list.ts'
 import { createServers } from './protocol/servers.ts'
-import { createReadiness, refuseReadiness } from './readiness.ts'
+import { createReadiness, type Readiness, refuseReadiness } from './readiness.ts'
 
 export type Row = Record<string, unknown>
 
@@ -29,8 +29,13 @@ export interface Database {
   readonly lookUp: Query
   /** Runs a query that every delivery depends on. It does not even wait behind other look-ups. */
   readonly lookUpFirst: Query
-  /** Runs statements on one connection, in the order of the calls. A call need not wait for the answer to the one before. */
-  ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
+  /**
+   * Runs a query whose rows followers go on from. Rejects after the loss of the connection for deliveries until something is stored:
+   * what the server shows by then is at its synchronous standby, too.
+   */
+  readonly followed: Query
+  /** Stores a batch, in the order of the calls. A call need not wait for the answer to the one before. */
+  storeBatch(addParameters: (parameters: Parameters) => void): ReturnType<Query>
   /** `direct` is false behind a pooler. */
   transaction<Result>(work: (query: Query, direct: boolean) => Promise<Result>): Promise<Result>
   /**
@@ -38,7 +43,7 @@ export interface Database {
    * connection can be spared.
    */
   listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
-  readonly prove: Proof['prove']
+  readonly prove: Readiness['prove']
   /** Rejects if the tables are not those that a delivery needs. */
   tryStatements(): Promise<void>
   close(): Promise<void>
@@ -49,6 +54,8 @@ export interface DatabaseOptions {
   readonly connections: number
   /** Limits each query. */
   readonly timeoutSeconds: number
+  /** Whether only what waited for a standby is confirmed. */
+  readonly standby?: Standby | undefined
   /** Whether to open the connections for deliveries now and keep them, instead of opening them for the first delivery. */
   readonly toServe?: boolean | undefined
 }
@@ -58,7 +65,7 @@ const FEWEST = 3
 const UPKEEP_MILLISECONDS = 1000
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, timeoutSeconds, toServe = false } = options
+  const { url, timeoutSeconds, standby = 'off', toServe = false } = options
   const most = Math.max(FEWEST, options.connections)
   const servers = createServers(serversOf(url), {
     most,
@@ -70,7 +77,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   })
   const showPresence = createPresence()
   const queued = {
-    open: () => servers.open({ pipelined: false }),
+    open: servers.open,
     admit: () => (deliveries.isMissing() ? deliveries.get() : undefined),
     mustYield: () => deliveries.isMissing(),
     whenBusy: () => new Full('all connections are in use, and none became free'),
@@ -84,13 +91,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const lookUps = createConnectionPool({ ...queued, hasRoom: () => lookUps.count() === 0 && servers.hasRoom() })
   const deliveries = createDeliveryConnection({
     async open() {
-      if (!servers.hasRoom()) throw new Full('all connections are in use')
-      const connection = await servers.open({ pipelined: true })
+      const connection = await servers.openLeading({ pipelined: true })
       if (toServe) await showPresence(connection)
       return connection
     },
-    watch: (write) => proof.watch(write),
-    onLost: () => proof.doubt(),
+    standby,
+    isCrowded: () => servers.waiting() >= Math.max(1, most - FEWEST),
+    watch: (write) => readiness.watch(write),
+    onLost: () => readiness.distrust(),
     onOpened() {
       readers.wake()
       keepLookUps()
@@ -129,7 +137,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   ): Promise<Result> => {
     const connection = await take(pool)
     try {
-      return await work((sql, ...values) => answerOf(connection.query(sql, values), connection), connection.direct)
+      const watch = pool === readers ? readiness.watchRead : (query: Promise<QueryResult>) => query
+      return await work(
+        (sql, ...values) => answerOf(watch(connection.query(sql, values)), connection),
+        connection.direct,
+      )
     } finally {
       pool.release(connection)
     }
@@ -164,15 +176,24 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const lookUpFirst: Query = (sql, ...values) =>
     (deliveries.isWanted() && !lookUps.hasIdle() ? onDeliveryConnection : lookUp)(sql, ...values)
 
-  const proof = createReadiness({ deliveries, query, lookUpFirst, processIds: servers.processIds })
+  const readiness = createReadiness({
+    deliveries,
+    query,
+    lookUpFirst,
+    processIds: servers.processIds,
+    answerMilliseconds: timeoutSeconds * 1000 + GRACE_MILLISECONDS,
+  })
+  // What a crash left may not be at a standby yet.
+  if (toServe) readiness.distrust()
 
   const database: Database = {
     query,
     lookUp,
     lookUpFirst,
-    async ordered(statement, addParameters) {
+    followed: (sql, ...values) => readiness.settled(() => query(sql, ...values)),
+    async storeBatch(addParameters) {
       const { connection, send } = await batchSender()
-      return answerOf(send(statement, addParameters), connection)
+      return answerOf(send(addParameters), connection)
     },
     transaction: (work) =>
       within(readers, async (query, direct) => {
@@ -192,7 +213,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       const connection = await take(readers)
       return listenOn(connection, () => readers.release(connection), { sql, onNotice, onLost })
     },
-    prove: () => proof.prove().catch(refuseReadiness),
+    prove: readiness.prove,
     tryStatements: () => deliveries.tryStatements().catch(refuseReadiness),
     async close() {
       clearInterval(upkeep)
@@ -217,6 +238,7 @@ async function answerOf(sent: Promise<QueryResult>, connection: Connection): Ret
     const { rows, rowCount } = await sent
     return { rows, count: rowCount ?? 0 }
   } catch (error) {
+    if (error instanceof AppError) throw error
     if (isLost(error)) connection.close()
     throw isUnavailable(error) ? unavailable(error) : error
   }

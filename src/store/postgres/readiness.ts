@@ -3,7 +3,7 @@ import { createProof, type Proof } from '../shared/proof.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { DeliveryConnection } from './deliveries/delivery-connection.ts'
 import type { Values } from './protocol/connection.ts'
-import { notReady } from './protocol/failures.ts'
+import { isLost, notReady, unavailable } from './protocol/failures.ts'
 
 /** What every delivery looks up. A lock of the tables of accounts stops only those that are not cached. */
 const VERSION = 'SELECT number FROM account_version'
@@ -24,19 +24,54 @@ export interface ReadinessOptions {
   readonly lookUpFirst: Query
   /** The processes of our sessions at the server. */
   processIds(): number[]
+  /** Within this time every query of a reader is answered by a server that works, however many readers there are. */
+  readonly answerMilliseconds: number
 }
 
-/** Knows whether the database stores deliveries. */
-export const createReadiness = ({ deliveries, query, lookUpFirst, processIds }: ReadinessOptions): Proof =>
-  createProof({
-    async probe(durable) {
-      await Promise.all([deliveries.tryStatements(), lookUpFirst(VERSION)])
-      if (durable) await deliveries.storeProof()
-    },
-    explain: async () => (await query(WAITS, processIds())).rows[0]?.reason as string | undefined,
-    refusal: (reason) =>
-      new AppError(storeErrors.unavailable, { reason, message: `The store cannot take anything: ${reason}.` }),
+export interface Readiness extends Proof {
+  /** Runs a query of a reader. Any answer to it shows that reads work. */
+  watchRead<Result>(read: Promise<Result>): Promise<Result>
+}
+
+/** Knows whether the database stores deliveries, and answers readers. */
+export function createReadiness(options: ReadinessOptions): Readiness {
+  const { deliveries, query, lookUpFirst, processIds, answerMilliseconds } = options
+  let answeredAt = Number.NEGATIVE_INFINITY
+  const isRead = () => performance.now() - answeredAt < answerMilliseconds
+
+  const tryAll = async (durable: boolean): Promise<void> => {
+    await Promise.all([deliveries.tryStatements(), lookUpFirst(VERSION), isRead() || query('SELECT')])
+    if (durable) await deliveries.storeProof()
+  }
+
+  const proof = createProof({
+    probe: (durable) => tryAll(durable).catch(refuseReadiness),
+    isDoubtful: () => !isRead(),
+    explain: async () =>
+      isRead()
+        ? ((await query(WAITS, processIds())).rows[0]?.reason as string | undefined)
+        : 'no query of a reader was answered for a while',
+    refusal,
   })
+  return {
+    ...proof,
+    settled: (read) => proof.settled(read).catch(refuseCaller),
+    async watchRead(read) {
+      const [outcome] = await Promise.allSettled([read])
+      if (outcome.status === 'fulfilled' || !isLost(outcome.reason)) answeredAt = performance.now()
+      return read
+    },
+  }
+}
+
+const refusal = (reason: string): AppError =>
+  new AppError(storeErrors.unavailable, { reason, message: `The store cannot take anything: ${reason}.` })
+
+/** Callers get the usual text instead of the one for operators. */
+function refuseCaller(error: unknown): never {
+  if (!(error instanceof AppError) || error.details.message === undefined) throw error
+  throw unavailable(error.details.cause ?? new Error(error.details.reason))
+}
 
 export function refuseReadiness(error: unknown): never {
   if (!(error instanceof AppError)) throw notReady(error)

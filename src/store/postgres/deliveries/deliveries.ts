@@ -12,7 +12,6 @@ import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { BY_POSITION } from './by-position.ts'
 import { createCommitWatch } from './commit-watch.ts'
-import { DELIVER } from './deliver-statement.ts'
 import { foresee } from './foresight.ts'
 import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
@@ -58,7 +57,7 @@ export function postgresDeliveries(
   numbers: CustomerNumbers,
   limits: QueueLimits,
 ): PostgresDeliveries {
-  const { query, ordered } = database
+  const { query, followed, storeBatch } = database
   const { watch, close } = createCommitWatch(database)
   const blocks = createBlocks(query)
   let alone: Promise<unknown> | undefined
@@ -103,7 +102,7 @@ export function postgresDeliveries(
       const looked = lookedUp.then(() => numbers.of(deliveries.map(({ customerId }) => customerId)))
       lookedUp = looked.catch(() => undefined)
       const known = await looked
-      const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
+      const { rows } = await storeBatch((parameters) => addBatch(batch, known, parameters))
       blocks.stored(deliveries.length)
       return outcomesOf(batch, rows)
     } catch (error) {
@@ -132,8 +131,9 @@ export function postgresDeliveries(
       return row && orderStateFromRow(row)
     },
     ...deliveryReads(query),
-    ...pulseReads(query),
-    lastPosition: async () => Number((await query(LAST)).rows[0]?.position ?? 0),
+    after: deliveryReads(followed).after,
+    ...pulseReads(followed),
+    lastPosition: async () => Number((await followed(LAST)).rows[0]?.position ?? 0),
     async positionsWithin(period) {
       const receipts = receiptsAround(period, (await query(UNORDERED, ...periodValues(period))).rows[0])
       return positionsFromRow((await query(POSITIONS, ...receipts)).rows[0] as Row)
@@ -141,7 +141,7 @@ export function postgresDeliveries(
     countFrom: async (time, most) => Number((await query(COUNT_FROM, firstReceiptOf(time), most)).rows[0]?.count),
     watch,
     async arrivals(afterPosition) {
-      const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row
+      const { position, count, customer_ids } = (await followed(ARRIVALS, afterPosition)).rows[0] as Row
       return {
         position: (position as number | null) ?? afterPosition,
         customerIds: (customer_ids as string[] | null) ?? [],
