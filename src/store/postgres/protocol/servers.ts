@@ -111,9 +111,14 @@ export function createServers(addresses: readonly ClientConfig[], options: Serve
         failures.set(server, error)
       }
     })
-    await Promise.race([Promise.all(attempts), enough.promise])
+    const settled = Promise.all(attempts)
+    await Promise.race([settled, enough.promise])
     clearTimeout(timer)
-    return offers
+    const inTime = [...offers]
+    void settled.then(() => {
+      for (const offer of offers) if (!inTime.includes(offer)) offer.connection.close()
+    })
+    return inTime
   }
 
   /** Sorts the best one first. */
@@ -155,13 +160,14 @@ export function createServers(addresses: readonly ClientConfig[], options: Serve
     return best.connection
   }
 
-  /** Leaves the server that is used if there is a better one. */
+  /** Leaves the server that is used if there is a better one. One of the same timeline is the same server, by another way. */
   const reconsider = sharedWork(async (): Promise<void> => {
-    const offers = await offersOf(true, new Map())
+    const offers = await offersOf(false, new Map())
     const [best] = offers.sort(byPreference)
     for (const { connection } of offers) connection.close()
-    if (best !== undefined && best.server !== current && compareTimelines(best.connection.timeline, timeline) >= 0)
-      leading?.destroy()
+    if (best === undefined || best.server === current) return
+    const found = best.connection.timeline
+    if (found === null || (found !== timeline && compareTimelines(found, timeline) >= 0)) leading?.destroy()
   })
 
   return {
