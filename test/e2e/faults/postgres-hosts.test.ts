@@ -50,7 +50,8 @@ async function servedByPair() {
 
 it('a primary that accepts sessions but commits nothing is left for the standby that was promoted, by all', async () => {
   const { primary, standby, load, works, expectComplete, key, url } = await servedByPair()
-  const another = await serve({ cwd: tempFolder(), env: { NODE_ENV: 'production', DATABASE_URL: url } })
+  const env = { NODE_ENV: 'production', DATABASE_URL: url, TESLIM_DATABASE_TIMEOUT: '2' }
+  const another = await serve({ cwd: tempFolder(), env })
   const loads = [load, deliver({ url: another.url, key })]
   onTestFinished(() => Promise.all(loads.map((each) => each.stop())).then(() => undefined))
   await Promise.all(loads.map((each) => each.more(20)))
