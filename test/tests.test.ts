@@ -21,6 +21,7 @@ describe('no test', () => {
       'test/e2e/roll-ups.test.ts',
       'test/e2e/upload.test.ts',
       'test/support/ledger.ts',
+      'test/support/postgres-faults.ts',
       'test/support/webhook-receiver.ts',
     ])
   })

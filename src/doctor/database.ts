@@ -18,7 +18,7 @@ const OPEN_TO_ALL =
 
 /** Judges what the database says about itself. `asked` is the time on this machine when it said so. */
 export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: number): Check[] {
-  const { database, supported, unfit, now, connections, openToAll, partitionsEnd, locks } = facts
+  const { database, supported, unfit, now, connections, openToAll, standbys, partitionsEnd, locks } = facts
   const checks: Check[] = [
     supported
       ? { name: 'database', status: 'ok', message: database }
@@ -28,6 +28,7 @@ export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: n
   if (now !== null) checks.push(checkClock(now - asked))
   if (connections !== null) checks.push(checkConnections(connections, databasePool))
   if (openToAll) checks.push({ name: 'rights', status: 'warning', message: OPEN_TO_ALL })
+  if (standbys !== null) checks.push(...checkStandbys(standbys))
   if (partitionsEnd !== null) checks.push(checkPartitions(partitionsEnd, asked))
   return [...checks, ...(locks === null ? [] : checkLocks(locks))]
 }
@@ -74,6 +75,15 @@ function checkConnections({ used, most }: { readonly used: number; readonly most
   if (most - used >= pool) return { name: 'connections', status: 'ok', message }
   const advice = `too few are left for one more replica (TESLIM_DATABASE_POOL ${pool}): raise max_connections`
   return { name: 'connections', status: 'warning', message: `${message}: ${advice}` }
+}
+
+function checkStandbys({ connected, synchronous }: NonNullable<StoreFacts['standbys']>): Check[] {
+  const name = 'standby'
+  if (synchronous) return [{ name, status: 'ok', message: 'commits wait for a synchronous standby' }]
+  if (connected === 0) return []
+  const advice = 'name one in synchronous_standby_names, with synchronous_commit on'
+  const message = `${counted(connected, 'standby is', 'standbys are')} connected, but commits wait for none, so a failover may lose deliveries that were confirmed: ${advice}`
+  return [{ name, status: 'warning', message }]
 }
 
 function checkPartitions(end: number, now: number): Check {

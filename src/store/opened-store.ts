@@ -40,6 +40,8 @@ export interface StoreFacts {
   readonly connections: { readonly used: number; readonly most: number } | null
   /** Whether every role of the database server may connect to this database. */
   readonly openToAll: boolean | null
+  /** Standbys that are connected, and whether commits wait for one. */
+  readonly standbys: { readonly connected: number; readonly synchronous: boolean } | null
   /** When the last partition for deliveries ends, in milliseconds since 1970. */
   readonly partitionsEnd: number | null
   readonly locks: FileLocks | null

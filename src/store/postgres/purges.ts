@@ -88,7 +88,7 @@ const NAMES_AT_ONCE = 500
 const MONTHS_AHEAD = 3
 
 /** PostgreSQL gives room back by itself (autovacuum), or with whole months. */
-export function postgresPurges({ query }: Database): PurgeStore {
+export function postgresPurges({ query, followedAnew }: Database): PurgeStore {
   const allowed = async <Result>(work: Promise<Result>): Promise<Result> => {
     try {
       return await work
@@ -103,7 +103,12 @@ export function postgresPurges({ query }: Database): PurgeStore {
   }
 
   return {
-    state: async (place = 0) => purgeStateFromRow((await query(STATE, place)).rows[0] as Row),
+    async state(place = 0) {
+      const state = purgeStateFromRow((await query(STATE, place)).rows[0] as Row)
+      if (state.lost === null || state.lost.at !== null) return state
+      // A primary that was superseded has not got what came after it.
+      return purgeStateFromRow((await followedAnew(STATE, place)).rows[0] as Row)
+    },
     async receivedAfter(position) {
       const { rows } = await query(
         'SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1',

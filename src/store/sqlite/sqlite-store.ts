@@ -140,6 +140,7 @@ export async function inspectSqliteStore({
         now: null,
         connections: null,
         openToAll: null,
+        standbys: null,
         partitionsEnd: null,
         locks: await locksOn(path, files),
       }),

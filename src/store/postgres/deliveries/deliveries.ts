@@ -12,7 +12,6 @@ import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { BY_POSITION } from './by-position.ts'
 import { createCommitWatch } from './commit-watch.ts'
-import { DELIVER } from './deliver-statement.ts'
 import { foresee } from './foresight.ts'
 import { COUNT_AFTER, LOST } from './lost.ts'
 import { pulseReads } from './pulse.ts'
@@ -60,7 +59,7 @@ export function postgresDeliveries(
   numbers: CustomerNumbers,
   limits: QueueLimits,
 ): PostgresDeliveries {
-  const { query, ordered } = database
+  const { query, followed, storeBatch } = database
   const { watch, close } = createCommitWatch(database)
   const blocks = createBlocks(query)
   let alone: Promise<unknown> | undefined
@@ -105,7 +104,7 @@ export function postgresDeliveries(
       const looked = lookedUp.then(() => numbers.of(deliveries.map(({ customerId }) => customerId)))
       lookedUp = looked.catch(() => undefined)
       const known = await looked
-      const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
+      const { rows } = await storeBatch((parameters) => addBatch(batch, known, parameters))
       blocks.stored(deliveries.length)
       return outcomesOf(batch, rows)
     } catch (error) {
@@ -134,8 +133,9 @@ export function postgresDeliveries(
       return row && orderStateFromRow(row)
     },
     ...deliveryReads(query),
-    ...pulseReads(query),
-    lastPosition: async () => Number((await query(LAST)).rows[0]?.position ?? 0),
+    after: deliveryReads(followed).after,
+    ...pulseReads(followed),
+    lastPosition: async () => Number((await followed(LAST)).rows[0]?.position ?? 0),
     countAfter: async (position) => Number((await query(COUNT_AFTER, position)).rows[0]?.count),
     async positionsWithin(period) {
       const receipts = receiptsAround(period, (await query(UNORDERED, ...periodValues(period))).rows[0])
@@ -144,7 +144,7 @@ export function postgresDeliveries(
     countFrom: async (time, most) => Number((await query(COUNT_FROM, firstReceiptOf(time), most)).rows[0]?.count),
     watch,
     async arrivals(afterPosition) {
-      const { position, count, customer_ids, last_left } = (await query(ARRIVALS, afterPosition)).rows[0] as Row
+      const { position, count, customer_ids, last_left } = (await followed(ARRIVALS, afterPosition)).rows[0] as Row
       if (last_left !== null) return { position: last_left as number, customerIds: [], more: true, lost: true }
       return {
         position: (position as number | null) ?? afterPosition,
