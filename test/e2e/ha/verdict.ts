@@ -35,7 +35,11 @@ export async function judgeFollower({ name, receipts, told }: Follower, stored: 
   const gone = seen.difference(there).size
   const at = left.findIndex((receipt, index) => receipt !== all[index])
   return [
-    ...(at === -1 ? [] : [`${name}: entries ${at} of ${left.length} are ${left.slice(at, at + 3)}, the table has ${all.slice(at, at + 3)}, and the first one at ${all.indexOf(left[at] ?? '')}`]),
+    ...(at === -1
+      ? []
+      : [
+          `${name}: entries ${at} of ${left.length} are ${left.slice(at, at + 3)}, the table has ${all.slice(at, at + 3)}, and the first one at ${all.indexOf(left[at] ?? '')}`,
+        ]),
     ...(gone > 0 && told.length === 0 ? [`${name} has ${gone} deliveries that were lost, and was not told`] : []),
     ...(gone === 0 && told.length > 0 ? [`${name} lost nothing, and was told: ${told[0]}`] : []),
   ]
