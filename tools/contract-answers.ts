@@ -1,5 +1,6 @@
+import { httpErrors } from '#src/http/http.errors.ts'
 import { wanted } from '#src/http/validation-problems.ts'
-import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
 import { type RouteSchema, refusalsOf, securityOf } from './contract-errors.ts'
 import { exampleOf, type Schema } from './contract-examples.ts'
 
@@ -120,23 +121,15 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     })
     const failures = Array.from(refusals, ([status, definitions]) => {
       const why = operation.responses[status]?.description ?? WHY[status] ?? ''
-      return [String(status), refusal(status, why, definitions, operation)] as const
+      return [String(status), refusal(status, why, definitions)] as const
     })
     operation.responses = Object.fromEntries([...successes, ...failures])
   }
 
-  const refusal = (
-    status: number,
-    why: string,
-    definitions: readonly ErrorDefinition[],
-    operation: Operation,
-  ): Answer => {
+  const refusal = (status: number, why: string, definitions: readonly ErrorDefinition[]): Answer => {
     const codes = definitions.map(({ code }) => code)
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
-    const named = codes.map((code) => {
-      const own = code === 'INVALID_REQUEST' ? invalidExample(operation) : undefined
-      return [code, own ?? { $ref: `#/components/examples/${code}` }] as const
-    })
+    const named = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
     const headers = {
       ...(status === 401 && { 'www-authenticate': header('Challenge') }),
       ...((status === 429 || status === 503) && { 'retry-after': header('RetryAfter') }),
@@ -173,31 +166,25 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
   return { ...document, tags: document.tags.filter(({ name }) => tags.includes(name)) }
 }
 
-const exampleOfError = ({ code, message }: ErrorDefinition): Example => ({
-  summary: message,
-  value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID },
-})
+const exampleOfError = ({ code, message }: ErrorDefinition): Example =>
+  code === httpErrors.invalidRequest.code
+    ? exampleOfInvalid({ path: '/Status', message: 'is required' })
+    : { summary: message, value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID } }
+
+function exampleOfInvalid(problem: Problem): Example {
+  const message = `The request is not valid: ${problem.path} ${problem.message}.`
+  const errorCode = httpErrors.invalidRequest.code
+  const value = { data: null, success: false, message, errorCode, requestId: REQUEST_ID, errors: [problem] }
+  return { summary: httpErrors.invalidRequest.message, value }
+}
 
 /** An INVALID_REQUEST for the last required field of the body, else for the first parameter. */
-function invalidExample({ requestBody, parameters = [] }: Operation): Example | undefined {
+export function invalidExample({ requestBody, parameters = [] }: Operation): Example | undefined {
   const [field] = Object.values(requestBody?.content ?? {})[0]?.schema.required?.slice(-1) ?? []
+  if (field !== undefined) return exampleOfInvalid({ path: `/${field}`, message: 'is required' })
   const [parameter] = parameters
-  const place = { header: 'headers', query: 'query', path: 'path' }[parameter?.in ?? ''] ?? ''
-  const problem = field
-    ? { path: `/${field}`, message: 'is required' }
-    : {
-        path: `${place}/${place === 'headers' ? parameter?.name.toLowerCase() : parameter?.name}`,
-        message: `must be ${wanted(parameter?.schema ?? {})}`,
-      }
-  if (field === undefined && parameter === undefined) return undefined
-  const message = `The request is not valid: ${problem.path} ${problem.message}.`
-  const value = {
-    data: null,
-    success: false,
-    message,
-    errorCode: 'INVALID_REQUEST',
-    requestId: REQUEST_ID,
-    errors: [problem],
-  }
-  return { summary: message, value }
+  if (parameter === undefined) return undefined
+  const place = { header: 'headers', query: 'query', path: 'path' }[parameter.in] ?? ''
+  const name = place === 'headers' ? parameter.name.toLowerCase() : parameter.name
+  return exampleOfInvalid({ path: `${place}/${name}`, message: `must be ${wanted(parameter.schema)}` })
 }

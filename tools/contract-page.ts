@@ -1,5 +1,11 @@
-import { httpErrors } from '#src/http/http.errors.ts'
-import type { Answer, Media, OpenApi, Operation, Parameter } from './contract-answers.ts'
+import {
+  type Answer,
+  invalidExample,
+  type Media,
+  type OpenApi,
+  type Operation,
+  type Parameter,
+} from './contract-answers.ts'
 import { RARE_CODES } from './contract-errors.ts'
 import type { Schema } from './contract-examples.ts'
 
@@ -11,12 +17,6 @@ interface Field {
   readonly type: string
   readonly required: boolean
   readonly description: string
-}
-
-interface Refusal {
-  readonly status: string
-  readonly codes: readonly string[]
-  readonly example?: unknown
 }
 
 export const OPERATOR_TAG = 'Operator'
@@ -33,26 +33,20 @@ export function referencePage(document: OpenApi) {
       .filter(([, operation]) => !isForOperators(operation))
       .map(([method, operation]) => pageOperation(method.toUpperCase(), path, operation)),
   )
-  const { code: invalidCode, message: invalid } = httpErrors.invalidRequest
   const shown = new Set(operations.flatMap(({ refusals }) => refusals.flatMap(({ codes }) => codes)))
   const named = Object.entries(document.components.examples ?? {}).filter(([code]) => shown.has(code))
-  // The examples of an invalid request stand with each operation.
-  const messages = [[invalidCode, invalid] as const, ...named.map(([code, { summary }]) => [code, summary] as const)]
   const errors = Object.fromEntries(
-    messages.map(([code, message]) => [code, { message, ...(RARE_CODES.has(code) && { rare: true }) }]),
+    named.map(([code, { summary }]) => [code, { message: summary, ...(RARE_CODES.has(code) && { rare: true }) }]),
   )
   const { title, version, description } = document.info
   const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
   const [shared, codeLists] = [new Map<string, number>(), new Map<string, number>()]
-  const withPlaces = byTag.flat().map(({ parameters, refusals, ...operation }) => {
-    const { example: invalidRequest } = refusals.find(({ example }) => example !== undefined) ?? {}
-    return {
-      ...operation,
-      parameters: parameters.map((parameter) => placeIn(shared, parameter)),
-      refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
-      ...(invalidRequest !== undefined && { invalidRequest }),
-    }
-  })
+  const withPlaces = byTag.flat().map(({ parameters, refusals, invalidRequest, ...operation }) => ({
+    ...operation,
+    parameters: parameters.map((parameter) => placeIn(shared, parameter)),
+    refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
+    ...(invalidRequest !== undefined && { invalidRequest }),
+  }))
   return {
     title,
     version,
@@ -98,6 +92,8 @@ function pageOperation(method: string, path: string, operation: Operation) {
     }),
     answers: answers.filter(([status]) => status < '400').flatMap(([status, answer]) => pageAnswers(status, answer)),
     refusals: answers.filter(([status]) => status >= '400').map(([status, answer]) => pageRefusal(status, answer)),
+    // Its place depends on the operation.
+    invalidRequest: invalidExample(operation)?.value,
   }
 }
 
@@ -129,15 +125,10 @@ const pageAnswers = (status: string, { description, content }: Answer) =>
     return { status, type, description, enveloped: data !== undefined, fields: answerFields(data ?? schema), example }
   })
 
-function pageRefusal(status: string, { content }: Answer): Refusal {
-  const examples = Object.values(content).flatMap((media) => Object.entries(media.examples ?? {}))
-  return {
-    status,
-    codes: examples.map(([code]) => code),
-    // An example of its own; the others stand in `errors`.
-    ...Object.assign({}, ...examples.map(([, given]) => ('value' in given ? { example: given.value } : {}))),
-  }
-}
+const pageRefusal = (status: string, { content }: Answer) => ({
+  status,
+  codes: Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples)),
+})
 
 function fieldsOf(schema: Schema, depth = 0): Field[] {
   if (schema.anyOf) return fieldsOfEither(schema.anyOf, depth)
