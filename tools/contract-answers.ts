@@ -166,6 +166,10 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
   return { ...document, tags: document.tags.filter(({ name }) => tags.includes(name)) }
 }
 
+/** The error codes of a refusal. */
+export const codesOf = ({ content }: Answer): string[] =>
+  Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples))
+
 const exampleOfError = ({ code, message }: ErrorDefinition): Example =>
   code === httpErrors.invalidRequest.code
     ? exampleOfInvalid({ path: '/Status', message: 'is required' })

@@ -1,5 +1,6 @@
 import {
   type Answer,
+  codesOf,
   invalidExample,
   type Media,
   type OpenApi,
@@ -91,7 +92,9 @@ function pageOperation(method: string, path: string, operation: Operation) {
       },
     }),
     answers: answers.filter(([status]) => status < '400').flatMap(([status, answer]) => pageAnswers(status, answer)),
-    refusals: answers.filter(([status]) => status >= '400').map(([status, answer]) => pageRefusal(status, answer)),
+    refusals: answers
+      .filter(([status]) => status >= '400')
+      .map(([status, answer]) => ({ status, codes: codesOf(answer) })),
     // Its place depends on the operation.
     invalidRequest: invalidExample(operation)?.value,
   }
@@ -124,11 +127,6 @@ const pageAnswers = (status: string, { description, content }: Answer) =>
     const data = schema.properties?.success ? schema.properties.data : undefined
     return { status, type, description, enveloped: data !== undefined, fields: answerFields(data ?? schema), example }
   })
-
-const pageRefusal = (status: string, { content }: Answer) => ({
-  status,
-  codes: Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples)),
-})
 
 function fieldsOf(schema: Schema, depth = 0): Field[] {
   if (schema.anyOf) return fieldsOfEither(schema.anyOf, depth)

@@ -13,6 +13,7 @@ import { systemRandom } from '#src/lib/random.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { finishContract, type OpenApi } from './contract-answers.ts'
+import { withComponents } from './contract-components.ts'
 import type { RouteSchema } from './contract-errors.ts'
 import { OPERATOR_TAG, WEBHOOK_TAG } from './contract-page.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
@@ -100,5 +101,11 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
   }
 }
 
+/** `openapi.yaml`: what it says more than once has a name. The page and the Postman collection are made from the whole document. */
 export const toYaml = (document: OpenApi): string =>
-  stringify(document, { lineWidth: 120, aliasDuplicateObjects: false, blockQuote: 'literal', compat: 'yaml-1.1' })
+  stringify(withComponents(document), {
+    lineWidth: 120,
+    aliasDuplicateObjects: false,
+    blockQuote: 'literal',
+    compat: 'yaml-1.1',
+  })

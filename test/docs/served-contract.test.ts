@@ -6,6 +6,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { asYaml, EMAIL_FIELD_STAND_IN, servedContract } from '#src/docs/served-contract.ts'
 import { contract, toYaml } from '../../tools/contract.ts'
 import { pageJson } from '../../tools/contract-page.ts'
+import { inlined } from '../support/contract.ts'
 import { testApp } from '../support/test-app.ts'
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
@@ -33,6 +34,7 @@ describe('the contract that is served', () => {
       const document = await contract(settings)
       const [yaml, json] = [await app.inject('/openapi.yaml'), await app.inject('/docs/reference.json')]
       expect(yaml.payload, 'run npm run openapi').toBe(toYaml(document))
+      expect(inlined(parse(yaml.payload)), 'without names').toEqual(document)
       expect(json.payload, 'run npm run openapi').toBe(JSON.stringify(JSON.parse(pageJson(document))))
     },
   )

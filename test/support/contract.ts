@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import type { OpenApi } from '../../tools/contract-answers.ts'
 
 export const written = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
-export const published = parse(written) as OpenApi
+export const published = inlined(parse(written))
 
 const ajv = addFormats.default(new Ajv2020({ strict: false }))
 // Answers are written as they are, so a field that the contract does not name is a violation.
@@ -48,6 +48,24 @@ function closed(part: unknown): object {
   const schema = Object.fromEntries(entries)
   return schema.type === 'object' && schema.properties ? { additionalProperties: false, ...schema } : schema
 }
+
+/** The whole document that a short one was made from: what has a name stands where it is used, except `Failure`, headers and examples. */
+export function inlined({ components, ...document }: OpenApi): OpenApi {
+  const { schemas, responses, parameters, ...others } = components as OpenApi['components'] & Parts
+  const { Failure = {}, ...named } = schemas
+  const parts: Parts = { schemas: named, responses, parameters }
+  const whole = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(whole)
+    if (!isObject(part)) return part
+    const [kind = '', name = ''] = '$ref' in part ? String(part.$ref).split('/').slice(2) : []
+    const found = parts[kind as keyof Parts]?.[name]
+    return found ? whole(found) : Object.fromEntries(Object.entries(part).map(([key, value]) => [key, whole(value)]))
+  }
+  const paths = whole(document.paths) as OpenApi['paths']
+  return { ...document, components: { ...others, schemas: { Failure } }, paths }
+}
+
+type Parts = Record<'schemas' | 'responses' | 'parameters', Readonly<Record<string, object>>>
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
