@@ -21,6 +21,12 @@ const refusals = (document: OpenApi): string[] =>
   Object.keys((withComponents(document).components as OpenApi['components'] & { responses: object }).responses)
 
 describe('the names in openapi.yaml', () => {
+  it('are those that generated clients use as types', () => {
+    const promised =
+      'ApiKey Attempt AuditEvent Check Customer CustomerKey Delivery DeliverySummary Endpoint Failure FeedDelivery KeyState Login Me Order OrderEntry OrderHistory Receipt Refusal Stats Supplier SupplierDelivery SupplierRefusal SupplierSummary'
+    expect(Object.keys(withComponents(whole).components.schemas)).toEqual(expect.arrayContaining(promised.split(' ')))
+  })
+
   it('stay the same when a refusal gets one more code everywhere', () => {
     expect(refusals(withCode('NEW_CODE', 'CURSOR_PURGED', () => true))).toEqual(refusals(whole))
     expect(refusals(whole)).toEqual(expect.arrayContaining(['CursorPurged', 'TokenRefused', 'InvalidRequest']))
