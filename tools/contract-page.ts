@@ -9,6 +9,7 @@ import {
 } from './contract-answers.ts'
 import { RARE_CODES } from './contract-errors.ts'
 import type { Schema } from './contract-examples.ts'
+import { toJson } from './to-json.ts'
 
 /** A row of a table of fields. */
 interface Field {
@@ -159,18 +160,4 @@ function typeOf({ type, format, anyOf, items, enum: values, minimum, maximum }: 
   return maximum === undefined ? `${named} from ${minimum}` : `${named} ${minimum} to ${maximum}`
 }
 
-const LINE_WIDTH = 160
-
-export const pageJson = (document: OpenApi): string => `${inLines(referencePage(document))}\n`
-
-/** JSON that keeps on one line what fits, so that a change of the contract changes few lines. */
-function inLines(value: unknown, indent = ''): string {
-  const whole = JSON.stringify(value)
-  if (typeof value !== 'object' || value === null || indent.length + whole.length <= LINE_WIDTH) return whole
-  const inner = `${indent} `
-  const parts = Array.isArray(value)
-    ? value.map((item) => inLines(item, inner))
-    : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${inLines(item, inner)}`)
-  const [open, close] = Array.isArray(value) ? '[]' : '{}'
-  return `${open}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${close}`
-}
+export const pageJson = (document: OpenApi): string => toJson(referencePage(document))
