@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
-import { stringify } from 'yaml'
+import { Document, isCollection, isPair, visit } from 'yaml'
 import { buildApp } from '#src/app.ts'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
@@ -101,11 +101,19 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
   }
 }
 
+/** A list or map that JSON writes within this column stands on one line. */
+const LINE_WIDTH = 112
+
 /** `openapi.yaml`: what it says more than once has a name. The page and the Postman collection are made from the whole document. */
-export const toYaml = (document: OpenApi): string =>
-  stringify(withComponents(document), {
-    lineWidth: 120,
-    aliasDuplicateObjects: false,
-    blockQuote: 'literal',
-    compat: 'yaml-1.1',
+export function toYaml(document: OpenApi): string {
+  const yaml = new Document(withComponents(document), { aliasDuplicateObjects: false, compat: 'yaml-1.1' })
+  visit(yaml, {
+    Collection: (_key, node, path) => {
+      const parent = path.at(-1)
+      const start = 2 * path.filter(isCollection).length + (isPair(parent) ? String(parent.key).length : 0)
+      const text = JSON.stringify(node)
+      if (start + text.length <= LINE_WIDTH && !text.includes('\\n')) node.flow = true
+    },
   })
+  return yaml.toString({ lineWidth: 120, blockQuote: 'literal' })
+}
