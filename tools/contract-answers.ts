@@ -190,5 +190,11 @@ export function invalidExample({ requestBody, parameters = [] }: Operation): Exa
   if (parameter === undefined) return undefined
   const place = { header: 'headers', query: 'query', path: 'path' }[parameter.in] ?? ''
   const name = place === 'headers' ? parameter.name.toLowerCase() : parameter.name
-  return exampleOfInvalid({ path: `${place}/${name}`, message: `must be ${wanted(parameter.schema)}` })
+  const { schema } = parameter
+  // The validator's schema has a choice where the contract has an `enum`.
+  const anyOf = schema.enum?.map((value) => ({ const: value }))
+  return exampleOfInvalid({
+    path: `${place}/${name}`,
+    message: `must be ${wanted({ ...schema, ...(anyOf && { anyOf }) })}`,
+  })
 }

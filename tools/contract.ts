@@ -15,6 +15,7 @@ import { openStore } from '#src/store/open-store.ts'
 import { finishContract, type OpenApi } from './contract-answers.ts'
 import { withComponents } from './contract-components.ts'
 import type { RouteSchema } from './contract-errors.ts'
+import type { Schema } from './contract-examples.ts'
 import { OPERATOR_TAG, WEBHOOK_TAG } from './contract-page.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
 
@@ -93,12 +94,23 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
     }),
   })
   try {
-    return finishContract(structuredClone(app.swagger()) as unknown as OpenApi, routes)
+    return finishContract(withEnums(app.swagger()) as OpenApi, routes)
   } finally {
     await app.close()
     await store.close()
     rmSync(folder, { recursive: true })
   }
+}
+
+/** Returns a copy in which a choice of constants is an `enum`. */
+function withEnums(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(withEnums)
+  if (typeof part !== 'object' || part === null) return part
+  const { anyOf, ...others } = part as { anyOf?: readonly Schema[] }
+  const [first] = anyOf ?? []
+  const isChoice = anyOf?.every((schema) => schema.type === first?.type && schema.enum?.length === 1)
+  const plain = isChoice ? { ...others, type: first?.type, enum: anyOf?.flatMap((schema) => schema.enum) } : part
+  return Object.fromEntries(Object.entries(plain).map(([key, value]) => [key, withEnums(value)]))
 }
 
 /** A list or map that JSON writes within this column stands on one line. */

@@ -20,6 +20,7 @@ export const PurchaseHeadersSchema = Type.Object({
 export const PurchaseQuerySchema = Type.Object({
   validateOnly: Type.Optional(
     Type.Literal('true', {
+      title: 'true, and sent once',
       description:
         'Checks the delivery as if it were made, refuses it as it would be refused, and stores nothing. Counts as a delivery for the rate limit. Any other value is refused',
       examples: ['true'],
