@@ -50,6 +50,14 @@ describe('openapi.yaml', () => {
     expect(lacking).toEqual([])
   })
 
+  it('has no example of a delivery that was erased, and yet has a payload', () => {
+    const examples = operations.flatMap(({ operation: { responses } }) =>
+      Object.values(responses).flatMap(({ content }) => Object.values(content).map(({ example }) => example)),
+    )
+    expect(JSON.stringify(examples)).toContain('"Payload"')
+    expect(JSON.stringify(examples)).not.toContain('"Erased"')
+  })
+
   it('has an example for every text field', () => {
     const resolve = (ref: string): Schema => published.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
     const lacking = operations.flatMap(({ path, method, operation }) => {
