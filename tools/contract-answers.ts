@@ -14,7 +14,7 @@ export interface Example {
 }
 
 export interface Media {
-  readonly schema: Schema
+  schema: Schema
   example?: unknown
   examples?: Readonly<Record<string, Example | Reference>>
 }
@@ -29,7 +29,7 @@ export interface Parameter {
   readonly name: string
   readonly in: string
   readonly description?: string
-  readonly required?: boolean
+  required?: boolean
   schema: Schema
   example?: unknown
 }
@@ -99,6 +99,7 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     for (const parameter of operation.parameters ?? []) {
       const { example } = parameter
       if (example !== undefined) parameter.schema = { ...parameter.schema, examples: [example] }
+      if (parameter.required === false) delete parameter.required
       // A path needs a value, so here the tools may fill it in.
       if (parameter.in === 'path') parameter.example = exampleOf(parameter.schema, resolve)
       else delete parameter.example
@@ -116,7 +117,12 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     const answers = Object.entries(operation.responses).filter(([status]) => status < '400')
     const successes = answers.map(([status, { description, content: json }]) => {
       const content: Record<string, Media> = { ...json, ...structuredClone(route.alsoAnswers?.[status]) }
-      for (const media of Object.values(content)) media.example ??= exampleOf(media.schema, resolve)
+      for (const media of Object.values(content)) {
+        media.example ??= exampleOf(media.schema, resolve)
+        const { description: same, ...schema } = media.schema
+        // Once is enough.
+        if (same === description) media.schema = schema
+      }
       return [status, { description, content }] as const
     })
     const failures = Array.from(refusals, ([status, definitions]) => {
