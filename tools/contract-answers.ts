@@ -9,7 +9,8 @@ interface Reference {
 }
 
 export interface Example {
-  readonly summary: string
+  /** Absent if it is the message. */
+  readonly summary?: string
   readonly value: unknown
 }
 
@@ -179,7 +180,7 @@ export const codesOf = ({ content }: Answer): string[] =>
 const exampleOfError = ({ code, message }: ErrorDefinition): Example =>
   code === httpErrors.invalidRequest.code
     ? exampleOfInvalid({ path: '/Status', message: 'is required' })
-    : { summary: message, value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID } }
+    : { value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID } }
 
 function exampleOfInvalid(problem: Problem): Example {
   const message = `The request is not valid: ${problem.path} ${problem.message}.`

@@ -38,7 +38,10 @@ export function referencePage(document: OpenApi) {
   const shown = new Set(operations.flatMap(({ refusals }) => refusals.flatMap(({ codes }) => codes)))
   const named = Object.entries(document.components.examples ?? {}).filter(([code]) => shown.has(code))
   const errors = Object.fromEntries(
-    named.map(([code, { summary }]) => [code, { message: summary, ...(RARE_CODES.has(code) && { rare: true }) }]),
+    named.map(([code, { summary, value }]) => {
+      const { message } = value as { message: string }
+      return [code, { message: summary ?? message, ...(RARE_CODES.has(code) && { rare: true }) }]
+    }),
   )
   const { title, version, description } = document.info
   const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
