@@ -1,5 +1,6 @@
 export interface Schema {
   readonly $ref?: string
+  readonly title?: string
   readonly description?: string
   readonly type?: string | readonly string[]
   readonly format?: string

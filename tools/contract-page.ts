@@ -152,13 +152,16 @@ function fieldsOfEither(alternatives: readonly Schema[], depth: number): Field[]
 }
 
 /** The type of a value in a reader's words. */
-function typeOf({ type, format, anyOf, items, enum: values, minimum, maximum }: Schema): string {
+function typeOf(schema: Schema): string {
+  const { type, format, anyOf, items, enum: values, minimum, maximum } = schema
+  if (Array.isArray(type))
+    return type.map((one) => typeOf(one === 'null' ? { type: one } : { ...schema, type: one })).join(' or ')
   if (anyOf) return anyOf.map(typeOf).join(' or ')
   if (values) return values.map((value) => JSON.stringify(value)).join(' or ')
   if (format === 'date-time') return 'time'
   if (format !== undefined) return format
   if (items) return `array of ${typeOf(items)}s`
-  const named = [type].flat().join(' or ')
+  const named = String(type)
   if (minimum === undefined) return named
   return maximum === undefined ? `${named} from ${minimum}` : `${named} ${minimum} to ${maximum}`
 }

@@ -94,7 +94,7 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
     }),
   })
   try {
-    return finishContract(withEnums(app.swagger()) as OpenApi, routes)
+    return finishContract(plain(app.swagger()) as OpenApi, routes)
   } finally {
     await app.close()
     await store.close()
@@ -102,15 +102,20 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
   }
 }
 
-/** Returns a copy in which a choice of constants is an `enum`. */
-function withEnums(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(withEnums)
+/** Returns a copy in which a choice of constants is an `enum`, and a value that may be null has two types. */
+function plain(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(plain)
   if (typeof part !== 'object' || part === null) return part
-  const { anyOf, ...others } = part as { anyOf?: readonly Schema[] }
-  const [first] = anyOf ?? []
-  const isChoice = anyOf?.every((schema) => schema.type === first?.type && schema.enum?.length === 1)
-  const plain = isChoice ? { ...others, type: first?.type, enum: anyOf?.flatMap((schema) => schema.enum) } : part
-  return Object.fromEntries(Object.entries(plain).map(([key, value]) => [key, withEnums(value)]))
+  const copy = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, plain(value)]))
+  const { anyOf, ...others } = copy as Schema
+  const [first, second] = anyOf ?? []
+  if (anyOf?.every(({ type, enum: values }) => type === first?.type && values?.length === 1)) {
+    return { ...others, type: first?.type, enum: anyOf.flatMap((schema) => schema.enum) }
+  }
+  const isNullable = anyOf?.length === 2 && second?.type === 'null' && first?.title === undefined
+  if (!isNullable || typeof first?.type !== 'string' || first.enum || first.properties) return copy
+  const description = [first.description, others.description].filter((text) => text !== undefined).join('. ')
+  return { ...first, ...others, ...(description && { description }), type: [first.type, 'null'] }
 }
 
 /** A list or map that JSON writes within this column stands on one line. */
