@@ -56,7 +56,8 @@ export function withComponents(document: OpenApi): OpenApi {
     const inner = Object.fromEntries(
       Object.entries(part).map(([key, value]) => [key, DATA.has(key) ? value : moveSchemas(value)]),
     )
-    return isName(inner.title) ? move('schemas', inner.title, inner, 'give one of them another title') : inner
+    const { title, ...shape } = inner
+    return isName(title) ? move('schemas', title, shape, 'give one of them another title') : inner
   }
   const shorten = ({ parameters, responses, ...operation }: Operation) => ({
     ...operation,

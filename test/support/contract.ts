@@ -49,7 +49,7 @@ function closed(part: unknown): object {
   return schema.type === 'object' && schema.properties ? { additionalProperties: false, ...schema } : schema
 }
 
-/** The whole document that a short one was made from: what has a name stands where it is used, except `Failure`, headers and examples. */
+/** The whole document that a short one was made from: what has a name stands where it is used (a schema's is its title), except `Failure`, headers and examples. */
 export function inlined({ components, ...document }: OpenApi): OpenApi {
   const { schemas, responses, parameters, ...others } = components as OpenApi['components'] & Parts
   const { Failure = {}, ...named } = schemas
@@ -59,6 +59,7 @@ export function inlined({ components, ...document }: OpenApi): OpenApi {
     if (!isObject(part)) return part
     const [kind = '', name = ''] = '$ref' in part ? String(part.$ref).split('/').slice(2) : []
     const found = parts[kind as keyof Parts]?.[name]
+    if (found && kind === 'schemas') return whole({ title: name, ...found })
     return found ? whole(found) : Object.fromEntries(Object.entries(part).map(([key, value]) => [key, whole(value)]))
   }
   const paths = whole(document.paths) as OpenApi['paths']

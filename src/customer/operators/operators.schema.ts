@@ -119,7 +119,7 @@ export const CustomerWithKeysSchema = Type.Object({
   Keys: Type.Array(OperatedKeySchema, { description: 'The oldest first' }),
 })
 
-export const ChangedCustomerSchema = Type.Object({ Customer: OperatedCustomerSchema })
+export const ChangedCustomerSchema = named('ChangedCustomer', { Customer: OperatedCustomerSchema })
 
 export const AddedCustomerSchema = Type.Object({
   Customer: OperatedCustomerSchema,

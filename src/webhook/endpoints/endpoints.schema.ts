@@ -77,8 +77,8 @@ const Secret = Type.String({ description: 'Verifies signatures; shown only now',
 export const EndpointsSchema = Type.Object({
   Endpoints: Type.Array(EndpointSchema, { description: 'The oldest first' }),
 })
-export const ChangedEndpointSchema = Type.Object({ Endpoint: EndpointSchema })
-export const EndpointWithSecretSchema = Type.Object({ Endpoint: EndpointSchema, Secret })
+export const ChangedEndpointSchema = named('ChangedEndpoint', { Endpoint: EndpointSchema })
+export const EndpointWithSecretSchema = named('EndpointWithSecret', { Endpoint: EndpointSchema, Secret })
 export const ReplayedSchema = Type.Object({
   Endpoint: EndpointSchema,
   Deliveries: Type.Integer({ description: 'At most this many deliveries are sent again', examples: [1] }),
