@@ -132,5 +132,19 @@ export function toYaml(document: OpenApi): string {
       if (start + text.length <= LINE_WIDTH && !text.includes('\\n')) node.flow = true
     },
   })
-  return yaml.toString({ lineWidth: 120, blockQuote: 'literal' })
+  const text = yaml.toString({ lineWidth: 120, blockQuote: 'literal' })
+  return text.replaceAll(/^( *)(required|enum):\n((?:\1 {2}- [\w-]+\n)+)/gm, (_, indent, key, items) =>
+    wrapped(`${indent}${key}: [`, `${indent}  `, items.match(/(?<=- )[\w-]+/g)),
+  )
+}
+
+/** Long lists of names take several to a line. */
+function wrapped(start: string, indent: string, names: readonly string[]): string {
+  const lines = [start]
+  for (const [index, name] of names.entries()) {
+    const word = index + 1 < names.length ? ` ${name},` : ` ${name} ]`
+    const line = lines.pop() ?? ''
+    lines.push(...(line.length + word.length <= LINE_WIDTH ? [line + word] : [line, indent + word.trimStart()]))
+  }
+  return `${lines.join('\n')}\n`
 }

@@ -25,6 +25,10 @@ describe('openapi.yaml', () => {
     expect(written, 'run npm run openapi').toBe(toYaml(await contract()))
   })
 
+  it('takes at most 120 lines for an operation', () => {
+    expect(written.split('\n').length / operations.length).toBeLessThan(120)
+  })
+
   it('passes the recommended rules of a public linter, none ignored', () => {
     const linter = fileURLToPath(new URL('../../node_modules/@redocly/cli/bin/cli.js', import.meta.url))
     const quiet = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' }
