@@ -159,18 +159,22 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
   }
 
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) finish(operation)
-  const used = JSON.stringify(document.paths)
-  const kept = Object.entries(examples).filter(([code]) => used.includes(`#/components/examples/${code}"`))
-  const headers = Object.entries(HEADERS).filter(([name]) => used.includes(`#/components/headers/${name}"`))
+  const text = JSON.stringify(document.paths)
+  const kept = Object.entries(examples).filter(([code]) => text.includes(`#/components/examples/${code}"`))
+  const headers = Object.entries(HEADERS).filter(([name]) => text.includes(`#/components/headers/${name}"`))
   document.components = {
     ...document.components,
     headers: Object.fromEntries(headers),
     examples: Object.fromEntries(kept.sort()),
   }
-  const tags = Object.values(document.paths).flatMap((methods) =>
-    Object.values(methods).flatMap((operation) => operation.tags),
+  const tagOf = (methods: OpenApi['paths'][string]): string => Object.values(methods)[0]?.tags[0] ?? ''
+  // By tag, that is by caller: the two operations of the original contract come first.
+  const places = document.tags.map(({ name }) => name)
+  const paths = Object.entries(document.paths).sort(
+    ([, one], [, other]) => places.indexOf(tagOf(one)) - places.indexOf(tagOf(other)),
   )
-  return { ...document, tags: document.tags.filter(({ name }) => tags.includes(name)) }
+  const used = new Set(paths.map(([, methods]) => tagOf(methods)))
+  return { ...document, tags: document.tags.filter(({ name }) => used.has(name)), paths: Object.fromEntries(paths) }
 }
 
 /** The error codes of a refusal. */

@@ -29,6 +29,12 @@ describe('openapi.yaml', () => {
     expect(written.split('\n').length / operations.length).toBeLessThan(120)
   })
 
+  it('begins with the login and the delivery, then has the operations of each tag together', () => {
+    const tags = operations.map(({ operation }) => operation.tags[0])
+    expect(operations.slice(0, 2).map(({ operation }) => operation.operationId)).toEqual(['login', 'purchaseUpdate'])
+    expect(tags.filter((tag, index) => tag !== tags[index - 1])).toEqual(published.tags.map(({ name }) => name))
+  })
+
   it('passes the recommended rules of a public linter, none ignored', () => {
     const linter = fileURLToPath(new URL('../../node_modules/@redocly/cli/bin/cli.js', import.meta.url))
     const quiet = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' }
