@@ -22,7 +22,7 @@ export interface Media {
 
 export interface Answer {
   readonly description: string
-  readonly headers?: Readonly<Record<string, Reference>>
+  readonly headers: Readonly<Record<string, Reference>>
   readonly content: Readonly<Record<string, Media>>
 }
 
@@ -75,6 +75,27 @@ const WHY: Readonly<Record<number, string>> = {
 }
 
 const HEADERS = {
+  RequestId: {
+    description: 'Names the request in the log: the id that the request carried in this header, or a new one',
+    schema: { type: 'string', examples: [REQUEST_ID] },
+  },
+  ETag: {
+    description:
+      'Send it as If-None-Match: while nothing has changed, the answer is 304 without a body. A page that has a NextCursor has none.',
+    schema: { type: 'string', examples: ['W/"Zr2n3YwzTfC4vX0kq1mJbA"'] },
+  },
+  RateLimitLimit: {
+    description: 'Deliveries a minute that the API key may make; absent if there is no limit, like the other two',
+    schema: { type: 'integer', minimum: 1, examples: [600] },
+  },
+  RateLimitRemaining: {
+    description: 'Deliveries that it may make now',
+    schema: { type: 'integer', minimum: 0, examples: [599] },
+  },
+  RateLimitReset: {
+    description: 'Seconds until it may make as many as ever again',
+    schema: { type: 'integer', minimum: 0, examples: [1] },
+  },
   RetryAfter: {
     description: 'Seconds to wait before the next try',
     schema: { type: 'integer', minimum: 0, examples: [1] },
@@ -86,6 +107,12 @@ const HEADERS = {
 }
 
 const header = (name: keyof typeof HEADERS): Reference => ({ $ref: `#/components/headers/${name}` })
+
+const ALLOWANCE = {
+  'ratelimit-limit': header('RateLimitLimit'),
+  'ratelimit-remaining': header('RateLimitRemaining'),
+  'ratelimit-reset': header('RateLimitReset'),
+}
 
 /** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
 export function finishContract(document: OpenApi, routes: ReadonlyMap<string, RouteSchema>): OpenApi {
@@ -124,7 +151,12 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
         // Once is enough.
         if (same === description) media.schema = schema
       }
-      return [status, { description, content }] as const
+      const headers = {
+        'x-request-id': header('RequestId'),
+        ...(route.isTagged && { etag: header('ETag') }),
+        ...(route.isLimited && ALLOWANCE),
+      }
+      return [status, { description, headers, content }] as const
     })
     const failures = Array.from(refusals, ([status, definitions]) => {
       const why = operation.responses[status]?.description ?? WHY[status] ?? ''
@@ -138,12 +170,14 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
     const named = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
     const headers = {
+      'x-request-id': header('RequestId'),
+      ...(codes.includes('RATE_LIMITED') && ALLOWANCE),
       ...(status === 401 && { 'www-authenticate': header('Challenge') }),
       ...((status === 429 || status === 503) && { 'retry-after': header('RetryAfter') }),
     }
     return {
       description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
-      ...(Object.keys(headers).length > 0 && { headers }),
+      headers,
       content: {
         'application/json': {
           schema: {

@@ -116,6 +116,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   const schema = {
     summary: 'The public keys that verify access tokens',
     operationId: 'jwks',
+    isTagged: true,
     description: 'Fetch them again when a token names an unknown kid: keys are replaced from time to time.',
     tags: ['Token'],
     response: { 200: JwksSchema, ...failures(500, 503) },

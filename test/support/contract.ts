@@ -29,6 +29,19 @@ export function contractViolation(method: string, route: string, status: number,
   return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
 
+const DESCRIBED = /^(etag|retry-after|www-authenticate|x-request-id)$/
+const DESCRIBED_WITH_ALLOWANCE = /^ratelimit-|^(etag|retry-after|www-authenticate|x-request-id)$/
+
+/** The headers of an answer that openapi.yaml does not name at its status. Other refusals than 429 share their description, without the allowance. */
+export function headerViolation(method: string, route: string, status: number, sent: object): string | undefined {
+  const path = route.replaceAll(/:(\w+)/g, '{$1}')
+  const answer = published.paths[path]?.[method.toLowerCase()]?.responses[status]
+  const names = status < 300 || status === 429 ? DESCRIBED_WITH_ALLOWANCE : DESCRIBED
+  const unknown = Object.keys(sent).filter((name) => names.test(name) && !(name in (answer?.headers ?? {})))
+  if (answer === undefined || unknown.length === 0) return undefined
+  return `${method} ${path}: ${status} has the headers ${unknown.join(', ')}`
+}
+
 const patterns = Object.keys(published.paths).map((path) => {
   const steps = path.split(/\{\w+\}/).map(RegExp.escape)
   return { path, pattern: new RegExp(`^${steps.join('[^/]+')}/?$`, 'i') }
