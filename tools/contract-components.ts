@@ -56,6 +56,7 @@ export function withComponents(document: OpenApi): OpenApi {
     const inner = Object.fromEntries(
       Object.entries(part).map(([key, value]) => [key, DATA.has(key) ? value : moveSchemas(value)]),
     )
+    // The name says as much as the title.
     const { title, ...shape } = inner
     return isName(title) ? move('schemas', title, shape, 'give one of them another title') : inner
   }
