@@ -65,7 +65,9 @@ export function withComponents(document: OpenApi): OpenApi {
     ...(parameters && {
       parameters: parameters.map((parameter) => {
         const name = names.get(JSON.stringify(parameter))
-        return name === undefined ? parameter : move('parameters', name, parameter, 'change its description')
+        return name === undefined
+          ? parameter
+          : move('parameters', name, parameter, 'make them equal, or extend namesOfParameters')
       }),
     }),
     responses: Object.fromEntries(
