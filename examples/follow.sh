@@ -1,7 +1,7 @@
 #!/bin/sh
 # Follows the feed as follower.js does, with curl: each answer becomes a line of a file, whose last line has the cursor.
 #   TESLIM_URL=http://127.0.0.1:3000 TESLIM_EMAIL=office@example.com TESLIM_PASSWORD=... sh examples/follow.sh pages.ndjson
-# If deliveries that it has not read were removed from teslim, it ends with status 1: decide what that means for your data, then begin
+# If deliveries that it has not read were removed from teslim, or some that it has read were lost, it ends with status 1: decide what that means for your data, then begin
 # again with what is left there, in another file.
 pages=${1:-pages.ndjson} && touch "$pages"
 # Removes the last line where an earlier run was killed while it wrote it.

@@ -33,7 +33,7 @@ for (;;) {
     await takeNext()
     failures = 0
   } catch (error) {
-    if (error.code === 'CURSOR_PURGED') {
+    if (error.code === 'CURSOR_PURGED' || error.code === 'DELIVERIES_LOST') {
       console.error(error.message)
       process.exit(1)
     }

@@ -44,6 +44,7 @@ import { loginErrors } from '#src/login/login.errors.ts'
 import { loginPlugin } from '#src/login/login.plugin.ts'
 import { deliveriesPlugin } from '#src/purchase/deliveries/deliveries.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
+import { historyPlugin } from '#src/purchase/feed/history.plugin.ts'
 import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
 import { uploadPlugin } from '#src/purchase/intake/upload.plugin.ts'
 import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
@@ -157,6 +158,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(deliveriesPlugin, { config, store, random })
   app.register(supplierReadsPlugin, { config, store })
   app.register(feedPlugin, { store, clock, random, metrics })
+  app.register(historyPlugin, { config, background, store })
   app.register(statsPlugin, { config, background, store, clock })
   app.register(webhookPlugin, { config, background, proxyVariables, store, clock, random, metrics, sending })
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random })

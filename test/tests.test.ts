@@ -15,12 +15,13 @@ describe('no test', () => {
     expect(filesWith(timers)).toEqual(['test/support/until.ts'])
     // Clients that send a load, an endpoint that is slow, and faults that are on for a while.
     expect(
-      filesWith(/import \{ .*\bpace\b.* from/).filter((file) => !file.startsWith('test/e2e/faults/random/')),
+      filesWith(/import \{ .*\bpace\b.* from/).filter((file) => !/^test\/e2e\/(?:faults\/random|ha)\//.test(file)),
     ).toEqual([
       'test/e2e/faults/readiness.test.ts',
       'test/e2e/roll-ups.test.ts',
       'test/e2e/upload.test.ts',
       'test/support/ledger.ts',
+      'test/support/postgres-faults.ts',
       'test/support/webhook-receiver.ts',
     ])
   })

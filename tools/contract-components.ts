@@ -19,6 +19,7 @@ const REFUSALS: readonly (readonly [name: string, first: string, ...others: stri
   ['WebhookOrDeliveryNotFound', 'WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
   ['CustomerRemovedOrSelf', 'CUSTOMER_REMOVED', 'OPERATOR_SELF'],
   ['CustomerRemovedOrTooManyWebhooks', 'CUSTOMER_REMOVED', 'WEBHOOK_TOO_MANY'],
+  ['CursorPurgedOrLost', 'CURSOR_PURGED', 'DELIVERIES_LOST'],
   ['LoginUnavailable', 'LOGIN_OVERLOADED', 'SIGNING_KEY_CANNOT_OPEN'],
   ['WebhookSecretCannotOpenWithBody', 'WEBHOOK_SECRET_CANNOT_OPEN', 'BODIES_OVERLOADED'],
   ['UnavailableWithBody', 'BODIES_OVERLOADED'],

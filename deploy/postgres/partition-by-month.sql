@@ -47,7 +47,7 @@ BEGIN
   ALTER INDEX delivery_receipt RENAME TO delivery_before_receipt;
   ALTER INDEX delivery_position RENAME TO delivery_before_position;
   CREATE TABLE delivery (LIKE delivery_before INCLUDING STORAGE) PARTITION BY RANGE (receipt);
-  CREATE UNIQUE INDEX delivery_receipt ON delivery (receipt);
+  ALTER TABLE delivery ADD CONSTRAINT delivery_receipt PRIMARY KEY (receipt);
   CREATE INDEX delivery_position ON delivery (position);
   EXECUTE format('ALTER TABLE delivery ATTACH PARTITION delivery_before FOR VALUES FROM (MINVALUE) TO (%L)',
     teslim_first_receipt(until));

@@ -42,7 +42,7 @@ BEGIN
   END LOOP;
 END
 $$;
-REVOKE UPDATE, DELETE ON audit_event FROM teslim_service;
+REVOKE UPDATE, DELETE ON audit_event, history FROM teslim_service;
 REVOKE INSERT, UPDATE, DELETE ON schema_migration, erased_customer, delivery_hour, roll_up FROM teslim_service;
 
 -- Old deliveries are removed by the owner: DATABASE_URL=OWNER_URL teslim purge --older 400d. To let the service do it by itself

@@ -62,6 +62,13 @@ export const settings = {
     'TESLIM_DATABASE_TIMEOUT',
     whole(5, 1, 600, 'Seconds to wait for PostgreSQL to answer a query.'),
   ),
+  databaseStandby: setting(
+    'TESLIM_DATABASE_STANDBY',
+    choice(
+      ['off', 'required'],
+      '`required` confirms a delivery only if PostgreSQL named a synchronous standby before and after its commit, else 503.',
+    ),
+  ),
   logLevel: setting('LOG_LEVEL', logLevel),
   log: setting(
     'TESLIM_LOG',

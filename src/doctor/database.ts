@@ -1,4 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
 import { counted } from '#src/lib/printable.ts'
 import type { StoreFacts } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
@@ -17,17 +18,38 @@ const OPEN_TO_ALL =
 
 /** Judges what the database says about itself. `asked` is the time on this machine when it said so. */
 export function checkFacts(facts: StoreFacts, { databasePool }: Config, asked: number): Check[] {
-  const { database, supported, now, connections, openToAll, partitionsEnd, locks } = facts
+  const { database, supported, unfit, now, connections, openToAll, standbys, partitionsEnd, locks } = facts
   const checks: Check[] = [
     supported
       ? { name: 'database', status: 'ok', message: database }
       : { name: 'database', status: 'failed', message: `${database} is too old: PostgreSQL 14 or later is needed` },
   ]
+  if (unfit !== null) checks.push({ name: 'database', status: 'failed', message: unfit })
   if (now !== null) checks.push(checkClock(now - asked))
   if (connections !== null) checks.push(checkConnections(connections, databasePool))
   if (openToAll) checks.push({ name: 'rights', status: 'warning', message: OPEN_TO_ALL })
+  if (standbys !== null) checks.push(...checkStandbys(standbys))
   if (partitionsEnd !== null) checks.push(checkPartitions(partitionsEnd, asked))
   return [...checks, ...(locks === null ? [] : checkLocks(locks))]
+}
+
+/** Says when deliveries last went on after a failover, and for a day that some may be lost. */
+export async function checkHistory({ deliveries, history }: Store, now: number): Promise<Check[]> {
+  const name = 'failovers'
+  const { timeline, resumed } = await history()
+  const known = timeline === null ? 'PostgreSQL does not tell this role its timeline' : `timeline ${timeline}`
+  if (resumed === null)
+    return [
+      { name, status: 'ok', message: `${known}; deliveries have gone on without a failover since the store was made` },
+    ]
+  const { at, lastPosition } = resumed
+  const [last] = (await deliveries.before(lastPosition + 1, {}, { most: 1, look: 1 })).deliveries
+  const left = last === undefined ? 'no delivery' : `deliveries up to ${last.receiptId}`
+  const message = `${known}; the last failover or recovery, noticed at ${isoMilliseconds(at)}, left ${left}, and cursors after that are refused with DELIVERIES_LOST`
+  if (now - at > DAY_MILLISECONDS) return [{ name, status: 'ok', message }]
+  const advice =
+    'unless a synchronous standby took over, later ones are lost: suppliers must send them again (docs/postgresql.md, "When a failover lost deliveries")'
+  return [{ name, status: 'warning', message: `${message}; ${advice}` }]
 }
 
 function checkClock(ahead: number): Check {
@@ -53,6 +75,15 @@ function checkConnections({ used, most }: { readonly used: number; readonly most
   if (most - used >= pool) return { name: 'connections', status: 'ok', message }
   const advice = `too few are left for one more replica (TESLIM_DATABASE_POOL ${pool}): raise max_connections`
   return { name: 'connections', status: 'warning', message: `${message}: ${advice}` }
+}
+
+function checkStandbys({ connected, synchronous }: NonNullable<StoreFacts['standbys']>): Check[] {
+  const name = 'standby'
+  if (synchronous) return [{ name, status: 'ok', message: 'commits wait for a synchronous standby' }]
+  if (connected === 0) return []
+  const advice = 'name one in synchronous_standby_names, with synchronous_commit on'
+  const message = `${counted(connected, 'standby is', 'standbys are')} connected, but commits wait for none, so a failover may lose deliveries that were confirmed: ${advice}`
+  return [{ name, status: 'warning', message }]
 }
 
 function checkPartitions(end: number, now: number): Check {

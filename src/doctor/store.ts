@@ -18,7 +18,7 @@ import type { Store } from '#src/store/store.ts'
 import { signingKeyRules } from '#src/token/open-signing-keys.ts'
 import { type Accounts, checkAccounts } from './accounts.ts'
 import type { Check, ExaminationOptions } from './checks.ts'
-import { checkFacts, checkFuture } from './database.ts'
+import { checkFacts, checkFuture, checkHistory } from './database.ts'
 import { checkBackups, checkGrowth, checkLog } from './growth.ts'
 import { checkWebhooks } from './webhooks.ts'
 
@@ -92,7 +92,8 @@ async function checkDatabase(
   const unverified = await unverifiedDatabase(config)
   const checks: Check[] = unverified === undefined ? [] : [{ name: 'network', status: 'warning', message: unverified }]
   checks.push(...checkFacts(found, config, (asked + clock.now()) / 2))
-  if (!config.databaseUrl.startsWith('sqlite:')) return [...checks, ...NOT_FROM_HERE]
+  if (!config.databaseUrl.startsWith('sqlite:'))
+    return [...checks, ...(await checkHistory(store, asked)), ...NOT_FROM_HERE]
   const room = await store.room().catch(() => undefined)
   onBegin?.('growth')
   const growth = room?.free === undefined ? [] : await checkGrowth(store, room.free, asked)

@@ -75,6 +75,13 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
   metrics.gauge('teslim_disk_free_bytes', 'Room on the disk of the file.', async () => (await room()).free)
   // PostgreSQL has its own tools.
   if (build.store === 'sqlite') describeBackups(metrics, dependencies)
+  else {
+    metrics.gauge(
+      'teslim_database_timeline',
+      'Timeline of the PostgreSQL server: it rises when a standby is promoted.',
+      async () => (await store.history()).timeline ?? undefined,
+    )
+  }
 }
 
 function describeBackups(metrics: Metrics, { store, clock }: ServiceMetricsDependencies): void {

@@ -3,6 +3,9 @@ import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { PurgeState, PurgeStore } from '#src/store/store.ts'
 import { purchaseErrors } from './purchase.errors.ts'
 
+/** What seals cursors of the feed, by the id of one customer or null for all. Exports and webhooks take them, too. */
+export const feedPurpose = (customerId: string | null) => ['feed', customerId]
+
 /** Up to where somebody has read the deliveries. */
 export interface FeedPlace {
   readonly position: number
@@ -39,17 +42,35 @@ export const placesFrom =
   (position: number): FeedPlace =>
     generation === state.generation ? placeAt(position, state) : { position, generation: 0 }
 
-type Purges = Pick<PurgeStore, 'state' | 'receivedAfter'>
+export type Purges = Pick<PurgeStore, 'state' | 'receivedAfter'>
 
 /** Where to begin without a cursor: with the first delivery that there is. */
 export const firstPlace = async (purges: Purges): Promise<FeedPlace> => placeAt(0, await purges.state())
 
+/** DELIVERIES_LOST, with the place of the last delivery that is left. */
+export class LostPlace extends AppError {
+  /** When the first batch after the loss was stored, in milliseconds since 1970; null if none has been. */
+  readonly at: number | null
+  readonly lastLeft: FeedPlace
+
+  constructor(at: number | null, lastLeft: FeedPlace, message?: string) {
+    super(purchaseErrors.deliveriesLost, message === undefined ? {} : { message })
+    this.at = at
+    this.lastLeft = lastLeft
+  }
+}
+
 /**
- * Throws CURSOR_PURGED if deliveries after the place were removed since. A purge changes the state together with what it removes, so
- * this must be called after the deliveries were read. Returns the state.
+ * Throws CURSOR_PURGED if deliveries after the place were removed since, and DELIVERIES_LOST if the place lies among lost ones. A purge
+ * changes the state together with what it removes, so this must be called after the deliveries were read. Returns the state.
  */
-export async function refusePurged({ position, generation }: FeedPlace, purges: Purges): Promise<PurgeState> {
-  const state = await purges.state()
+export async function refuseMissing(place: FeedPlace, purges: Purges): Promise<PurgeState> {
+  const { position, generation } = place
+  const state = await purges.state(position)
+  if (state.lost !== null) {
+    const { at, lastPosition } = state.lost
+    throw new LostPlace(at, placesFrom(place, state)(lastPosition))
+  }
   if (position >= state.position || generation === state.generation) return state
   const whole = await purges.receivedAfter(state.announced)
   const since =

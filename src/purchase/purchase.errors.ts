@@ -35,6 +35,11 @@ export const purchaseErrors = {
     kind: 'gone',
     message: 'Deliveries that follow this cursor were removed because of their age.',
   },
+  deliveriesLost: {
+    code: 'DELIVERIES_LOST',
+    kind: 'gone',
+    message: 'This cursor lies among deliveries that a failover or a recovery of the database lost.',
+  },
   rangeInvalid: { code: 'RANGE_INVALID', kind: 'invalid', message: 'The range of time is not valid.' },
   payloadErased: { code: 'PAYLOAD_ERASED', kind: 'gone', message: 'The payload of this delivery was erased.' },
   cursorInvalid: {

@@ -103,6 +103,8 @@ export interface NewArrivals {
   readonly customerIds: readonly string[]
   /** Whether more deliveries follow. */
   readonly more: boolean
+  /** Whether the position asked for lies among lost ones. `position` is then that of the last delivery left before them. */
+  readonly lost: boolean
 }
 
 export interface PulseBounds {
@@ -196,6 +198,8 @@ export interface DeliveryStore {
   statesAt(positions: readonly number[], at: number): Promise<number[] | undefined>
   /** Returns the position of the last delivery; 0 for none. */
   lastPosition(): Promise<number>
+  /** Returns how many positions were given after one: as many as there are deliveries, if none of them was purged. */
+  countAfter(position: number): Promise<number>
   /**
    * Returns positions between which, first exclusive and last inclusive, all deliveries of a period lie. There is more between them
    * than the period has, most of all where a clock was put back.

@@ -22,9 +22,10 @@ export interface StoreOptions {
   readonly queueBytes: number
   /** Limits how long a request waits for the store. */
   readonly requestTimeoutSeconds: number
-  /** The next two are for PostgreSQL only. */
+  /** The next three are for PostgreSQL only. */
   readonly databasePool: number
   readonly databaseTimeoutSeconds: number
+  readonly databaseStandby?: 'off' | 'required'
 }
 
 /**
@@ -179,10 +180,11 @@ export const limitsOf = ({ queueDeliveries, queueBytes, requestTimeoutSeconds }:
   }
 }
 
-const databaseOf = ({ databaseUrl, databasePool, databaseTimeoutSeconds }: StoreOptions) => ({
+const databaseOf = ({ databaseUrl, databasePool, databaseTimeoutSeconds, databaseStandby }: StoreOptions) => ({
   url: databaseUrl,
   connections: databasePool,
   timeoutSeconds: databaseTimeoutSeconds,
+  standby: databaseStandby,
 })
 
 /** Accepts `sqlite:./a.db`, `sqlite:/srv/a.db` and `sqlite:///srv/a.db`, but nothing that SQLite would read as a URI. */

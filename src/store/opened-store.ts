@@ -32,12 +32,16 @@ export interface StoreFacts {
   readonly database: string
   /** Whether teslim works with that version. */
   readonly supported: boolean
+  /** Why no server starts on it although it answers. */
+  readonly unfit: string | null
   /** The clock of its machine, in milliseconds since 1970. */
   readonly now: number | null
   /** Connections in use, and how many a role without privileges may use. */
   readonly connections: { readonly used: number; readonly most: number } | null
   /** Whether every role of the database server may connect to this database. */
   readonly openToAll: boolean | null
+  /** Standbys that are connected, and whether commits wait for one. */
+  readonly standbys: { readonly connected: number; readonly synchronous: boolean } | null
   /** When the last partition for deliveries ends, in milliseconds since 1970. */
   readonly partitionsEnd: number | null
   readonly locks: FileLocks | null

@@ -28,7 +28,7 @@ export interface PurgedPage {
   readonly position: number | null
 }
 
-/** What tells a follower whether deliveries after its cursor were removed. */
+/** What tells a follower whether deliveries after its cursor were removed, or some that it has read were lost. */
 export interface PurgeState {
   /** Increases with every purge, before it removes anything. */
   readonly generation: number
@@ -36,6 +36,15 @@ export interface PurgeState {
   readonly position: number
   /** No purge was ever going to remove a delivery after this position. */
   readonly announced: number
+  /** Set for a place that lies among positions that no delivery has, because a failover or a recovery lost those that had them. */
+  readonly lost: LostDeliveries | null
+}
+
+export interface LostDeliveries {
+  /** When the first batch after the loss was stored, in milliseconds since 1970; null if none has been. */
+  readonly at: number | null
+  /** Of the last delivery before the place that is left, or that a purge removed since; 0 if nobody knows which one that is. */
+  readonly lastPosition: number
 }
 
 export interface ErasedPage {
@@ -46,7 +55,8 @@ export interface ErasedPage {
 
 /** The part of the port that removes deliveries, and gives their room back. */
 export interface PurgeStore {
-  state(): Promise<PurgeState>
+  /** With the place of a reader it says whether deliveries before that place were lost. */
+  state(place?: number): Promise<PurgeState>
   /** Returns when the first delivery after a position was received, in milliseconds since 1970. */
   receivedAfter(position: number): Promise<number | undefined>
   /** Returns when the newest of the deliveries was received that were received before a time. */

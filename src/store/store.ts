@@ -51,6 +51,8 @@ export interface Store {
    * position. A part of `ping`.
    */
   tryStatements(): Promise<void>
+  /** Resolves to where the history of the deliveries stands. */
+  history(): Promise<StoreHistory>
   /**
    * Resolves to when the last successful `teslim backup` began, in milliseconds since 1970; undefined if there was none, and
    * always on PostgreSQL, which has its own tools.
@@ -69,6 +71,22 @@ export interface Store {
   replicas(): Promise<number | undefined>
   /** Stores what was submitted, then closes. */
   close(): Promise<void>
+}
+
+export interface StoreHistory {
+  /** The timeline of the PostgreSQL server; null where it does not tell, and for a file. */
+  readonly timeline: number | null
+  /** The position of the last delivery, whether or not it was purged since; 0 for none. */
+  readonly lastPosition: number
+  /** How deliveries went on after the last failover or recovery; null before the first one, and for a file. */
+  readonly resumed: {
+    /** When the first batch came, in milliseconds since 1970. */
+    readonly at: number
+    /** Of the last delivery that was left. */
+    readonly lastPosition: number
+    /** The positions of new deliveries follow this one. */
+    readonly after: number
+  } | null
 }
 
 /** What the store takes of its disk, in bytes. */

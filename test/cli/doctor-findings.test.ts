@@ -278,9 +278,11 @@ describe('on PostgreSQL, teslim doctor finds', () => {
     const facts = {
       database: 'PostgreSQL 13.1',
       supported: false,
+      unfit: null,
       now: now - 5000,
       connections: { used: 97, most: 97 },
       openToAll: false,
+      standbys: { connected: 2, synchronous: false },
       partitionsEnd: now + 3 * DAY,
       locks: null,
     }
@@ -290,6 +292,7 @@ describe('on PostgreSQL, teslim doctor finds', () => {
       'failed: PostgreSQL 13.1 is too old: PostgreSQL 14 or later is needed',
       expect.stringMatching(/^warning: this machine is 5\.0 s ahead of the database: synchronise both/),
       expect.stringMatching(/^warning: 97 of 97 connections are in use: too few/),
+      expect.stringMatching(/^warning: 2 standbys are connected, but commits wait for none/),
       'failed: deliveries have partitions until 2026-11-24; after that deliveries are refused: make more with teslim_make_month',
     ])
   })

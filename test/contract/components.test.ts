@@ -33,8 +33,10 @@ describe('the names in openapi.yaml', () => {
   })
 
   it('say where a name is missing when it gets the code in some operations only', () => {
-    const some = withCode('NEW_CODE', 'CURSOR_PURGED', (operationId) => operationId === 'purchaseList')
-    expect(() => refusals(some)).toThrow(/ CursorPurged: add a row that begins with CURSOR_PURGED to REFUSALS in tools/)
+    const some = withCode('NEW_CODE', 'DELIVERY_NOT_FOUND', (operationId) => operationId === 'purchaseDelivery')
+    expect(() => refusals(some)).toThrow(
+      / DeliveryNotFound: add a row that begins with DELIVERY_NOT_FOUND to REFUSALS in tools/,
+    )
   })
 
   it('are not made up for a refusal without a code', () => {

@@ -32,8 +32,9 @@ const dashboard = JSON.parse(read('deploy/grafana/teslim.json'))
 const panels: readonly Panel[] = dashboard.panels
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
-/** Not in every scrape: those of webhooks need an endpoint, and have a test of their own. */
+/** Not in every scrape: that of PostgreSQL and those of webhooks, which need an endpoint, have tests of their own. */
 const ABSENT_AT_FIRST = [
+  'teslim_database_timeline',
   'teslim_backup_age_seconds',
   'teslim_webhook_attempts_total',
   'teslim_webhook_behind_seconds',
@@ -175,6 +176,9 @@ const cases: readonly Case[] = [
     ...gauge('teslim_ready', '0x10'),
     ...gauge('teslim_store_up', '0x10'),
   ]),
+  fires('TeslimDatabaseFailedOver', 'a standby was promoted', 10, gauge('teslim_database_timeline', '3x5 _ _ 4x60')),
+  silent('TeslimDatabaseFailedOver', 'the server was restarted', 10, gauge('teslim_database_timeline', '3x5 _ _ 3x60')),
+  silent('TeslimDatabaseFailedOver', 'it was long ago', 80, gauge('teslim_database_timeline', '3x5 4x90')),
   fires('TeslimCommitsSlow', 'commits take a second', 20, observed('teslim_commit_duration_seconds', '0.5', '1.0')),
   silent('TeslimCommitsSlow', 'commits take 50 ms', 20, observed('teslim_commit_duration_seconds', '0.025', '0.05')),
   fires('TeslimDeliveriesOverloaded', 'some are refused all the time', 10, refusals('0x2 0+20x60', 'STORE_OVERLOADED')),

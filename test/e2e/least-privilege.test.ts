@@ -101,6 +101,8 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
       'UPDATE roll_up SET position = 0',
       'UPDATE audit_event SET at = 0',
       'DELETE FROM audit_event',
+      'DELETE FROM history',
+      'UPDATE history SET resumed_after = 0',
       'SELECT purge_1(0, 9, 9, true, 9, true)',
       'CREATE TEMPORARY TABLE t (a integer)',
       'CREATE OR REPLACE FUNCTION deliver_1() RETURNS void LANGUAGE sql AS $$ $$',

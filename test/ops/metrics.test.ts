@@ -39,6 +39,7 @@ const NAMES = [
   'teslim_api_keys_expiring',
   'teslim_store_bytes',
   'teslim_disk_free_bytes',
+  'teslim_database_timeline',
   'nodejs_eventloop_delay_seconds',
   'process_resident_memory_bytes',
   'process_cpu_seconds_total',
@@ -230,12 +231,15 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
   it('have every name of the design, and say what the store takes of its disk', async () => {
     const { payload } = await ops.inject('/metrics')
     const described = Array.from(payload.matchAll(/^# TYPE (\S+) /gm), ([, name]) => name)
-    const expected = NAMES.filter((name) => kind === 'sqlite' || name !== 'teslim_disk_free_bytes')
+    const expected = NAMES.filter(
+      (name) => name !== (kind === 'sqlite' ? 'teslim_database_timeline' : 'teslim_disk_free_bytes'),
+    )
     expect(expected.filter((name) => !described.includes(name))).toEqual([])
     const series = await scrape(ops)
     expect(series.get('teslim_store_bytes{part="file"}')).toBeGreaterThan(0)
     expect(series.has('teslim_store_bytes{part="wal"}')).toBe(kind === 'sqlite')
     expect(series.has('teslim_disk_free_bytes')).toBe(kind === 'sqlite')
+    expect(series.get('teslim_database_timeline')).toBe(kind === 'sqlite' ? undefined : 1)
     expect(payload).toContain(`node="${process.version}",store="${kind}"} 1`)
     expect([series.get('teslim_store_up'), series.get('teslim_ready')]).toEqual([1, 1])
   })

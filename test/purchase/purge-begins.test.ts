@@ -44,7 +44,7 @@ describe.each(['sqlite', 'postgres'])('a purge that begins while deliveries are 
   it.each(['after', 'payloads'] as const)('begins a follower again that has no cursor (%s)', async (method) => {
     const { deliveries, left } = await stored(method)
     const arrivals = { wait: () => ({ over: Promise.resolve(0), end: () => undefined }), close: () => undefined }
-    const feed = createFeed({ deliveries, purges, arrivals })
+    const feed = createFeed({ deliveries, purges, arrivals, inWords: async (error) => error })
     const { items } = await feed.read({ scope: one.id, after: undefined, limit: 100, withPayload: true })
     expect(items.slice(-2)).toMatchObject(left.map((receiptId) => ({ delivery: { receiptId } })))
   })

@@ -145,6 +145,9 @@ it('copies everything, compares it, and leaves the source unchanged; the copy ca
   expect(copied.find(({ name }) => name === 'delivery')?.rows).toBe(DELIVERIES)
   expect(copied.filter(({ rows }) => rows === 0)).toEqual([])
   expect(digestOfFile()).toBe(before)
+  const statistics = 'SELECT DISTINCT tablename::text AS name FROM pg_stats WHERE schemaname = current_schema'
+  const analyzed = (await runSql(to, statistics)).map(({ name }) => name)
+  expect(COPY_TABLES.filter(({ name }) => !analyzed.includes(name))).toEqual([])
 
   const [{ store: old }, { store: copy }] = [
     await openStore(source.config, 0),

@@ -1,11 +1,13 @@
 import pg from 'pg'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Receipt, Store } from '#src/store/store.ts'
 import { type Pooler, pgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
+import { alterSystem, startPair, urlOfAll } from '../support/postgres-faults.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer, delivery } from '../support/store-rows.ts'
+import { until } from '../support/until.ts'
 import { describeStore } from './store-conformance.ts'
 
 const open = async (url: string, settings: Variables = {}) =>
@@ -70,5 +72,38 @@ else {
       }
       for (const store of stores) await store.close()
     })
+
+    it('with one at each server, nobody reads from the one that no longer accepts writes', async () => {
+      const { primary, standby } = await startPair()
+      const poolers = await Promise.all([startPgbouncer(primary.url), startPgbouncer(standby.url)])
+      onTestFinished(() =>
+        Promise.all([...poolers, primary, standby].map((each) => each.remove())).then(() => undefined),
+      )
+      const [first, second] = [poolers[0].url, poolers[1].url]
+      const store = await open(urlOfAll(first, second), { TESLIM_DATABASE_POOL: '8' })
+      onTestFinished(store.close)
+      const one = customer()
+      await store.customers.insert(one)
+      const readAll = () => Promise.all(Array.from({ length: 5 }, () => store.customers.list({ limit: 10 })))
+      await readAll()
+      const there = () => runSql(standby.url, 'SELECT FROM customer').catch(() => [])
+      await until('the standby has it', async () => (await there()).length === 1)
+      await runSql(standby.url, 'SELECT pg_promote()')
+      const successor = await open(second)
+      await successor.customers.insert(customer())
+      await successor.close()
+
+      // PgBouncer keeps its clients, whatever becomes of the server.
+      await alterSystem(primary, 'SET default_transaction_read_only = on')
+      await until('it delivers', () =>
+        store.deliveries.deliver(delivery(one.id)).then(
+          () => true,
+          () => false,
+        ),
+      )
+      for (let times = 0; times < 10; times++)
+        expect((await readAll()).map(({ length }) => length)).toEqual([2, 2, 2, 2, 2])
+      expect(await runSql(standby.url, 'SELECT FROM delivery')).toHaveLength(1)
+    }, 60_000)
   })
 }

@@ -24,9 +24,10 @@ const role = `service_${randomUUID().replaceAll('-', '')}`
 const script = (name: string): string =>
   readFileSync(new URL(`../../deploy/postgres/${name}`, import.meta.url), 'utf8').replaceAll('teslim_service', role)
 
-/** A partitioned database, and its URL for the role of the service. */
+/** A partitioned database that is published, as for logical replication, and its URL for the role of the service. */
 async function partitioned() {
   const owner = await newDatabase(inject('postgresUrl'))
+  await runSql(owner, 'CREATE PUBLICATION everything FOR ALL TABLES')
   const store = await open(owner)
   await runSql(owner, script('service-role.sql'))
   await runSql(owner, script('partition-by-month.sql'))
@@ -75,6 +76,20 @@ it('the months ahead are made by the server, also with the rights of its role, w
     await expect(runSql(service, statement)).rejects.toThrow('permission denied')
   // Up to 24 months from now, whatever is asked for.
   expect(await runSql(service, 'SELECT make_months_1(100000) AS made')).toEqual([{ made: 21 }])
+})
+
+it('rows of every month can be erased and removed in a published database', async () => {
+  const { owner, store, deliver } = await partitioned()
+  await runSql(owner, `DROP TABLE delivery_${monthOf(3)}`)
+  for (const name of Array.from({ length: 22 }, (_, index) => monthOf(4 + index)))
+    await runSql(owner, `DROP TABLE delivery_${name}`)
+  expect((await store.purges.keepMonths(0)).made).toBeGreaterThan(0)
+  for (const months of [0, 2, 3]) await deliver(Date.parse(`${monthOf(months).replace('_', '-')}-02`), 1)
+  const where = 'SELECT count(DISTINCT tableoid)::int AS months FROM delivery'
+  expect(await runSql(owner, where)).toEqual([{ months: 3 }])
+  await runSql(owner, 'UPDATE delivery SET order_id = NULL')
+  await runSql(owner, 'DELETE FROM delivery')
+  expect(await runSql(owner, where)).toEqual([{ months: 0 }])
 })
 
 it('a table without partitions has no months to make', async () => {

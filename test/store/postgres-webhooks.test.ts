@@ -213,3 +213,18 @@ it('a role with the grants of service-role.sql pushes, and administers endpoints
   await store.close()
   await runSql(url.href, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
 })
+
+it('a failover ends all leases, so that nobody stores what an older store does not go with', async () => {
+  const url = await newDatabase(inject('postgresUrl'))
+  const { webhooks } = await open(url)
+  const one = webhook()
+  await webhooks.add(one)
+  const holder = holderName()
+  const claim = () => webhooks.claim(holder, LONG, 10)
+  expect(await claim()).toEqual([one.id])
+  expect([await claim(), await webhooks.save(holder, [save(one.id)], NOW)]).toEqual([[], [one.id]])
+  await runSql(url, 'UPDATE webhook_progress SET timeline = -1')
+  expect([await webhooks.save(holder, [save(one.id)], NOW), await webhooks.renew(holder, LONG)]).toEqual([[], []])
+  expect(await claim()).toEqual([one.id])
+  expect(await webhooks.renew(holder, LONG)).toMatchObject([{ id: one.id }])
+})

@@ -5,7 +5,7 @@ import { expect, inject, it } from 'vitest'
 import { readMigrations } from '#src/store/migrate.ts'
 import { postgresCatalog, sqliteCatalog } from '../support/catalog.ts'
 import { createStoreWith } from '../support/create-store.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 /** What a change of the migrations really changes shows in this file. `npx vitest run -u test/store/schema.test.ts` writes it. */
@@ -23,6 +23,9 @@ it('schema.sql shows what a new store in PostgreSQL consists of', async () => {
   const url = await newDatabase(inject('postgresUrl'))
   await createStoreWith(url, [])
   await expect(await postgresCatalog(url)).toMatchFileSnapshot(file('postgres'))
+  const unkeyed = `SELECT relname FROM pg_class c WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+    AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary)`
+  expect(await runSql(url, unkeyed)).toEqual([])
 })
 
 it('each function of PostgreSQL stands in one file, which one migration includes once', () => {

@@ -63,9 +63,9 @@ const capabilities = [
 
 const purging = [describePurges, describePurgeCuts, describePurgeModel, describePurgeFollowers, describeTimes]
 
-/** Everything that an adapter must do. What a purge removes depends on all that is stored, so each of its parts has a store of its own. */
-export function describeStore(name: string, open: Open, openEmpty: () => Open): void {
+/** Everything that an adapter must do, but for what is left out. What a purge removes depends on all that is stored, so each of its parts has a store of its own. */
+export function describeStore(name: string, open: Open, openEmpty: () => Open, without: readonly unknown[] = []): void {
   afterAll(closeStores)
-  for (const describeCapability of capabilities) describeCapability(name, open)
+  for (const each of capabilities) if (!without.includes(each)) each(name, open)
   for (const describeCapability of purging) describeCapability(name, openEmpty())
 }

@@ -13,8 +13,8 @@ export interface Pooler {
   remove(): Promise<void>
 }
 
-/** A PgBouncer in transaction mode before a server, with so few connections that each client gets another one each time. */
-export async function startPgbouncer(serverUrl: string): Promise<Pooler> {
+/** A PgBouncer before a server, with so few connections that each client gets another one each time. */
+export async function startPgbouncer(serverUrl: string, poolMode = 'transaction', poolSize = 3): Promise<Pooler> {
   const { hostname, port: serverPort, username, password, pathname } = new URL(serverUrl)
   const folder = mkdtempSync(join(tmpdir(), 'teslim-pgbouncer-'))
   const port = await freePort()
@@ -26,8 +26,8 @@ export async function startPgbouncer(serverUrl: string): Promise<Pooler> {
     `listen_port = ${port}`,
     'unix_socket_dir =',
     'auth_type = any',
-    'pool_mode = transaction',
-    'default_pool_size = 3',
+    `pool_mode = ${poolMode}`,
+    `default_pool_size = ${poolSize}`,
     'server_round_robin = 1',
   ]
   const settings = join(folder, 'pgbouncer.ini')

@@ -31,6 +31,9 @@ export interface PostgresServer {
   /** Stops it in one of PostgreSQL's own modes: `fast` breaks all connections, `immediate` is a deliberate crash. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
+  /** Stops all its processes where they are, as a paused virtual machine: connections stay, and nothing answers. */
+  freeze(): void
+  thaw(): void
   /** Ends it and removes what it stored. */
   remove(): Promise<void>
 }
@@ -102,7 +105,10 @@ export async function startPostgres({ settings = [], standbyOf }: PostgresOption
       child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
       await ended
     },
+    freeze: () => signalAll(child.pid as number, 'SIGSTOP'),
+    thaw: () => signalAll(child.pid as number, 'SIGCONT'),
     async remove() {
+      server.thaw()
       await server.kill()
       rmSync(folder, { recursive: true, force: true })
     },
@@ -111,11 +117,23 @@ export async function startPostgres({ settings = [], standbyOf }: PostgresOption
   return server
 }
 
+/** To a process and those that it started. */
+function signalAll(id: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  signal(id, name)
+  try {
+    for (const child of readFileSync(`/proc/${id}/task/${id}/children`, 'utf8').split(' ').filter(Boolean)) {
+      signal(Number(child), name)
+    }
+  } catch {
+    // It has ended.
+  }
+}
+
 /** Whether it was still there. */
 const end = (id: number): boolean => signal(id, 'SIGKILL')
 const isThere = (id: number): boolean => signal(id, 0)
 
-function signal(id: number, name: 'SIGKILL' | 0): boolean {
+function signal(id: number, name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 0): boolean {
   try {
     return process.kill(id, name) && !isZombie(id)
   } catch {

@@ -6,6 +6,8 @@ export interface StallingProxy {
   readonly port: number
   /** New connections are taken and lead nowhere. */
   stall(): void
+  /** As an address that leads to another machine from now on: new connections work, those of before get no word. */
+  forget(): void
   /** Connections of before are reset, as by a network that has forgotten them. */
   resume(): void
   close(): void
@@ -13,6 +15,7 @@ export interface StallingProxy {
 
 export async function startStallingProxy(targetPort: number): Promise<StallingProxy> {
   const pairs = new Set<readonly [Socket, Socket | undefined]>()
+  const forgotten = new Set<Socket>()
   let stalled = false
 
   const server = createServer((client) => {
@@ -32,7 +35,7 @@ export async function startStallingProxy(targetPort: number): Promise<StallingPr
     target
       .on('error', () => undefined)
       .on('close', () => {
-        if (!stalled) client.destroy()
+        if (!forgotten.has(client) && !stalled) client.destroy()
       })
     client.on('data', (chunk) => target.write(chunk))
     target.on('data', (chunk) => client.write(chunk))
@@ -41,6 +44,13 @@ export async function startStallingProxy(targetPort: number): Promise<StallingPr
 
   return {
     port: (server.address() as AddressInfo).port,
+    forget() {
+      for (const [client, target] of pairs) {
+        forgotten.add(client)
+        client.pause()
+        target?.destroy()
+      }
+    },
     stall() {
       stalled = true
       for (const [client, target] of pairs) {

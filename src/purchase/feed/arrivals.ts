@@ -58,9 +58,11 @@ export function createArrivals({ deliveries, onFailed }: ArrivalsDependencies): 
     looking = true
     again = false
     try {
-      const { position, customerIds, more } = await deliveries.arrivals(from)
+      const { position, customerIds, more, lost } = await deliveries.arrivals(from)
       tail = position
       again ||= more
+      // Those whose place is lost must get to know it; the others wait again.
+      if (lost) for (const scope of waiting.keys()) wake(scope, 0)
       if (customerIds.length > 0) wake(null, from)
       for (const customerId of customerIds) wake(customerId, from)
     } catch (error) {

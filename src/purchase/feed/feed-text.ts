@@ -1,7 +1,7 @@
 import { writeJson } from '#src/lib/json/raw.ts'
 import type { Cursors } from '../cursors.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
-import { type FeedPlace, openedPlace, type SealedPlace, sealedPlace } from '../feed-place.ts'
+import { type FeedPlace, feedPurpose, openedPlace, type SealedPlace, sealedPlace } from '../feed-place.ts'
 import type { Scope } from './arrivals.ts'
 import type { FeedItem, FeedPage } from './feed.rule.ts'
 
@@ -14,8 +14,8 @@ export interface FeedEvent {
 export function createFeedText(cursors: Cursors) {
   /** Followers that share a page share its text. */
   const made = new WeakMap<FeedPage, Promise<FeedEvent[]>>()
-  const purpose = (scope: Scope) => ['feed', scope]
-  const cursorOf = (scope: Scope, place: FeedPlace): Promise<string> => cursors.seal(purpose(scope), sealedPlace(place))
+  const cursorOf = (scope: Scope, place: FeedPlace): Promise<string> =>
+    cursors.seal(feedPurpose(scope), sealedPlace(place))
 
   const makeEvents = (page: FeedPage, scope: Scope, withCustomer: boolean): Promise<FeedEvent[]> =>
     Promise.all(
@@ -27,7 +27,7 @@ export function createFeedText(cursors: Cursors) {
 
   return {
     placeOf: async (scope: Scope, cursor: string): Promise<FeedPlace> =>
-      openedPlace(await cursors.open<SealedPlace>(purpose(scope), cursor)),
+      openedPlace(await cursors.open<SealedPlace>(feedPurpose(scope), cursor)),
 
     cursorOf,
 

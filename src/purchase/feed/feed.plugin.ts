@@ -13,6 +13,7 @@ import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { callerOf, customerAskedFor } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
+import { createLostWords } from '../lost-words.ts'
 import { createArrivals } from './arrivals.ts'
 import { createFeed, type FeedQuery, pageBytes, payloadBytesWithin } from './feed.rule.ts'
 import { DEFAULT_FEED_LIMIT, EventsSchema, FeedHeadersSchema, FeedQuerySchema, FeedSchema } from './feed.schema.ts'
@@ -37,8 +38,9 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     deliveries,
     onFailed: (error) => app.log.warn({ err: error }, 'new deliveries could not be looked up for the feed'),
   })
-  const feed = createFeed({ deliveries, purges, arrivals })
-  const text = createFeedText(createCursors(secrets, random))
+  const cursors = createCursors(secrets, random)
+  const feed = createFeed({ deliveries, purges, arrivals, inWords: createLostWords({ deliveries, cursors }) })
+  const text = createFeedText(cursors)
   const streams = createEventStreams(app.bodyBudget.answers)
   const closing = new AbortController()
 
@@ -65,7 +67,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
     summary: 'Deliveries in the order of their commits',
     operationId: 'purchaseFeed',
     tags: ['Purchase'],
-    errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
+    errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'DELIVERIES_LOST', 'CUSTOMER_NOT_FOUND'],
     description:
       'Without gaps and repeats, at any replica. With `Accept: text/event-stream` deliveries come as server-sent events as they are committed: the id of each event is its cursor, and `Last-Event-ID` resumes after it. When the token expires or is revoked, the stream ends, and a request that waits is a 401.',
     alsoAnswers: { 200: { 'text/event-stream': { schema: EventsSchema } } },
@@ -95,7 +97,7 @@ const plugin: FastifyPluginAsyncTypebox<FeedOptions> = async (app, { store, cloc
         const { access, startedAt } = request
         if (prefersEvents(request.headers.accept)) {
           // A stream that has begun cannot be refused.
-          if (query.after) await feed.check(query.after)
+          if (query.after) await feed.check(query.after, scope)
           const follower = streams.open(reply)
           const { ended, over } = follow(access)
           void followFeed({

@@ -1,15 +1,17 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import type { DeliveryStore, DeliverySummary, PurgeStore } from '#src/store/store.ts'
-import { type FeedPlace, firstPlace, placesFrom, refusePurged } from '../feed-place.ts'
+import type { DeliveryStore, DeliverySummary, PurgeState } from '#src/store/store.ts'
+import { type FeedPlace, firstPlace, type Purges, placesFrom } from '../feed-place.ts'
+import { type InWords, refusesMissing } from '../lost-words.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { withinBytes } from '../within-bytes.ts'
 import type { Arrivals, Scope } from './arrivals.ts'
 
 export interface FeedDependencies {
   readonly deliveries: Pick<DeliveryStore, 'after' | 'payloads'>
-  readonly purges: Pick<PurgeStore, 'state' | 'receivedAfter'>
+  readonly purges: Purges
   readonly arrivals: Arrivals
+  readonly inWords: InWords
 }
 
 export interface FeedQuery {
@@ -36,8 +38,11 @@ export interface FeedPage {
 }
 
 export interface Feed {
-  /** Throws CURSOR_PURGED, as the methods below do, if deliveries after the place were removed since. */
-  check(place: FeedPlace): Promise<unknown>
+  /**
+   * Throws CURSOR_PURGED, as the methods below do, if deliveries after the place were removed since, and DELIVERIES_LOST if the place
+   * lies among lost ones.
+   */
+  check(place: FeedPlace, scope: Scope): Promise<PurgeState>
   /** Returns what is there now. */
   read(query: FeedQuery): Promise<FeedPage>
   /** Returns what is there; if there is nothing, waits for it until the signal. */
@@ -55,7 +60,9 @@ export const payloadBytesWithin = (room: number): number =>
   room >= 2 * MOST_PAYLOAD_BYTES ? MOST_PAYLOAD_BYTES : FEW_PAYLOAD_BYTES
 
 /** Reads deliveries in the order of their commits, without gaps or repeats. */
-export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): Feed {
+export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDependencies): Feed {
+  const check = refusesMissing(purges, inWords)
+
   /** `from` is a later position than that of the place, if the scope is known to have nothing between them. */
   const readPage = async (
     { scope, limit, withPayload, mostPayloadBytes = MOST_PAYLOAD_BYTES, ...query }: FeedQuery,
@@ -67,7 +74,7 @@ export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): 
     const found = await deliveries.after(after, filter, { most: limit, look: MOST_LOOKED_AT })
     const fitting = withPayload ? withinBytes(found.deliveries, mostPayloadBytes) : found.deliveries
     const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
-    const state = await refusePurged(place, purges)
+    const state = await check(place, scope)
     // Without a payload where it should be, the delivery was purged since it was found.
     const there = fitting.filter(({ erased, position }) => erased || (payloads?.has(position) ?? true))
     const items = there.map((delivery) => ({ delivery, payload: payloads?.get(delivery.position) }))
@@ -117,7 +124,7 @@ export function createFeed({ deliveries, purges, arrivals }: FeedDependencies): 
   }
 
   return {
-    check: (place) => refusePurged(place, purges),
+    check,
     read: (query) => beginAgain(query, () => read(query, undefined)),
     readOrWait: (query, until) => beginAgain(query, () => readOrWait(query, until), until),
   }

@@ -3,14 +3,15 @@ import { customerAskedFor, OPERATOR } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
 import {
   type FeedPlace,
+  feedPurpose,
   firstPlace,
   openedPlace,
   placeAt,
   placesFrom,
-  refusePurged,
   type SealedPlace,
   sealedPlace,
 } from '../feed-place.ts'
+import { createLostWords, refusesMissing } from '../lost-words.ts'
 import { withinBytes } from '../within-bytes.ts'
 
 export interface DeliverySearchDependencies {
@@ -65,8 +66,7 @@ export function createDeliverySearch({
   cursors,
   productsOf,
 }: DeliverySearchDependencies) {
-  /** The cursor of an export also works in the feed, so a follower can continue after an export. */
-  const purpose = (customerId: string | undefined) => ['feed', customerId ?? null]
+  const refuse = refusesMissing(purges, createLostWords({ deliveries, cursors }))
 
   /** Returns the place of whoever has read up to a position. */
   let readTo: ((position: number) => FeedPlace) | undefined
@@ -94,7 +94,9 @@ export function createDeliverySearch({
     let place =
       after === undefined
         ? await firstPlace(purges)
-        : openedPlace(await cursors.open<SealedPlace>(purpose(customerId), after))
+        : openedPlace(await cursors.open<SealedPlace>(feedPurpose(customerId ?? null), after))
+    const scope = customerId ?? null
+    if (after !== undefined) await refuse(place, scope)
     const { early, end } = await deliveries.positionsWithin({ from, to })
     const shown = Math.min(end, await deliveries.lastPosition())
     const bounds = { most: FOUND_AT_ONCE, look: LOOKED_AT_ONCE }
@@ -103,7 +105,7 @@ export function createDeliverySearch({
       const begun = place
       const confirm = async (): Promise<void> => {
         if (!query.withPayload) return
-        readTo = placesFrom(begun, await refusePurged(begun, purges))
+        readTo = placesFrom(begun, await refuse(begun, scope))
       }
       await confirm()
       if (page.position === position) return
@@ -191,7 +193,7 @@ export function createDeliverySearch({
         readTo = (at) => placeAt(at, state)
       }
       const place = sealedPlace(readTo(position))
-      return cursors.seal(purpose(query.customer === undefined ? undefined : customerId), place)
+      return cursors.seal(feedPurpose(query.customer === undefined ? null : customerId), place)
     },
   }
 }

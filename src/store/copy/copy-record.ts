@@ -18,7 +18,7 @@ export const claimTarget = (source: DatabaseSync, { transaction }: Database, now
       for (const table of ['customer', 'delivery', 'signing_key']) {
         if ((await query(`SELECT FROM ${table} LIMIT 1`)).count > 0) throw refused(`its table ${table} is not empty`)
       }
-      await query('CREATE TABLE store_copy (source text NOT NULL, finished text)')
+      await query('CREATE TABLE store_copy (source text PRIMARY KEY, finished text)')
       await query('INSERT INTO store_copy (source) VALUES ($1)', identityOf(source))
       await query('UPDATE purge SET generation = $1, erasures = $2', ...removalsOf(source.prepare(REMOVALS).get()))
       const tables: CopiedTable[] = []

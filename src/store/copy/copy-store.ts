@@ -58,6 +58,8 @@ export async function copyStore({ from, to, now, whileServing, onProgress }: Cop
         for (const table of COPY_TABLES) tables.push(await compare(source.database, query, table, onProgress))
         const { paused, left } = await pauseWebhooks(query, tables, now)
         await recordCopy(query, left, now)
+        // Not left to autovacuum, which may be minutes away, or off.
+        await query(`ANALYZE ${COPY_TABLES.map(({ name }) => name)}`)
         return { tables, paused }
       })
       return { ...copied, ...source.finish() }

@@ -32,10 +32,13 @@ const WAYS: Record<AuditWay, ReturnType<typeof along>> = {
 const BEFORE_END = (way: AuditWay): string => `
   SELECT at, number FROM audit_event WHERE ${WAYS[way].range} ORDER BY ${WAYS[way].order} LIMIT 2 OFFSET $6`
 
-/** The inner LIMIT keeps the planner from sorting all events for values that it believes to be rare. */
+/**
+ * The inner LIMIT keeps the planner from sorting all events for values that it believes to be rare. The planner is not to know how high
+ * it is, which it would behind a pooler: for a high one it would sort them.
+ */
 const BEFORE = (way: AuditWay): string => `
   SELECT number, at, actor, action, customer_id, address, request_id, details, refusal, order_id, key_id
-    FROM (SELECT * FROM audit_event WHERE ${WAYS[way].range} ORDER BY ${WAYS[way].order} LIMIT $6) e
+    FROM (SELECT * FROM audit_event WHERE ${WAYS[way].range} ORDER BY ${WAYS[way].order} LIMIT (SELECT $6::bigint)) e
    WHERE starts_with(action, $7)
      AND ($8::text IS NULL OR customer_id = $8) AND ($9::text IS NULL OR order_id = $9)
      AND ($10::text IS NULL OR request_id = $10) AND ($11::text IS NULL OR key_id = $11 OR strpos(details, $12) > 0)

@@ -1,25 +1,17 @@
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
-import { createProof, type Proof } from '../shared/proof.ts'
-import { storeErrors } from '../store.errors.ts'
 import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { type Listening, listenOn } from './listening.ts'
-import { type Connection, openConnection, type Sessions, type Values } from './protocol/connection.ts'
+import { type Connection, GRACE_MILLISECONDS, type Values } from './protocol/connection.ts'
 import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
-import {
-  cannotOpen,
-  Full,
-  isFull,
-  isLost,
-  isUnavailable,
-  notReady,
-  UnsafeServer,
-  unavailable,
-} from './protocol/failures.ts'
-import type { Parameters, Statement } from './protocol/message.ts'
+import type { Standby } from './protocol/durability.ts'
+import { cannotOpen, Full, isLost, isUnavailable, unavailable } from './protocol/failures.ts'
+import type { Parameters } from './protocol/message.ts'
 import { onceFree } from './protocol/once-free.ts'
 import { createPresence } from './protocol/presence.ts'
-import { atAnyOf, serversOf } from './protocol/server-list.ts'
+import { serversOf } from './protocol/server-list.ts'
+import { createServers } from './protocol/servers.ts'
+import { createReadiness, type Readiness, refuseReadiness } from './readiness.ts'
 
 export type Row = Record<string, unknown>
 
@@ -37,8 +29,15 @@ export interface Database {
   readonly lookUp: Query
   /** Runs a query that every delivery depends on. It does not even wait behind other look-ups. */
   readonly lookUpFirst: Query
-  /** Runs statements on one connection, in the order of the calls. A call need not wait for the answer to the one before. */
-  ordered(statement: Statement, addParameters: (parameters: Parameters) => void): ReturnType<Query>
+  /**
+   * Runs a query whose rows followers go on from. Rejects after the loss of the connection for deliveries until something is stored:
+   * what the server shows by then is at its synchronous standby, too.
+   */
+  readonly followed: Query
+  /** The same after a write that begins now: the server may have been superseded without knowing it. */
+  readonly followedAnew: Query
+  /** Stores a batch, in the order of the calls. A call need not wait for the answer to the one before. */
+  storeBatch(addParameters: (parameters: Parameters) => void): ReturnType<Query>
   /** `direct` is false behind a pooler. */
   transaction<Result>(work: (query: Query, direct: boolean) => Promise<Result>): Promise<Result>
   /**
@@ -46,7 +45,7 @@ export interface Database {
    * connection can be spared.
    */
   listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
-  readonly prove: Proof['prove']
+  readonly prove: Readiness['prove']
   /** Rejects if the tables are not those that a delivery needs. */
   tryStatements(): Promise<void>
   close(): Promise<void>
@@ -57,49 +56,30 @@ export interface DatabaseOptions {
   readonly connections: number
   /** Limits each query. */
   readonly timeoutSeconds: number
+  /** Whether only what waited for a standby is confirmed. */
+  readonly standby?: Standby | undefined
   /** Whether to open the connections for deliveries now and keep them, instead of opening them for the first delivery. */
   readonly toServe?: boolean | undefined
 }
 
 /** Two connections for deliveries and one for everything else. */
 const FEWEST = 3
-const CLOSE_MILLISECONDS = 2000
 const UPKEEP_MILLISECONDS = 1000
 
-/** What every delivery looks up. A lock of the tables of accounts stops only those that are not cached. */
-const VERSION = 'SELECT number FROM account_version'
-
-/** Why one of our sessions waits. Behind a pooler the numbers of its sessions are others, and nothing is found. */
-const WAITS = `
-  SELECT CASE wait_event WHEN 'SyncRep' THEN 'a commit waits for a synchronous standby'
-         ELSE 'another session holds a lock in the database (process ' || array_to_string(holders, ', ') || ')' END AS reason
-    FROM (SELECT wait_event, ARRAY(SELECT unnest(pg_blocking_pids(pid)) EXCEPT SELECT unnest($1::integer[])) AS holders
-            FROM pg_stat_activity WHERE pid = ANY ($1::integer[])) s
-   WHERE wait_event = 'SyncRep' OR cardinality(holders) > 0 LIMIT 1`
-
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, timeoutSeconds, toServe = false } = options
+  const { url, timeoutSeconds, standby = 'off', toServe = false } = options
   const most = Math.max(FEWEST, options.connections)
-  const none = Promise.withResolvers<void>()
-  let closed = false
-  const sessions: Sessions = {
-    all: new Set(),
-    answers: 0,
+  const servers = createServers(serversOf(url), {
+    most,
+    timeoutSeconds,
     onGone() {
       readers.wake()
       lookUps.wake()
-      if (closed && sessions.all.size === 0) none.resolve()
     },
-  }
-  const openAnywhere = atAnyOf(
-    serversOf(url),
-    (server, pipelined: boolean) => openConnection(server, sessions, { timeoutSeconds, pipelined }),
-    (error) => error instanceof UnsafeServer || isFull(error),
-  )
+  })
   const showPresence = createPresence()
-  const hasRoom = () => sessions.all.size < most
   const queued = {
-    open: () => openAnywhere(false),
+    open: servers.open,
     admit: () => (deliveries.isMissing() ? deliveries.get() : undefined),
     mustYield: () => deliveries.isMissing(),
     whenBusy: () => new Full('all connections are in use, and none became free'),
@@ -107,19 +87,20 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const readers = createConnectionPool({
     ...queued,
     // Readers leave room for the connections of deliveries and look-ups.
-    hasRoom: () => sessions.all.size + (deliveries.isOpen() ? 0 : 1) + (lookUps.count() > 0 ? 0 : 1) < most,
+    hasRoom: () => servers.hasRoom((deliveries.isOpen() ? 0 : 1) + (lookUps.count() > 0 ? 0 : 1)),
   })
   /** A pool of one connection, on which deliveries look up their API keys and customers. */
-  const lookUps = createConnectionPool({ ...queued, hasRoom: () => lookUps.count() === 0 && hasRoom() })
+  const lookUps = createConnectionPool({ ...queued, hasRoom: () => lookUps.count() === 0 && servers.hasRoom() })
   const deliveries = createDeliveryConnection({
     async open() {
-      if (!hasRoom()) throw new Full('all connections are in use')
-      const connection = await openAnywhere(true)
+      const connection = await servers.openLeading({ pipelined: true })
       if (toServe) await showPresence(connection)
       return connection
     },
-    watch: (write) => proof.watch(write),
-    onLost: () => proof.doubt(),
+    standby,
+    isCrowded: () => servers.waiting() >= Math.max(1, most - FEWEST),
+    watch: (write) => readiness.watch(write),
+    onLost: () => readiness.distrust(),
     onOpened() {
       readers.wake()
       keepLookUps()
@@ -158,7 +139,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   ): Promise<Result> => {
     const connection = await take(pool)
     try {
-      return await work((sql, ...values) => answerOf(connection.query(sql, values), connection), connection.direct)
+      const watch = pool === readers ? readiness.watchRead : (query: Promise<QueryResult>) => query
+      return await work(
+        (sql, ...values) => answerOf(watch(connection.query(sql, values)), connection),
+        connection.direct,
+      )
     } finally {
       pool.release(connection)
     }
@@ -193,26 +178,28 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const lookUpFirst: Query = (sql, ...values) =>
     (deliveries.isWanted() && !lookUps.hasIdle() ? onDeliveryConnection : lookUp)(sql, ...values)
 
-  const proof = createProof({
-    async probe(durable) {
-      await Promise.all([deliveries.tryStatements(), lookUpFirst(VERSION)])
-      if (durable) await deliveries.storeProof()
-    },
-    async explain() {
-      const own = Array.from(sessions.all, ({ processId }) => processId)
-      return (await query(WAITS, own)).rows[0]?.reason as string | undefined
-    },
-    refusal: (reason) =>
-      new AppError(storeErrors.unavailable, { reason, message: `The store cannot take anything: ${reason}.` }),
+  const readiness = createReadiness({
+    deliveries,
+    query,
+    lookUpFirst,
+    processIds: servers.processIds,
+    answerMilliseconds: timeoutSeconds * 1000 + GRACE_MILLISECONDS,
   })
+  // What a crash left may not be at a standby yet.
+  if (toServe) readiness.distrust()
 
   const database: Database = {
     query,
     lookUp,
     lookUpFirst,
-    async ordered(statement, addParameters) {
+    followed: (sql, ...values) => readiness.settled(() => query(sql, ...values)),
+    followedAnew: (...query) => {
+      readiness.distrust()
+      return database.followed(...query)
+    },
+    async storeBatch(addParameters) {
       const { connection, send } = await batchSender()
-      return answerOf(send(statement, addParameters), connection)
+      return answerOf(send(addParameters), connection)
     },
     transaction: (work) =>
       within(readers, async (query, direct) => {
@@ -232,20 +219,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       const connection = await take(readers)
       return listenOn(connection, () => readers.release(connection), { sql, onNotice, onLost })
     },
-    prove: () => proof.prove().catch(refuseReadiness),
+    prove: readiness.prove,
     tryStatements: () => deliveries.tryStatements().catch(refuseReadiness),
     async close() {
-      closed = true
       clearInterval(upkeep)
       deliveries.close()
       readers.close()
       lookUps.close()
-      if (sessions.all.size === 0) return
-      const deadline = setTimeout(() => {
-        for (const connection of sessions.all) connection.destroy()
-      }, CLOSE_MILLISECONDS)
-      await none.promise
-      clearTimeout(deadline)
+      await servers.close()
     },
   }
   try {
@@ -258,16 +239,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   return database
 }
 
-function refuseReadiness(error: unknown): never {
-  if (!(error instanceof AppError)) throw notReady(error)
-  throw error.details.message === undefined ? notReady(error.details.cause) : error
-}
-
 async function answerOf(sent: Promise<QueryResult>, connection: Connection): ReturnType<Query> {
   try {
     const { rows, rowCount } = await sent
     return { rows, count: rowCount ?? 0 }
   } catch (error) {
+    if (error instanceof AppError) throw error
     if (isLost(error)) connection.close()
     throw isUnavailable(error) ? unavailable(error) : error
   }

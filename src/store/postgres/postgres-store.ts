@@ -15,9 +15,11 @@ import type { Store } from '../store.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresAudit } from './audit.ts'
 import { createCustomerNumbers, postgresCustomers } from './customers.ts'
-import { type Database, type DatabaseOptions, openDatabase, type Query } from './database.ts'
+import { type Database, type DatabaseOptions, openDatabase, type Query, type Row } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
+import { HISTORY, historyFromRow } from './deliveries/lost.ts'
 import { readFacts } from './facts.ts'
+import { refuseIf, whyBehind, whyUnfit } from './fitness.ts'
 import { postgresLoginFailures } from './login-failures.ts'
 import { postgresPurges } from './purges.ts'
 import { postgresRefused } from './refused.ts'
@@ -45,11 +47,14 @@ export async function openPostgresStore({
   create = true,
   ...options
 }: PostgresOptions): Promise<OpenedStore> {
+  const { toServe = false } = options
   const database = await openDatabase(options)
   try {
+    refuseIf(await whyUnfit(database, toServe))
     const known = readMigrations(migrations)
     if (!create && (await appliedTo(database.query)).length === 0) throw new AppError(storeErrors.missing)
     const migrated = await migrate(database, known, now)
+    if (toServe) refuseIf(await whyBehind(database.query))
     return { store: storeOn(database, limits), migrated, created: migrated.length === known.length, share: null }
   } catch (error) {
     await database.close()
@@ -66,7 +71,7 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
     const empty = pending.length === known.length
     // The server looks after its files itself.
     const findDamage = async () => undefined
-    return { store: storeOn(database, limits), pending, empty, findDamage, facts: () => readFacts(database.query) }
+    return { store: storeOn(database, limits), pending, empty, findDamage, facts: () => readFacts(database) }
   } catch (error) {
     await database.close()
     throw error
@@ -96,6 +101,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
       const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
       return { file: Number(rows[0]?.size), wal: undefined, mostWal: undefined, free: undefined }
     },
+    history: async () => historyFromRow((await database.query(HISTORY)).rows[0] as Row),
     replicas: () => countReplicas(database),
     lastBackupAt: async () => undefined,
     // Never settles: a lost database server may come back or be replaced.

@@ -1,9 +1,11 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { BLOCK_SIZE } from '../shared/blocks.ts'
+import { purgeStateFromRow } from '../shared/rows.ts'
 import { firstReceiptOf } from '../shared/uuid.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { PurgeStore } from '../store.ts'
 import type { Database, Row } from './database.ts'
+import { LOST } from './deliveries/lost.ts'
 
 /**
  * Parts the old deliveries from the young ones with the fewest exceptions, whose clocks were wrong. Looks at those whose receipts,
@@ -19,6 +21,10 @@ const END = `
    ORDER BY balance DESC, position
    LIMIT 1`
 
+const STATE = `
+  SELECT generation, position, announced, began_at AS lost_at, last_position AS last_left
+    FROM purge LEFT JOIN (${LOST('$1::bigint')}) l ON true`
+
 const ANNOUNCE = 'UPDATE purge SET generation = generation + 1, announced = greatest(announced, $1)'
 
 const PAGE = `
@@ -28,8 +34,9 @@ const PAGE = `
 const DELETE_BLOCKS = `
   DELETE FROM delivery_block
    WHERE block = ANY (ARRAY(
-     SELECT n FROM generate_series($1::bigint / ${BLOCK_SIZE}, $2::bigint / ${BLOCK_SIZE}) n
-      WHERE (SELECT position FROM delivery WHERE position >= n * ${BLOCK_SIZE} ORDER BY position LIMIT 1) >= (n + 1) * ${BLOCK_SIZE}))
+     SELECT block FROM block_customers
+      WHERE block BETWEEN $1::bigint / ${BLOCK_SIZE} AND $2::bigint / ${BLOCK_SIZE}
+        AND (SELECT position FROM delivery WHERE position >= block * ${BLOCK_SIZE} ORDER BY position LIMIT 1) >= (block + 1) * ${BLOCK_SIZE}))
      AND block < (SELECT max(block) FROM delivery_block)`
 
 /** Deletes what only older blocks had. */
@@ -81,7 +88,7 @@ const NAMES_AT_ONCE = 500
 const MONTHS_AHEAD = 3
 
 /** PostgreSQL gives room back by itself (autovacuum), or with whole months. */
-export function postgresPurges({ query }: Database): PurgeStore {
+export function postgresPurges({ query, followedAnew }: Database): PurgeStore {
   const allowed = async <Result>(work: Promise<Result>): Promise<Result> => {
     try {
       return await work
@@ -96,7 +103,12 @@ export function postgresPurges({ query }: Database): PurgeStore {
   }
 
   return {
-    state: async () => stateFromRow((await query('SELECT generation, position, announced FROM purge')).rows[0] as Row),
+    async state(place = 0) {
+      const state = purgeStateFromRow((await query(STATE, place)).rows[0] as Row)
+      if (state.lost === null || state.lost.at !== null) return state
+      // A primary that was superseded has not got what came after it.
+      return purgeStateFromRow((await followedAnew(STATE, place)).rows[0] as Row)
+    },
     async receivedAfter(position) {
       const { rows } = await query(
         'SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1',
@@ -152,9 +164,3 @@ export function postgresPurges({ query }: Database): PurgeStore {
     wipeLog: async () => undefined,
   }
 }
-
-const stateFromRow = ({ generation, position, announced }: Row) => ({
-  generation: generation as number,
-  position: position as number,
-  announced: announced as number,
-})

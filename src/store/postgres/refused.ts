@@ -19,16 +19,17 @@ const OF_ALL: Whose = {
   order: 'refusal DESC',
 }
 
-/** The newest refusals in the audit log and among the bodies: those of customer `$1`, or of all if it is NULL. */
-const LOGGED = ({ where, order }: Whose, columns: string): string => `
-  SELECT ${columns} FROM audit_event WHERE ${where} ORDER BY ${order} LIMIT $4`
-const KEPT = ({ where, order }: Whose, columns: string): string => `
-  SELECT ${columns} FROM refused_delivery WHERE ${where} ORDER BY ${order} LIMIT $4`
+/**
+ * The newest refusals in the audit log and among the bodies: those of customer `$1`, or of all if it is NULL. The planner does not know
+ * this limit, also behind a pooler: without statistics it would rather sort all refusals than walk to a limit of hundreds.
+ */
+const NEWEST = (table: string, { where, order }: Whose, columns: string): string => `
+  SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT (SELECT $4::bigint)`
 
 /** Each row has the last refusal that was looked at, as `walk_end`: NULL if none follows. If none fits, there is one row without a refusal. */
 const REFUSALS = (whose: Whose): string => `
-  WITH logged AS MATERIALIZED (${LOGGED(whose, 'refusal, at, customer_id, key_id, order_id, request_id, details')}),
-  kept AS MATERIALIZED (${KEPT(whose, 'refusal, number')}),
+  WITH logged AS MATERIALIZED (${NEWEST('audit_event', whose, 'refusal, at, customer_id, key_id, order_id, request_id, details')}),
+  kept AS MATERIALIZED (${NEWEST('refused_delivery', whose, 'refusal, number')}),
   described AS MATERIALIZED (
     SELECT f.refusal, coalesce(f.at, r.at) AS at, coalesce(f.customer_id, r.customer_id) AS customer_id,
            coalesce(f.key_id, r.key_id) AS key_id, coalesce(f.order_id, r.order_id) AS order_id, f.details,
@@ -79,7 +80,7 @@ const FROM = 'refused_delivery r LEFT JOIN api_key k ON k.id = r.key_id'
 const LIST = ({ where, order }: Whose): string => `
   SELECT ${COLUMNS}, r.payload_bytes
     FROM (SELECT *, octet_length(payload) AS payload_bytes
-            FROM (SELECT * FROM refused_delivery WHERE ${where} ORDER BY ${order} LIMIT $6) walk
+            FROM (SELECT * FROM refused_delivery WHERE ${where} ORDER BY ${order} LIMIT (SELECT $6::bigint)) walk
            WHERE ($4::text IS NULL OR order_id = $4) AND ($5::text IS NULL OR request_id = $5)
            ORDER BY ${order} LIMIT $7) r
     LEFT JOIN api_key k ON k.id = r.key_id
@@ -107,13 +108,13 @@ const DELETE_EXPIRED = `
 
 const DELETE_OF_ONE = `
   DELETE FROM refused_delivery
-   WHERE number = ANY (ARRAY(SELECT number FROM refused_delivery WHERE customer_id = $1 LIMIT $2))
+   WHERE number = ANY (ARRAY(${NEWEST('refused_delivery', OF_CUSTOMER, 'number')}))
   RETURNING octet_length(payload) AS bytes`
 
 const FORGET_ORDERS = `
   UPDATE audit_event SET order_id = NULL
    WHERE number = ANY (ARRAY(
-     SELECT number FROM audit_event WHERE customer_id = $1 AND refusal IS NOT NULL AND order_id IS NOT NULL LIMIT $2))`
+     ${NEWEST('audit_event', { ...OF_CUSTOMER, where: `${OF_CUSTOMER.where} AND order_id IS NOT NULL` }, 'number')}))`
 
 const AT_ONCE = 500
 const EVERY_ID = 'g'
@@ -191,8 +192,9 @@ export function postgresRefused({ query, transaction }: Database): RefusedStore 
       return removing(DELETE_EXPIRED, below, limit)
     },
     async erase(customerId, limit) {
-      const removed = await removing(DELETE_OF_ONE, customerId, limit)
-      const forgotten = (await query(FORGET_ORDERS, customerId, limit)).count
+      const all = [customerId, '', EVERY_ID, limit] as const
+      const removed = await removing(DELETE_OF_ONE, ...all)
+      const forgotten = (await query(FORGET_ORDERS, ...all)).count
       return removed === limit || forgotten === limit
     },
     wipePages: async () => null,

@@ -1,5 +1,8 @@
 CREATE TABLE account_version (
-  number bigint NOT NULL
+  number bigint NOT NULL,
+  one boolean NOT NULL DEFAULT true,
+  CHECK (one),
+  PRIMARY KEY (one)
 );
 
 CREATE TABLE api_key (
@@ -96,10 +99,10 @@ CREATE TABLE delivery (
   echo_of bigint,
   previous bigint,
   payload bytea STORAGE EXTERNAL NOT NULL,
-  origin bytea
+  origin bytea,
+  PRIMARY KEY (receipt)
 );
 CREATE INDEX delivery_position ON delivery USING btree ("position");
-CREATE UNIQUE INDEX delivery_receipt ON delivery USING btree (receipt);
 
 CREATE TABLE delivery_block (
   block bigint NOT NULL,
@@ -121,6 +124,14 @@ CREATE TABLE erased_customer (
   customer bigint NOT NULL,
   PRIMARY KEY (customer)
 ); -- SELECT to PUBLIC
+
+CREATE TABLE history (
+  resumed_after bigint NOT NULL,
+  last_position bigint NOT NULL,
+  timeline bigint,
+  began_at bigint NOT NULL,
+  PRIMARY KEY (resumed_after)
+);
 
 CREATE TABLE idempotency (
   customer bigint NOT NULL,
@@ -156,7 +167,10 @@ CREATE TABLE purge (
   announced bigint NOT NULL,
   done_before bigint NOT NULL,
   leased_until bigint NOT NULL,
-  erasures bigint NOT NULL
+  erasures bigint NOT NULL,
+  one boolean NOT NULL DEFAULT true,
+  CHECK (one),
+  PRIMARY KEY (one)
 );
 
 CREATE TABLE refusal_hour (
@@ -188,11 +202,17 @@ CREATE INDEX refused_delivery_customer ON refused_delivery USING btree (customer
 CREATE TABLE refused_tally (
   bytes bigint NOT NULL,
   removed bigint NOT NULL,
-  not_kept bigint NOT NULL
+  not_kept bigint NOT NULL,
+  one boolean NOT NULL DEFAULT true,
+  CHECK (one),
+  PRIMARY KEY (one)
 );
 
 CREATE TABLE roll_up (
-  "position" bigint NOT NULL
+  "position" bigint NOT NULL,
+  one boolean NOT NULL DEFAULT true,
+  CHECK (one),
+  PRIMARY KEY (one)
 );
 
 CREATE TABLE schema_migration (
@@ -283,6 +303,7 @@ CREATE TABLE webhook_progress (
   holder text COLLATE "C",
   leased_at bigint,
   leased_until bigint,
+  timeline bigint,
   PRIMARY KEY (webhook)
 ) WITH (fillfactor=30);
 
@@ -303,6 +324,9 @@ CREATE SEQUENCE last_position MINVALUE 0 START 0;
 CREATE FUNCTION add_block_1() RETURNS boolean
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
+  SET enable_seqscan=off; -- EXECUTE to PUBLIC
+
+CREATE FUNCTION begin_history_1(deliveries integer) RETURNS bigint
   SET enable_seqscan=off; -- EXECUTE to PUBLIC
 
 CREATE FUNCTION count_deliveries_1(look integer) RETURNS integer SECURITY DEFINER
@@ -362,6 +386,8 @@ CREATE FUNCTION save_webhooks_1(by_holder text, saves jsonb, at_time bigint) RET
   SET enable_bitmapscan=off
   SET enable_hashjoin=off
   SET enable_mergejoin=off; -- EXECUTE to PUBLIC
+
+CREATE FUNCTION timeline_1() RETURNS bigint; -- EXECUTE to PUBLIC
 
 CREATE FUNCTION trim_attempts_1(of_webhook text) RETURNS void
   SET enable_seqscan=off

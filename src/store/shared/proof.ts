@@ -9,6 +9,10 @@ export interface Proof {
   watch<Result>(write: () => Promise<Result>): Promise<Result>
   /** Makes whoever asks next wait for a durable probe. */
   doubt(): void
+  /** Notes that what was written last may be lost. */
+  distrust(): void
+  /** Reads what others will build on: rejects unless a write that began after the last `distrust` is durable, and so all before it. */
+  settled<Result>(read: () => Promise<Result>): Promise<Result>
   /** Resolves if a delivery could be stored now, or rejects with the reason, within two seconds. A probe that takes longer goes on. */
   prove(): Promise<void>
 }
@@ -35,13 +39,20 @@ const NEVER = Number.NEGATIVE_INFINITY
 export function createProof({ probe, isDoubtful = () => false, explain, refusal }: ProofOptions): Proof {
   let provenAt = NEVER
   let durableAt = NEVER
+  let distrusts = 0
+  /** How many of them a durable write has followed. */
+  let settledDistrusts = 0
   /** When each write that is under way began, the oldest first. */
   const underWay = new Set<{ readonly begun: number }>()
+
+  const isSettled = (): boolean => settledDistrusts === distrusts
 
   const isProven = (): boolean => {
     const now = monotonicMilliseconds()
     const [oldest = { begun: now }] = underWay
-    return !isDoubtful() && now - provenAt < PROVEN_MILLISECONDS && now - oldest.begun < PROVEN_MILLISECONDS
+    return (
+      isSettled() && !isDoubtful() && now - provenAt < PROVEN_MILLISECONDS && now - oldest.begun < PROVEN_MILLISECONDS
+    )
   }
 
   const doubt = (): void => {
@@ -50,7 +61,8 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
   }
 
   /** A success that comes late proves nothing: else a slow disk would be ready now and then. */
-  const succeeded = (begun: number, durable: boolean): void => {
+  const succeeded = (begun: number, durable: boolean, after: number): void => {
+    if (durable) settledDistrusts = Math.max(settledDistrusts, after)
     const now = monotonicMilliseconds()
     const proven = now - begun < LATE_MILLISECONDS ? now : NEVER
     provenAt = proven
@@ -59,9 +71,10 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
 
   const tryNow = async (): Promise<void> => {
     const begun = monotonicMilliseconds()
-    const durable = begun - durableAt >= DURABLE_MILLISECONDS
+    const durable = !isSettled() || begun - durableAt >= DURABLE_MILLISECONDS
+    const after = distrusts
     await probe(durable)
-    succeeded(begun, durable)
+    succeeded(begun, durable, after)
   }
 
   const late = async (): Promise<never> => {
@@ -71,13 +84,18 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
 
   const tryInTime = sharedWithin(LATE_MILLISECONDS, tryNow, late)
 
+  const prove = async (): Promise<void> => {
+    if (!isProven()) await tryInTime()
+  }
+
   return {
     async watch(write) {
       const mark = { begun: monotonicMilliseconds() }
+      const after = distrusts
       underWay.add(mark)
       try {
         const result = await write()
-        succeeded(mark.begun, true)
+        succeeded(mark.begun, true, after)
         return result
       } catch (error) {
         doubt()
@@ -87,8 +105,19 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
       }
     },
     doubt,
-    async prove() {
-      if (!isProven()) await tryInTime()
+    distrust() {
+      distrusts++
+      doubt()
     },
+    async settled(read) {
+      const last = distrusts
+      if (!isSettled()) await prove()
+      if (isSettled() && distrusts === last) {
+        const result = await read()
+        if (distrusts === last) return result
+      }
+      throw refusal('its last connection for deliveries was lost, and nothing has been stored since')
+    },
+    prove,
   }
 }

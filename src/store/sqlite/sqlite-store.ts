@@ -136,9 +136,11 @@ export async function inspectSqliteStore({
       facts: async () => ({
         database: `SQLite ${process.versions.sqlite}`,
         supported: true,
+        unfit: null,
         now: null,
         connections: null,
         openToAll: null,
+        standbys: null,
         partitionsEnd: null,
         locks: await locksOn(path, files),
       }),
@@ -212,6 +214,7 @@ function storeOn(
     lastBackupAt: () => lastBackupAt(database.path),
     gone: watch.gone,
     room: () => roomOf(database.path),
+    history: async () => ({ timeline: null, lastPosition: await deliveries.lastPosition(), resumed: null }),
     replicas: async () => undefined,
     close: async () => {
       watch.close()

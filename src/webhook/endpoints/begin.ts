@@ -1,7 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
 import { createFeedText } from '#src/purchase/feed/feed-text.ts'
-import { type FeedPlace, firstPlace, placeAt, refusePurged } from '#src/purchase/feed-place.ts'
+import { type FeedPlace, firstPlace, placeAt } from '#src/purchase/feed-place.ts'
+import { createLostWords, refusesMissing } from '#src/purchase/lost-words.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Store } from '#src/store/store.ts'
 
@@ -19,9 +20,10 @@ export interface BeginDependencies {
   readonly cursors: Cursors
 }
 
-/** Finds the place where an endpoint begins, or begins again. Throws CURSOR_INVALID or CURSOR_PURGED. */
+/** Finds the place where an endpoint begins, or begins again. Throws CURSOR_INVALID, CURSOR_PURGED or DELIVERIES_LOST. */
 export function createBegin({ store: { deliveries, purges }, cursors }: BeginDependencies) {
   const text = createFeedText(cursors)
+  const refuse = refusesMissing(purges, createLostWords({ deliveries, cursors }))
 
   const placeOf = async (customerId: string | null, cursor: string): Promise<FeedPlace> => {
     try {
@@ -43,7 +45,7 @@ export function createBegin({ store: { deliveries, purges }, cursors }: BeginDep
     }
     try {
       const place = await placeOf(customerId, begin.cursor)
-      await refusePurged(place, purges)
+      await refuse(place, customerId)
       return place
     } catch (error) {
       throw inWordsOfEndpoints(error)
@@ -58,7 +60,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
     'Deliveries that follow this cursor were removed because of their age: begin with "start", which is the first delivery that is left.',
 }
 
-/** Both errors tell followers of the feed what to do. */
+/** These errors tell followers of the feed what to do. */
 function inWordsOfEndpoints(error: unknown): unknown {
   const message = error instanceof AppError ? MESSAGES[error.code] : undefined
   return error instanceof AppError && message !== undefined ? new AppError(error, { message }) : error

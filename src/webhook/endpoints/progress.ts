@@ -46,9 +46,9 @@ export function createProgress({ store: { webhooks, deliveries }, clock }: Progr
     return found.find((delivery) => delivery.position === position)
   }
 
-  const progressOf = async (webhook: Webhook, last: number): Promise<Progress> => {
+  const progressOf = async (webhook: Webhook): Promise<Progress> => {
     const { place, waiting } = webhook
-    const after = Math.max(0, last - place.position)
+    const after = await deliveries.countAfter(place.position)
     const oldest = [await firstFailing(webhook), after === 0 ? undefined : await nextOf(webhook)]
     const times = oldest.flatMap((delivery) => (delivery === undefined ? [] : [delivery.receivedAt]))
     return {
@@ -59,10 +59,9 @@ export function createProgress({ store: { webhooks, deliveries }, clock }: Progr
   }
 
   return async (all: readonly Webhook[]): Promise<Progress[]> => {
-    const last = all.length === 0 ? 0 : await deliveries.lastPosition()
     const found: Progress[] = []
     // One after the other: the store has other readers.
-    for (const webhook of all) found.push(await progressOf(webhook, last))
+    for (const webhook of all) found.push(await progressOf(webhook))
     return found
   }
 }

@@ -2,12 +2,13 @@ import { AppError } from '#src/lib/app-error.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { HeldWebhook, Webhook, WebhookStore } from '#src/store/store.ts'
 import { createFailingLog, createStoreLog, type PushLog } from './failing-log.ts'
+import { createLostNotice } from './lost.ts'
 import { createRun, type Run, type RunDependencies, type RunState } from './run.ts'
 import { createSaver } from './saver.ts'
 
 export interface EngineDependencies
-  extends Omit<RunDependencies, 'isSaving' | 'onChange' | 'onStoreFailed' | 'onPurged'> {
-  readonly webhooks: Pick<WebhookStore, 'claim' | 'renew' | 'release' | 'load' | 'save'>
+  extends Omit<RunDependencies, 'isSaving' | 'onChange' | 'onStoreFailed' | 'onPurged' | 'onLost'> {
+  readonly webhooks: Pick<WebhookStore, 'claim' | 'renew' | 'release' | 'load' | 'save' | 'recordAttempt'>
   /** Names this process among those that hold leases. */
   readonly holder: string
   /** Resolves to the secrets that sign at a time. Rejects, with a message that names the endpoint, if they cannot be opened. */
@@ -61,6 +62,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     if (!stopped) storeLog.failed(error)
   }
 
+  const lost = createLostNotice({ ...dependencies, onFailed: storeFailed })
   const runs = (): Run[] => [...held.values()].flatMap(({ run }) => run ?? [])
   const saver = createSaver({
     webhooks,
@@ -85,12 +87,18 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         { endpoint },
         'a webhook endpoint was so far behind that a purge removed deliveries before they were sent',
       ),
+    onLost(endpoint, isStored) {
+      const run = held.get(endpoint)?.run
+      if (isStored) void lost.tell(endpoint)
+      else if (run) drop(run)
+    },
   }
 
   /** Ends a run whose progress counts no longer. The endpoint is loaded again, if it is still held. */
   const drop = (run: Run): void => {
     const one = held.get(run.id)
     saver.forget(run)
+    lost.look(run)
     void run.stop()
     if (one?.run !== run) return
     one.run = undefined

@@ -50,7 +50,7 @@ export function openPush(options: PushOptions): Pick<Engine, 'start' | 'stop' | 
     webhooks,
     deliveries,
     purges,
-    feed: createFeed({ deliveries, purges, arrivals }),
+    feed: createFeed({ deliveries, purges, arrivals, inWords: async (error) => error }),
     sender,
     bodyOf: createBodies(),
     clock,

@@ -107,6 +107,8 @@ export function createProgress(start: Start, fraction: Fraction, began: Moment, 
       window.readFrom(place)
       ledger.attempt({ ...NO_ATTEMPT, ...attempt })
     },
+    /** Goes on from another place, because what was read after it is lost. */
+    readFrom: window.readFrom,
     wantsMore: (): boolean => !gone && hasRoom() && backlog.waiting() < limits.waiting,
 
     /** Returns what is to be sent now, if anything is. */

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Feed, FeedItem } from '#src/purchase/feed/feed.rule.ts'
-import { placeAt } from '#src/purchase/feed-place.ts'
+import { LostPlace, placeAt } from '#src/purchase/feed-place.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { DeliveryStore, LoadedWebhook, PurgeStore, WebhookSave } from '#src/store/store.ts'
 import type { Sender } from '../send/sender.ts'
@@ -29,6 +29,8 @@ export interface RunDependencies {
   readonly onStoreFailed: (error: unknown) => void
   /** Deliveries were purged before they were sent. */
   readonly onPurged: (id: string) => void
+  /** Deliveries were lost that were read, and some of them sent. `isStored`: so it is with the place that was loaded. */
+  readonly onLost: (id: string, isStored: boolean) => void
   readonly count: (attempt: {
     readonly id: string
     readonly succeeded: boolean
@@ -52,6 +54,8 @@ export interface Run {
   /** Must be called every second. */
   tick(): void
   state(): RunState
+  /** The position up to which the feed was read. */
+  readTo(): number
   inTrouble(): boolean
   failingSince(): number | null
 }
@@ -61,7 +65,7 @@ export interface RunState {
   readonly behindSeconds: number
 }
 
-/** A lease is renewed every second; after this time without it, another process may hold the endpoint soon. */
+/** A lease is renewed every second; without it another process may hold the endpoint soon. */
 const LEASE_GOOD_MILLISECONDS = 5000
 const AGAIN_MILLISECONDS = 1000
 /** What comes in meanwhile is read together: at a high rate each commit would else be a page of its own, with three reads. */
@@ -148,10 +152,20 @@ export function createRun(
       )
       return page.items.length === LIMITS.page
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorPurged.code) throw error
-      const at = placeAt(place.position, await purges.state())
-      progress.skipPurged(at, { at: clock.now(), error: PURGED_UNREAD })
-      dependencies.onPurged(id)
+      if (error instanceof LostPlace) {
+        // While it stops, the engine tells.
+        if (stopping.signal.aborted) return false
+        const isStored = place.position === webhook.place.position
+        dependencies.onLost(id, isStored)
+        // What is stored of the endpoint fits the deliveries that are stored: it is loaded again, unless that is the place.
+        if (!isStored) return false
+        progress.readFrom(error.lastLeft)
+      } else {
+        if (!(error instanceof AppError) || error.code !== purchaseErrors.cursorPurged.code) throw error
+        const at = placeAt(place.position, await purges.state())
+        progress.skipPurged(at, { at: clock.now(), error: PURGED_UNREAD })
+        dependencies.onPurged(id)
+      }
       return true
     } finally {
       cancel()
@@ -192,10 +206,9 @@ export function createRun(
   }
 
   const pump = (): void => {
-    while (mayBegin()) {
-      const pushed = progress.next(moment())
+    for (let pushed: Pushed | undefined; mayBegin(); void attempt(pushed)) {
+      pushed = progress.next(moment())
       if (pushed === undefined) break
-      void attempt(pushed)
     }
     if (maySend() && progress.makeRoom()) changed()
     void read()
@@ -227,13 +240,11 @@ export function createRun(
       changed()
       pump()
     },
-    state() {
-      const oldest = progress.oldestAt()
-      return {
-        pending: progress.pending(),
-        behindSeconds: oldest === undefined ? 0 : Math.max(0, clock.now() - oldest) / 1000,
-      }
-    },
+    state: () => ({
+      pending: progress.pending(),
+      behindSeconds: Math.max(0, clock.now() - (progress.oldestAt() ?? clock.now())) / 1000,
+    }),
+    readTo: () => progress.place().position,
     inTrouble: progress.inTrouble,
     failingSince: progress.failingSince,
   }

@@ -3,9 +3,8 @@ import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { ask } from '../../support/ask.ts'
 import { fetch } from '../../support/checked-fetch.ts'
 import type { Load } from '../../support/ledger.ts'
-import { missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
+import { addReader, missingFromPostgres, underLoad } from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
-import { runPrepared } from '../../support/prepared-commands.ts'
 
 const postgres = await startPostgres()
 afterAll(() => postgres.remove())
@@ -21,13 +20,6 @@ async function limitedTo(connections: number) {
   const url = new URL(admin)
   url.username = role
   return { admin: admin.href, url: url.href, role }
-}
-
-/** Resolves to the password of an operator. */
-async function addReader(databaseUrl: string): Promise<string> {
-  const env = { NODE_ENV: 'production', DATABASE_URL: databaseUrl }
-  const add = ['customer', 'add', '--email', 'o@b.co', '--api', '--operator', '--region', 'TR', '--generate', '--json']
-  return JSON.parse((await runPrepared(add, { cwd: '/', env })).stdout).password
 }
 
 /** Six that read all the time, once `ready` has resolved, and what they were answered. */

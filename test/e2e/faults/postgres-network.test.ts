@@ -3,9 +3,17 @@ import { join } from 'node:path'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { makeNamespace, whyNoNamespace } from '../../support/network-namespace.ts'
-import { missingFromPostgres, type UnderLoad, underLoad } from '../../support/postgres-faults.ts'
+import {
+  addReader,
+  keepReading,
+  missingFromPostgres,
+  startFollower,
+  type UnderLoad,
+  underLoad,
+} from '../../support/postgres-faults.ts'
 import { newDatabase, runSql, startPostgres } from '../../support/postgres-server.ts'
 import { startStallingProxy } from '../../support/stalling-proxy.ts'
+import { until } from '../../support/until.ts'
 
 const postgres = await startPostgres({ settings: ["listen_addresses = '0.0.0.0'"] })
 afterAll(() => postgres.remove())
@@ -55,6 +63,35 @@ it('a network that passes nothing on and says nothing: 503 in bounded time, noth
   const running = await underLoad(url, SETTINGS, { serverUrl: throughProxy.href })
   await cutAndMend(running, proxy.stall, proxy.resume)
   await expectSound(url, running)
+}, 60_000)
+
+it('an address that leads to another machine: not ready while readers have only dead connections, for some ten seconds', async () => {
+  const url = await newDatabase(postgres.url)
+  const proxy = await startStallingProxy(port)
+  onTestFinished(proxy.close)
+  const throughProxy = new URL(url)
+  throughProxy.port = `${proxy.port}`
+  const password = await addReader(url)
+  const { server, load } = await underLoad(url, SETTINGS, { serverUrl: throughProxy.href })
+  const follower = await startFollower(server.url, password)
+  keepReading(follower)
+  await load.more(50)
+  proxy.forget()
+  await load.more(50)
+  let since = performance.now()
+  let answered = 0
+  const readersAreBack = async (): Promise<boolean> => {
+    const [read, ready] = await Promise.all([follower.look(6), fetch(`${server.url}/readyz`)])
+    if (read === 200) {
+      since = performance.now()
+      answered++
+    } else if (performance.now() - since > BOUND_MILLISECONDS) expect(ready.status).toBe(503)
+    return answered === 20
+  }
+  await until('readers are back', readersAreBack, { milliseconds: 2 * BOUND_MILLISECONDS })
+  await expect.poll(() => fetch(`${server.url}/readyz`).then(({ status }) => status)).toBe(200)
+  await load.stop()
+  expect(await missingFromPostgres(url, load.acknowledged)).toEqual([])
 }, 60_000)
 
 const why = whyNoNamespace()

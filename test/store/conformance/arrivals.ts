@@ -15,21 +15,34 @@ export function describeArrivals(name: string, open: Open): void {
       }
     }
 
+    const positionsAfter = async ({ deliveries }: Store, start: number): Promise<number[]> =>
+      (await deliveries.after(start, {}, { most: 2000, look: 2000 })).deliveries.map(({ position }) => position)
+
     promise('who got deliveries after a position is told, each once', async (store) => {
       const [one, other] = [customer(), customer()]
       for (const each of [one, other]) await store.customers.insert(each)
       // What was not stored in tests before may have left positions out.
       await store.deliveries.deliver(delivery(one.id))
       const start = await lastPosition(store)
-      expect(await store.deliveries.arrivals(start)).toEqual({ position: start, customerIds: [], more: false })
+      expect(await store.deliveries.arrivals(start)).toEqual({
+        position: start,
+        customerIds: [],
+        more: false,
+        lost: false,
+      })
       for (const { id } of [one, other, one]) await store.deliveries.deliver(delivery(id))
+      const [first, , third] = await positionsAfter(store, start)
       const all = await store.deliveries.arrivals(start)
       expect({ ...all, customerIds: all.customerIds.toSorted() }).toEqual({
-        position: start + 3,
+        position: third,
         customerIds: [one.id, other.id].sort(),
         more: false,
+        lost: false,
       })
-      expect(await store.deliveries.arrivals(start + 2)).toMatchObject({ customerIds: [one.id] })
+      expect(await store.deliveries.arrivals(Number(third) - 1)).toMatchObject({ customerIds: [one.id] })
+      expect(await store.deliveries.countAfter(start)).toBe(3)
+      expect(await store.deliveries.countAfter(Number(first))).toBe(2)
+      expect(await store.deliveries.countAfter(Number(third))).toBe(0)
     })
 
     promise('more than fit into one answer are said to be more', async (store) => {
@@ -38,8 +51,9 @@ export function describeArrivals(name: string, open: Open): void {
       const start = await lastPosition(store)
       await Promise.all(Array.from({ length: 1001 }, () => store.deliveries.deliver(delivery(one.id))))
       const first = await store.deliveries.arrivals(start)
-      expect(first).toEqual({ position: start + 1000, customerIds: [one.id], more: true })
-      expect(await store.deliveries.arrivals(first.position)).toMatchObject({ position: start + 1001, more: false })
+      const positions = await positionsAfter(store, start)
+      expect(first).toEqual({ position: positions[999], customerIds: [one.id], more: true, lost: false })
+      expect(await store.deliveries.arrivals(first.position)).toMatchObject({ position: positions[1000], more: false })
     })
 
     promise('a commit is told to who watches, and no longer to who has stopped', async (store) => {

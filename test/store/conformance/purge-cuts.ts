@@ -34,7 +34,7 @@ export function describePurgeCuts(name: string, open: Open): void {
       const { position = 0 } = (await store.deliveries.findByReceipt(last.receiptId)) ?? {}
       expect(position).toBeGreaterThan(0)
       await deliverAll(store, [next])
-      expect((await store.deliveries.findByReceipt(next.receiptId))?.position).toBe(position + 1)
+      expect((await store.deliveries.findByReceipt(next.receiptId))?.position).toBeGreaterThan(position)
       expect(await purge(store, start + 1, { orders: true })).toMatchObject({ deliveries: 1, orders: 1 })
     })
   })

@@ -24,23 +24,18 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       ]
       await deliverAll(store, [first, second, { ...echo, payload: first.payload }])
       const start = await positionOf(store, first.receiptId)
-      const { id, holder } = await held(store)
-      const never = waiting(start + 1, { failures: 0, firstFailedAt: null, nextAt: null, lastError: null })
-      const some = [
-        waiting(start + 2),
-        waiting(start + 1000),
-        never,
-        waiting(start, { setAsideAt: NOW }),
-        waiting(start + 3),
-      ]
-      expect(await webhooks.save(holder, [save(id, { waiting: some })], NOW)).toEqual([id])
       const page = await store.deliveries.after(start - 1, {}, { most: 3, look: 3 })
+      const [, next = 0, last = 0] = page.deliveries.map(({ position }) => position)
+      const { id, holder } = await held(store)
+      const never = waiting(next, { failures: 0, firstFailedAt: null, nextAt: null, lastError: null })
+      const some = [waiting(last), waiting(last + 1000), never, waiting(start, { setAsideAt: NOW }), waiting(last + 1)]
+      expect(await webhooks.save(holder, [save(id, { waiting: some })], NOW)).toEqual([id])
       const loaded = await webhooks.load(id)
       expect(loaded?.waiting).toEqual([
         { ...never, delivery: page.deliveries[1] },
-        { ...waiting(start + 2), delivery: page.deliveries[2] },
-        { ...waiting(start + 3), delivery: null },
-        { ...waiting(start + 1000), delivery: null },
+        { ...waiting(last), delivery: page.deliveries[2] },
+        { ...waiting(last + 1), delivery: null },
+        { ...waiting(last + 1000), delivery: null },
       ])
       expect(loaded?.waiting[1]?.delivery).toMatchObject({
         receiptId: echo.receiptId,
@@ -130,9 +125,9 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       const { webhooks } = store
       const [theirs, others] = [delivery(one.id), delivery(two.id)]
       await deliverAll(store, [theirs, others])
-      const position = await positionOf(store, theirs.receiptId)
+      const positions = [await positionOf(store, theirs.receiptId), await positionOf(store, others.receiptId)]
       const { id, holder } = await held(store)
-      const at = (offset: number) => attempt({ position: position + offset, receiptId: `r-${offset}` })
+      const at = (n: number) => attempt({ position: positions[n] ?? Number(positions[1]) + 1, receiptId: `r-${n}` })
       const all = [at(0), at(1), at(2), attempt()]
       await webhooks.save(holder, [save(id, { attempts: all })], NOW)
       for (const each of all) await webhooks.recordAttempt(id, each)

@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { systemRandom } from '#src/lib/random.ts'
+import { createCursors } from '#src/purchase/cursors.ts'
 import { purge } from '../../store/conformance/purging.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { failure } from '../../support/failure.ts'
@@ -458,6 +460,21 @@ describe.each(stores)('operators on %s', async (kind, settings) => {
     for (const path of ['/Webhook/endpoints', `/Webhook/endpoint/${id}/replay`, `/Webhook/endpoint/${id}/test`]) {
       const answer = await post(path, 'x', { headers: { 'content-type': 'text/plain' } })
       expect([path, answer.statusCode]).toEqual([path, expect.toBeOneOf([401, 415])])
+    }
+    await change(id, 'remove')
+  })
+
+  it('are told that a cursor lies among deliveries that were lost, and where to go on', async () => {
+    const { id } = await add()
+    const cursors = createCursors(store.secrets, systemRandom)
+    const From = await cursors.seal(['feed', null], (await store.deliveries.lastPosition()) + 1)
+    for (const answer of [
+      await post('/Webhook/endpoints', { URL: receiver.url, From }),
+      await change(id, 'replay', { From }),
+    ]) {
+      expect([answer.statusCode, answer.json().errorCode]).toEqual([410, 'DELIVERIES_LOST'])
+      const [, cursor] = /go on with the cursor (\S+)$/.exec(answer.json().message) ?? []
+      expect((await change(id, 'replay', { From: cursor })).statusCode).toBe(200)
     }
     await change(id, 'remove')
   })

@@ -322,6 +322,25 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     expect(again.log).toEqual([expect.objectContaining({ level: 'warn', details: { endpoint: id } })])
   })
 
+  it('sends everything again where its stored place lies beyond all deliveries, and tells so', async () => {
+    const { store, deliver, deliverMany } = await prepare()
+    const receiver = await startReceiver()
+    const id = await addEndpoint(store, receiver.url)
+    await deliverMany(3, 3)
+    const last = await store.deliveries.lastPosition()
+    await store.webhooks.change(id, { place: { position: last + 10, generation: 0 } })
+    const push = startPush(store)
+    await until('it is told', async () => (await store.webhooks.attempts(id, 1)).length === 1)
+    const { receiptId } = await deliver()
+    await receiver.arrived(4)
+    await caughtUp(store, id)
+    expect(receiver.received.map((each) => each.id)).toContain(receiptId)
+    expect(await store.webhooks.attempts(id, 2)).toMatchObject([
+      { position: null, error: expect.stringContaining('lost deliveries') },
+    ])
+    expect(push.log).toEqual([expect.objectContaining({ level: 'warn', details: { endpoint: id } })])
+  })
+
   it('sends what waits or is unread, and tells of nothing, when a purge was killed before it reached that', async () => {
     const { store, deliver } = await prepare()
     const receiver = await startReceiver()

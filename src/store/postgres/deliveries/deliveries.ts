@@ -10,20 +10,18 @@ import type { CustomerNumbers } from '../customers.ts'
 import type { Database, Row } from '../database.ts'
 import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
+import { BY_POSITION } from './by-position.ts'
 import { createCommitWatch } from './commit-watch.ts'
-import { DELIVER } from './deliver-statement.ts'
 import { foresee } from './foresight.ts'
+import { COUNT_AFTER, LOST } from './lost.ts'
 import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
 
-const COLUMNS = `
-  d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-  c.erased_at IS NOT NULL AS erased, d.payload, d.origin, k.label AS key_label`
-
 const BY_RECEIPT = `
-  SELECT ${COLUMNS}
-    FROM delivery d JOIN customer c ON c.number = d.customer 
-    LEFT JOIN api_key k ON k.id = encode(substr(d.origin, 1, 16), 'hex')::uuid::text
+  SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
+         c.erased_at IS NOT NULL AS erased, d.payload, d.origin,
+         (SELECT label FROM api_key WHERE id = encode(substr(d.origin, 1, 16), 'hex')::uuid::text) AS key_label
+    FROM delivery d JOIN customer c ON c.number = d.customer
    WHERE d.receipt = $1`
 
 const RECEIPTS = `
@@ -31,7 +29,7 @@ const RECEIPTS = `
 
 const STATE = `
   SELECT d.receipt, s.order_id, s.status, d.received_at
-    FROM order_state s JOIN delivery d ON d.position = s.state_position
+    FROM order_state s JOIN ${BY_POSITION('s.state_position')}
    WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
 
 const POSITIONS = `
@@ -45,7 +43,8 @@ const COUNT_FROM = 'SELECT count(*) AS count FROM (SELECT FROM delivery WHERE re
 const MOST_ARRIVALS = 1000
 
 const ARRIVALS = `
-  SELECT max(position) AS position, count(*) AS count, array_agg(DISTINCT c.id) AS customer_ids
+  SELECT max(position) AS position, count(*) AS count, array_agg(DISTINCT c.id) AS customer_ids,
+         (SELECT last_position FROM (${LOST('$1')}) l) AS last_left
     FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
     JOIN customer c ON c.number = d.customer`
 
@@ -60,7 +59,7 @@ export function postgresDeliveries(
   numbers: CustomerNumbers,
   limits: QueueLimits,
 ): PostgresDeliveries {
-  const { query, ordered } = database
+  const { query, followed, storeBatch } = database
   const { watch, close } = createCommitWatch(database)
   const blocks = createBlocks(query)
   let alone: Promise<unknown> | undefined
@@ -105,7 +104,7 @@ export function postgresDeliveries(
       const looked = lookedUp.then(() => numbers.of(deliveries.map(({ customerId }) => customerId)))
       lookedUp = looked.catch(() => undefined)
       const known = await looked
-      const { rows } = await ordered(DELIVER, (parameters) => addBatch(batch, known, parameters))
+      const { rows } = await storeBatch((parameters) => addBatch(batch, known, parameters))
       blocks.stored(deliveries.length)
       return outcomesOf(batch, rows)
     } catch (error) {
@@ -134,8 +133,10 @@ export function postgresDeliveries(
       return row && orderStateFromRow(row)
     },
     ...deliveryReads(query),
-    ...pulseReads(query),
-    lastPosition: async () => Number((await query(LAST)).rows[0]?.position ?? 0),
+    after: deliveryReads(followed).after,
+    ...pulseReads(followed),
+    lastPosition: async () => Number((await followed(LAST)).rows[0]?.position ?? 0),
+    countAfter: async (position) => Number((await query(COUNT_AFTER, position)).rows[0]?.count),
     async positionsWithin(period) {
       const receipts = receiptsAround(period, (await query(UNORDERED, ...periodValues(period))).rows[0])
       return positionsFromRow((await query(POSITIONS, ...receipts)).rows[0] as Row)
@@ -143,11 +144,13 @@ export function postgresDeliveries(
     countFrom: async (time, most) => Number((await query(COUNT_FROM, firstReceiptOf(time), most)).rows[0]?.count),
     watch,
     async arrivals(afterPosition) {
-      const { position, count, customer_ids } = (await query(ARRIVALS, afterPosition)).rows[0] as Row
+      const { position, count, customer_ids, last_left } = (await followed(ARRIVALS, afterPosition)).rows[0] as Row
+      if (last_left !== null) return { position: last_left as number, customerIds: [], more: true, lost: true }
       return {
         position: (position as number | null) ?? afterPosition,
         customerIds: (customer_ids as string[] | null) ?? [],
         more: count === MOST_ARRIVALS,
+        lost: false,
       }
     },
     load: batcher.load,

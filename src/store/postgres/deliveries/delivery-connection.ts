@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Connection } from '../protocol/connection.ts'
-import { ifDurable } from '../protocol/durability.ts'
-import { isFull } from '../protocol/failures.ts'
+import { ifDurable, type Standby, WAITS_FOR_STANDBY, WHY_NO_STANDBY } from '../protocol/durability.ts'
+import { isFull, UnsafeServer, unavailable } from '../protocol/failures.ts'
 import { createMessage, type Message, type Parameters, type Preparation, type Statement } from '../protocol/message.ts'
-import { DELIVER, NO_DELIVERIES } from './deliver-statement.ts'
+import { deliverStatement, NO_DELIVERIES } from './deliver-statement.ts'
 
 /** The connection that carries deliveries. It is opened before all others, kept, and reconnects automatically. */
 export interface DeliveryConnection {
@@ -28,10 +28,13 @@ export interface BatchSender {
   readonly send: Send
 }
 
-type Send = (statement: Statement, addParameters: (parameters: Parameters) => void) => Promise<pg.QueryResult>
+type Send = (addParameters: (parameters: Parameters) => void) => Promise<pg.QueryResult>
 
 export interface DeliveryConnectionOptions {
   open(): Promise<Connection>
+  readonly standby: Standby
+  /** Whether so many commits that were given up wait at the server that one more could leave none of its connections to others. */
+  isCrowded(): boolean
   /** Runs each batch. */
   watch(write: () => Promise<pg.QueryResult>): Promise<pg.QueryResult>
   onOpened(): void
@@ -46,10 +49,18 @@ const REOPEN_MILLISECONDS = 200
  * Writes to the log and to no table, so its commit is synced and waits for standbys like any other. The commit of a
  * transaction that only takes an id (`pg_current_xact_id`) does neither.
  */
-const PROOF = `SELECT pg_logical_emit_message(${ifDurable('true', 'boolean')}, 'teslim', ''::text)`
+const proofStatement = (standby: Standby) =>
+  `SELECT pg_logical_emit_message(${ifDurable('true', 'boolean', standby)}, 'teslim', ''::text)`
+
+/** Whoever takes the standby's name away lets commits that wait for it succeed: the next statement sees that it is gone. */
+const STILL_WAITS = `SELECT ${WAITS_FOR_STANDBY} AS waits`
+
+const CROWDED = 'commits of before still wait at the database, probably for its synchronous standby'
 
 export function createDeliveryConnection(options: DeliveryConnectionOptions): DeliveryConnection {
-  const { open, watch, onOpened, onLost, onMissing } = options
+  const { open, standby, isCrowded, watch, onOpened, onLost, onMissing } = options
+  const deliver = deliverStatement(standby)
+  const proof = proofStatement(standby)
   let sender: BatchSender | undefined
   let wanted = false
   /** Why there is no connection. */
@@ -65,8 +76,8 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
         throw new Error('the store is closed')
       }
       if (connection.isLost()) throw new Error('the connection to the database was lost at once')
-      const send = sendOver(connection)
-      sender = { connection, send: (...batch) => watch(() => send(...batch)) }
+      const send = sendOver(connection, deliver)
+      sender = { connection, send: (batch) => watch(() => confirmed(connection, () => send(batch))) }
       connection.onLost(() => {
         sender = undefined
         onLost()
@@ -94,9 +105,18 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
     return openSender()
   }
 
+  const confirmed = async (connection: Connection, write: () => Promise<pg.QueryResult>): Promise<pg.QueryResult> => {
+    if (isCrowded()) throw unavailable(new UnsafeServer(`The store cannot take anything: ${CROWDED}.`))
+    if (standby === 'off') return write()
+    const [result, { rows }] = await Promise.all([write(), connection.query(STILL_WAITS)])
+    if (rows[0].waits) return result
+    connection.close()
+    throw unavailable(new UnsafeServer(WHY_NO_STANDBY))
+  }
+
   const tryStatements = async (): Promise<void> => {
     const { connection } = await get()
-    await connection.query(DELIVER.text, NO_DELIVERIES)
+    await connection.query(deliver.text, NO_DELIVERIES)
   }
 
   return {
@@ -105,7 +125,10 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
     isMissing: () => wanted && sender === undefined,
     isOpen: () => sender !== undefined,
     tryStatements,
-    storeProof: async () => void (await (await get()).connection.query(PROOF)),
+    async storeProof() {
+      const { connection } = await get()
+      await confirmed(connection, () => connection.query(proof))
+    },
     close() {
       closed = true
       sender?.connection.close()
@@ -117,21 +140,21 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
 const KEPT_SIZE = 1024 * 1024
 
 /** Prepares a statement once per connection, but not behind a pooler, which may send each one to another server. */
-function sendOver({ direct, send }: Pick<Connection, 'direct' | 'send'>): Send {
-  const prepared = new Set<string>()
+function sendOver({ direct, send }: Pick<Connection, 'direct' | 'send'>, statement: Statement): Send {
+  let prepared = false
   const free: Message[] = []
 
-  const preparationOf = ({ name }: Statement): Preparation => {
+  const preparation = (): Preparation => {
     if (!direct) return 'once'
-    if (prepared.has(name)) return 'prepared'
-    prepared.add(name)
+    if (prepared) return 'prepared'
+    prepared = true
     return 'prepare'
   }
 
-  return (statement, addParameters) =>
+  return (addParameters) =>
     send(statement.text, ({ stream }: pg.Connection) => {
       const message = free.pop() ?? createMessage()
-      stream.write(message.write(statement, preparationOf(statement), addParameters), () => {
+      stream.write(message.write(statement, preparation(), addParameters), () => {
         if (message.size() <= KEPT_SIZE) free.push(message)
       })
     })

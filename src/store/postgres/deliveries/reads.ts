@@ -34,29 +34,25 @@ const FITS = `
   AND ($6::bigint IS NULL OR d.received_at >= $6) AND ($7::bigint IS NULL OR d.received_at < $7)
   AND ($8::integer IS NULL OR (d.echo_of IS NOT NULL)::integer = $8)`
 
-const AFTER = `
-  SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         c.erased_at IS NOT NULL AS erased, octet_length(d.payload) AS payload_bytes
-    FROM delivery d JOIN customer c ON c.number = d.customer
-   WHERE d.position > $1::bigint AND d.position <= $2::bigint ${FITS}
-   ORDER BY d.position
-   LIMIT $9`
+/** The inner query keeps the planner from joining before it has the nearest rows. */
+const NEAREST = (range: string, order: string): string => `
+  SELECT d.*, c.id AS customer_id, c.erased_at IS NOT NULL AS erased
+    FROM (SELECT position, receipt, customer, order_id, status, received_at, echo_of, octet_length(payload) AS payload_bytes
+            FROM delivery d
+           WHERE ${range} ${FITS}
+           ORDER BY ${order}
+           LIMIT $9) d
+    JOIN customer c ON c.number = d.customer
+   ORDER BY ${order}`
+
+const AFTER = NEAREST('d.position > $1::bigint AND d.position <= $2::bigint', 'd.position')
 
 const AFTER_END = `
   SELECT coalesce(
     (SELECT position FROM delivery WHERE position > $1::bigint ORDER BY position LIMIT 1 OFFSET $2),
     (SELECT max(position) FROM delivery)) AS position`
 
-/** The inner query keeps the planner from joining before it has the newest rows. */
-export const BEFORE = `
-  SELECT d.*, c.id AS customer_id, c.erased_at IS NOT NULL AS erased
-    FROM (SELECT position, receipt, customer, order_id, status, received_at, echo_of, octet_length(payload) AS payload_bytes
-            FROM delivery d
-           WHERE d.position < $1::bigint AND d.position >= $2::bigint ${FITS}
-           ORDER BY d.position DESC
-           LIMIT $9) d
-    JOIN customer c ON c.number = d.customer
-   ORDER BY d.position DESC`
+export const BEFORE = NEAREST('d.position < $1::bigint AND d.position >= $2::bigint', 'd.position DESC')
 
 const BEFORE_END = `
   SELECT position FROM delivery WHERE position < $1::bigint ORDER BY position DESC LIMIT 1 OFFSET $2`
@@ -86,9 +82,10 @@ const STATES_AT = `
   UNION ALL
   SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
 
+/** The planner is not to know how many they are, which it would behind a pooler: without statistics it would read the whole table. */
 const PAYLOADS = `
   SELECT position, payload FROM delivery
-   WHERE position = ANY ($1::bigint[])
+   WHERE position = ANY (ARRAY(SELECT unnest($1::bigint[])))
      AND ($2::bytea IS NULL OR position($2 IN payload) > 0 OR position('\\x5c'::bytea IN payload) > 0)`
 
 const OF_REQUEST = `

@@ -1,5 +1,5 @@
--- Adds the next block if it is complete, and the list of its customers: positions become visible in order. Returns whether the block
--- after it is complete, too.
+-- Adds the next block that has deliveries if it is complete, and the list of its customers: positions become visible in order. Returns
+-- whether more is complete.
 CREATE FUNCTION add_block_1() RETURNS boolean
 LANGUAGE plpgsql
 SET lock_timeout = '3s'
@@ -17,7 +17,8 @@ BEGIN
   IF NOT pg_try_advisory_xact_lock(7425, 3) THEN
     RETURN false;
   END IF;
-  SELECT coalesce((SELECT max(block) + 1 FROM delivery_block), (SELECT min(position) / 4096 FROM delivery)),
+  SELECT (SELECT min(position) / 4096 FROM delivery
+           WHERE position >= coalesce((SELECT (max(block) + 1) * 4096 FROM delivery_block), 0)),
          (SELECT max(position) / 4096 FROM delivery)
     INTO missing, incomplete;
   IF missing IS NULL OR missing >= incomplete THEN
@@ -28,8 +29,9 @@ BEGIN
     FROM delivery d
    WHERE d.position >= missing * 4096 AND d.position < (missing + 1) * 4096
    GROUP BY d.customer;
+  -- A purge has just removed all of it.
   IF NOT FOUND THEN
-    INSERT INTO delivery_block (block, customer, offsets) VALUES (missing, 0, '');
+    RETURN true;
   END IF;
   numbers := ARRAY(SELECT DISTINCT (customer % 8192)::integer FROM delivery_block WHERE block = missing);
   list := decode(repeat('00', (SELECT max(n) FROM unnest(numbers) n) / 8 + 1), 'hex');

@@ -47,19 +47,25 @@ DECLARE
   last bigint;
   erased boolean;
   noted boolean; -- whether unordered_time says enough about the times
+  moved boolean; -- whether the server writes on another timeline than before, a lower one as well: a new cluster begins at 1
   kept integer[];
   omitted integer[] := '{}'; -- places that are not stored
 BEGIN
   -- Admits one batch at a time until its commit, so that positions become visible in order: a reader that sees one position
   -- sees all before it. A separate statement, so that the next ones see what was committed while this one waited.
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
-  -- One statement for all three, because a statement costs as much as the look-up. An empty batch, which /readyz sends, writes nothing.
+  -- One statement for all four, because a statement costs as much as the look-up. An empty batch, which /readyz sends, writes nothing.
   SELECT CASE WHEN cardinality(receipts) > 0 THEN setval('last_position', last_value + cardinality(receipts)) - cardinality(receipts) END,
          EXISTS (SELECT FROM erased_customer e WHERE e.customer = ANY (customers)),
          EXISTS (SELECT FROM (SELECT u.low, u.high FROM unordered_time u ORDER BY u.high DESC LIMIT 1) u
-                  WHERE u.low <= ALL (times) AND u.high >= ALL (times))
-    INTO STRICT last, erased, noted
+                  WHERE u.low <= ALL (times) AND u.high >= ALL (times)),
+         cardinality(receipts) > 0
+           AND timeline_1() IS DISTINCT FROM (SELECT h.timeline FROM history h ORDER BY h.resumed_after DESC LIMIT 1)
+    INTO STRICT last, erased, noted, moved
     FROM last_position;
+  IF moved THEN
+    last := begin_history_1(cardinality(receipts));
+  END IF;
   IF NOT noted AND cardinality(receipts) > 0 THEN
     PERFORM note_times_1((SELECT min(t) FROM unnest(times) t), (SELECT max(t) FROM unnest(times) t));
   END IF;

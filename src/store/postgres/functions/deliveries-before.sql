@@ -31,7 +31,8 @@ DECLARE
 BEGIN
   SELECT c.number, c.erased_at IS NOT NULL, c.number % 8192, (SELECT min(block) FROM delivery_block),
          coalesce((SELECT max(block) FROM delivery_block), -1),
-         least(start, coalesce((SELECT max(d.position) FROM delivery d), 0) + 1)
+         -- Not `start`: positions have gaps.
+         coalesce((SELECT max(d.position) FROM delivery d WHERE d.position < start), 0) + 1
     INTO whose, is_erased, bit, lowest, highest, top
     FROM customer c WHERE c.id = of_customer;
 
@@ -46,7 +47,7 @@ BEGIN
   walk_end := near;
 
   IF cardinality(found_positions) < look AND near > 0 AND near <= (highest + 1) * 4096 THEN
-    first_block := (near - 1) / 4096;
+    first_block := (SELECT max(l.block) FROM block_customers l WHERE l.block <= (near - 1) / 4096);
     last_block := greatest(lowest, first_block - 4096);
     found_positions := found_positions || ARRAY(
       SELECT n.block * 4096 + o.value

@@ -29,6 +29,7 @@ DECLARE
   held text[] := '{}';
   gone text[] := '{}';
   numbers bigint[];
+  current_timeline bigint := timeline_1();
 BEGIN
   FOR s IN
     SELECT * FROM jsonb_to_recordset(saves) AS s (
@@ -41,7 +42,8 @@ BEGIN
        SET position = s.position, generation = s.generation, confirmed = s.confirmed, last_success_at = s.last_success_at,
            failing_since = s.failing_since, next_try_at = s.next_try_at
      WHERE webhook = s.id AND epoch = s.epoch AND holder = by_holder
-       AND leased_until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+       AND leased_until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+       AND timeline IS NOT DISTINCT FROM current_timeline;
     CONTINUE WHEN NOT FOUND;
     held := held || s.id;
     IF s.gone THEN

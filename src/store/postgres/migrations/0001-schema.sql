@@ -1,5 +1,5 @@
 -- What a store in PostgreSQL consists of. Times are milliseconds since 1970, unless a comment says otherwise. COLLATE "C" compares
--- text by its bytes, as SQLite does.
+-- text by its bytes, as SQLite does. Every table has a primary key: without one, logical replication would refuse its changes.
 
 -- Customers and API keys
 
@@ -52,7 +52,8 @@ CREATE TABLE api_key_use (
 
 -- One row, incremented with every change of a customer or API key. Replicas and caches watch it.
 CREATE TABLE account_version (
-  number bigint NOT NULL
+  number bigint  NOT NULL,
+  one    boolean PRIMARY KEY DEFAULT true CHECK (one)
 );
 INSERT INTO account_version (number) VALUES (0);
 
@@ -88,7 +89,7 @@ CREATE INDEX login_failure_expires_at ON login_failure (expires_at);
 -- partitioned by month (docs/scaling.md).
 CREATE TABLE delivery (
   position    bigint   NOT NULL, -- increases in commit order: see deliver_1
-  receipt     uuid     NOT NULL, -- version 7
+  receipt     uuid     CONSTRAINT delivery_receipt PRIMARY KEY, -- version 7
   customer    bigint   NOT NULL,
   order_id    text     COLLATE "C",
   status      smallint NOT NULL,
@@ -99,7 +100,6 @@ CREATE TABLE delivery (
   origin      bytea              -- API key, address and request id, as src/store/shared/origins.ts writes them
 );
 -- Entries are added at the end of both indexes, which stay cheap.
-CREATE UNIQUE INDEX delivery_receipt ON delivery (receipt);
 CREATE INDEX delivery_position ON delivery (position);
 -- EXTERNAL stores payloads uncompressed: by default PostgreSQL would compress each one, which makes commits slower.
 ALTER TABLE delivery ALTER COLUMN payload SET STORAGE EXTERNAL;
@@ -107,6 +107,15 @@ ALTER TABLE delivery ALTER COLUMN payload SET STORAGE EXTERNAL;
 -- The last position given out. It is a sequence because every update of a row leaves a dead version behind, and none of them
 -- can be removed while an old transaction is open.
 CREATE SEQUENCE last_position MINVALUE 0 START 0;
+
+-- A row for each timeline of the database on which deliveries were stored (docs/decisions/0047-positions-are-never-given-twice.md). No
+-- delivery has a position between `last_position` and `resumed_after`: what had one was lost when that timeline began.
+CREATE TABLE history (
+  resumed_after bigint PRIMARY KEY, -- positions were given from the one after this on
+  last_position bigint NOT NULL,    -- of the last delivery that was left
+  timeline      bigint,             -- NULL where PostgreSQL does not tell
+  began_at      bigint NOT NULL     -- when the first batch came
+);
 
 CREATE TABLE order_state (
   customer        bigint   NOT NULL,
@@ -134,15 +143,16 @@ CREATE TABLE erased_customer (
 );
 
 -- Finds the deliveries of a customer (docs/decisions/0028-blocks-of-positions.md). A block is 4,096 positions, and is added when
--- all of them are in use.
+-- none of them can come any more, if it has deliveries.
 CREATE TABLE delivery_block (
   block    bigint NOT NULL, -- position / 4096
-  customer bigint NOT NULL, -- 0 for a block that has no deliveries
+  customer bigint NOT NULL,
   offsets  text   COLLATE "C" NOT NULL, -- position % 4096 of each delivery, in ascending order, separated by commas
   PRIMARY KEY (block, customer)
 );
 
--- Tells which blocks of delivery_block a customer has rows in. There is a row for each block.
+-- Tells which blocks of delivery_block a customer has rows in. There is a row for each block that was
+-- added.
 CREATE TABLE block_customers (
   block     bigint PRIMARY KEY,
   customers bytea  NOT NULL -- a bit for each customer, number % 8192, the lowest bit of a byte first
@@ -163,7 +173,8 @@ CREATE TABLE purge (
   announced    bigint NOT NULL, -- no purge was ever going to remove a delivery after it
   done_before  bigint NOT NULL, -- up to when the server has purged by itself,
   leased_until bigint NOT NULL, -- and until when a server is doing so
-  erasures     bigint NOT NULL  -- increases with every erasure, before it overwrites anything
+  erasures     bigint NOT NULL, -- increases with every erasure, before it overwrites anything
+  one          boolean PRIMARY KEY DEFAULT true CHECK (one)
 );
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
@@ -179,7 +190,8 @@ CREATE TABLE delivery_hour (
 
 -- One row: delivery_hour counts every delivery up to this position, and none after it.
 CREATE TABLE roll_up (
-  position bigint NOT NULL
+  position bigint  NOT NULL,
+  one      boolean PRIMARY KEY DEFAULT true CHECK (one)
 );
 INSERT INTO roll_up (position) VALUES (0);
 
@@ -225,7 +237,8 @@ CREATE INDEX refused_delivery_customer ON refused_delivery (customer_id, refusal
 CREATE TABLE refused_tally (
   bytes    bigint NOT NULL, -- of all rows of refused_delivery, as src/store/refused-store.ts counts them
   removed  bigint NOT NULL, -- bodies that were removed to make room for later ones
-  not_kept bigint NOT NULL  -- bodies that were never stored, because too many came at once
+  not_kept bigint NOT NULL, -- bodies that were never stored, because too many came at once
+  one      boolean PRIMARY KEY DEFAULT true CHECK (one)
 );
 INSERT INTO refused_tally (bytes, removed, not_kept) VALUES (0, 0, 0);
 
@@ -270,7 +283,8 @@ CREATE TABLE webhook_progress (
   next_try_at     bigint,
   holder          text   COLLATE "C", -- the process that has the lease, from and until when by the clock of the database
   leased_at       bigint,
-  leased_until    bigint
+  leased_until    bigint,
+  timeline        bigint -- of the lease, which ends with it: what the holder knows may be lost
 ) WITH (fillfactor = 30); -- leaves room for the next versions of a row on the same page
 
 -- Deliveries that are not confirmed, although the position of the endpoint lies at or after them.
@@ -315,6 +329,7 @@ CREATE TABLE webhook_minute (
 CREATE INDEX webhook_minute_minute ON webhook_minute (minute);
 
 \ir ../functions/audit.sql
+\ir ../functions/history.sql
 \ir ../functions/deliver.sql
 \ir ../functions/erasure.sql
 \ir ../functions/deliveries-before.sql
@@ -323,6 +338,9 @@ CREATE INDEX webhook_minute_minute ON webhook_minute (minute);
 \ir ../functions/purge.sql
 \ir ../functions/months.sql
 \ir ../functions/webhooks.sql
+
+INSERT INTO history (resumed_after, last_position, timeline, began_at)
+VALUES (0, 0, timeline_1(), (extract(epoch FROM now()) * 1000)::bigint);
 
 -- Rights
 
@@ -346,11 +364,11 @@ BEGIN
   LOOP
     EXECUTE format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %I FROM %s', name, grantee);
   END LOOP;
-  FOR grantee IN
-    SELECT DISTINCT a.grantee::regrole::text FROM pg_class c, aclexplode(c.relacl) a
-     WHERE c.oid = 'audit_event'::regclass AND a.grantee NOT IN (0, c.relowner)
+  FOR name, grantee IN
+    SELECT DISTINCT c.relname, a.grantee::regrole::text FROM pg_class c, aclexplode(c.relacl) a
+     WHERE c.oid IN ('audit_event'::regclass, 'history'::regclass) AND a.grantee NOT IN (0, c.relowner)
   LOOP
-    EXECUTE format('REVOKE UPDATE, DELETE, TRUNCATE ON audit_event FROM %s', grantee);
+    EXECUTE format('REVOKE UPDATE, DELETE, TRUNCATE ON %I FROM %s', name, grantee);
   END LOOP;
   FOR name, grantee IN
     SELECT p.proname, a.grantee::regrole::text FROM pg_proc p, aclexplode(p.proacl) a

@@ -1,7 +1,7 @@
 import pg, { type ClientConfig, type QueryResult } from 'pg'
-import { DURABILITY, whyNotDurable } from './durability.ts'
-import { UnsafeServer } from './failures.ts'
-import { ISOLATION, whyUnsafeIsolation } from './isolation.ts'
+import { beginSession, judgeSession } from './begin-session.ts'
+import { requestCancel } from './cancel-request.ts'
+import { isReadOnly, isTimeout } from './failures.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
 
 export type Values = readonly unknown[]
@@ -12,6 +12,10 @@ export interface Connection {
   readonly direct: boolean
   /** The number of its process at the server, or of its session at the pooler. */
   readonly processId: number
+  /** Null where it is not known. */
+  readonly timeline: string | null
+  /** Whether it carries deliveries: without waiting for answers, and never cancelled. */
+  readonly pipelined: boolean
   query(sql: string, values?: Values): Promise<QueryResult>
   /** Runs a query whose `submit` writes its own protocol messages. */
   send(text: string, submit: (connection: pg.Connection) => void): Promise<QueryResult>
@@ -27,19 +31,30 @@ export interface Connection {
   keepAlive(keep: boolean): void
 }
 
-/** All sessions at the servers of one URL, from the first message until the server has ended them. */
-export interface Sessions {
-  readonly all: Set<Connection>
+/** A server that the URL names, and what is known of it. */
+export interface Server {
+  readonly address: ClientConfig
+  /** All its sessions, from the first message until it has ended them. */
+  readonly sessions: Set<Connection>
   /** The number of answers received. */
   answers: number
+  /** When it last left a query without an answer. */
+  unansweredAt: number
+  /** Whether it tells its timeline, as far as is known. */
+  hasTimeline: boolean
   onGone(): void
+  /** Closes all sessions at once. */
+  leave(): void
+  /** Called when a query of deliveries took too long. */
+  onTimeout(): void
+  /** Whether the server has not ended this session yet, as far as it can tell. */
+  stillHas(connection: Connection): Promise<boolean>
 }
 
 /** The server cancels a query that takes too long. Without an answer after this much longer the connection is given up. */
-const GRACE_MILLISECONDS = 1000
-/** How long an ended session counts if the server sends nothing: longer if it answers other sessions meanwhile. */
-const SILENT_MILLISECONDS = 10_000
-const LONGEST_MILLISECONDS = 60_000
+export const GRACE_MILLISECONDS = 1000
+/** An ended session counts until the server has ended it, too. It is asked so often, unless it said nothing to any session meanwhile. */
+const LOOK_MILLISECONDS = 10_000
 
 /**
  * With `pipelined`, queries are sent without waiting for the answers to earlier ones, and run in their order. Behind a pooler
@@ -47,12 +62,11 @@ const LONGEST_MILLISECONDS = 60_000
  * split a query that arrives before that answer.
  */
 export async function openConnection(
-  server: ClientConfig,
-  sessions: Sessions,
+  server: Server,
   { timeoutSeconds, pipelined }: { readonly timeoutSeconds: number; readonly pipelined: boolean },
 ): Promise<Connection> {
   const settings: ClientConfig = {
-    ...server,
+    ...server.address,
     fallback_application_name: 'teslim',
     keepAlive: true,
     // Detects a silent loss of the network within 15 seconds, even while no query is pending.
@@ -62,8 +76,9 @@ export async function openConnection(
   }
   const client = new pg.Client(settings) as pg.Client & { processID?: number; secretKey?: number }
   const inFlight = new Set<(error: Error) => void>()
-  let limit = server.connectionTimeoutMillis ?? CONNECT_SECONDS * 1000
+  let limit = server.address.connectionTimeoutMillis ?? CONNECT_SECONDS * 1000
   let direct = true
+  let timeline: string | null = null
   let underWay = 0
   let lost = false
   let onLost = (): void => undefined
@@ -79,22 +94,21 @@ export async function openConnection(
     lost = true
     for (const reject of inFlight) reject(error)
     inFlight.clear()
-    const { answers } = sessions
-    const silent = setTimeout(() => {
-      if (sessions.answers === answers) destroy()
-    }, SILENT_MILLISECONDS).unref()
-    const longest = setTimeout(destroy, LONGEST_MILLISECONDS).unref()
-    client.once('end', () => {
-      clearTimeout(silent)
-      clearTimeout(longest)
-    })
+    let { answers } = server
+    const look = setInterval(async () => {
+      const silent = server.answers === answers
+      answers = server.answers
+      if (silent || !(await server.stillHas(connection))) destroy()
+    }, LOOK_MILLISECONDS).unref()
+    client.once('end', () => clearInterval(look))
     onLost()
     endWhenIdle()
   }
   const giveUp = (): void => {
     if (lost) return
-    // A cancelled commit of deliveries that waits for a standby would be committed without the standby.
-    if (!(pipelined && direct)) requestCancel(settings, client)
+    server.unansweredAt = performance.now()
+    // A cancelled commit of deliveries that waits for a standby would be committed without the standby, and shown to followers.
+    if (!pipelined) requestCancel(settings, client)
     lose(new Error(`no answer from the database within ${Math.round(limit / 1000)} s`))
   }
 
@@ -102,8 +116,8 @@ export async function openConnection(
   client.on('error', lose)
   client.once('end', () => {
     lose(new Error('the connection to the database has ended'))
-    sessions.all.delete(connection)
-    sessions.onGone()
+    server.sessions.delete(connection)
+    server.onGone()
   })
   client.on('notice', ({ routine }) => {
     // The server was told to stop waiting for a standby: it commits without it and reports success.
@@ -124,9 +138,13 @@ export async function openConnection(
         clearTimeout(timer)
         inFlight.delete(reject)
         underWay--
-        if (error) reject(error)
-        else {
-          sessions.answers++
+        if (error) {
+          reject(error)
+          // Behind a pooler the others would go on reading there.
+          if (isReadOnly(error)) server.leave()
+          if (pipelined && isTimeout(error)) server.onTimeout()
+        } else {
+          server.answers++
           resolve(result as QueryResult)
         }
         if (lost) endWhenIdle()
@@ -161,6 +179,10 @@ export async function openConnection(
     get processId() {
       return client.processID ?? 0
     },
+    get timeline() {
+      return timeline
+    },
+    pipelined,
     query: (sql, values = []) =>
       inTurn(() => run((callback) => new pg.Query({ ...preparation(sql), text: sql, values: [...values] }, callback))),
     send: (text, submit) =>
@@ -184,60 +206,22 @@ export async function openConnection(
       else stream.unref()
     },
   }
-  sessions.all.add(connection)
+  server.sessions.add(connection)
   await client.connect().catch((error) => {
     destroy()
     throw error
   })
   try {
-    const { rows } = await connection.query(beginSession(client.processID ?? 0, timeoutSeconds))
-    const { direct: isDirect, read_only: readOnly, durability, isolation } = rows[0]
-    direct = isDirect
-    if (readOnly) throw new Error('the server is a standby or read-only')
-    const why = whyNotDurable(durability) ?? (direct ? undefined : whyUnsafeIsolation(isolation))
-    if (why !== undefined) throw new UnsafeServer(why)
+    const beginning = await beginSession(connection, server, timeoutSeconds)
+    direct = beginning.direct
+    timeline = beginning.timeline
+    judgeSession(beginning)
   } catch (error) {
     lose(error as Error)
     throw error
   }
   limit = timeoutSeconds * 1000 + (direct ? GRACE_MILLISECONDS : 0)
   return connection
-}
-
-/**
- * Detects a pooler by its process number, which differs from the one of the server process. Without a pooler the session is
- * ours to configure: the server then cancels what we no longer wait for, and ends sessions that lost their network.
- */
-const beginSession = (processId: number, timeoutSeconds: number): string => {
-  const settings = {
-    statement_timeout: `${timeoutSeconds}s`,
-    idle_in_transaction_session_timeout: `${timeoutSeconds}s`,
-    // A commit that stopped waiting for a standby is reported as a warning only.
-    client_min_messages: 'warning',
-    // `deliver_1` must see what was committed while it waited.
-    default_transaction_isolation: 'read committed',
-    // Planning takes longer than running, and the plan should not depend on values (decision 37). Estimates are high without them.
-    plan_cache_mode: 'force_generic_plan',
-    jit: 'off',
-    tcp_keepalives_idle: '5',
-    tcp_keepalives_interval: '5',
-    tcp_keepalives_count: '3',
-  }
-  const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`)
-  return `SELECT pg_backend_pid() = ${processId} AS direct, current_setting('transaction_read_only') = 'on' AS read_only, ${DURABILITY} AS durability, ${ISOLATION} AS isolation,
-    CASE WHEN pg_backend_pid() = ${processId} THEN concat(${set.join(', ')}) END`
-}
-
-/** Sends a cancel request, which the protocol wants on a new connection. The server closes that connection. */
-function requestCancel(settings: ClientConfig, { processID, secretKey }: { processID?: number; secretKey?: number }) {
-  const messenger = new pg.Client(settings)
-  const wire = messenger.connection as unknown as {
-    startup(): void
-    cancel(processId: unknown, secretKey: unknown): void
-  }
-  wire.startup = () => wire.cancel(processID, secretKey)
-  messenger.on('error', () => undefined)
-  messenger.connect().catch(() => undefined)
 }
 
 const BIGINT = 20

@@ -3,7 +3,18 @@ import pg from 'pg'
 /** With one of these settings off, a confirmed commit may not survive a crash of the server. */
 const SETTINGS = ['synchronous_commit', 'fsync', 'full_page_writes']
 
+/** Whether commits have to wait for a standby. */
+export type Standby = 'off' | 'required'
+
 const MARK = 'teslim refuses to store with'
+const NO_STANDBY = 'no synchronous standby'
+
+/** Explains to an operator why nothing is confirmed. */
+export const WHY_NO_STANDBY =
+  "TESLIM_DATABASE_STANDBY is required, but commits of the database wait for no standby, so it could lose deliveries that were confirmed: name one (ALTER SYSTEM SET synchronous_standby_names = '...'; SELECT pg_reload_conf()) with synchronous_commit on, or set TESLIM_DATABASE_STANDBY to off."
+
+/** SQL that tells whether commits wait for a standby. */
+export const WAITS_FOR_STANDBY = `(current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local'))`
 
 /** SQL for the settings as `name=value`, separated by spaces. */
 export const DURABILITY = `concat_ws(' ', ${SETTINGS.map((name) => `'${name}=' || current_setting('${name}')`).join(', ')})`
@@ -15,8 +26,16 @@ const SAFE = SETTINGS.map((name) => `current_setting('${name}') <> 'off'`).join(
  * that commits, because they may change during a session and a pooler may switch sessions between statements. SQL has no
  * function that raises an error, so it casts a text that is no value of the type.
  */
-export const ifDurable = (expression: string, type: string): string =>
-  `CASE WHEN ${SAFE} THEN ${expression}::${type} ELSE ('${MARK} ' || ${DURABILITY})::${type} END`
+export function ifDurable(expression: string, type: string, standby: Standby): string {
+  const [safe, refused] =
+    standby === 'off'
+      ? [SAFE, DURABILITY]
+      : [
+          `${SAFE} AND ${WAITS_FOR_STANDBY}`,
+          `${DURABILITY} || CASE WHEN ${WAITS_FOR_STANDBY} THEN '' ELSE ', ${NO_STANDBY}' END`,
+        ]
+  return `CASE WHEN ${safe} THEN ${expression}::${type} ELSE ('${MARK} ' || ${refused})::${type} END`
+}
 
 /** Explains to an operator which settings are off; undefined if none is. */
 export function whyNotDurable(durability: string): string | undefined {
@@ -27,5 +46,7 @@ export function whyNotDurable(durability: string): string | undefined {
 }
 
 /** Explains an error that `ifDurable` raised; undefined for other errors. */
-export const whyRefused = (error: unknown): string | undefined =>
-  error instanceof pg.DatabaseError && error.message.includes(MARK) ? whyNotDurable(error.message) : undefined
+export function whyRefused(error: unknown): string | undefined {
+  if (!(error instanceof pg.DatabaseError && error.message.includes(MARK))) return undefined
+  return whyNotDurable(error.message) ?? (error.message.includes(NO_STANDBY) ? WHY_NO_STANDBY : undefined)
+}

@@ -6,6 +6,9 @@ import { whyRefused } from './durability.ts'
 /** The server answers but must not be used. The message is for operators. */
 export class UnsafeServer extends Error {}
 
+/** The server answers but takes no writes. */
+export class ReadOnlyServer extends Error {}
+
 export const unavailable = (cause: unknown): AppError =>
   cause instanceof AppError
     ? cause
@@ -26,7 +29,7 @@ export function notReady(cause: unknown): AppError {
 function whyAway(cause: unknown): string {
   if (isFull(cause)) return 'the database has no connection left'
   const state = sqlState(cause)
-  if (state === '25006') return 'the database is read-only'
+  if (isReadOnly(cause)) return 'the database is read-only'
   if (isLost(cause)) return 'the database cannot be reached'
   return `${isOtherSchema(cause) ? OTHER_TABLES : 'the database does not store'} (SQLSTATE ${state})`
 }
@@ -50,6 +53,14 @@ export const isLost = (error: unknown): boolean => {
 /** Whether a later try may succeed: resources, an operator, a timeout, a lock, the disk, unsafe settings. */
 export const isUnavailable = (error: unknown): boolean =>
   isLost(error) || /^(?:53|57|58|55P03|40001|40P01)/.test(sqlState(error) ?? '') || whyRefused(error) !== undefined
+
+export const isReadOnly = (error: unknown): boolean => error instanceof ReadOnlyServer || sqlState(error) === '25006'
+
+/** Whether there is no such function, or none for this role or this kind of server. */
+export const isNoFunction = (error: unknown): boolean => /^(?:42501|42883|0A000|55000)$/.test(sqlState(error) ?? '')
+
+/** Whether the server ended a query because it took too long. */
+export const isTimeout = (error: unknown): boolean => sqlState(error) === '57014'
 
 /** Whether the server, or this process, has no connection left. */
 export const isFull = (error: unknown): boolean => error instanceof Full || sqlState(error) === '53300'

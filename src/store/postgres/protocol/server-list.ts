@@ -67,25 +67,3 @@ const isVerified = (ssl: ClientConfig['ssl']): boolean =>
   ssl === true || (typeof ssl === 'object' && ssl.rejectUnauthorized !== false)
 
 export const CONNECT_SECONDS = 2
-
-/** Opens a connection to the server that took writes last, or else to the next one that takes them. */
-export function atAnyOf<Options, Opened>(
-  servers: readonly ClientConfig[],
-  open: (server: ClientConfig, options: Options) => Promise<Opened>,
-  isFinal: (error: unknown) => boolean,
-): (options: Options) => Promise<Opened> {
-  let current = 0
-  return async (options) => {
-    for (let tries = 1; ; tries++) {
-      const tried = current
-      try {
-        return await open(servers[tried] as ClientConfig, options)
-      } catch (error) {
-        if (isFinal(error)) throw error
-        // A concurrent call may have moved on already.
-        if (current === tried) current = (current + 1) % servers.length
-        if (tries === servers.length) throw error
-      }
-    }
-  }
-}

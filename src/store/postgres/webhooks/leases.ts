@@ -2,6 +2,9 @@ import { heldFromRow } from '#src/store/shared/webhooks.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Query } from '../database.ts'
 
+/** A failover ends all leases: the progress in the store may be older than what its holder knows. */
+const TIMELINE = '(SELECT timeline_1())'
+
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 /**
@@ -13,12 +16,12 @@ const CLAIM = `
     SELECT p.webhook
       FROM webhook_progress p JOIN webhook w ON w.id = p.webhook
      WHERE w.paused_at IS NULL
-       AND (p.leased_until IS NULL OR p.leased_until <= ${NOW} OR p.leased_at > ${NOW} + (p.leased_until - p.leased_at))
+       AND (p.leased_until IS NULL OR p.timeline IS DISTINCT FROM ${TIMELINE} OR p.leased_until <= ${NOW} OR p.leased_at > ${NOW} + (p.leased_until - p.leased_at))
      ORDER BY p.webhook
      LIMIT $3
        FOR UPDATE OF p SKIP LOCKED
   )
-  UPDATE webhook_progress p SET holder = $1, leased_at = ${NOW}, leased_until = ${NOW} + $2::bigint
+  UPDATE webhook_progress p SET holder = $1, leased_at = ${NOW}, leased_until = ${NOW} + $2::bigint, timeline = ${TIMELINE}
     FROM free WHERE p.webhook = free.webhook
   RETURNING p.webhook`
 
@@ -26,7 +29,7 @@ const LOCK = (more = ''): string => `
   locked AS MATERIALIZED (SELECT webhook FROM webhook_progress WHERE holder = $1 ${more} ORDER BY webhook FOR UPDATE)`
 
 const RENEW = `
-  WITH ${LOCK(`AND leased_until > ${NOW}`)}, renewed AS (
+  WITH ${LOCK(`AND leased_until > ${NOW} AND timeline IS NOT DISTINCT FROM ${TIMELINE}`)}, renewed AS (
     UPDATE webhook_progress p SET leased_at = ${NOW}, leased_until = ${NOW} + $2::bigint
       FROM locked WHERE p.webhook = locked.webhook
     RETURNING p.webhook, p.epoch

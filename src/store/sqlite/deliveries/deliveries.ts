@@ -102,6 +102,7 @@ export function sqliteDeliveries(
     },
     ...sendOperations({ ...deliveryReads, ...pulseReads }, reader, 'deliveries'),
     lastPosition: async () => Number(database.get(LAST)?.position ?? 0),
+    countAfter: async (position) => Math.max(0, Number(database.get(LAST)?.position ?? 0) - position),
     async positionsWithin(period) {
       const receipts = receiptsAround(period, database.get(UNORDERED, ...periodValues(period)))
       return positionsFromRow(database.get(POSITIONS, ...receipts) as Row)
@@ -115,7 +116,8 @@ export function sqliteDeliveries(
       const position = (rows.at(-1)?.position as number | undefined) ?? afterPosition
       const more = rows.length === MOST_ARRIVALS
       recent.seen(more ? undefined : position)
-      return { position, customerIds: [...new Set(rows.map((row) => row.customer_id as string))], more }
+      const customerIds = [...new Set(rows.map((row) => row.customer_id as string))]
+      return { position, customerIds, more, lost: false }
     },
     load: batcher.load,
     drained: () => batcher.drained(),

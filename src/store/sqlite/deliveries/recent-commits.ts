@@ -40,7 +40,7 @@ export function createRecentCommits(): RecentCommits {
       if (known?.from !== position || known.to === position) return undefined
       const { to, customerIds } = known
       beginAt(to)
-      return { position: to, customerIds: [...customerIds], more: false }
+      return { position: to, customerIds: [...customerIds], more: false, lost: false }
     },
     seen(position) {
       known = undefined

@@ -19,7 +19,7 @@ export function sqlitePurges(database: Database, writer: StoreThread, reader: St
   return {
     ...writes,
     endOf: reads.endOf,
-    state: async () => lookUps.state(),
+    state: async (place) => lookUps.state(place),
     receivedAfter: async (position) => lookUps.receivedAfter(position),
     receivedBefore: async (time) => lookUps.receivedBefore(time),
     async page(page) {

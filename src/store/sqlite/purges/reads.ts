@@ -1,15 +1,13 @@
+import { purgeStateFromRow } from '#src/store/shared/rows.ts'
 import { firstReceiptOf } from '#src/store/shared/uuid.ts'
-import type { PurgePage, PurgeState, PurgeStore } from '#src/store/store.ts'
+import type { PurgePage, PurgeStore } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
 
-export const STATE = 'SELECT generation, position, announced FROM purge'
-
-export const stateFromRow = ({ generation, position, announced }: Row): PurgeState => ({
-  generation: generation as number,
-  position: position as number,
-  announced: announced as number,
-})
+/** A file loses nothing to a failover, and a restored backup refuses later cursors: only a place after the last position is of no use. */
+export const STATE = `
+  SELECT generation, position, announced, NULL AS lost_at, CASE WHEN last < $1 THEN 0 END AS last_left
+    FROM (SELECT *, max(position, coalesce((SELECT max(position) FROM delivery), 0)) AS last FROM purge)`
 
 /**
  * Parts the old deliveries from the young ones with the fewest exceptions, whose clocks were wrong. Looks at those whose receipts,
@@ -128,7 +126,7 @@ const UNCOUNTED = `
 
 /** The methods of the port that the calling thread runs itself: look-ups of single rows. */
 export const purgeLookUps = {
-  state: (database) => stateFromRow(database.get(STATE) as Row),
+  state: (database, place = 0) => purgeStateFromRow(database.get(STATE, place) as Row),
   receivedAfter: (database, position) =>
     database.get('SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1', position)
       ?.received_at as number | undefined,

@@ -5,7 +5,7 @@ import type { PurgedPage, PurgeStore } from '#src/store/store.ts'
 import { type Database, type Row, withSecureDelete } from '../database.ts'
 import { emptyLog } from '../empty-log.ts'
 import type { Operations } from '../thread/operations.ts'
-import { type ExpiredOrder, STATE, stateFromRow, withinBytes } from './reads.ts'
+import { type ExpiredOrder, withinBytes } from './reads.ts'
 
 const ANNOUNCE = 'UPDATE purge SET generation = generation + 1, announced = max(announced, $1)'
 const REMOVED = 'UPDATE purge SET position = max(position, $1)'
@@ -129,7 +129,7 @@ export const purgeWrites = {
 
   wipePages: (database, after, look) =>
     withSecureDelete(database, () => {
-      const { position: purged } = stateFromRow(database.get(STATE) as Row)
+      const purged = database.get('SELECT position FROM purge')?.position as number
       if (after >= purged) return null
       // A page whose rows are all deleted is overwritten as a whole. The next call deletes the last rows again, so that it also
       // reaches the pages at the end of this one.

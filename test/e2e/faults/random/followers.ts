@@ -6,11 +6,17 @@ import type { Replica } from './site.ts'
 import type { Account } from './suppliers.ts'
 
 /** Somebody who reads with an operator's token. */
-export interface Reader {
+export interface Visitor {
+  readonly judge: Pick<Judge, 'problem'>
+  readonly replicas: readonly { readonly url: string }[]
+  readonly operator: { readonly email: string; readonly password: string }
+  readonly abort: AbortSignal
+}
+
+export interface Reader extends Visitor {
   readonly judge: Judge
   readonly replicas: readonly Replica[]
   readonly operator: Account
-  readonly abort: AbortSignal
 }
 
 export interface Follower extends Ledger {
@@ -27,7 +33,11 @@ interface Entry {
 const RETRY_MILLISECONDS = 100
 
 /** Logs in until it works. */
-export async function logIn(url: string, { email, password }: Account, abort: AbortSignal): Promise<string> {
+export async function logIn(
+  url: string,
+  { email, password }: Visitor['operator'],
+  abort: AbortSignal,
+): Promise<string> {
   for (;;) {
     abort.throwIfAborted()
     const answer = await ask(`${url}/Login/Customer/Api/Verify`, {
@@ -44,7 +54,7 @@ export async function logIn(url: string, { email, password }: Account, abort: Ab
 /** Reads again and again with a token, at one server after the other, until it is over. A refusal other than 503 is a problem. */
 export async function reading(
   name: string,
-  { judge, replicas, operator, abort }: Reader,
+  { judge, replicas, operator, abort }: Visitor,
   read: (
     url: string,
     headers: Record<string, string>,
@@ -52,7 +62,7 @@ export async function reading(
 ): Promise<void> {
   let token: string | undefined
   for (let attempt = 0; !abort.aborted; attempt++) {
-    const { url } = replicas[attempt % replicas.length] as Replica
+    const { url } = replicas[attempt % replicas.length] as { url: string }
     try {
       token ??= await logIn(url, operator, abort)
       const refused = await read(url, { authorization: `Bearer ${token}` })

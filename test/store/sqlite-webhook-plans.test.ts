@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
@@ -10,25 +10,21 @@ import { webhookProgress } from '#src/store/sqlite/webhooks/progress.ts'
 import { webhookReads } from '#src/store/sqlite/webhooks/reads.ts'
 import { webhookWrites } from '#src/store/sqlite/webhooks/writes.ts'
 import type { WebhookStore } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { ALL, attempt, LONG, save, waiting } from '../support/webhook-rows.ts'
 
 /** 100 endpoints, each with 200 deliveries that wait, a tenth of them set aside, 300 attempts and 300 minutes; and 20,000 deliveries. */
-const FILL = (numbers: string, receipt: string, payload: string, yes: string) => `
+const FILL = `
   INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
-  SELECT 'c-' || n, 'c-' || n, '', ${yes}, ${yes}, ${yes}, ${yes}, '', 0 FROM ${numbers} WHERE n <= 100;
+  SELECT 'c-' || n, 'c-' || n, '', 1, 1, 1, 1, '', 0 FROM numbers WHERE n <= 100;
   INSERT INTO delivery (position, receipt, customer, status, received_at, payload)
-  SELECT n, ${receipt}, n % 100 + 1, 1, n, ${payload} FROM ${numbers} WHERE n <= 20000;
-  INSERT INTO webhook (id, url, duplicates, created_at, secret, version) SELECT 'w-' || n, 'u', ${yes}, n, 's', 1 FROM ${numbers} WHERE n <= 100;
+  SELECT n, CAST(printf('%016d', n) AS BLOB), n % 100 + 1, 1, n, x'00' FROM numbers WHERE n <= 20000;
+  INSERT INTO webhook (id, url, duplicates, created_at, secret, version) SELECT 'w-' || n, 'u', 1, n, 's', 1 FROM numbers WHERE n <= 100;
   INSERT INTO webhook_progress (webhook, epoch, position, generation, confirmed) SELECT id, 1, 20000, 0, '' FROM webhook;
   INSERT INTO webhook_waiting (webhook, position, failures, set_aside_at)
-  SELECT 'w-' || (n % 100 + 1), n, 1, CASE WHEN n / 100 % 10 = 0 THEN n END FROM ${numbers} WHERE n <= 20000;
-  INSERT INTO webhook_attempt (webhook, at, position, customer, milliseconds) SELECT 'w-' || (n % 100 + 1), n, n % 20000, n % 100 + 1, 1 FROM ${numbers} WHERE n <= 30000;
-  INSERT INTO webhook_minute (webhook, minute, succeeded, failed, longest) SELECT 'w-' || (n % 100 + 1), n / 100, 1, 1, 1 FROM ${numbers} WHERE n <= 30000`
-
-const SQLITE = FILL('numbers', "CAST(printf('%016d', n) AS BLOB)", "x'00'", '1')
-const POSTGRES = FILL('generate_series(1, 30000) n', "lpad(n::text, 32, '0')::uuid", `'\\x00'`, 'true')
+  SELECT 'w-' || (n % 100 + 1), n, 1, CASE WHEN n / 100 % 10 = 0 THEN n END FROM numbers WHERE n <= 20000;
+  INSERT INTO webhook_attempt (webhook, at, position, customer, milliseconds) SELECT 'w-' || (n % 100 + 1), n, n % 20000, n % 100 + 1, 1 FROM numbers WHERE n <= 30000;
+  INSERT INTO webhook_minute (webhook, minute, succeeded, failed, longest) SELECT 'w-' || (n % 100 + 1), n / 100, 1, 1, 1 FROM numbers WHERE n <= 30000`
 
 /** What the engine, operators and an erasure do. The times are as old as the rows, so that nothing expires, except at the end. */
 async function useAll(webhooks: WebhookStore): Promise<void> {
@@ -62,7 +58,7 @@ it('SQLite finds what belongs to an endpoint by an index, whether or not it has 
   raw.exec(
     'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 30000) SELECT n FROM r',
   )
-  raw.exec(SQLITE)
+  raw.exec(FILL)
   const empty = [
     'webhook',
     'webhook_progress',
@@ -75,7 +71,7 @@ it('SQLite finds what belongs to an endpoint by an index, whether or not it has 
   for (const statistics of [false, true]) {
     if (statistics) {
       for (const table of empty) raw.exec(`DELETE FROM ${table}`)
-      raw.exec(SQLITE)
+      raw.exec(FILL)
       raw.exec('ANALYZE')
     }
     const database = openDatabase(path)
@@ -100,28 +96,4 @@ it('SQLite finds what belongs to an endpoint by an index, whether or not it has 
     expect([...steps].filter((step) => step.startsWith('SEARCH webhook_waiting'))).not.toEqual([])
   }
   raw.close()
-})
-
-it('PostgreSQL finds what belongs to an endpoint by an index, whether or not it has statistics', async () => {
-  for (const statistics of [false, true]) {
-    const url = await newDatabase(inject('postgresUrl'))
-    const { config } = loadConfig({ DATABASE_URL: url })
-    await (await openStore(config, 0)).store.close()
-    await runSql(url, POSTGRES)
-    if (statistics) await runSql(url, 'ANALYZE')
-    const scans = async () =>
-      runSql(
-        url,
-        `SELECT relname AS name, seq_scan::integer AS scans FROM pg_stat_user_tables
-          WHERE relname IN ('webhook_waiting', 'webhook_attempt', 'webhook_minute', 'delivery') ORDER BY 1`,
-      )
-    const before = await scans()
-    const { store } = await openStore(config, 0)
-    await useAll(store.webhooks)
-    // Sessions report what they scanned when they end.
-    await store.close()
-    expect([statistics, await scans()]).toEqual([statistics, before])
-    await runSql(url, 'SELECT count(*) FROM webhook_waiting')
-    await expect.poll(scans).not.toEqual(before)
-  }
 })

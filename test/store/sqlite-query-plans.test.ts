@@ -1,12 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import pg from 'pg'
-import { afterAll, expect, inject, it } from 'vitest'
-import { auditReads as postgresAudit } from '#src/store/postgres/audit.ts'
-import { openDatabase as openPostgres, type Query } from '#src/store/postgres/database.ts'
-import { deliveryReads as postgresReads } from '#src/store/postgres/deliveries/reads.ts'
-import { refusedReads as postgresRefused } from '#src/store/postgres/refused.ts'
-import { LOOK_AFTER_BLOCKS } from '#src/store/shared/blocks.ts'
+import { afterAll, expect, it } from 'vitest'
 import { auditReads as sqliteAudit } from '#src/store/sqlite/audit.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
@@ -15,7 +9,6 @@ import { rollUpReads } from '#src/store/sqlite/roll-ups.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
 import type { AuditFilter, AuditPlace, Bounds, Filter, OrderPlace, RefusalFilter } from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -25,9 +18,7 @@ const customerId = customers[7]?.id
 const place: OrderPlace = { customerId: customerId ?? '', orderId: 'order-20000' }
 
 /** Every way of walking, as the rules use them. */
-async function walkEveryWay(
-  reads: ReturnType<typeof bindOperations<typeof sqliteReads>> | ReturnType<typeof postgresReads>,
-): Promise<void> {
+async function walkEveryWay(reads: ReturnType<typeof bindOperations<typeof sqliteReads>>): Promise<void> {
   // The statistics say that no order has status 9.
   const filters: Filter[] = [{}, { status: 1 }, { status: 9 }, { from: 1, to: 2 }, { duplicate: true }]
   for (const filter of filters) {
@@ -53,25 +44,25 @@ async function walkEveryWay(
 }
 
 /** The blocks of all but the newest 6,000 deliveries or so. */
-const BLOCKS = (offsets: string) => `
+const BLOCKS = `
   INSERT INTO delivery_block (block, customer, offsets)
-  SELECT position / 4096, customer, ${offsets} FROM delivery WHERE position / 4096 < 23 GROUP BY position / 4096, customer`
+  SELECT position / 4096, customer, group_concat(position % 4096) FROM delivery WHERE position / 4096 < 23 GROUP BY position / 4096, customer`
 
 /** Lists with all customers, of all but the newest ten blocks, and many more that nothing looks for. */
-const LISTS = (numbers: string, list: string) => `
+const LISTS = `
   INSERT INTO block_customers (block, customers)
-  SELECT DISTINCT block, ${list} FROM delivery_block WHERE block < 13
-   UNION ALL SELECT -n, ${list} FROM ${numbers} WHERE n <= 5000`
+  SELECT DISTINCT block, x'ffffffffffffff' FROM delivery_block WHERE block < 13
+   UNION ALL SELECT -n, x'ffffffffffffff' FROM numbers WHERE n <= 5000`
 
 type Values = (string | number | bigint | Uint8Array | null)[]
 
 /** 100,000 deliveries, two for each order, of 50 customers; some tell of many for one. */
-const FILL = (numbers: string, receipt: string, payload: string, digest: string) => `
+const FILL = `
   INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, previous, payload)
-  SELECT n, ${receipt}, 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, CASE WHEN n % 2 = 1 THEN n - 1 END, ${payload}
-    FROM ${numbers};
+  SELECT n, unhex(printf('%032x', n)), 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, CASE WHEN n % 2 = 1 THEN n - 1 END, zeroblob(300)
+    FROM numbers;
   INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
-  SELECT 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, n, ${digest} FROM ${numbers} WHERE n % 2 = 1`
+  SELECT 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, n, x'00' FROM numbers WHERE n % 2 = 1`
 
 it('SQLite finds everything by an index, whether or not it has statistics', async () => {
   const path = join(tempFolder(), 'plans.db')
@@ -80,9 +71,9 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
   raw.exec(
     'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100001) SELECT n FROM r',
   )
-  raw.exec(FILL('numbers', "unhex(printf('%032x', n))", 'zeroblob(300)', "x'00'"))
-  raw.exec(BLOCKS('group_concat(position % 4096)'))
-  raw.exec(LISTS('numbers', "x'ffffffffffffff'"))
+  raw.exec(FILL)
+  raw.exec(BLOCKS)
+  raw.exec(LISTS)
   for (const statistics of [false, true]) {
     if (statistics) raw.exec('ANALYZE')
     const plans = new Map<string, string[]>()
@@ -137,104 +128,13 @@ it('SQLite reads counts by hour, and what is not counted, by their indexes', asy
   )
 })
 
-interface PlanNode {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: PlanNode[]
-}
-
-const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
-
-/** Returns the plans of what a statement runs, also within functions. */
-async function explaining(client: pg.Client): Promise<(sql: string) => Promise<PlanNode[]>> {
-  await client.query("LOAD 'auto_explain'")
-  // As the sessions of teslim have it.
-  await client.query('SET plan_cache_mode = force_generic_plan')
-  const settings = ['log_min_duration = 0', 'log_analyze = on', 'log_timing = off', 'log_nested_statements = on']
-  for (const setting of [...settings, "log_format = 'json'"]) await client.query(`SET auto_explain.${setting}`)
-  await client.query('SET client_min_messages = log')
-  let plans: PlanNode[] = []
-  client.on('notice', ({ message = '' }) => {
-    const text = message.slice(message.indexOf('{'))
-    plans.push(...nodesOf((JSON.parse(text) as { Plan: PlanNode }).Plan))
-  })
-  return async (sql) => {
-    plans = []
-    await client.query(sql)
-    return plans
-  }
-}
-
-const literal = (value: unknown): string => {
-  if (value === null) return 'NULL'
-  if (Array.isArray(value)) return `ARRAY[${value.map(literal).join(', ')}]`
-  if (Buffer.isBuffer(value)) return `'\\x${value.toString('hex')}'`
-  return typeof value === 'string' ? pg.escapeLiteral(value) : String(value)
-}
-
-it('PostgreSQL finds everything by an index, and touches no more rows than it may look at', {
-  timeout: 120_000,
-}, async () => {
-  const databaseUrl = await newDatabase(inject('postgresUrl'))
-  await createStoreWith(databaseUrl, customers)
-  const receipt = "lpad(to_hex(n), 32, '0')::uuid"
-  const payload = "decode(repeat('00', 300), 'hex')"
-  await runSql(databaseUrl, FILL('generate_series(1, 100001) n', receipt, payload, "'\\x00'::bytea"))
-  await runSql(databaseUrl, BLOCKS("string_agg((position % 4096)::text, ',' ORDER BY position)"))
-  await runSql(databaseUrl, LISTS('generate_series(1, 5000) n', "'\\xffffffffffffff'::bytea"))
-  // Tempting in a table of millions, and so that this one need not be as large.
-  // Plans count on workers as before, but their processes are not started: the first process does all.
-  const settings = ['parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size']
-  for (const setting of [...settings, 'max_parallel_workers'])
-    await runSql(
-      databaseUrl,
-      `ALTER ROLE CURRENT_USER IN DATABASE ${new URL(databaseUrl).pathname.slice(1)} SET ${setting} = 0`,
-    )
-  const { query, close } = await openPostgres({ url: databaseUrl, connections: 2, timeoutSeconds: 30 })
-  afterAll(close)
-  const psql = new pg.Client(databaseUrl)
-  await psql.connect()
-  afterAll(() => psql.end())
-  const explain = await explaining(psql)
-  const prepared = new Map<string, string>()
-  for (const statistics of [false, true]) {
-    if (statistics) await runSql(databaseUrl, 'ANALYZE')
-    let inFunctions = 0
-    const explained: Query = async (sql, ...values) => {
-      const name = prepared.get(sql) ?? `statement_${prepared.size}`
-      if (!prepared.has(sql)) await psql.query(`PREPARE ${name} AS ${sql}`)
-      prepared.set(sql, name)
-      const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : ''
-      const execute = `EXECUTE ${name} ${given}`
-      for (const node of await explain(execute)) {
-        if (!['delivery', 'order_state', 'delivery_block', 'block_customers'].includes(node['Relation Name'] ?? ''))
-          continue
-        expect([sql, node['Node Type']]).toEqual([sql, expect.stringMatching(/^(Index|Bitmap Heap)/)])
-        // These are averages of the loops, cut to two places.
-        const touched = Math.round((node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])
-        // The newest deliveries of all customers are looked at, too.
-        const looksAtAll = /d\.position >= \$2|position < \$1|deliveries_before_1/.test(sql)
-        const look = looksAtAll ? LOOK_AFTER_BLOCKS : bounds.look
-        inFunctions += Number(node['Relation Name'] === 'delivery_block')
-        expect([sql, touched <= look + 1]).toEqual([sql, true])
-      }
-      return query(sql, ...values)
-    }
-    await walkEveryWay(postgresReads(explained))
-    expect(inFunctions).toBeGreaterThan(0)
-  }
-})
-
 /** 100,000 refusals, every tenth with a body, of 50 customers. */
-const FILL_REFUSALS = (numbers: string, id: string, payload: string) => `
+const FILL_REFUSALS = `
   INSERT INTO audit_event (at, actor, action, customer_id, refusal, key_id, order_id, request_id, details)
-  SELECT n, 'api', 'delivery.refused', 'c-' || (n % 50), ${id}, 'k', 'PO-' || n, 'r', '{"errorCode":"X","message":"No."}'
-    FROM ${numbers};
+  SELECT n, 'api', 'delivery.refused', 'c-' || (n % 50), printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), 'k', 'PO-' || n, 'r', '{"errorCode":"X","message":"No."}'
+    FROM numbers;
   INSERT INTO refused_delivery (refusal, at, customer_id, key_id, error_code, message, request_id, address, payload)
-  SELECT ${id}, n, 'c-' || (n % 50), 'k', 'X', 'No.', 'r', '::1', ${payload} FROM ${numbers} WHERE n % 10 = 7`
+  SELECT printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), n, 'c-' || (n % 50), 'k', 'X', 'No.', 'r', '::1', zeroblob(300) FROM numbers WHERE n % 10 = 7`
 
 const MIDDLE = '00000000-c350-7000-8000-000000000000'
 const MOST_REFUSALS = 251
@@ -280,7 +180,7 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
   raw.exec(
     'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100000) SELECT n FROM r',
   )
-  raw.exec(FILL_REFUSALS('numbers', "printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n)", 'zeroblob(300)'))
+  raw.exec(FILL_REFUSALS)
   for (const statistics of [false, true]) {
     if (statistics) raw.exec('ANALYZE')
     const database = openDatabase(path, { readOnly: true })
@@ -313,45 +213,4 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
       ).toBe(true)
   }
   raw.close()
-})
-
-it('PostgreSQL lists refusals and the audit log by an index, and touches no more rows than it may look at', {
-  timeout: 120_000,
-}, async () => {
-  const databaseUrl = await newDatabase(inject('postgresUrl'))
-  await createStoreWith(databaseUrl, customers)
-  const hex = (number: string, digits: number) => `lpad(to_hex(${number}), ${digits}, '0')`
-  const id = `${hex('n / 65536', 8)} || '-' || ${hex('n % 65536', 4)} || '-7000-8000-' || ${hex('n', 12)}`
-  await runSql(databaseUrl, FILL_REFUSALS('generate_series(1, 100000) n', id, "decode(repeat('00', 300), 'hex')"))
-  const { query, close } = await openPostgres({ url: databaseUrl, connections: 2, timeoutSeconds: 30 })
-  afterAll(close)
-  const psql = new pg.Client(databaseUrl)
-  await psql.connect()
-  const explain = await explaining(psql)
-  afterAll(() => psql.end())
-  const names = new Map<string, string>()
-  for (const statistics of [false, true]) {
-    if (statistics) await runSql(databaseUrl, 'ANALYZE')
-    const explained: Query = async (sql, ...values) => {
-      const name = names.get(sql) ?? `refusals_${names.size}`
-      if (!names.has(sql)) await psql.query(`PREPARE ${name} AS ${sql}`)
-      names.set(sql, name)
-      const execute = `EXECUTE ${name} (${values.map(literal).join(', ')})`
-      for (const node of await explain(execute)) {
-        if (!['audit_event', 'refused_delivery'].includes(node['Relation Name'] ?? '')) continue
-        expect(node['Node Type']).toMatch(/^(Index|Bitmap Heap)/)
-        const touched = Math.round((node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'])
-        expect(touched, JSON.stringify(node)).toBeLessThanOrEqual(MOST_REFUSALS + 1)
-      }
-      return query(sql, ...values)
-    }
-    const refused = postgresRefused(explained)
-    const audit = postgresAudit(explained)
-    await listEveryWay(refused.refusals)
-    await auditEveryWay(audit.before)
-    for (const whose of [{}, { customerId: 'c-7' }, { customerId: 'nobody' }, { requestId: 'none' }]) {
-      await audit.list({ ...whose, limit: 50 })
-      if (whose.requestId === undefined) await refused.list({ ...whose, limit: 50 })
-    }
-  }
 })

@@ -1,0 +1,42 @@
+import { isoMilliseconds } from '#src/lib/clock.ts'
+import type { Store, StoreHistory } from '#src/store/store.ts'
+
+export interface HistoryWatchDependencies {
+  readonly history: Store['history']
+  readonly log: Readonly<Record<'warn' | 'error', (fields: object, message: string) => void>>
+}
+
+export interface HistoryWatch {
+  /** Must be called again and again: it compares what the store says with what it said before. */
+  look(): Promise<void>
+}
+
+const WENT_BACK =
+  'the last position went back: a failover or a recovery of the database lost deliveries. Cursors that lie among them are refused'
+const WENT_ON =
+  'deliveries go on after a failover or a recovery of the database. Unless a synchronous standby took over, some are lost, and cursors that lie among them are refused'
+
+/** Writes to the log when the history of the deliveries went back, and where it goes on. */
+export function createHistoryWatch({ history, log }: HistoryWatchDependencies): HistoryWatch {
+  let before: StoreHistory | undefined
+  /** The highest position since the history last went on elsewhere. */
+  let highestSeen = 0
+
+  return {
+    async look() {
+      const now = await history()
+      const { timeline, lastPosition, resumed } = now
+      if (before !== undefined && resumed !== null && resumed.after !== before.resumed?.after) {
+        const { at, lastPosition: lastLeft, after } = resumed
+        const positions = { timeline, lastLeft, resumedAfter: after, firstStoredAt: isoMilliseconds(at) }
+        if (highestSeen > lastLeft) log.error({ ...positions, highestSeen }, WENT_ON)
+        else log.warn(positions, WENT_ON)
+        highestSeen = 0
+      } else if (before !== undefined && lastPosition < before.lastPosition) {
+        log.error({ timeline, lastPosition, highestSeen }, WENT_BACK)
+      }
+      highestSeen = Math.max(highestSeen, lastPosition)
+      before = now
+    },
+  }
+}

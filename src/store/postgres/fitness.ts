@@ -1,0 +1,70 @@
+import { randomInt } from 'node:crypto'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
+import type { Database, Query } from './database.ts'
+
+/** The first number of the advisory locks that are taken only to see whether locks work. */
+const TRIALS = 7427
+
+const TRY = 'SELECT pg_try_advisory_xact_lock($1, $2) AS locked'
+
+/** They speak the protocol of PostgreSQL, and say what they are. */
+const OTHERS: readonly (readonly [name: string, version: RegExp])[] = [
+  ['CockroachDB', /CockroachDB/],
+  ['YugabyteDB', /-YB-/],
+]
+
+const STATEMENT_MODE =
+  'The pooler before the database is in statement mode, which allows no transactions: set pool_mode = transaction in PgBouncer.'
+
+const NO_LOCKS =
+  'Advisory locks do nothing in this database: two sessions got the same one at once, so deliveries would be stored out of order and followers would miss some. DATABASE_URL must lead every session to the same PostgreSQL server.'
+
+/** Says why teslim cannot use this database; undefined if it can. Locks are tried only with `toServe`: that takes a second connection. */
+export async function whyUnfit({ transaction, lookUp }: Database, toServe: boolean): Promise<string | undefined> {
+  const lock = [TRIALS, randomInt(2 ** 31)]
+  try {
+    return await transaction(async (query) => {
+      const version = String((await query('SELECT version() AS version')).rows[0]?.version)
+      const other = OTHERS.find(([, pattern]) => pattern.test(version))
+      if (other !== undefined)
+        return `The database is ${other[0]} (${version}), where locks and sequences do not work as in PostgreSQL, so followers would miss deliveries: use PostgreSQL.`
+      const [first] = (await query(TRY, ...lock)).rows
+      // A pooler with a single connection has none for this until the first one ends: then there are no two to compare.
+      const second = toServe ? await lookUp(TRY, ...lock).catch(() => undefined) : undefined
+      return first?.locked === true && second?.rows[0]?.locked !== true ? undefined : NO_LOCKS
+    })
+  } catch (error) {
+    if (reasonOf(error).includes('statement pooling mode')) return STATEMENT_MODE
+    throw error
+  }
+}
+
+/** What each sequence gave out last, and the highest number in its table. A role that may not read a sequence does not check it. */
+const SEQUENCES = `
+  SELECT name, last, highest
+    FROM (SELECT 'last_position' AS name, last_value AS last, (SELECT max(position) FROM delivery) AS highest FROM last_position
+          UNION ALL
+          SELECT name, CASE WHEN has_sequence_privilege(name, 'SELECT') THEN coalesce(pg_sequence_last_value(name::regclass), 0) END, highest
+            FROM (VALUES ('customer_number_seq', (SELECT max(number) FROM customer)),
+                         ('audit_event_number_seq', (SELECT max(number) FROM audit_event)),
+                         ('refused_delivery_number_seq', (SELECT max(number) FROM refused_delivery)),
+                         ('webhook_attempt_number_seq', (SELECT max(number) FROM webhook_attempt))) numbers (name, highest)) each
+   WHERE last < highest`
+
+/**
+ * Says which sequences are behind their tables; undefined if none is. Logical replication copies rows only: the next deliveries would
+ * get positions that followers have passed.
+ */
+export async function whyBehind(query: Query): Promise<string | undefined> {
+  const { rows } = await query(SEQUENCES)
+  if (rows.length === 0) return undefined
+  const which = rows.map(({ name, last, highest }) => `${name} is at ${last}, its table at ${highest}`).join('; ')
+  const set = rows.map(({ name, highest }) => `setval('${name}', ${highest})`).join(', ')
+  return `Numbers would be given out twice, and followers would miss deliveries: ${which}. Logical replication does not copy sequences. Run SELECT ${set} while no server uses the database; if teslim copy was interrupted, run that again instead.`
+}
+
+/** Throws if there is a reason. */
+export function refuseIf(why: string | undefined): void {
+  if (why !== undefined) throw new AppError(storeErrors.cannotOpen, { message: why })
+}

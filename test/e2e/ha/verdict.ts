@@ -1,0 +1,70 @@
+import { until } from '../../support/until.ts'
+import { changedRepeats, firstArrivals, type Receiver } from '../../support/webhook-receiver.ts'
+import type { Follower } from './readers.ts'
+
+/** A row of the table of deliveries. */
+export interface Stored {
+  readonly receipt: string
+  readonly order: string
+  readonly payload: string
+}
+
+const GOT_MILLISECONDS = 30_000
+
+/** Compares the table, in the order of commits, with what was acknowledged. Suppliers go on until they have a receipt. */
+export function judgeStored(stored: readonly Stored[], acknowledged: ReadonlySet<string>): string[] {
+  const receipts = new Set(stored.map(({ receipt }) => receipt))
+  const payloads = new Set(stored.map(({ payload }) => payload))
+  const unknown = receipts.difference(acknowledged).size
+  return [
+    ...(payloads.size < stored.length ? [`${stored.length - payloads.size} deliveries are stored twice`] : []),
+    ...(unknown > 0 ? [`${unknown} deliveries are stored, and no supplier has their receipts`] : []),
+  ]
+}
+
+/** A follower has everything that is stored, once, in the order of commits; and was told if it has seen what is not. */
+export async function judgeFollower({ name, receipts, told }: Follower, stored: readonly Stored[]): Promise<string[]> {
+  const all = stored.map(({ receipt }) => receipt)
+  const missing = () => new Set(all).difference(new Set(receipts)).size
+  await until('', () => missing() === 0, { milliseconds: GOT_MILLISECONDS }).catch(() => undefined)
+  if (missing() > 0) return [`${name} misses ${missing()} of ${all.length} deliveries; it was told ${told[0]}`]
+  const there = new Set(all)
+  const seen = new Set(receipts)
+  // Who was told may have been sent back to what it had already.
+  const left = (told.length > 0 ? [...seen] : receipts).filter((receipt) => there.has(receipt))
+  const gone = seen.difference(there).size
+  const at = left.findIndex((receipt, index) => receipt !== all[index])
+  return [
+    ...(at === -1 ? [] : [`${name}: entry ${at} of ${left.length} is ${left[at]}, the table has ${all[at]}`]),
+    ...(gone > 0 && told.length === 0 ? [`${name} has ${gone} deliveries that were lost, and was not told`] : []),
+    ...(gone === 0 && told.length > 0 ? [`${name} lost nothing, and was told: ${told[0]}`] : []),
+  ]
+}
+
+/**
+ * The endpoint got everything that is stored, those of an order in the order of commits; repeats have the same bytes. Its attempts tell if it
+ * got what is not stored.
+ */
+export async function judgeWebhook(
+  { received }: Receiver,
+  stored: readonly Stored[],
+  attempts: () => Promise<string>,
+): Promise<string[]> {
+  const there = new Set(stored.map(({ receipt }) => receipt))
+  const got = () => new Set(received.map(({ id }) => id))
+  const missing = () => there.difference(got()).size
+  await until('', () => missing() === 0, { milliseconds: GOT_MILLISECONDS }).catch(() => undefined)
+  const gone = got().difference(there).size
+  const told = /lost deliveries/.test(await attempts())
+  const orders = Map.groupBy(stored, ({ order }) => order)
+  const wrong = [...firstArrivals(received)].filter(([order, ids]) => {
+    const left = ids.filter((id) => there.has(id))
+    return left.join() !== (orders.get(order) ?? []).map(({ receipt }) => receipt).join()
+  })
+  return [
+    ...(missing() > 0 ? [`the webhook misses ${missing()} of ${stored.length} deliveries; it was told: ${told}`] : []),
+    ...(gone > 0 && !told ? [`the webhook got ${gone} deliveries that were lost, and its attempts do not say so`] : []),
+    ...(missing() === 0 && wrong.length > 0 ? [`the webhook got ${wrong.length} orders in another order`] : []),
+    ...changedRepeats(received).map((id) => `the webhook got ${id} again with other bytes`),
+  ]
+}

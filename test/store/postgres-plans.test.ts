@@ -1,0 +1,432 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import type { AuditFilter, Bounds, Filter, Store } from '#src/store/store.ts'
+import { createStoreWith } from '../support/create-store.ts'
+import { startExplainingPostgres } from '../support/postgres-plans.ts'
+import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { apiKey, auditEvent, customer, delivery, key, webhook } from '../support/store-rows.ts'
+import { attempt, LONG, save, waiting } from '../support/webhook-rows.ts'
+
+const CUSTOMERS = 1000
+const MANY_CUSTOMERS = 20_000
+const DELIVERIES = 300_000
+const REFUSALS = 100_000
+
+const hex = (number: string, digits: number): string => `lpad(to_hex(${number}), ${digits}, '0')`
+/** The id of what came at second `n`: a version 7 UUID, which begins with its milliseconds. */
+const ID = `${hex('n * 1000 / 65536', 8)} || '-' || ${hex('n * 1000 % 65536', 4)} || '-7000-8000-' || ${hex('n', 12)}`
+const idOf = (n: number): string => {
+  const digits = (n * 1000).toString(16).padStart(12, '0')
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${n.toString(16).padStart(12, '0')}`
+}
+const upTo = (count: number): string => `generate_series(1::bigint, ${count}) n`
+
+const FILL_ACCOUNTS = (count: number): string => `
+  SET synchronous_commit = off;
+  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
+  SELECT 'c-' || n, 'c-' || n || '@example.com', 'h', true, false, false, true, '', n FROM ${upTo(count)};
+  INSERT INTO customer_region (customer, region) SELECT number, 'TR' FROM customer;
+  INSERT INTO authority_rule (customer, rule) SELECT number, 'SKU-*' FROM customer;
+  INSERT INTO api_key (id, customer, hash, label, created_at, expires_at)
+  SELECT k || '-' || id, number, sha256((k || id)::bytea), 'erp', 1, nullif(k, 1) * 100 FROM customer, generate_series(1, 2) k;
+  INSERT INTO api_key_use (key_id, used_at, address) SELECT id, 7, '::1' FROM api_key`
+
+/** A delivery a second, two for each order, and much more than any statement may look at of all else. */
+const FILL = `
+  INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, previous, payload, origin)
+  SELECT n, (${ID})::uuid, 1 + (n / 2) % ${CUSTOMERS}, 'order-' || (n / 2), n % 4, n * 1000, CASE WHEN n % 2 = 1 THEN n - 1 END,
+         decode(repeat('00', 100), 'hex'), decode(repeat('00', 40), 'hex')
+    FROM ${upTo(DELIVERIES)};
+  SELECT setval('last_position', ${DELIVERIES});
+  INSERT INTO order_state (customer, order_id, status, state_position, latest_position, digest)
+  SELECT customer, order_id, status, position, position, '\\x00' FROM delivery WHERE position % 2 = 1;
+  INSERT INTO idempotency (customer, key, position, kept_at) SELECT customer, 'key-' || position, position, received_at FROM delivery WHERE position % 3 = 0;
+  INSERT INTO delivery_block (block, customer, offsets)
+  SELECT position / 4096, customer, string_agg((position % 4096)::text, ',' ORDER BY position)
+    FROM delivery WHERE position / 4096 < ${DELIVERIES} / 4096 - 1 GROUP BY position / 4096, customer;
+  INSERT INTO block_customers (block, customers)
+  SELECT block, decode(repeat('ff', 1024), 'hex') FROM delivery_block GROUP BY block UNION ALL SELECT -n, '\\xff' FROM ${upTo(5000)};
+  INSERT INTO delivery_hour (customer, hour, status, duplicate, count) SELECT n % 1000, n / 1000, 1, false, 1 FROM ${upTo(100_000)};
+  INSERT INTO refusal_hour (customer, hour, action, code, count) SELECT n % 1000, n / 1000, 'a', 'X', 1 FROM ${upTo(100_000)};
+  UPDATE roll_up SET position = ${DELIVERIES} - 700;
+  INSERT INTO audit_event (at, actor, action, customer_id, refusal, key_id, order_id, request_id, details)
+  SELECT n * 1000, 'api', 'delivery.refused', 'c-' || (n % 50), ${ID}, 'k', 'PO-' || n, 'r-' || n % 50, '{"errorCode":"X","message":"No."}'
+    FROM ${upTo(REFUSALS)};
+  INSERT INTO refused_delivery (refusal, at, customer_id, key_id, error_code, message, request_id, address, payload)
+  SELECT ${ID}, n * 1000, 'c-' || (n % 50), 'k', 'X', 'No.', 'r', '::1', '\\x0000' FROM ${upTo(REFUSALS)} WHERE n % 4 = 3;
+  UPDATE refused_tally SET bytes = 30000000;
+  INSERT INTO login_failure (name, count, last_at, expires_at) SELECT sha256(n::text::bytea), 1, n, n FROM ${upTo(50_000)};
+  INSERT INTO unordered_time (high, low) SELECT n * 1000000, n * 1000000 - 400000 FROM ${upTo(100)};
+  INSERT INTO webhook (id, url, duplicates, created_at, secret, version) SELECT 'w-' || n, 'u', true, n, 's', 1 FROM ${upTo(100)};
+  INSERT INTO webhook_progress (webhook, epoch, position, generation, confirmed) SELECT id, 1, ${DELIVERIES}, 0, '' FROM webhook;
+  INSERT INTO webhook_waiting (webhook, position, failures, set_aside_at)
+  SELECT 'w-' || (n % 100 + 1), n, 1, CASE WHEN n / 100 % 10 = 0 THEN n END FROM ${upTo(50_000)};
+  INSERT INTO webhook_attempt (webhook, at, position, customer, milliseconds)
+  SELECT 'w-' || (n % 100 + 1), n, n, n % ${CUSTOMERS} + 1, 1 FROM ${upTo(50_000)};
+  INSERT INTO webhook_minute (webhook, minute, succeeded, failed, longest) SELECT 'w-' || (n % 100 + 1), n / 100, 1, 1, 1 FROM ${upTo(50_000)}`
+
+const bounds: Bounds = { most: 50, look: 1000 }
+const NOW = DELIVERIES * 1000
+const LAST = DELIVERIES
+const ids = Array.from({ length: 100 }, (_, n) => `c-${n + 7}`)
+const one = 'c-7'
+const place = { customerId: one, orderId: 'order-100006' }
+const positions = Array.from({ length: 250 }, (_, n) => 1 + n * 1000)
+const bytes = (n: number): Uint8Array => Buffer.alloc(32, n)
+
+/** Runs a call, of which no step of a plan may look at more rows than this. */
+type Use = <Result>(most: number, work: () => Result | Promise<Result>) => Promise<Result>
+
+/** Also all customers: with many more, a plan looks them up one by one. */
+const SOME = 1100
+/** Also all API keys. */
+const ACCOUNTS = 2100
+/** Twice as many as a page of refusals looks at: in the audit log and among the bodies. */
+const LOGS = 600
+/** A walk of one customer also looks at the newest deliveries of all. */
+const NEWEST = 10_000
+
+const filters: readonly Filter[] = [{}, { status: 1 }, { status: 9 }, { from: 1, to: 2 }, { duplicate: true }]
+
+async function useDeliveries({ deliveries, customers }: Store, use: Use): Promise<void> {
+  for (const filter of filters) {
+    for (const whose of [{}, { customerId: one }]) {
+      const all = { ...filter, ...whose }
+      for (const after of [null, place]) {
+        await use(SOME, () => deliveries.orders(after, all, bounds))
+        await use(SOME, () => deliveries.orders(after, { ...all, orderId: place.orderId }, bounds))
+      }
+      for (const after of [0, LAST / 2, LAST - 10]) await use(SOME, () => deliveries.after(after, all, bounds))
+      const most = whose.customerId === undefined ? SOME : NEWEST
+      for (const before of [Number.MAX_SAFE_INTEGER, LAST / 2])
+        await use(most, () => deliveries.before(before, all, bounds))
+    }
+  }
+  await use(SOME, () => deliveries.history(one, place.orderId, { most: 101 }))
+  await use(SOME, () => deliveries.history(one, place.orderId, { from: LAST - 1, most: 101 }))
+  for (const at of [LAST, LAST / 2]) await use(SOME, () => deliveries.statesAt(positions, at))
+  await use(SOME, () => deliveries.payloads(positions, undefined))
+  await use(SOME, () => deliveries.payloads([1], 'text'))
+  await use(SOME, () => deliveries.findByReceipt(idOf(500)))
+  await use(SOME, () => deliveries.receiptsWith(idOf(500).slice(0, 8), 10))
+  await use(SOME, () => deliveries.receiptsOfRequest(idOf(500), bounds))
+  await use(SOME, () => deliveries.orderState(one, place.orderId))
+  await use(SOME, () => deliveries.lastPosition())
+  for (const period of [{}, { from: NOW / 2 }, { from: 1000, to: NOW / 2 }])
+    await use(SOME, () => deliveries.positionsWithin(period))
+  await use(SOME, () => deliveries.countFrom(1, 1000))
+  for (const after of [0, LAST - 10]) await use(SOME, () => deliveries.arrivals(after))
+  for (const after of [undefined, LAST - 500])
+    await use(2 * SOME, () => deliveries.pulse(after, { from: NOW - 5_000_000, look: 1000, newest: 200 }))
+  for (const idempotency of [null, { key: 'key-300', notBefore: 0 }, { key: 'new', notBefore: NOW / 2 }]) {
+    for (const orderId of ['order-150', 'new', null]) {
+      const wanted = () => delivery('c-151', { orderId, idempotency, receivedAt: NOW })
+      await use(SOME, () => deliveries.foresee(wanted()).catch(refused))
+      await use(SOME, () => deliveries.deliver(wanted()).catch(refused))
+    }
+  }
+  const many = ids.map((id) => delivery(id, { idempotency: { key: 'many', notBefore: 0 } }))
+  await use(SOME, () => Promise.all(many.map((each) => deliveries.deliver(each))))
+  const watching = Promise.withResolvers<void>()
+  await use(SOME, () => {
+    const stop = deliveries.watch(watching.resolve)
+    return customers.findById(one).then(stop)
+  })
+}
+
+/** Same key, another body: that is foreseen, and refused. */
+const refused = ({ code }: { code: string }): void => expect(code).toBe('IDEMPOTENCY_KEY_REUSED')
+
+async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<void> {
+  for (const after of ['', 'c-3000']) {
+    for (const filter of [{}, { text: 'nobody' }, { text: 'customer' }, { operator: true }, { removed: true }])
+      await use(ACCOUNTS, () => customers.search(filter, after, bounds))
+    await use(ACCOUNTS, () => customers.list({ afterId: after, limit: 100 }))
+  }
+  await use(ACCOUNTS, () => customers.findMany(ids))
+  await use(ACCOUNTS, () => customers.findById(one))
+  await use(ACCOUNTS, () => customers.findByEmail('c-8@example.com'))
+  await use(ACCOUNTS, () => customers.insert(customer()))
+  await use(ACCOUNTS, () => customers.setPassword(one, 'h', 'g'))
+  await use(ACCOUNTS, () => customers.replacePasswordHash(one, 'h', 'i'))
+  await use(ACCOUNTS, () => customers.disable(one, 'g'))
+  await use(ACCOUNTS, () => customers.enable(one))
+  await use(ACCOUNTS, () => customers.revokeTokens(one, 'g'))
+  await use(ACCOUNTS, () => customers.addAuthority(one, ['A', 'B']))
+  await use(ACCOUNTS, () => customers.removeAuthority(one, ['A', 'B']))
+  await use(ACCOUNTS, () => customers.change(one, { email: 'new@example.com', regions: ['DE'] }))
+
+  await use(ACCOUNTS, () => apiKeys.insert(apiKey(one, { id: 'new' })))
+  await use(ACCOUNTS, () => apiKeys.findByHash(bytes(1)))
+  await use(ACCOUNTS, () => apiKeys.findById('1-c-7'))
+  await use(ACCOUNTS, () => apiKeys.withPrefix('1-c-7', 10))
+  await use(ACCOUNTS, () => apiKeys.list(one))
+  await use(Number.POSITIVE_INFINITY, () => apiKeys.list())
+  await use(ACCOUNTS, () => apiKeys.page(one, { limit: 100 }))
+  await use(ACCOUNTS, () => apiKeys.change('new', { label: 'other', expiresAt: 5 }))
+  await use(ACCOUNTS, () => apiKeys.rotate('1-c-7', apiKey(one), { now: 1, endsAt: 2 }))
+  await use(ACCOUNTS, () => apiKeys.revoke('new', 3))
+  await use(ACCOUNTS, () => apiKeys.recordUses(ids.map((id) => ({ keyId: `1-${id}`, usedAt: 9, address: '::1' }))))
+  // For a metric, and once in a while: it looks at every key.
+  await use(Number.POSITIVE_INFINITY, () => apiKeys.countExpiring(100, 300))
+  await use(ACCOUNTS, () => apiKeys.summaries(ids, { now: 100, soon: 300 }))
+}
+
+async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: Use): Promise<void> {
+  const look = { most: 50, look: 251 }
+  for (const whose of [
+    {},
+    { customerId: one },
+    { customerId: 'nobody' },
+    { requestId: 'r-7' },
+    { requestId: 'none' },
+  ]) {
+    const ways: readonly AuditFilter[] = [
+      {},
+      { action: 'none' },
+      { orderId: 'PO-1' },
+      { keyId: 'none' },
+      { from: 1000, to: NOW / 4 },
+    ]
+    for (const filter of ways)
+      for (const before of [null, [NOW / 4, 75_000]] as const)
+        await use(LOGS, () => audit.before(before, { ...filter, ...whose }, look))
+    await use(LOGS, () => audit.list({ ...whose, limit: 50 }))
+  }
+  await use(SOME, () => audit.append([auditEvent(), auditEvent({ customerId: one, orderId: 'a' })]))
+  await use(SOME, () =>
+    audit.append([auditEvent()], [{ hour: 1, customerId: one, action: 'a', errorCode: 'X', count: 2 }]),
+  )
+  await use(LOGS, () => audit.deleteBefore(NOW, 100))
+
+  for (const customerId of [one, 'nobody', undefined]) {
+    for (const range of [
+      {},
+      { before: idOf(50_000) },
+      { from: 1000, to: NOW / 4 },
+      { errorCode: 'NONE' },
+      { idPrefix: idOf(50_000).slice(0, 12) },
+    ])
+      await use(LOGS, () => refused.refusals({ customerId, ...range }, look))
+    await use(ACCOUNTS, () => refused.list({ customerId, limit: 50 }))
+  }
+  await use(LOGS, () => refused.find(idOf(50_003)))
+  await use(LOGS, () => refused.idsWith(idOf(50_003).slice(0, 8), 10))
+  const body = {
+    at: NOW,
+    customerId: one,
+    keyId: 'k',
+    orderId: 'a',
+    errorCode: 'X',
+    message: 'No.',
+    requestId: 'r',
+    address: '::1',
+  }
+  await use(SOME, () =>
+    refused.keep([{ ...body, refusalId: idOf(LAST), payload: bytes(1) }], { mostBytes: 20_000, notKept: 1 }),
+  )
+  await use(LOGS, () => refused.deleteBefore(NOW / 5, 100))
+  await use(LOGS, () => refused.erase(one, 100))
+  await use(LOGS, () => refused.wipePages(0))
+  // For a metric, at each scrape: it counts the bodies that are kept.
+  await use(REFUSALS, () => refused.tally())
+
+  const names = Array.from({ length: 10 }, (_, n) => bytes(n))
+  await use(LOGS, () => loginFailures.find(names, 1))
+  await use(LOGS, () =>
+    loginFailures.count(
+      names.map((name) => ({ name, expiresAt: 60_000 })),
+      100,
+    ),
+  )
+  const [name] = names as [Uint8Array]
+  const settled = {
+    forget: [name],
+    countDown: [{ name, countedAt: 1, countedAs: 1, lastAt: 0 }],
+    remember: [{ name: bytes(99), expiresAt: 9 }],
+  }
+  await use(LOGS, () => loginFailures.settle(settled, 100))
+
+  for (const customerId of [one, undefined])
+    await use(SOME, () => rollUps.read({ customerId, from: 0, to: 1000, hoursEach: 24 }, 1000))
+  await use(SOME, () => rollUps.count(100))
+}
+
+async function useSecrets(
+  { signingKeys, secrets, accountVersion, ping, tryStatements, lastBackupAt, room, replicas }: Store,
+  use: Use,
+): Promise<void> {
+  const made = key({ algorithm: 'ES256' })
+  await use(SOME, () => signingKeys.insertFirst(made))
+  await use(SOME, () => signingKeys.rotate(key({ algorithm: 'ES256' }), made.kid, 1))
+  await use(SOME, () => signingKeys.list())
+  await use(SOME, () => signingKeys.removeExpired(1))
+  await use(SOME, () => signingKeys.rewrap([{ kid: made.kid, from: made.privateJwk, to: 'x' }]))
+  await use(SOME, () => secrets.findOrInsert('cursor', bytes(1)))
+  await use(SOME, () => secrets.list('c'))
+  await use(SOME, () => secrets.rename('cursor', 'former'))
+  for (const work of [accountVersion, ping, tryStatements, lastBackupAt, room, replicas]) await use<unknown>(SOME, work)
+}
+
+async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
+  // Every endpoint is looked at when all are listed, with all that waits for it.
+  await use(50_000, () => webhooks.list())
+  const held: string[] = []
+  await use(SOME, async () => held.push(...(await webhooks.claim('a', LONG, 50))))
+  const attempts = [attempt({ at: 1, position: 5 })]
+  const minutes = [{ minute: 7, succeeded: 1, failed: 0, longestMilliseconds: 1 }]
+  const saves = held.map((id) => save(id, { waiting: [waiting(3), waiting(4)], settled: [3, 5, 6], attempts, minutes }))
+  for (let times = 0; times < 8; times++) {
+    await use(SOME, () => webhooks.renew('a', LONG))
+    await use(SOME, () => webhooks.save('a', saves, 0))
+  }
+  const [id = ''] = held
+  await use(SOME, () => webhooks.recordAttempt(id, attempt()))
+  await use(SOME, () => webhooks.find(id))
+  await use(SOME, () => webhooks.load(id))
+  await use(SOME, () => webhooks.failing(id, 1000))
+  await use(SOME, () => webhooks.attempts(id, 10))
+  await use(SOME, () => webhooks.minutes(id, 250))
+  await use(SOME, () => webhooks.replay(id, { position: 9 }, 1))
+  await use(SOME, () => webhooks.replay(id, 'set-aside', 1))
+  await use(SOME, () => webhooks.change(id, { place: { position: 3, generation: 0 } }))
+  await use(SOME, () => webhooks.save('a', saves, 86_400_100))
+  await use(SOME, () => webhooks.rewrap([{ id, which: 'secret', from: 's', to: 't' }]))
+  await use(SOME, () => webhooks.release('a', held.slice(1, 5)))
+  await use(SOME, () => webhooks.release('a'))
+  await use(SOME, () => webhooks.add(webhook()))
+  await use(SOME, () => webhooks.remove(id))
+  await use(SOME, () => webhooks.pauseAll('operator', 1, one))
+  await use(SOME, () => webhooks.pauseAll('operator', 1))
+}
+
+/** The last one, as it removes what the others read. */
+async function usePurges({ purges, customers }: Store, use: Use): Promise<void> {
+  await use(SOME, () => purges.state())
+  await use(SOME, () => purges.receivedAfter(LAST / 2))
+  await use(SOME, () => purges.receivedBefore(NOW / 2))
+  await use(20_000, () => purges.endOf(NOW / 2))
+  await use(SOME, () => purges.announce(LAST / 2))
+  await use(SOME, () => purges.announceErasure())
+  const page = { before: NOW, until: LAST - 1000, look: 500, orders: false, dryRun: true }
+  for (const dryRun of [true, false])
+    for (const orders of [false, true])
+      for (const after of [0, LAST / 2]) await use(2 * SOME, () => purges.page({ ...page, after, orders, dryRun }))
+  // It counts first what is not counted.
+  await use(NEWEST, () => purges.page({ ...page, until: LAST - 1, after: LAST - 600, dryRun: false }))
+  await use(SOME, () => purges.claim({ now: NOW, until: NOW + 1, due: 1 }))
+  await use(SOME, () => purges.renew(NOW + 1, NOW + 2))
+  await use(SOME, () => purges.finish(NOW))
+  await use(SOME, () => purges.giveBack(0))
+  await use(SOME, () => purges.rewrite())
+  await use(SOME, () => purges.keepMonths(0))
+  await use(ACCOUNTS, () => customers.remove(one, { tokenGeneration: 'g', now: 1, erase: true }))
+  await use(SOME, () => purges.erase(one, LAST / 2, 1000))
+  await use(SOME, () => purges.eraseNames(one))
+  await use(SOME, () => purges.wipePages(0, 100))
+  await use(SOME, () => purges.wipeLog())
+}
+
+/** Wraps a store, and keeps a list of the methods that were not called yet, as `part.method`. */
+function watched(store: Store) {
+  const unused = new Set<string>()
+  const wrap = <Part extends object>(part: Part, prefix: string): Part =>
+    Object.fromEntries(
+      Object.entries(part).map(([name, member]) => {
+        if (prefix === '' && Object.getPrototypeOf(member) === Object.prototype) return [name, wrap(member, `${name}.`)]
+        if (typeof member !== 'function') return [name, member]
+        unused.add(prefix + name)
+        const call = (...values: unknown[]) => {
+          unused.delete(prefix + name)
+          return member(...values)
+        }
+        return [name, call]
+      }),
+    ) as Part
+  return { watchedStore: wrap(store, ''), unused }
+}
+
+const explaining = await startExplainingPostgres()
+afterAll(() => explaining.server.remove())
+const { url } = explaining.server
+
+async function filledWith(sql: string): Promise<string> {
+  const database = await newDatabase(url)
+  await createStoreWith(database, [])
+  await runSql(database, sql)
+  return database
+}
+
+const filled = await filledWith(`${FILL_ACCOUNTS(CUSTOMERS)}; ${FILL}`)
+const withAccounts = await filledWith(FILL_ACCOUNTS(MANY_CUSTOMERS))
+
+async function copyOf(database: string): Promise<string> {
+  const copy = new URL(database)
+  copy.pathname = `${copy.pathname}_copy_${Math.trunc(performance.now())}`
+  await runSql(url, `CREATE DATABASE ${copy.pathname.slice(1)} TEMPLATE ${new URL(database).pathname.slice(1)}`)
+  return copy.href
+}
+
+/** teslim then takes the connection for one through a pooler: it prepares nothing, and plans know the values. */
+const AS_BEHIND_A_POOLER = `
+  CREATE SCHEMA odd;
+  CREATE FUNCTION odd.pg_backend_pid() RETURNS integer LANGUAGE sql AS 'SELECT 0'`
+
+/** Added beside deliveries, whatever is called meanwhile: one block of 4,096 at a time. */
+const BLOCK = 'INSERT INTO delivery_block'
+
+const MONTHS = readFileSync(new URL('../../deploy/postgres/partition-by-month.sql', import.meta.url), 'utf8')
+
+/** As in tables of millions, where workers tempt. Plans count on them, but their processes are not started. */
+const WORKERS = ['parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size', 'max_parallel_workers']
+
+const SETTINGS: Readonly<Record<string, (name: string) => readonly string[]>> = {
+  'as the planner sees them': () => [],
+  'in partitions by month': () => [MONTHS],
+  'behind a pooler': (name) => [AS_BEHIND_A_POOLER, `ALTER DATABASE ${name} SET search_path = odd, pg_catalog, public`],
+  'where workers cost nothing': (name) => WORKERS.map((setting) => `ALTER DATABASE ${name} SET ${setting} = 0`),
+}
+
+/** Resolves to the methods of the port that were not used. */
+async function expectFewRows(database: string, parts: readonly ((store: Store, use: Use) => Promise<void>)[]) {
+  const limits: number[] = []
+  const { during, executed } = await explaining.watch(database)
+  const use: Use = (most, work) => during(`${limits.push(most)} ${work}`, work)
+  const { config } = loadConfig({ DATABASE_URL: database, TESLIM_DATABASE_TIMEOUT: '30' })
+  const { store } = await use(SOME, () => openStore(config, 0, { toServe: true }))
+  const { watchedStore, unused } = watched(store)
+  for (const part of parts) await part(watchedStore, use)
+  const all = await executed()
+  await store.close()
+  expect(all.length).toBeGreaterThan(limits.length)
+  const wasteful = all.filter(
+    ([call, { sql, rows }]) => rows > Number(limits[Number.parseInt(call, 10) - 1]) && !sql.includes(BLOCK),
+  )
+  expect(wasteful.map(([call, { rows, sql, plan }]) => `${rows} rows in call ${call}:\n${sql}\n${plan}`)).toEqual([])
+  return [...unused]
+}
+
+describe.each([
+  ['without statistics', false],
+  ['with statistics', true],
+])('%s', (_, statistics) => {
+  describe.each(Object.entries(SETTINGS))('%s', (_, settings) => {
+    const prepared = async (database: string): Promise<string> => {
+      const copy = await copyOf(database)
+      for (const setting of settings(new URL(copy).pathname.slice(1))) await runSql(copy, setting)
+      if (statistics) await runSql(copy, 'ANALYZE')
+      return copy
+    }
+
+    it('no statement of the port looks at more rows than its call needs', async () => {
+      const parts = [useDeliveries, useAccounts, useLogs, useSecrets, useWebhooks, usePurges]
+      expect(await expectFewRows(await prepared(filled), parts)).toEqual(['deliveries.drained', 'close'])
+    }, 120_000)
+
+    it('no statement of accounts does among 20,000 customers', async () => {
+      expect(await expectFewRows(await prepared(withAccounts), [useAccounts])).not.toEqual([])
+    }, 120_000)
+  })
+})

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, it } from 'vitest'
+import { apiKeyReads } from '#src/store/sqlite/api-keys.ts'
+import { customerReads } from '#src/store/sqlite/customers.ts'
+import { openDatabase } from '#src/store/sqlite/database.ts'
+import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
+import type { ApiKeyStore, CustomerStore } from '#src/store/store.ts'
+import { createStoreWith } from '../support/create-store.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+
+/** 20,000 customers, with two API keys each. */
+const FILL = `
+  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
+  SELECT printf('c-%05d', n), 'customer-' || n || '@example.com', 'h', 1, 0, 0, 1, '', n FROM numbers;
+  INSERT INTO customer_region (customer, region) SELECT number, 'TR' FROM customer;
+  INSERT INTO authority_rule (customer, rule) SELECT number, 'SKU-*' FROM customer;
+  INSERT INTO api_key (id, customer, hash, label, created_at) SELECT id || 'a', number, randomblob(32), 'erp', 1 FROM customer;
+  INSERT INTO api_key (id, customer, hash, label, created_at, expires_at)
+  SELECT id || 'b', number, randomblob(32), '', 1, 150 FROM customer;
+  INSERT INTO api_key_use (key_id, used_at, address) SELECT id, 7, '::1' FROM api_key`
+
+const MIDDLE = 'c-10000'
+const LOOK = 500
+const PAGE = 101
+
+/** What GET /Operator/customers and GET /Operator/customer/ID ask for. */
+async function readEveryWay(
+  customers: Pick<CustomerStore, 'search' | 'findMany'>,
+  keys: Pick<ApiKeyStore, 'summaries'>,
+) {
+  const pages = []
+  for (const after of ['', MIDDLE]) {
+    for (const filter of [{}, { text: 'nobody' }, { text: 'customer' }, { operator: true }, { removed: true }])
+      pages.push(await customers.search(filter, after, { most: PAGE, look: LOOK }))
+  }
+  const ids = pages[0]?.customers.map(({ id }) => id) ?? []
+  expect(ids).toHaveLength(PAGE)
+  expect(await customers.findMany(ids)).toHaveLength(PAGE)
+  expect(await keys.summaries(ids, { now: 100, soon: 200 })).toHaveLength(PAGE)
+}
+
+it('SQLite finds customers and their keys by an index, whether or not it has statistics', async () => {
+  const path = join(tempFolder(), 'plans.db')
+  await createStoreWith(`sqlite:${path}`, [])
+  const raw = new DatabaseSync(path)
+  raw.exec(
+    'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT n FROM r',
+  )
+  raw.exec(FILL)
+  for (const statistics of [false, true]) {
+    if (statistics) raw.exec('ANALYZE')
+    const database = openDatabase(path, { readOnly: true })
+    const steps = new Set<string>()
+    const explained =
+      (name: 'all' | 'get') =>
+      (sql: string, ...values: never[]) => {
+        for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) steps.add(String(detail))
+        return database[name](sql, ...values)
+      }
+    const reading = { ...database, all: explained('all'), get: explained('get') } as typeof database
+    await readEveryWay(bindOperations(customerReads, reading) as never, bindOperations(apiKeyReads, reading) as never)
+    database.close()
+    expect([...steps].filter((step) => /^SCAN (?!json_each|key$|\(subquery)/.test(step))).toEqual([])
+    expect(
+      [...steps].filter((step) => /AUTOMATIC|TEMP B-TREE(?! FOR (?:GROUP BY|json_group_array))/.test(step)),
+    ).toEqual([])
+    expect([...steps].filter((step) => step.startsWith('SEARCH c '))).not.toEqual([])
+  }
+  raw.close()
+})
