@@ -1,5 +1,6 @@
+import { httpErrors } from '#src/http/http.errors.ts'
 import { wanted } from '#src/http/validation-problems.ts'
-import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
 import { type RouteSchema, refusalsOf, securityOf } from './contract-errors.ts'
 import { exampleOf, type Schema } from './contract-examples.ts'
 
@@ -8,19 +9,20 @@ interface Reference {
 }
 
 export interface Example {
-  readonly summary: string
+  /** Absent if it is the message. */
+  readonly summary?: string
   readonly value: unknown
 }
 
 export interface Media {
-  readonly schema: Schema
+  schema: Schema
   example?: unknown
   examples?: Readonly<Record<string, Example | Reference>>
 }
 
 export interface Answer {
   readonly description: string
-  readonly headers?: Readonly<Record<string, Reference>>
+  readonly headers: Readonly<Record<string, Reference>>
   readonly content: Readonly<Record<string, Media>>
 }
 
@@ -28,7 +30,7 @@ export interface Parameter {
   readonly name: string
   readonly in: string
   readonly description?: string
-  readonly required?: boolean
+  required?: boolean
   schema: Schema
   example?: unknown
 }
@@ -73,6 +75,27 @@ const WHY: Readonly<Record<number, string>> = {
 }
 
 const HEADERS = {
+  RequestId: {
+    description: 'Names the request in the log: the id that the request carried in this header, or a new one',
+    schema: { type: 'string', examples: [REQUEST_ID] },
+  },
+  ETag: {
+    description:
+      'Send it as If-None-Match: while nothing has changed, the answer is 304 without a body. A page that has a NextCursor has none.',
+    schema: { type: 'string', examples: ['W/"Zr2n3YwzTfC4vX0kq1mJbA"'] },
+  },
+  RateLimitLimit: {
+    description: 'Deliveries a minute that the API key may make; absent if there is no limit, like the other two',
+    schema: { type: 'integer', minimum: 1, examples: [600] },
+  },
+  RateLimitRemaining: {
+    description: 'Deliveries that it may make now',
+    schema: { type: 'integer', minimum: 0, examples: [599] },
+  },
+  RateLimitReset: {
+    description: 'Seconds until it may make as many as ever again',
+    schema: { type: 'integer', minimum: 0, examples: [1] },
+  },
   RetryAfter: {
     description: 'Seconds to wait before the next try',
     schema: { type: 'integer', minimum: 0, examples: [1] },
@@ -84,6 +107,12 @@ const HEADERS = {
 }
 
 const header = (name: keyof typeof HEADERS): Reference => ({ $ref: `#/components/headers/${name}` })
+
+const ALLOWANCE = {
+  'ratelimit-limit': header('RateLimitLimit'),
+  'ratelimit-remaining': header('RateLimitRemaining'),
+  'ratelimit-reset': header('RateLimitReset'),
+}
 
 /** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
 export function finishContract(document: OpenApi, routes: ReadonlyMap<string, RouteSchema>): OpenApi {
@@ -98,6 +127,7 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     for (const parameter of operation.parameters ?? []) {
       const { example } = parameter
       if (example !== undefined) parameter.schema = { ...parameter.schema, examples: [example] }
+      if (parameter.required === false) delete parameter.required
       // A path needs a value, so here the tools may fill it in.
       if (parameter.in === 'path') parameter.example = exampleOf(parameter.schema, resolve)
       else delete parameter.example
@@ -115,35 +145,39 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     const answers = Object.entries(operation.responses).filter(([status]) => status < '400')
     const successes = answers.map(([status, { description, content: json }]) => {
       const content: Record<string, Media> = { ...json, ...structuredClone(route.alsoAnswers?.[status]) }
-      for (const media of Object.values(content)) media.example ??= exampleOf(media.schema, resolve)
-      return [status, { description, content }] as const
+      for (const media of Object.values(content)) {
+        media.example ??= exampleOf(media.schema, resolve)
+        const { description: same, ...schema } = media.schema
+        // Once is enough.
+        if (same === description) media.schema = schema
+      }
+      const headers = {
+        'x-request-id': header('RequestId'),
+        ...(route.isTagged && { etag: header('ETag') }),
+        ...(route.isLimited && ALLOWANCE),
+      }
+      return [status, { description, headers, content }] as const
     })
     const failures = Array.from(refusals, ([status, definitions]) => {
       const why = operation.responses[status]?.description ?? WHY[status] ?? ''
-      return [String(status), refusal(status, why, definitions, operation)] as const
+      return [String(status), refusal(status, why, definitions)] as const
     })
     operation.responses = Object.fromEntries([...successes, ...failures])
   }
 
-  const refusal = (
-    status: number,
-    why: string,
-    definitions: readonly ErrorDefinition[],
-    operation: Operation,
-  ): Answer => {
+  const refusal = (status: number, why: string, definitions: readonly ErrorDefinition[]): Answer => {
     const codes = definitions.map(({ code }) => code)
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
-    const named = codes.map((code) => {
-      const own = code === 'INVALID_REQUEST' ? invalidExample(operation) : undefined
-      return [code, own ?? { $ref: `#/components/examples/${code}` }] as const
-    })
+    const named = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
     const headers = {
+      'x-request-id': header('RequestId'),
+      ...(codes.includes('RATE_LIMITED') && ALLOWANCE),
       ...(status === 401 && { 'www-authenticate': header('Challenge') }),
       ...((status === 429 || status === 503) && { 'retry-after': header('RetryAfter') }),
     }
     return {
       description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
-      ...(Object.keys(headers).length > 0 && { headers }),
+      headers,
       content: {
         'application/json': {
           schema: {
@@ -159,45 +193,53 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
   }
 
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) finish(operation)
-  const used = JSON.stringify(document.paths)
-  const kept = Object.entries(examples).filter(([code]) => used.includes(`#/components/examples/${code}"`))
-  const headers = Object.entries(HEADERS).filter(([name]) => used.includes(`#/components/headers/${name}"`))
+  const text = JSON.stringify(document.paths)
+  const kept = Object.entries(examples).filter(([code]) => text.includes(`#/components/examples/${code}"`))
+  const headers = Object.entries(HEADERS).filter(([name]) => text.includes(`#/components/headers/${name}"`))
   document.components = {
     ...document.components,
     headers: Object.fromEntries(headers),
     examples: Object.fromEntries(kept.sort()),
   }
-  const tags = Object.values(document.paths).flatMap((methods) =>
-    Object.values(methods).flatMap((operation) => operation.tags),
+  const tagOf = (methods: OpenApi['paths'][string]): string => Object.values(methods)[0]?.tags[0] ?? ''
+  // By tag, that is by caller: the two operations of the original contract come first.
+  const places = document.tags.map(({ name }) => name)
+  const paths = Object.entries(document.paths).sort(
+    ([, one], [, other]) => places.indexOf(tagOf(one)) - places.indexOf(tagOf(other)),
   )
-  return { ...document, tags: document.tags.filter(({ name }) => tags.includes(name)) }
+  const used = new Set(paths.map(([, methods]) => tagOf(methods)))
+  return { ...document, tags: document.tags.filter(({ name }) => used.has(name)), paths: Object.fromEntries(paths) }
 }
 
-const exampleOfError = ({ code, message }: ErrorDefinition): Example => ({
-  summary: message,
-  value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID },
-})
+/** The error codes of a refusal. */
+export const codesOf = ({ content }: Answer): string[] =>
+  Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples))
+
+const exampleOfError = ({ code, message }: ErrorDefinition): Example =>
+  code === httpErrors.invalidRequest.code
+    ? exampleOfInvalid({ path: '/Status', message: 'is required' })
+    : { value: { data: null, success: false, message, errorCode: code, requestId: REQUEST_ID } }
+
+function exampleOfInvalid(problem: Problem): Example {
+  const message = `The request is not valid: ${problem.path} ${problem.message}.`
+  const errorCode = httpErrors.invalidRequest.code
+  const value = { data: null, success: false, message, errorCode, requestId: REQUEST_ID, errors: [problem] }
+  return { summary: httpErrors.invalidRequest.message, value }
+}
 
 /** An INVALID_REQUEST for the last required field of the body, else for the first parameter. */
-function invalidExample({ requestBody, parameters = [] }: Operation): Example | undefined {
+export function invalidExample({ requestBody, parameters = [] }: Operation): Example | undefined {
   const [field] = Object.values(requestBody?.content ?? {})[0]?.schema.required?.slice(-1) ?? []
+  if (field !== undefined) return exampleOfInvalid({ path: `/${field}`, message: 'is required' })
   const [parameter] = parameters
-  const place = { header: 'headers', query: 'query', path: 'path' }[parameter?.in ?? ''] ?? ''
-  const problem = field
-    ? { path: `/${field}`, message: 'is required' }
-    : {
-        path: `${place}/${place === 'headers' ? parameter?.name.toLowerCase() : parameter?.name}`,
-        message: `must be ${wanted(parameter?.schema ?? {})}`,
-      }
-  if (field === undefined && parameter === undefined) return undefined
-  const message = `The request is not valid: ${problem.path} ${problem.message}.`
-  const value = {
-    data: null,
-    success: false,
-    message,
-    errorCode: 'INVALID_REQUEST',
-    requestId: REQUEST_ID,
-    errors: [problem],
-  }
-  return { summary: message, value }
+  if (parameter === undefined) return undefined
+  const place = { header: 'headers', query: 'query', path: 'path' }[parameter.in] ?? ''
+  const name = place === 'headers' ? parameter.name.toLowerCase() : parameter.name
+  const { schema } = parameter
+  // The validator's schema has a choice where the contract has an `enum`.
+  const anyOf = schema.enum?.map((value) => ({ const: value }))
+  return exampleOfInvalid({
+    path: `${place}/${name}`,
+    message: `must be ${wanted({ ...schema, ...(anyOf && { anyOf }) })}`,
+  })
 }

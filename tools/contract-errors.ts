@@ -8,7 +8,7 @@ import { tokenErrors } from '#src/token/token.errors.ts'
 
 export type Registry = Readonly<Record<string, ErrorDefinition>>
 
-/** The schema of a route. `errors`, `bodyExamples`, `alsoAnswers` and `security` are for the contract only. */
+/** The schema of a route. `errors`, `bodyExamples`, `alsoAnswers`, `isTagged`, `isLimited` and `security` are for the contract only. */
 export interface RouteSchema {
   readonly tags?: readonly string[]
   readonly security?: readonly Record<string, readonly string[]>[]
@@ -21,6 +21,10 @@ export interface RouteSchema {
   /** Errors of the route at the statuses it declares: registries, or codes of other modules. Default: those of its tag's module. */
   readonly errors?: readonly (Registry | string)[]
   readonly bodyExamples?: Readonly<Record<string, { summary: string; value: unknown }>>
+  /** Whether the answer may have an ETag. */
+  readonly isTagged?: boolean
+  /** Whether the answer tells the allowance of the API key. */
+  readonly isLimited?: boolean
   /** Other media types than JSON that a success may have, by status. */
   readonly alsoAnswers?: Readonly<Record<string, Readonly<Record<string, { readonly schema: object }>>>>
 }

@@ -1,5 +1,6 @@
 export interface Schema {
   readonly $ref?: string
+  readonly title?: string
   readonly description?: string
   readonly type?: string | readonly string[]
   readonly format?: string
@@ -33,8 +34,8 @@ export function exampleOf(schema: Schema, resolve: (ref: string) => Schema): unk
   switch ([schema.type].flat()[0]) {
     case 'object': {
       const fields = Object.entries(schema.properties ?? {})
-      // Optional lists, such as Warnings, are absent from an ordinary answer.
-      const usual = fields.filter(([name, { items }]) => items === undefined || schema.required?.includes(name))
+      // Optional lists, such as Warnings, and optional flags, such as Erased, are absent from an ordinary answer.
+      const usual = fields.filter(([name, field]) => schema.required?.includes(name) || !isUnusual(field))
       return Object.fromEntries(usual.map(([name, field]) => [name, exampleOf(field, resolve)]))
     }
     case 'array':
@@ -50,6 +51,9 @@ export function exampleOf(schema: Schema, resolve: (ref: string) => Schema): unk
       return BY_FORMAT[schema.format ?? ''] ?? 'text'
   }
 }
+
+const isUnusual = ({ items, type, default: fallback }: Schema): boolean =>
+  items !== undefined || (type === 'boolean' && fallback === undefined)
 
 /** Lists the text fields without an example of their own: `exampleOf` has nothing meaningful for them. */
 export function withoutExamples(schema: Schema, resolve: (ref: string) => Schema, path = ''): string[] {

@@ -1,7 +1,15 @@
-import { httpErrors } from '#src/http/http.errors.ts'
-import type { Answer, Media, OpenApi, Operation, Parameter } from './contract-answers.ts'
+import {
+  type Answer,
+  codesOf,
+  invalidExample,
+  type Media,
+  type OpenApi,
+  type Operation,
+  type Parameter,
+} from './contract-answers.ts'
 import { RARE_CODES } from './contract-errors.ts'
 import type { Schema } from './contract-examples.ts'
+import { toJson } from './to-json.ts'
 
 /** A row of a table of fields. */
 interface Field {
@@ -11,12 +19,6 @@ interface Field {
   readonly type: string
   readonly required: boolean
   readonly description: string
-}
-
-interface Refusal {
-  readonly status: string
-  readonly codes: readonly string[]
-  readonly example?: unknown
 }
 
 export const OPERATOR_TAG = 'Operator'
@@ -33,26 +35,23 @@ export function referencePage(document: OpenApi) {
       .filter(([, operation]) => !isForOperators(operation))
       .map(([method, operation]) => pageOperation(method.toUpperCase(), path, operation)),
   )
-  const { code: invalidCode, message: invalid } = httpErrors.invalidRequest
   const shown = new Set(operations.flatMap(({ refusals }) => refusals.flatMap(({ codes }) => codes)))
   const named = Object.entries(document.components.examples ?? {}).filter(([code]) => shown.has(code))
-  // The examples of an invalid request stand with each operation.
-  const messages = [[invalidCode, invalid] as const, ...named.map(([code, { summary }]) => [code, summary] as const)]
   const errors = Object.fromEntries(
-    messages.map(([code, message]) => [code, { message, ...(RARE_CODES.has(code) && { rare: true }) }]),
+    named.map(([code, { summary, value }]) => {
+      const { message } = value as { message: string }
+      return [code, { message: summary ?? message, ...(RARE_CODES.has(code) && { rare: true }) }]
+    }),
   )
   const { title, version, description } = document.info
   const byTag = document.tags.map(({ name }) => operations.filter(({ tag }) => tag === name))
   const [shared, codeLists] = [new Map<string, number>(), new Map<string, number>()]
-  const withPlaces = byTag.flat().map(({ parameters, refusals, ...operation }) => {
-    const { example: invalidRequest } = refusals.find(({ example }) => example !== undefined) ?? {}
-    return {
-      ...operation,
-      parameters: parameters.map((parameter) => placeIn(shared, parameter)),
-      refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
-      ...(invalidRequest !== undefined && { invalidRequest }),
-    }
-  })
+  const withPlaces = byTag.flat().map(({ parameters, refusals, invalidRequest, ...operation }) => ({
+    ...operation,
+    parameters: parameters.map((parameter) => placeIn(shared, parameter)),
+    refusals: refusals.map(({ status, codes }) => [status, placeIn(codeLists, codes)]),
+    ...(invalidRequest !== undefined && { invalidRequest }),
+  }))
   return {
     title,
     version,
@@ -97,7 +96,11 @@ function pageOperation(method: string, path: string, operation: Operation) {
       },
     }),
     answers: answers.filter(([status]) => status < '400').flatMap(([status, answer]) => pageAnswers(status, answer)),
-    refusals: answers.filter(([status]) => status >= '400').map(([status, answer]) => pageRefusal(status, answer)),
+    refusals: answers
+      .filter(([status]) => status >= '400')
+      .map(([status, answer]) => ({ status, codes: codesOf(answer) })),
+    // Its place depends on the operation.
+    invalidRequest: invalidExample(operation)?.value,
   }
 }
 
@@ -129,16 +132,6 @@ const pageAnswers = (status: string, { description, content }: Answer) =>
     return { status, type, description, enveloped: data !== undefined, fields: answerFields(data ?? schema), example }
   })
 
-function pageRefusal(status: string, { content }: Answer): Refusal {
-  const examples = Object.values(content).flatMap((media) => Object.entries(media.examples ?? {}))
-  return {
-    status,
-    codes: examples.map(([code]) => code),
-    // An example of its own; the others stand in `errors`.
-    ...Object.assign({}, ...examples.map(([, given]) => ('value' in given ? { example: given.value } : {}))),
-  }
-}
-
 function fieldsOf(schema: Schema, depth = 0): Field[] {
   if (schema.anyOf) return fieldsOfEither(schema.anyOf, depth)
   const properties = schema.properties ?? schema.items?.properties ?? {}
@@ -159,29 +152,18 @@ function fieldsOfEither(alternatives: readonly Schema[], depth: number): Field[]
 }
 
 /** The type of a value in a reader's words. */
-function typeOf({ type, format, anyOf, items, enum: values, minimum, maximum }: Schema): string {
+function typeOf(schema: Schema): string {
+  const { type, format, anyOf, items, enum: values, minimum, maximum } = schema
+  if (Array.isArray(type))
+    return type.map((one) => typeOf(one === 'null' ? { type: one } : { ...schema, type: one })).join(' or ')
   if (anyOf) return anyOf.map(typeOf).join(' or ')
   if (values) return values.map((value) => JSON.stringify(value)).join(' or ')
   if (format === 'date-time') return 'time'
   if (format !== undefined) return format
   if (items) return `array of ${typeOf(items)}s`
-  const named = [type].flat().join(' or ')
+  const named = String(type)
   if (minimum === undefined) return named
   return maximum === undefined ? `${named} from ${minimum}` : `${named} ${minimum} to ${maximum}`
 }
 
-const LINE_WIDTH = 160
-
-export const pageJson = (document: OpenApi): string => `${inLines(referencePage(document))}\n`
-
-/** JSON that keeps on one line what fits, so that a change of the contract changes few lines. */
-function inLines(value: unknown, indent = ''): string {
-  const whole = JSON.stringify(value)
-  if (typeof value !== 'object' || value === null || indent.length + whole.length <= LINE_WIDTH) return whole
-  const inner = `${indent} `
-  const parts = Array.isArray(value)
-    ? value.map((item) => inLines(item, inner))
-    : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${inLines(item, inner)}`)
-  const [open, close] = Array.isArray(value) ? '[]' : '{}'
-  return `${open}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${close}`
-}
+export const pageJson = (document: OpenApi): string => toJson(referencePage(document))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
-import { stringify } from 'yaml'
+import { Document, isCollection, isPair, visit } from 'yaml'
 import { buildApp } from '#src/app.ts'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
@@ -13,7 +13,9 @@ import { systemRandom } from '#src/lib/random.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { finishContract, type OpenApi } from './contract-answers.ts'
+import { withComponents } from './contract-components.ts'
 import type { RouteSchema } from './contract-errors.ts'
+import type { Schema } from './contract-examples.ts'
 import { OPERATOR_TAG, WEBHOOK_TAG } from './contract-page.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
 
@@ -92,7 +94,7 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
     }),
   })
   try {
-    return finishContract(structuredClone(app.swagger()) as unknown as OpenApi, routes)
+    return finishContract(plain(app.swagger()) as OpenApi, routes)
   } finally {
     await app.close()
     await store.close()
@@ -100,5 +102,49 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
   }
 }
 
-export const toYaml = (document: OpenApi): string =>
-  stringify(document, { lineWidth: 120, aliasDuplicateObjects: false, blockQuote: 'literal', compat: 'yaml-1.1' })
+/** Returns a copy in which a choice of constants is an `enum`, and a value that may be null has two types. */
+function plain(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(plain)
+  if (typeof part !== 'object' || part === null) return part
+  const copy = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, plain(value)]))
+  const { anyOf, ...others } = copy as Schema
+  const [first, second] = anyOf ?? []
+  if (anyOf?.every(({ type, enum: values }) => type === first?.type && values?.length === 1)) {
+    return { ...others, type: first?.type, enum: anyOf.flatMap((schema) => schema.enum) }
+  }
+  const isNullable = anyOf?.length === 2 && second?.type === 'null' && first?.title === undefined
+  if (!isNullable || typeof first?.type !== 'string' || first.enum || first.properties) return copy
+  const description = [first.description, others.description].filter((text) => text !== undefined).join('. ')
+  return { ...first, ...others, ...(description && { description }), type: [first.type, 'null'] }
+}
+
+/** A list or map that JSON writes within this column stands on one line. */
+const LINE_WIDTH = 112
+
+/** `openapi.yaml`: what it says more than once has a name. The page and the Postman collection are made from the whole document. */
+export function toYaml(document: OpenApi): string {
+  const yaml = new Document(withComponents(document), { aliasDuplicateObjects: false, compat: 'yaml-1.1' })
+  visit(yaml, {
+    Collection: (_key, node, path) => {
+      const parent = path.at(-1)
+      const start = 2 * path.filter(isCollection).length + (isPair(parent) ? String(parent.key).length : 0)
+      const text = JSON.stringify(node)
+      if (start + text.length <= LINE_WIDTH && !text.includes('\\n')) node.flow = true
+    },
+  })
+  const text = yaml.toString({ lineWidth: 120, blockQuote: 'literal' })
+  return text.replaceAll(/^( *)(required|enum):\n((?:\1 {2}- [\w-]+\n)+)/gm, (_, indent, key, items) =>
+    wrapped(`${indent}${key}: [`, `${indent}  `, items.match(/(?<=- )[\w-]+/g)),
+  )
+}
+
+/** Long lists of names take several to a line. */
+function wrapped(start: string, indent: string, names: readonly string[]): string {
+  const lines = [start]
+  for (const [index, name] of names.entries()) {
+    const word = index + 1 < names.length ? ` ${name},` : ` ${name} ]`
+    const line = lines.pop() ?? ''
+    lines.push(...(line.length + word.length <= LINE_WIDTH ? [line + word] : [line, indent + word.trimStart()]))
+  }
+  return `${lines.join('\n')}\n`
+}

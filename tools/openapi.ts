@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { contract, toYaml } from './contract.ts'
 import { pageJson } from './contract-page.ts'
 import { contractVariants } from './contract-variants.ts'
-import { postmanCollection, postmanEnvironment, toJson } from './postman.ts'
+import { postmanCollection, postmanEnvironment } from './postman.ts'
 import { withReferenceTables } from './reference-tables.ts'
+import { toJson } from './to-json.ts'
 
 const root = new URL('../', import.meta.url)
 const reference = new URL('docs/reference.md', root)

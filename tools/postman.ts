@@ -1,10 +1,15 @@
 import { STATUS_CODES } from 'node:http'
-import type { Example, Media, OpenApi, Operation, Parameter } from './contract-answers.ts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  codesOf,
+  invalidExample,
+  type Media,
+  type OpenApi,
+  type Operation,
+  type Parameter,
+} from './contract-answers.ts'
 import { exampleOf } from './contract-examples.ts'
 import { isForOperators } from './contract-page.ts'
-import { testsOf } from './postman-tests.ts'
-
-export const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
 const ID = '0b6a8e0e-6f57-4b52-9a55-7e51f1a3d0c1'
 
@@ -47,6 +52,33 @@ const FROM_ENVIRONMENT: Readonly<Record<string, string>> = {
 /** Body fields of operators' requests that take a variable instead: each customer has an address of its own. */
 const FOR_OPERATORS: Readonly<Record<string, string>> = { Email: '{{$guid}}@example.com' }
 
+/** Runs after every request. (Postman's sandbox has a variable `data` of its own.) */
+const SCRIPT = `const path = pm.request.url.getPath()
+pm.test('the status is that of a success, or 404 if the refused body was not kept', () => {
+  if (!path.includes('/refusal/') || pm.response.code !== 404) pm.expect(pm.response.code).to.be.within(200, 299)
+})
+pm.test('the answer names its request', () => pm.response.to.have.header('x-request-id'))
+const isJson = /^application.json/.test(pm.response.headers.get('content-type') ?? '')
+if (isJson && !path.endsWith('/payload') && !path.startsWith('/.well-known/')) {
+  const answer = pm.response.json()
+  pm.test('the answer is a success envelope', () => {
+    pm.expect(answer).to.have.all.keys('data', 'success', 'message')
+    pm.expect(answer.success).to.equal(true)
+    pm.expect(answer.message).to.equal('OK')
+  })
+  // For later requests. TESLIM_LOGIN_ANSWER decides the spelling of the token.
+  const { Token, token, OrderID, ReceiptID, Customer, Key, Endpoint } = answer.data ?? {}
+  const kept = {
+    token: Token ?? token,
+    orderId: OrderID,
+    receiptId: ReceiptID,
+    customerId: Customer?.CustomerID,
+    keyId: Key?.KeyID,
+    endpointId: Endpoint?.EndpointID,
+  }
+  for (const [name, value] of Object.entries(kept)) if (value !== undefined) pm.environment.set(name, value)
+}`
+
 interface Place {
   readonly path: string
   readonly method: string
@@ -58,14 +90,6 @@ export function postmanCollection(document: OpenApi) {
   const places = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Place => ({ path, method: method.toUpperCase(), operation })),
   )
-  const folder = ({ name, description }: OpenApi['tags'][number]) => ({
-    name,
-    description,
-    item: places
-      .filter(({ operation }) => operation.tags[0] === name)
-      .sort((one, other) => orderOf(one) - orderOf(other))
-      .map((place) => item(document, place)),
-  })
   return {
     info: {
       _postman_id: ID,
@@ -73,43 +97,68 @@ export function postmanCollection(document: OpenApi) {
       description: document.info.description,
       schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json',
     },
-    item: document.tags.map(folder),
+    event: [{ listen: 'test', script: { type: 'text/javascript', exec: SCRIPT.split('\n') } }],
+    item: document.tags.map(({ name, description }) => {
+      const own = places
+        .filter(({ operation }) => operation.tags[0] === name)
+        .sort((one, other) => orderOf(one) - orderOf(other))
+      const auth = usualCredentials(own)
+      return { name, description, auth, item: own.map((place) => item(document, place, auth)) }
+    }),
   }
+}
+
+/** What most requests of a folder send: they take it from there. */
+function usualCredentials(places: readonly Place[]) {
+  const byText = Map.groupBy(places, ({ operation }) => JSON.stringify(credentials(operation)))
+  const [[usual] = ['']] = [...byText].sort(([, some], [, others]) => others.length - some.length)
+  return JSON.parse(usual) as ReturnType<typeof credentials>
 }
 
 /** POST first: what it delivers or adds is read by the others. Last, what removes it. */
 const orderOf = ({ method, path }: Place): number => (path.endsWith('/remove') ? 2 : method === 'POST' ? 0 : 1)
 
-function item(document: OpenApi, place: Place) {
-  const request = requestOf(document, place)
-  return {
-    name: place.operation.summary,
-    event: [{ listen: 'test', script: { type: 'text/javascript', exec: testsOf(document, place.operation) } }],
-    request,
-    response: Object.entries(place.operation.responses).flatMap(([status, { content }]) =>
-      Object.entries(content).flatMap(([type, media]) =>
-        answersOf(document, media).map(([name, value]) => ({
-          name: `${status} ${name}`,
-          originalRequest: request,
-          status: STATUS_CODES[status] ?? '',
-          code: Number(status),
-          _postman_previewlanguage: type === 'application/json' ? 'json' : 'text',
-          header: [{ key: 'Content-Type', value: type }],
-          cookie: [],
-          body: typeof value === 'string' ? value : JSON.stringify(value, null, 2),
-        })),
-      ),
-    ),
+function item(document: OpenApi, place: Place, usual: object) {
+  const auth = credentials(place.operation)
+  const request = {
+    ...requestOf(document, place),
+    ...(!isDeepStrictEqual(auth, usual) && { auth }),
   }
+  const originalRequest = { method: request.method, url: request.url.raw }
+  const saved = savedAnswers(document, place.operation).map(({ name, status, type, value }) => ({
+    name: `${status} ${name}`,
+    originalRequest,
+    status: STATUS_CODES[status] ?? '',
+    code: Number(status),
+    header: [{ key: 'Content-Type', value: type }],
+    body: typeof value === 'string' ? value : JSON.stringify(value, null, 2),
+  }))
+  return { name: place.operation.summary, request, response: saved }
 }
 
-function answersOf(document: OpenApi, { example, examples = {} }: Media): (readonly [string, unknown])[] {
-  if (example !== undefined) return [['OK', example]]
-  return Object.entries(examples).map(([name, given]) => {
-    const found = '$ref' in given ? document.components.examples?.[given.$ref.split('/').at(-1) ?? ''] : given
-    return [name, (found as Example | undefined)?.value] as const
-  })
+/** A success and the likeliest refusal. The contract has all of them. */
+function savedAnswers(document: OpenApi, operation: Operation) {
+  const answers = Object.entries(operation.responses)
+  const success = answers
+    .filter(([status]) => status < '400')
+    .flatMap(([status, { content }]) =>
+      Object.entries(content).map(([type, { example }]) => ({ name: 'OK', status, type, value: example })),
+    )
+  const refusal = answers
+    .filter(([status]) => status >= '400')
+    .flatMap(([status, answer]) =>
+      codesOf(answer).map((name) => ({
+        name,
+        status,
+        type: 'application/json',
+        value: exampleOfRefusal(document, operation, name),
+      })),
+    )
+  return [...success.slice(0, 1), ...refusal.slice(0, 1)]
 }
+
+const exampleOfRefusal = (document: OpenApi, operation: Operation, code: string): unknown =>
+  ((code === 'INVALID_REQUEST' && invalidExample(operation)) || document.components.examples?.[code])?.value
 
 function requestOf(document: OpenApi, { path, method, operation }: Place) {
   const parameters = operation.parameters ?? []
@@ -130,7 +179,6 @@ function requestOf(document: OpenApi, { path, method, operation }: Place) {
       ...(variable.length > 0 && { variable }),
     },
     header: [...(media ? [{ key: 'Content-Type', value: type }] : []), ...header],
-    auth: credentials(operation),
     ...(media && {
       body: { mode: 'raw', raw: bodyOf(document, operation, media), options: { raw: { language: languageOf(type) } } },
     }),

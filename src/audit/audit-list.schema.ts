@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { CURSOR_PATTERN } from './audit-list.rule.ts'
 
 const CUSTOMER = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
@@ -50,7 +51,7 @@ export const AuditQuerySchema = Type.Object(
 const orNull = (description: string, example: string) =>
   Type.Union([Type.String({ examples: [example] }), Type.Null()], { description })
 
-const EventSchema = Type.Object({
+const EventSchema = named('AuditEvent', {
   At: Type.String({ format: 'date-time', description: 'Time of the event in UTC' }),
   Actor: Type.String({
     description: 'Who did it: cli: and a name, console: and an e-mail address, or api for requests that were refused',

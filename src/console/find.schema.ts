@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { LONGEST_TEXT, MOST_MATCHES } from './find.rule.ts'
 
 const RECEIPT = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
@@ -16,7 +17,7 @@ export const FindQuerySchema = Type.Object(
   { additionalProperties: false },
 )
 
-const MatchSchema = Type.Object({
+const MatchSchema = named('Match', {
   Kind: Type.Union(
     (['delivery', 'order', 'customer', 'key', 'request', 'refusal'] as const).map((kind) => Type.Literal(kind)),
     { description: 'What was found' },

@@ -45,6 +45,7 @@ const routesFor = ({ config, store, clock }: CustomerOptions): FastifyPluginAsyn
     const schema = {
       summary: 'Who am I?',
       operationId: 'customerGet',
+      isTagged: true,
       description: 'The customer of the token, with its regions and authority rules.',
       tags: ['Customer'],
       response: {

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 
 export const CUSTOMER_ID = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
 
-export const CustomerSchema = Type.Object({
+export const CustomerSchema = named('Me', {
   CustomerID: Type.String({ examples: [CUSTOMER_ID] }),
   Email: Type.String({ examples: ['shop@example.com'] }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in here' }),
@@ -50,17 +51,18 @@ export const KeysQuerySchema = Type.Object(
 export const time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T08:37:25.959Z'] })
 
-export const KeySchema = Type.Object({
+export const KeySchema = named('CustomerKey', {
   KeyID: Type.String({ description: 'Names the key; is not the key itself', examples: [KEY_ID] }),
   Label: Type.String({ description: 'What the key is for', examples: ['erp'] }),
   State: Type.Union([Type.Literal('live'), Type.Literal('expired'), Type.Literal('revoked')], {
+    title: 'KeyState',
     description: 'Only a live key works',
   }),
   CreatedAt: time('When the key was issued'),
   ExpiresAt: Type.Union([time('When the key stops working'), Type.Null()], { description: 'Null for never' }),
   LastUse: Type.Union(
     [
-      Type.Object({
+      named('LastUse', {
         UsedAt: time('When the key was used last; known a few seconds later'),
         Address: Type.String({ description: 'The address of the client', examples: ['203.0.113.7'] }),
       }),

@@ -39,6 +39,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
     summary: 'OpenAPI document',
     description: 'This contract, with the field names and credentials that the settings of this service ask for.',
     operationId: 'openapi',
+    isTagged: true,
     tags: ['Operation'],
     response: {
       200: {

@@ -40,7 +40,7 @@ const REASONS = {
   409: 'It conflicts with what is stored, or several match',
   410: 'It was there, and was removed',
   413: 'The body is larger than allowed',
-  415: 'The body is of the wrong type',
+  415: 'The body is of the wrong type or encoding',
   422: 'The Idempotency-Key was used with another body before',
   429: 'Too many requests; send it again after Retry-After seconds',
   500: 'A fault of the service',

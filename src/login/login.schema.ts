@@ -3,6 +3,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { LONGEST_EMAIL } from '#src/customer/email.ts'
 import { LONGEST_PASSWORD_BYTES } from '#src/customer/password-policy.ts'
 import { DEFAULT_REGION, REGION_PATTERN } from '#src/customer/region.ts'
+import { named } from '#src/lib/json/named-schema.ts'
 
 export const LoginHeadersSchema = Type.Object({
   'h-region-code': Type.Optional(
@@ -75,9 +76,9 @@ export const spellings = <Value>(token: Value, expiration: Value) => ({
 
 const { contract, camel, both } = spellings(token, expiration)
 const ANSWERS = {
-  contract: Type.Object({ ...contract, ...echo }),
-  camel: Type.Object({ ...camel, ...echo }),
-  both: Type.Object({ ...both, ...echo }),
+  contract: named('Login', { ...contract, ...echo }),
+  camel: named('Login', { ...camel, ...echo }),
+  both: named('Login', { ...both, ...echo }),
 }
 
 export const loginAnswerSchema = (answer: Config['loginAnswer']) => ANSWERS[answer]

@@ -49,6 +49,7 @@ export const ReceiptParamsSchema = Type.Object({
 })
 
 export const nextCursor = Type.Union([Type.String({ examples: [CURSOR] }), Type.Null()], {
+  title: 'NextCursor',
   description:
     'Send it as cursor to get what follows. Null only at the end: a filtered answer may have few entries or none before that.',
 })

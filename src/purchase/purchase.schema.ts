@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { STATUS_MEANINGS } from './status.ts'
 
 const meanings = STATUS_MEANINGS.map((meaning, status) => `${status} ${meaning}`).join(', ')
@@ -22,7 +23,7 @@ export const PayloadSchema = Type.Object(
 )
 
 /** A delivery as every read shows it. */
-export const DeliverySchema = Type.Object({
+export const DeliverySchema = named('SupplierDelivery', {
   ReceiptID: Type.String({
     format: 'uuid',
     description: 'Identifies a delivery',
@@ -53,7 +54,7 @@ const kept = (description: string, example: string) =>
   Type.Union([Type.String({ description, examples: [example] }), Type.Null()])
 
 /** A delivery, and where it came from. What is not known is null, also for deliveries of earlier versions. */
-export const DeliveryOriginSchema = Type.Object({
+export const DeliveryOriginSchema = named('Delivery', {
   ...DeliverySchema.properties,
   KeyID: kept('The id of the API key that was sent', '01a1fd40-1b2c-7d3e-8f4a-5b6c7d8e9fa0'),
   KeyLabel: kept('The label of that API key', 'erp'),

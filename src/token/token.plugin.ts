@@ -9,6 +9,7 @@ import { failures } from '#src/http/envelope.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { newId } from '#src/lib/ids.ts'
+import { named } from '#src/lib/json/named-schema.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
 import type { Store } from '#src/store/store.ts'
@@ -41,7 +42,7 @@ declare module 'fastify' {
 const JwksSchema = Type.Object(
   {
     keys: Type.Array(
-      Type.Object({
+      named('PublicKey', {
         kty: Type.String({ examples: ['EC'] }),
         crv: Type.String({ examples: ['P-256'] }),
         x: Type.String({ examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'] }),
@@ -115,6 +116,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   const schema = {
     summary: 'The public keys that verify access tokens',
     operationId: 'jwks',
+    isTagged: true,
     description: 'Fetch them again when a token names an unknown kid: keys are replaced from time to time.',
     tags: ['Token'],
     response: { 200: JwksSchema, ...failures(500, 503) },

@@ -25,6 +25,16 @@ describe('openapi.yaml', () => {
     expect(written, 'run npm run openapi').toBe(toYaml(await contract()))
   })
 
+  it('takes at most 120 lines for an operation', () => {
+    expect(written.split('\n').length / operations.length).toBeLessThan(120)
+  })
+
+  it('begins with the login and the delivery, then has the operations of each tag together', () => {
+    const tags = operations.map(({ operation }) => operation.tags[0])
+    expect(operations.slice(0, 2).map(({ operation }) => operation.operationId)).toEqual(['login', 'purchaseUpdate'])
+    expect(tags.filter((tag, index) => tag !== tags[index - 1])).toEqual(published.tags.map(({ name }) => name))
+  })
+
   it('passes the recommended rules of a public linter, none ignored', () => {
     const linter = fileURLToPath(new URL('../../node_modules/@redocly/cli/bin/cli.js', import.meta.url))
     const quiet = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' }
@@ -48,6 +58,14 @@ describe('openapi.yaml', () => {
         .map(([status]) => `${method} ${path} ${status}`),
     )
     expect(lacking).toEqual([])
+  })
+
+  it('has no example of a delivery that was erased, and yet has a payload', () => {
+    const examples = operations.flatMap(({ operation: { responses } }) =>
+      Object.values(responses).flatMap(({ content }) => Object.values(content).map(({ example }) => example)),
+    )
+    expect(JSON.stringify(examples)).toContain('"Payload"')
+    expect(JSON.stringify(examples)).not.toContain('"Erased"')
   })
 
   it('has an example for every text field', () => {

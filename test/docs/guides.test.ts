@@ -1,14 +1,14 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { parse } from 'yaml'
 import { ACTIONS } from '#src/audit/actions.ts'
 import { settings } from '#src/config/settings.ts'
 import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
+import { published } from '../support/contract.ts'
 
 const root = new URL('../../', import.meta.url)
-const { paths } = parse(readFileSync(new URL('openapi.yaml', root), 'utf8'))
+const { paths } = published
 
 const pair = (status: number | string, code: string): string => `${status} ${code}`
 
@@ -21,7 +21,7 @@ const WRONG_ADDRESS = [httpErrors.notFound, httpErrors.methodNotAllowed].map(({ 
 function refusalsOf(operations: readonly string[]): string[] {
   const found = operations.flatMap((operation) => {
     const [method = '', path = ''] = operation.split(' ')
-    return Object.entries(paths[path][method].responses as Record<string, object>).flatMap(([status, response]) => {
+    return Object.entries(paths[path]?.[method]?.responses ?? {}).flatMap(([status, response]) => {
       const [, codes] = /"errorCode":\{"enum":(\[[^\]]*\])/.exec(JSON.stringify(response)) ?? []
       return (codes === undefined ? [] : (JSON.parse(codes) as string[])).map((code) => pair(status, code))
     })
@@ -48,7 +48,7 @@ function documented(page: string, headings: readonly string[]): string[] {
 
 const readsBelow = (place: RegExp): string[] =>
   Object.keys(paths)
-    .filter((path) => place.test(path) && paths[path].get !== undefined)
+    .filter((path) => place.test(path) && paths[path]?.get !== undefined)
     .map((path) => `get ${path}`)
 
 describe.each([

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import type { OpenApi } from '../../tools/contract-answers.ts'
 
 export const written = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
-export const published = parse(written) as OpenApi
+export const published = inlined(parse(written))
 
 const ajv = addFormats.default(new Ajv2020({ strict: false }))
 // Answers are written as they are, so a field that the contract does not name is a violation.
@@ -29,6 +29,19 @@ export function contractViolation(method: string, route: string, status: number,
   return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
 
+const DESCRIBED = /^(etag|retry-after|www-authenticate|x-request-id)$/
+const DESCRIBED_WITH_ALLOWANCE = /^ratelimit-|^(etag|retry-after|www-authenticate|x-request-id)$/
+
+/** The headers of an answer that openapi.yaml does not name at its status. Other refusals than 429 share their description, without the allowance. */
+export function headerViolation(method: string, route: string, status: number, sent: object): string | undefined {
+  const path = route.replaceAll(/:(\w+)/g, '{$1}')
+  const answer = published.paths[path]?.[method.toLowerCase()]?.responses[status]
+  const names = status < 300 || status === 429 ? DESCRIBED_WITH_ALLOWANCE : DESCRIBED
+  const unknown = Object.keys(sent).filter((name) => names.test(name) && !(name in (answer?.headers ?? {})))
+  if (answer === undefined || unknown.length === 0) return undefined
+  return `${method} ${path}: ${status} has the headers ${unknown.join(', ')}`
+}
+
 const patterns = Object.keys(published.paths).map((path) => {
   const steps = path.split(/\{\w+\}/).map(RegExp.escape)
   return { path, pattern: new RegExp(`^${steps.join('[^/]+')}/?$`, 'i') }
@@ -48,6 +61,25 @@ function closed(part: unknown): object {
   const schema = Object.fromEntries(entries)
   return schema.type === 'object' && schema.properties ? { additionalProperties: false, ...schema } : schema
 }
+
+/** The whole document that a short one was made from: what has a name stands where it is used (a schema's is its title), except `Failure`, headers and examples. */
+export function inlined({ components, ...document }: OpenApi): OpenApi {
+  const { schemas, responses, parameters, ...others } = components as OpenApi['components'] & Parts
+  const { Failure = {}, ...named } = schemas
+  const parts: Parts = { schemas: named, responses, parameters }
+  const whole = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(whole)
+    if (!isObject(part)) return part
+    const [kind = '', name = ''] = '$ref' in part ? String(part.$ref).split('/').slice(2) : []
+    const found = parts[kind as keyof Parts]?.[name]
+    if (found && kind === 'schemas') return whole({ title: name, ...found })
+    return found ? whole(found) : Object.fromEntries(Object.entries(part).map(([key, value]) => [key, whole(value)]))
+  }
+  const paths = whole(document.paths) as OpenApi['paths']
+  return { ...document, components: { ...others, schemas: { Failure } }, paths }
+}
+
+type Parts = Record<'schemas' | 'responses' | 'parameters', Readonly<Record<string, object>>>
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null

@@ -16,7 +16,7 @@ import { passwords } from '#src/login/password-hashing.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { atTheEnd } from './at-the-end.ts'
-import { contractViolation } from './contract.ts'
+import { contractViolation, headerViolation } from './contract.ts'
 import { tempFolder } from './temp-folder.ts'
 
 export const PASSWORD = 'correct horse battery staple'
@@ -128,6 +128,10 @@ function contractObserver({ loginAnswer, loginEmailField }: Config) {
       if (!hasText || !isJson || (spelledOtherwise && url === LOGIN)) return
       const body = JSON.parse(withoutMark(Buffer.from(payload)).toString())
       const violation = contractViolation(method, url, reply.statusCode, body)
+      if (violation !== undefined) violations.push(violation)
+    })
+    app.addHook('onResponse', async ({ method, routeOptions: { url = '' } }, reply) => {
+      const violation = headerViolation(method, url, reply.statusCode, reply.getHeaders())
       if (violation !== undefined) violations.push(violation)
     })
   })

@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
 
 const StatusSchema = Type.Union([Type.Literal('ok'), Type.Literal('warning'), Type.Literal('failed')], {
   description: 'The worst thing found',
 })
 
-export const OperatorHealthSchema = Type.Object({
+export const OperatorHealthSchema = named('OperatorHealth', {
   Version: Type.String({ description: 'Of teslim', examples: ['0.1.0'] }),
   NodeVersion: Type.String({ examples: ['26.10.0'] }),
   Store: StoreKindSchema,

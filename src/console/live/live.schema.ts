@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { DeliverySchema, OrderIdSchema } from '#src/purchase/purchase.schema.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
 
 const { ReceiptID, Status, Duplicate, ReceivedAt, Erased, CustomerID } = DeliverySchema.properties
 
-export const LiveSchema = Type.Object({
+export const LiveSchema = named('LiveFrame', {
   At: Type.String({ format: 'date-time', description: 'When the frame was made' }),
   Since: Type.Optional(
     Type.Integer({

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { CUSTOMER_ID, CustomerSchema, KEY_ID, KeySchema, time } from '../customer.schema.ts'
 import { ROLES, WARNINGS } from './directory.rule.ts'
 
@@ -65,7 +66,7 @@ const { CustomerID, Regions, AuthorityRules } = CustomerSchema.properties
 const nullable = <Schema extends ReturnType<typeof time>>(schema: Schema, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
-const OperatedCustomerSchema = Type.Object({
+const OperatedCustomerSchema = named('Customer', {
   CustomerID,
   Email: Type.String({
     description: 'For a removed customer `removed:` and its id',
@@ -79,7 +80,7 @@ const OperatedCustomerSchema = Type.Object({
   Regions,
   AuthorityRules,
   CreatedAt: time('When it was added'),
-  Keys: Type.Object({
+  Keys: named('KeyCounts', {
     Live: Type.Integer({ description: 'API keys that work', examples: [2] }),
     ExpiringSoon: Type.Integer({
       description: 'Those that expire within 14 days, and no other key took their place',
@@ -90,13 +91,13 @@ const OperatedCustomerSchema = Type.Object({
   Warnings: Type.Array(
     Type.Union(
       WARNINGS.map((warning) => Type.Literal(warning)),
-      { examples: ['KEY_EXPIRES_SOON'] },
+      { title: 'Warning', examples: ['KEY_EXPIRES_SOON'] },
     ),
     { description: 'What somebody should look after; none for a customer that is disabled' },
   ),
 })
 
-const OperatedKeySchema = Type.Object({
+const OperatedKeySchema = named('ApiKey', {
   ...KeySchema.properties,
   CustomerID: Type.String({ description: 'The customer of the key', examples: [CUSTOMER_ID] }),
   SuccessorID: Type.Union([Type.String({ examples: [KEY_ID] }), Type.Null()], {
@@ -118,7 +119,7 @@ export const CustomerWithKeysSchema = Type.Object({
   Keys: Type.Array(OperatedKeySchema, { description: 'The oldest first' }),
 })
 
-export const ChangedCustomerSchema = Type.Object({ Customer: OperatedCustomerSchema })
+export const ChangedCustomerSchema = named('ChangedCustomer', { Customer: OperatedCustomerSchema })
 
 export const AddedCustomerSchema = Type.Object({
   Customer: OperatedCustomerSchema,

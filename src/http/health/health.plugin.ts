@@ -2,12 +2,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '#src/lib/clock.ts'
+import { named } from '#src/lib/json/named-schema.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Store } from '#src/store/store.ts'
 import { failures, success, successSchema } from '../envelope.ts'
 import { createOutageLog } from '../log/outage-log.ts'
 
-const HealthSchema = Type.Object({ Status: Type.Literal('ok'), Version: Type.String({ examples: [VERSION] }) })
+const HealthSchema = named('Health', { Status: Type.Literal('ok'), Version: Type.String({ examples: [VERSION] }) })
 const healthy = success({ Status: 'ok' as const, Version: VERSION })
 
 /** A server that is busy or has no store is not dead. */

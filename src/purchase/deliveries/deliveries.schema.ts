@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { cursor, customer, limit, nextCursor, orderId, time } from '../page.schema.ts'
 import { DeliverySchema, OrderIdSchema, StatusSchema } from '../purchase.schema.ts'
 
@@ -24,11 +25,11 @@ const { ReceiptID, CustomerID, Status, Duplicate, ReceivedAt, Erased } = Deliver
 const item = { ReceiptID, OrderID: Type.Optional(OrderIdSchema), Status, Duplicate, ReceivedAt, Erased }
 
 export const SupplierDeliveriesSchema = Type.Object({
-  Deliveries: Type.Array(Type.Object(item), { description: 'Newest first' }),
+  Deliveries: Type.Array(named('SupplierSummary', item), { description: 'Newest first' }),
   NextCursor: nextCursor,
 })
 
 export const DeliveriesSchema = Type.Object({
-  Deliveries: Type.Array(Type.Object({ ...item, CustomerID }), { description: 'Newest first' }),
+  Deliveries: Type.Array(named('DeliverySummary', { ...item, CustomerID }), { description: 'Newest first' }),
   NextCursor: nextCursor,
 })

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { DeliverySchema } from '../purchase.schema.ts'
 
 export const DEFAULT_FEED_LIMIT = 100
@@ -62,7 +63,7 @@ const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, Erased, P
 
 export const FeedSchema = Type.Object({
   Deliveries: Type.Array(
-    Type.Object({
+    named('FeedDelivery', {
       ReceiptID,
       OrderID,
       Status,

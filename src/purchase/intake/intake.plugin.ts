@@ -92,6 +92,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
   const schema = {
     summary: 'Update purchase order',
     operationId: 'purchaseUpdate',
+    isLimited: true,
     tags: ['Purchase'],
     description:
       'Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. If API keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance.',

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Problem } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
+import { named } from '#src/lib/json/named-schema.ts'
 import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
 import { IDEMPOTENCY_KEY } from './intake.rule.ts'
@@ -19,6 +20,7 @@ export const PurchaseHeadersSchema = Type.Object({
 export const PurchaseQuerySchema = Type.Object({
   validateOnly: Type.Optional(
     Type.Literal('true', {
+      title: 'true, and sent once',
       description:
         'Checks the delivery as if it were made, refuses it as it would be refused, and stores nothing. Counts as a delivery for the rate limit. Any other value is refused',
       examples: ['true'],
@@ -57,7 +59,7 @@ export const purchaseExamples = Object.fromEntries(
   ]),
 )
 
-export const ReceiptSchema = Type.Object({
+export const ReceiptSchema = named('Receipt', {
   ReceiptID: Type.String({
     format: 'uuid',
     description: 'Identifies the delivery; sorts by time of arrival',
@@ -83,7 +85,8 @@ export const ReceiptSchema = Type.Object({
 
 const { Status, OrderID, Duplicate, Warnings } = ReceiptSchema.properties
 
-export const ValidationSchema = Type.Object(
+export const ValidationSchema = named(
+  'Check',
   {
     ValidateOnly: Type.Literal(true, { description: 'Nothing was stored' }),
     Status,

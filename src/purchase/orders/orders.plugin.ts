@@ -49,6 +49,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     const list = {
       summary: 'List orders',
       operationId: 'purchaseList',
+      isTagged: true,
       tags: ['Purchase'],
       errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
       description:
@@ -74,6 +75,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     const detail = {
       summary: 'One order and its whole history',
       operationId: 'purchaseDetail',
+      isTagged: true,
       description:
         'State and deliveries, newest first. An operator names the customer if several have an order with this id.',
       tags: ['Purchase'],
@@ -102,6 +104,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     const delivery = {
       summary: 'One delivery with its payload',
       operationId: 'purchaseDelivery',
+      isTagged: true,
       description:
         'Looks up a receipt. The payload consists of the delivered bytes. Also says where the delivery came from.',
       tags: ['Purchase'],
@@ -123,6 +126,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     const payload = {
       summary: 'The exact bytes of one delivery',
       operationId: 'purchaseDeliveryPayload',
+      isTagged: true,
       tags: ['Purchase'],
       errors: ['DELIVERY_NOT_FOUND', 'PAYLOAD_ERASED'],
       description: 'Not in the envelope: the answer is the delivered body, byte for byte.',

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { cursor, customer, limit, nextCursor, orderId, time } from '../page.schema.ts'
 import { DeliverySchema, OrderIdSchema, StatusSchema } from '../purchase.schema.ts'
 
@@ -57,11 +58,11 @@ const { ReceiptID, CustomerID, Status, Duplicate, ReceivedAt, Erased, Payload } 
 
 const state = { OrderID: OrderIdSchema, CustomerID, Status, ReceiptID, ReceivedAt }
 
-export const OrderListSchema = Type.Object({ Orders: Type.Array(Type.Object(state)), NextCursor: nextCursor })
+export const OrderListSchema = Type.Object({ Orders: Type.Array(named('Order', state)), NextCursor: nextCursor })
 
-export const OrderDetailSchema = Type.Object({
+export const OrderDetailSchema = named('OrderHistory', {
   ...state,
-  Deliveries: Type.Array(Type.Object({ ReceiptID, Status, Duplicate, ReceivedAt, Erased, Payload }), {
+  Deliveries: Type.Array(named('OrderEntry', { ReceiptID, Status, Duplicate, ReceivedAt, Erased, Payload }), {
     description: 'Newest first',
   }),
   NextCursor: nextCursor,

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { cursor, customer, limit, nextCursor, orderId, time } from '../page.schema.ts'
 import { OrderIdSchema } from '../purchase.schema.ts'
 
@@ -52,7 +53,7 @@ const refusal = {
 }
 
 export const SupplierRefusalsSchema = Type.Object({
-  Refusals: Type.Array(Type.Object(refusal), { description: 'Newest first' }),
+  Refusals: Type.Array(named('SupplierRefusal', refusal), { description: 'Newest first' }),
   NextCursor: nextCursor,
 })
 
@@ -61,7 +62,7 @@ const CustomerID = Type.Union([Type.String({ examples: ['01a1fd40-0c1e-7b52-9a0f
 })
 
 export const RefusalsSchema = Type.Object({
-  Refusals: Type.Array(Type.Object({ ...refusal, CustomerID }), { description: 'Newest first' }),
+  Refusals: Type.Array(named('Refusal', { ...refusal, CustomerID }), { description: 'Newest first' }),
   NextCursor: nextCursor,
 })
 

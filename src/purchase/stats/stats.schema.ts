@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 
 const time = (description: string) =>
   Type.Optional(
@@ -39,8 +40,9 @@ const count = (description: string, example: number) => Type.Integer({ minimum: 
 const instant = (description: string, example: string) =>
   Type.String({ format: 'date-time', description, examples: [example] })
 
-const refusals = (description: string, code: string) =>
-  Type.Object(
+const refusals = (title: string, description: string, code: string) =>
+  named(
+    title,
     {
       Total: count('All of them', 2),
       ByCode: Type.Object(
@@ -52,10 +54,12 @@ const refusals = (description: string, code: string) =>
   )
 
 const sums = {
-  Deliveries: Type.Object(
+  Deliveries: named(
+    'DeliveryCounts',
     {
       Total: count('All of them', 7),
-      ByStatus: Type.Object(
+      ByStatus: named(
+        'StatusCounts',
         { 0: count('Status 0', 1), 1: count('Status 1', 3), 2: count('Status 2', 2), 3: count('Status 3', 1) },
         { description: 'By Status' },
       ),
@@ -63,13 +67,13 @@ const sums = {
     { description: 'Deliveries that were stored, echoes included; retries with an Idempotency-Key are stored once' },
   ),
   Echoes: count('Deliveries among them with the same bytes as the latest delivery of their order', 1),
-  Refusals: refusals('Refused deliveries', 'PRODUCT_NOT_AUTHORIZED'),
-  RefusedLogins: refusals('Refused logins', 'LOGIN_REFUSED'),
+  Refusals: refusals('RefusalCounts', 'Refused deliveries', 'PRODUCT_NOT_AUTHORIZED'),
+  RefusedLogins: refusals('RefusedLoginCounts', 'Refused logins', 'LOGIN_REFUSED'),
 }
 
 const FROM = '2026-11-21T09:00:00Z'
 
-export const StatsSchema = Type.Object({
+export const StatsSchema = named('Stats', {
   From: instant('The beginning of the first period', FROM),
   To: instant('The end of the last period', '2026-11-21T10:00:00Z'),
   By,
@@ -77,8 +81,8 @@ export const StatsSchema = Type.Object({
     'Every delivery that was accepted before this time is counted. Refusals are counted a second later.',
     '2026-11-21T09:48:12.345Z',
   ),
-  Periods: Type.Array(Type.Object({ From: instant('The beginning of the period', FROM), ...sums }), {
+  Periods: Type.Array(named('Period', { From: instant('The beginning of the period', FROM), ...sums }), {
     description: 'Oldest first, without gaps',
   }),
-  Totals: Type.Object(sums, { description: 'All periods together' }),
+  Totals: named('Totals', sums, { description: 'All periods together' }),
 })

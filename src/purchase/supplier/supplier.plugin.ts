@@ -56,6 +56,7 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
     const delivery = {
       summary: 'One delivery with its payload, by API key',
       operationId: 'supplierDelivery',
+      isTagged: true,
       description: 'Looks up a receipt. The payload consists of the delivered bytes.',
       tags: ['Supplier'],
       errors: [...KEY_ERRORS, 'DELIVERY_NOT_FOUND'],
@@ -76,6 +77,7 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
     const payload = {
       summary: 'The exact bytes of one delivery, by API key',
       operationId: 'supplierDeliveryPayload',
+      isTagged: true,
       tags: ['Supplier'],
       errors: [...KEY_ERRORS, 'DELIVERY_NOT_FOUND', 'PAYLOAD_ERASED'],
       description: 'Not in the envelope: the answer is the delivered body, byte for byte.',

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 
-export const SupplierSchema = Type.Object({
+export const SupplierSchema = named('Supplier', {
   CustomerID: Type.String({
     description: 'The customer that the API key belongs to',
     examples: ['01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'],

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
 import { WEBHOOK_PAUSES } from '#src/store/store.ts'
 import { LONGEST_GIVE_UP_SECONDS, LONGEST_OVERLAP_HOURS, SHORTEST_GIVE_UP_SECONDS } from './limits.ts'
 
@@ -16,7 +17,7 @@ const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
 const EndpointID = Type.String({ description: 'Names the endpoint', examples: [ENDPOINT_ID] })
 const Status = Type.Integer({ minimum: 0, maximum: 3, examples: [3] })
 
-const EndpointSchema = Type.Object({
+const EndpointSchema = named('Endpoint', {
   EndpointID,
   URL: Type.String({ description: 'Where deliveries are sent', examples: [URL_EXAMPLE] }),
   CustomerID: orNull(
@@ -29,7 +30,10 @@ const EndpointSchema = Type.Object({
     description: 'Nothing is sent to an endpoint that is paused, and nothing is lost',
   }),
   PausedReason: orNull(
-    Type.Union(WEBHOOK_PAUSES.map((reason) => Type.Literal(reason))),
+    Type.Union(
+      WEBHOOK_PAUSES.map((reason) => Type.Literal(reason)),
+      { title: 'PausedReason' },
+    ),
     'operator: by an operator; gone: it answered 410; customer-removed: with its customer; restored: the store was restored or copied. Null for an endpoint that is active',
   ),
   PausedAt: orNull(time('When it was paused'), 'Null for an endpoint that is active'),
@@ -73,8 +77,8 @@ const Secret = Type.String({ description: 'Verifies signatures; shown only now',
 export const EndpointsSchema = Type.Object({
   Endpoints: Type.Array(EndpointSchema, { description: 'The oldest first' }),
 })
-export const ChangedEndpointSchema = Type.Object({ Endpoint: EndpointSchema })
-export const EndpointWithSecretSchema = Type.Object({ Endpoint: EndpointSchema, Secret })
+export const ChangedEndpointSchema = named('ChangedEndpoint', { Endpoint: EndpointSchema })
+export const EndpointWithSecretSchema = named('EndpointWithSecret', { Endpoint: EndpointSchema, Secret })
 export const ReplayedSchema = Type.Object({
   Endpoint: EndpointSchema,
   Deliveries: Type.Integer({ description: 'At most this many deliveries are sent again', examples: [1] }),
@@ -101,7 +105,7 @@ export const ShownEndpointSchema = Type.Object({
   }),
 })
 
-const AttemptSchema = Type.Object({
+const AttemptSchema = named('Attempt', {
   At: time('When it began'),
   ReceiptID: orNull(
     Type.String({ examples: [RECEIPT_ID] }),

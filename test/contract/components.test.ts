@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { contract } from '../../tools/contract.ts'
+import type { OpenApi } from '../../tools/contract-answers.ts'
+import { withComponents } from '../../tools/contract-components.ts'
+
+const whole = await contract()
+
+/** The contract with another code in some of the refusals that have this one. */
+function withCode(code: string, beside: string, where: (operationId: string) => boolean): OpenApi {
+  const document = structuredClone(whole)
+  for (const { operationId, responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    for (const { content } of Object.values(responses)) {
+      const { examples } = content['application/json'] ?? {}
+      if (examples?.[beside] && where(operationId)) Object.assign(examples, { [code]: examples[beside] })
+    }
+  }
+  return document
+}
+
+const refusals = (document: OpenApi): string[] =>
+  Object.keys((withComponents(document).components as OpenApi['components'] & { responses: object }).responses)
+
+describe('the names in openapi.yaml', () => {
+  it('are those that generated clients use as types', () => {
+    const promised =
+      'ApiKey Attempt AuditEvent Check Customer CustomerKey Delivery DeliverySummary Endpoint Failure FeedDelivery KeyState Login Me Order OrderEntry OrderHistory Receipt Refusal Stats Supplier SupplierDelivery SupplierRefusal SupplierSummary'
+    expect(Object.keys(withComponents(whole).components.schemas)).toEqual(expect.arrayContaining(promised.split(' ')))
+  })
+
+  it('stay the same when a refusal gets one more code everywhere', () => {
+    expect(refusals(withCode('NEW_CODE', 'CURSOR_PURGED', () => true))).toEqual(refusals(whole))
+    expect(refusals(whole)).toEqual(expect.arrayContaining(['CursorPurged', 'TokenRefused', 'InvalidRequest']))
+  })
+
+  it('say where a name is missing when it gets the code in some operations only', () => {
+    const some = withCode('NEW_CODE', 'DELIVERY_NOT_FOUND', (operationId) => operationId === 'purchaseDelivery')
+    expect(() => refusals(some)).toThrow(
+      / DeliveryNotFound: add a row that begins with DELIVERY_NOT_FOUND to REFUSALS in tools/,
+    )
+  })
+
+  it('are not made up for a refusal without a code', () => {
+    const document = structuredClone(whole)
+    const { content } = document.paths['/livez']?.get?.responses['500'] ?? {}
+    delete content?.['application/json']?.examples
+    expect(() => refusals(document)).toThrow('a refusal with the codes  has no name')
+  })
+
+  it('belong to one shape each', () => {
+    const document = structuredClone(whole)
+    const [one, other] = ['/livez', '/readyz'].map((path) => document.paths[path]?.get?.responses['200'])
+    for (const [answer, type] of [
+      [one, 'string'],
+      [other, 'integer'],
+    ] as const) {
+      Object.assign(answer?.content['application/json'] ?? {}, { schema: { title: 'Twice', type } })
+    }
+    expect(() => refusals(document)).toThrow(/two schemas have the name Twice: give one of them another title/)
+  })
+})

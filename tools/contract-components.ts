@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Answer, codesOf, type OpenApi, type Operation } from './contract-answers.ts'
+
+/**
+ * A refusal has the name of its first code, `CURSOR_PURGED` is `CursorPurged`, unless a row here has that code first and all its other
+ * codes are among those of the refusal; the first such row counts.
+ */
+const REFUSALS: readonly (readonly [name: string, first: string, ...others: string[]])[] = [
+  ['BodyInvalid', 'BODY_MISSING'],
+  ['CursorInBodyInvalid', 'CURSOR_INVALID', 'BODY_MISSING'],
+  ['CustomerInvalid', 'EMAIL_INVALID'],
+  ['ApiKeyInvalid', 'LABEL_INVALID'],
+  ['WebhookInvalid', 'WEBHOOK_URL_INVALID'],
+  ['ApiKeyOrTokenRefused', 'API_KEY_MISSING', 'TOKEN_MISSING'],
+  ['ApiKeyRefused', 'API_KEY_MISSING'],
+  ['TokenRefused', 'TOKEN_MISSING'],
+  ['FullOperatorRequired', 'OPERATOR_REQUIRED', 'OPERATOR_READ_ONLY'],
+  ['CustomerOrRuleNotFound', 'CUSTOMER_NOT_FOUND', 'AUTHORITY_RULE_MISSING'],
+  ['WebhookOrDeliveryNotFound', 'WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
+  ['CustomerRemovedOrSelf', 'CUSTOMER_REMOVED', 'OPERATOR_SELF'],
+  ['CustomerRemovedOrTooManyWebhooks', 'CUSTOMER_REMOVED', 'WEBHOOK_TOO_MANY'],
+  ['CursorPurgedOrLost', 'CURSOR_PURGED', 'DELIVERIES_LOST'],
+  ['LoginUnavailable', 'LOGIN_OVERLOADED', 'SIGNING_KEY_CANNOT_OPEN'],
+  ['WebhookSecretCannotOpenWithBody', 'WEBHOOK_SECRET_CANNOT_OPEN', 'BODIES_OVERLOADED'],
+  ['UnavailableWithBody', 'BODIES_OVERLOADED'],
+  ['Unavailable', 'ANSWERS_OVERLOADED', 'OVERLOADED'],
+  ['ServerUnavailable', 'ANSWERS_OVERLOADED'],
+]
+
+type Kind = 'schemas' | 'responses' | 'parameters'
+
+/** Moves refusals, parameters that several operations share, and schemas whose title is a name into `components`. */
+export function withComponents(document: OpenApi): OpenApi {
+  const components: Record<Kind, Record<string, object>> = {
+    schemas: { ...document.components.schemas },
+    responses: {},
+    parameters: {},
+  }
+  const move = (kind: Kind, name: string, part: object, hint: string): object => {
+    const { [name]: known = part } = components[kind]
+    if (!isDeepStrictEqual(known, part)) {
+      const [one, other] = [known, part].map((shape) => JSON.stringify(shape).slice(0, 300))
+      throw new Error(`two ${kind} have the name ${name}: ${hint}. One is ${one}, the other ${other}`)
+    }
+    components[kind][name] = part
+    return { $ref: `#/components/${kind}/${name}` }
+  }
+  const moveRefusal = (answer: Answer): object => {
+    const codes = codesOf(answer)
+    const hint = `add a row that begins with ${codes[0]} to REFUSALS in tools/contract-components.ts`
+    return move('responses', nameOfRefusal(codes), answer, hint)
+  }
+  const names = namesOfParameters(document)
+  const moveSchemas = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(moveSchemas)
+    if (typeof part !== 'object' || part === null) return part
+    const inner = Object.fromEntries(
+      Object.entries(part).map(([key, value]) => [key, DATA.has(key) ? value : moveSchemas(value)]),
+    )
+    // The name says as much as the title.
+    const { title, ...shape } = inner
+    return isName(title) ? move('schemas', title, shape, 'give one of them another title') : inner
+  }
+  const shorten = ({ parameters, responses, ...operation }: Operation) => ({
+    ...operation,
+    ...(parameters && {
+      parameters: parameters.map((parameter) => {
+        const name = names.get(JSON.stringify(parameter))
+        return name === undefined
+          ? parameter
+          : move('parameters', name, parameter, 'make them equal, or extend namesOfParameters')
+      }),
+    }),
+    responses: Object.fromEntries(
+      Object.entries(responses).map(([status, answer]) => [
+        status,
+        status < '400' ? moveSchemas(answer) : moveRefusal(answer),
+      ]),
+    ),
+  })
+  const paths = mapValues(document.paths, (methods) => mapValues(methods, shorten))
+  const sorted = mapValues(components, (parts) => Object.fromEntries(Object.entries(parts).sort()))
+  return { ...document, components: { ...document.components, ...sorted }, paths } as unknown as OpenApi
+}
+
+/** Their values are data, not schemas. */
+const DATA = new Set(['default', 'enum', 'example', 'examples'])
+
+/** Other titles say what a value must be, such as `two letters`. */
+const isName = (title: unknown): title is string => typeof title === 'string' && /^[A-Z][A-Za-z]+$/.test(title)
+
+function nameOfRefusal(codes: readonly string[]): string {
+  const [first = ''] = codes
+  const row = REFUSALS.find(([, ...wanted]) => wanted[0] === first && wanted.every((code) => codes.includes(code)))
+  const name = row?.[0] ?? first.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase())
+  if (!isName(name)) throw new Error(`a refusal with the codes ${codes.join(', ')} has no name`)
+  return name
+}
+
+/** Names the parameters that several operations share: `limit` is `Limit`; `from` of deliveries only is `DeliveriesFrom`. */
+function namesOfParameters(document: OpenApi): ReadonlyMap<string, string> {
+  const users = new Map<string, string[]>()
+  for (const { operationId, parameters = [] } of Object.values(document.paths).flatMap(Object.values<Operation>)) {
+    for (const parameter of parameters) {
+      const text = JSON.stringify(parameter)
+      users.set(text, [...(users.get(text) ?? []), operationId])
+    }
+  }
+  const shared = [...users].filter(([, operations]) => operations.length > 1)
+  return new Map(
+    shared.map(([text, operations]) => {
+      const nouns = new Set(operations.map((operation) => /[A-Z][a-z]+$/.exec(operation)?.[0] ?? ''))
+      const { name, in: place } = JSON.parse(text) as { name: string; in: string }
+      const own = name[0]?.toUpperCase() + name.slice(1).replaceAll('-', '')
+      return [text, place !== 'path' && nouns.size === 1 ? [...nouns][0] + own : own]
+    }),
+  )
+}
+
+const mapValues = <Value, Result>(record: Readonly<Record<string, Value>>, change: (value: Value) => Result) =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
