@@ -117,6 +117,7 @@ async function useDeliveries({ deliveries, customers }: Store, use: Use): Promis
   for (const period of [{}, { from: NOW / 2 }, { from: 1000, to: NOW / 2 }])
     await use(SOME, () => deliveries.positionsWithin(period))
   await use(SOME, () => deliveries.countFrom(1, 1000))
+  for (const after of [0, LAST - 10]) await use(SOME, () => deliveries.countAfter(after))
   for (const after of [0, LAST - 10]) await use(SOME, () => deliveries.arrivals(after))
   for (const after of [undefined, LAST - 500])
     await use(2 * SOME, () => deliveries.pulse(after, { from: NOW - 5_000_000, look: 1000, newest: 200 }))
@@ -255,7 +256,7 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
 }
 
 async function useSecrets(
-  { signingKeys, secrets, accountVersion, ping, tryStatements, lastBackupAt, room, replicas }: Store,
+  { signingKeys, secrets, accountVersion, ping, tryStatements, lastBackupAt, room, replicas, history }: Store,
   use: Use,
 ): Promise<void> {
   const made = key({ algorithm: 'ES256' })
@@ -267,7 +268,8 @@ async function useSecrets(
   await use(SOME, () => secrets.findOrInsert('cursor', bytes(1)))
   await use(SOME, () => secrets.list('c'))
   await use(SOME, () => secrets.rename('cursor', 'former'))
-  for (const work of [accountVersion, ping, tryStatements, lastBackupAt, room, replicas]) await use<unknown>(SOME, work)
+  for (const work of [accountVersion, ping, tryStatements, lastBackupAt, room, replicas, history])
+    await use<unknown>(SOME, work)
 }
 
 async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
