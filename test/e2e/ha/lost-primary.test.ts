@@ -21,9 +21,9 @@ async function expectPromise(name: string, outage: Outage): Promise<void> {
   console.info(`${name}, Patroni ${patroniMajor}: ${JSON.stringify({ ...outage, ...verdict })}`)
   expect(verdict.problems, rig.log()).toEqual([])
   if (losesDeliveries) return
-  expect(verdict.lost).toBe(0)
-  expect(Math.max(...Object.values(outage.deliveries))).toBeLessThan(25)
-  expect(Math.max(...Object.values(outage.readers))).toBeLessThan(30)
+  expect(verdict.lost, rig.log()).toBe(0)
+  expect(Math.max(...Object.values(outage.deliveries)), rig.log()).toBeLessThan(25)
+  expect(Math.max(...Object.values(outage.readers)), rig.log()).toBeLessThan(30)
 }
 
 it.runIf(rig)(

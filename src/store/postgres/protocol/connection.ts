@@ -1,7 +1,7 @@
 import pg, { type ClientConfig, type QueryResult } from 'pg'
 import { beginSession, judgeSession } from './begin-session.ts'
 import { requestCancel } from './cancel-request.ts'
-import { isReadOnly, isTimeout } from './failures.ts'
+import { isReadOnly } from './failures.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
 
 export type Values = readonly unknown[]
@@ -45,14 +45,16 @@ export interface Server {
   onGone(): void
   /** Closes all sessions at once. */
   leave(): void
-  /** Called when a query of deliveries took too long. */
-  onTimeout(): void
+  /** Called while a query of deliveries takes long. */
+  onLate(): void
   /** Whether the server has not ended this session yet, as far as it can tell. */
   stillHas(connection: Connection): Promise<boolean>
 }
 
 /** The server cancels a query that takes too long. Without an answer after this much longer the connection is given up. */
 export const GRACE_MILLISECONDS = 1000
+/** Shorter than the timeout of a lock, after which a server that stores nothing answers nevertheless. */
+const LATE_MILLISECONDS = 2000
 /** An ended session counts until the server has ended it, too. It is asked so often, unless it said nothing to any session meanwhile. */
 const LOOK_MILLISECONDS = 10_000
 
@@ -134,15 +136,16 @@ export async function openConnection(
       underWay++
       inFlight.add(reject)
       const timer = setTimeout(giveUp, limit)
+      const late = pipelined ? setInterval(server.onLate, Math.min(LATE_MILLISECONDS, limit / 2)).unref() : undefined
       const query = make((error, result) => {
         clearTimeout(timer)
+        clearInterval(late)
         inFlight.delete(reject)
         underWay--
         if (error) {
           reject(error)
           // Behind a pooler the others would go on reading there.
           if (isReadOnly(error)) server.leave()
-          if (pipelined && isTimeout(error)) server.onTimeout()
         } else {
           server.answers++
           resolve(result as QueryResult)

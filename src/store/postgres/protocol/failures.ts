@@ -59,9 +59,6 @@ export const isReadOnly = (error: unknown): boolean => error instanceof ReadOnly
 /** Whether there is no such function, or none for this role or this kind of server. */
 export const isNoFunction = (error: unknown): boolean => /^(?:42501|42883|0A000|55000)$/.test(sqlState(error) ?? '')
 
-/** Whether the server ended a query because it took too long. */
-export const isTimeout = (error: unknown): boolean => sqlState(error) === '57014'
-
 /** Whether the server, or this process, has no connection left. */
 export const isFull = (error: unknown): boolean => error instanceof Full || sqlState(error) === '53300'
 

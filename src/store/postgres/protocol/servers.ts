@@ -65,8 +65,8 @@ export function createServers(addresses: readonly ClientConfig[], options: Serve
       leave() {
         for (const connection of server.sessions) connection.destroy()
       },
-      // A commit that waits for a standby keeps the next ones waiting for a lock: the server answers, but stores nothing.
-      onTimeout() {
+      // Its commits may wait for a standby that was promoted. Those of other replicas wait for a lock then, and get an answer.
+      onLate() {
         server.unansweredAt = performance.now()
         if (server === current && all.length > 1) void reconsider()
       },
