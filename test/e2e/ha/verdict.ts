@@ -22,18 +22,17 @@ export function judgeStored(stored: readonly Stored[], acknowledged: ReadonlySet
   ]
 }
 
-/** A follower has everything that is stored, once, in the order of commits; and was told if it has seen what is not. */
+/** A follower has everything that is stored, once, in the order of commits, or was told that it has seen what is not. */
 export async function judgeFollower({ name, receipts, told }: Follower, stored: readonly Stored[]): Promise<string[]> {
   const all = stored.map(({ receipt }) => receipt)
   const missing = () => new Set(all).difference(new Set(receipts)).size
   await until('', () => missing() === 0, { milliseconds: GOT_MILLISECONDS }).catch(() => undefined)
   if (missing() > 0) return [`${name} misses ${missing()} of ${all.length} deliveries; it was told ${told[0]}`]
   const there = new Set(all)
-  const seen = new Set(receipts)
-  // Who was told may have been sent back to what it had already.
-  const left = (told.length > 0 ? [...seen] : receipts).filter((receipt) => there.has(receipt))
-  const gone = seen.difference(there).size
-  const at = left.findIndex((receipt, index) => receipt !== all[index])
+  const gone = new Set(receipts).difference(there).size
+  const left = receipts.filter((receipt) => there.has(receipt))
+  // Who was told has seen another history, where the same deliveries may have come in another order, and was sent back.
+  const at = told.length > 0 ? -1 : left.findIndex((receipt, index) => receipt !== all[index])
   return [
     ...(at === -1
       ? []
@@ -68,7 +67,9 @@ export async function judgeWebhook(
   return [
     ...(missing() > 0 ? [`the webhook misses ${missing()} of ${stored.length} deliveries; it was told: ${told}`] : []),
     ...(gone > 0 && !told ? [`the webhook got ${gone} deliveries that were lost, and its attempts do not say so`] : []),
-    ...(missing() === 0 && wrong.length > 0 ? [`the webhook got ${wrong.length} orders in another order`] : []),
+    ...(missing() === 0 && wrong.length > 0 && !told
+      ? [`the webhook got ${wrong.length} orders in another order`]
+      : []),
     ...changedRepeats(received).map((id) => `the webhook got ${id} again with other bytes`),
   ]
 }
