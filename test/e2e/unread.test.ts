@@ -6,12 +6,12 @@ import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { makeCertificate, storeCertificate } from '../support/certificate.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { makeSupplier, SUPPLIER_EMAIL } from '../support/ledger.ts'
-import { makeNamespace, whyNoNamespace } from '../support/network-namespace.ts'
+import { makeNamespace, whyNoSlowNetwork } from '../support/network-namespace.ts'
 import { serve, startServer } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
-const why = whyNoNamespace()
+const why = whyNoSlowNetwork()
 if (why !== undefined) console.log(`clients behind a slow network: skipped, ${why}`)
 
 const PATIENCE_SECONDS = 4

@@ -34,6 +34,21 @@ export function whyNoNamespace(): string | undefined {
   }
 }
 
+/** The same for one that is slow. */
+export function whyNoSlowNetwork(): string | undefined {
+  const why = whyNoNamespace()
+  if (why !== undefined) return why
+  const namespace = makeNamespace()
+  try {
+    namespace.slow(1_000_000)
+    return undefined
+  } catch (error) {
+    return (error as Error).message.split('\n')[0]
+  } finally {
+    namespace.remove()
+  }
+}
+
 export function makeNamespace(): NetworkNamespace {
   const name = `teslim-${process.pid}`
   const [hereEnd, thereEnd] = [`tsl${process.pid}a`, `tsl${process.pid}b`].map((end) => end.slice(-15)) as [
