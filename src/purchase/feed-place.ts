@@ -69,7 +69,8 @@ export async function refuseMissing(place: FeedPlace, purges: Purges): Promise<P
   const state = await purges.state(position)
   if (state.lost !== null) {
     const { at, lastPosition } = state.lost
-    throw new LostPlace(at, placesFrom(place, state)(lastPosition))
+    // Whoever begins again has missed nothing that was purged.
+    throw new LostPlace(at, lastPosition === 0 ? placeAt(0, state) : placesFrom(place, state)(lastPosition))
   }
   if (position >= state.position || generation === state.generation) return state
   const whole = await purges.receivedAfter(state.announced)
