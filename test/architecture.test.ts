@@ -276,7 +276,7 @@ describe('the house', () => {
       'src/store/backup/replace-store.ts',
       'src/store/backup/restore-store.ts',
       'src/store/migrate.ts',
-      'src/store/sqlite/file-locks.ts',
+      'src/store/sqlite/locks/file-locks.ts',
       'src/store/sqlite/store-file.ts',
     ])
   })

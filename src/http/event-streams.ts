@@ -43,7 +43,7 @@ export interface EventStreams {
 const HEARTBEAT_MILLISECONDS = 15_000
 /** Readers wait this long before they reconnect. */
 const RETRY_MILLISECONDS = 2000
-/** What is handed to a connection at once, and needs no room: more waits outside of it. */
+/** A connection gets no more than this at once. So much needs no room. */
 const PIECE_BYTES = 65_536
 const LOOK_FOR_ROOM_MILLISECONDS = 100
 

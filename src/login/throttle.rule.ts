@@ -39,7 +39,7 @@ export const REMEMBER_AGAIN_AFTER = DAY
 /** What failures are counted of: an account from an address, an address, an account, an account from a /48, and a /48. */
 export type Counter = 'pair' | 'address' | 'account' | 'sitePair' | 'site'
 
-/** What is kept of an attempt's counters. `known` is there if the address logged in to the account before. */
+/** The counters of an attempt. It has `known` if the address logged in to the account before. */
 export type Standing = Readonly<Partial<Record<Counter | 'known', LoginFailures>>>
 
 /** The limits of what the attempt counts for: a known address does not count for its /48. */

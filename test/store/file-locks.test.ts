@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { otherHolders, otherWriters } from '#src/store/sqlite/file-locks.ts'
+import { otherHolders, otherWriters } from '#src/store/sqlite/locks/file-locks.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 it('names the process that locks a file, but none that locks the file of the same number on another device', async () => {

@@ -52,7 +52,7 @@ export interface Feed {
 /** Deliveries that one query looks at: those of one customer may lie far apart. */
 const MOST_LOOKED_AT = 20_000
 const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
-/** The same where there is little room. There are only these two sizes, since followers share pages of the same size. */
+/** The limit where there is little room. No limit lies between the two, because followers share pages of one size. */
 export const FEW_PAYLOAD_BYTES = 256 * 1024
 
 /** How many bytes of payload a page may have where its text has so much room. */

@@ -67,7 +67,7 @@ export async function digestOf(path: string, onRead: (bytes: number) => void): P
 
 export const digestPath = (path: string): string => `${path}.sha256`
 
-/** Of its SHA-256, under a key of TESLIM_SECRET. */
+/** An HMAC of the backup's SHA-256, under a key that is made from TESLIM_SECRET. */
 export const hmacPath = (path: string): string => `${path}.hmac`
 
 const filesBeside = (path: string): string[] => [digestPath(path), hmacPath(path)]

@@ -34,16 +34,13 @@ export interface Database {
    * what the server shows by then is at its synchronous standby, too.
    */
   readonly followed: Query
-  /** The same after a write that begins now: the server may have been superseded without knowing it. */
+  /** Stores something first, and then does what `followed` does: a server may have been superseded without knowing it. */
   readonly followedAnew: Query
   /** Stores a batch, in the order of the calls. A call need not wait for the answer to the one before. */
   storeBatch(addParameters: (parameters: Parameters) => void): ReturnType<Query>
   /** `direct` is false behind a pooler. */
   transaction<Result>(work: (query: Query, direct: boolean) => Promise<Result>): Promise<Result>
-  /**
-   * Listens for notices on a connection of its own, on which `sql` is run first. Rejects behind a pooler, and when no
-   * connection can be spared.
-   */
+  /** Listens on a connection of its own, where `sql` is run first. Rejects behind a pooler, and when none can be spared. */
   listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
   readonly prove: Readiness['prove']
   /** Rejects if the tables are not those that a delivery needs. */

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
 import { opening } from './database.ts'
-import { isLocked } from './server-lock.ts'
+import { isLocked } from './locks/server-lock.ts'
 import { createStoreFile, existingFile, realPath } from './store-file.ts'
 
 export interface MadeBackup {

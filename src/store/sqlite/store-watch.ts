@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { lockOfThisProcess } from './file-locks.ts'
+import { lockOfThisProcess } from './locks/file-locks.ts'
 import { changeOf, type WatchedFile } from './store-file.ts'
 
 /** Notices when the files that this process works on are no longer the store. */

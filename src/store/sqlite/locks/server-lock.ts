@@ -2,10 +2,10 @@ import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { oneLine } from '#src/lib/printable.ts'
-import type { FileLocks } from '../opened-store.ts'
-import { storeErrors } from '../store.errors.ts'
+import type { FileLocks } from '../../opened-store.ts'
+import { storeErrors } from '../../store.errors.ts'
+import { createStoreFile, existingFile, realPath, type WatchedFile } from '../store-file.ts'
 import { holdsLock, otherWriters } from './file-locks.ts'
-import { createStoreFile, existingFile, realPath, type WatchedFile } from './store-file.ts'
 
 /** Keeps servers off a store until this process ends, however it ends. */
 export interface ServerLock {

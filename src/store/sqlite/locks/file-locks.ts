@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
-import type { WatchedFile } from './store-file.ts'
+import type { WatchedFile } from '../store-file.ts'
 
 /** Resolves to whether this process holds a lock on a file; undefined where the system does not show that (all but Linux). */
 export type HoldsLock = () => Promise<boolean | undefined>
