@@ -99,10 +99,12 @@ export function createConnectionPool({
         clearTimeout(timer)
         resolve(connection)
       }
+      // An opening that took long may have used up the time.
+      const left = Math.max(0, deadline - performance.now())
       const timer = setTimeout(() => {
         waiting.delete(settle)
         reject(whenBusy())
-      }, deadline - performance.now())
+      }, left)
       waiting.add(settle)
     })
 
