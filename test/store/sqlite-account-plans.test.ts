@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { apiKeyReads } from '#src/store/sqlite/api-keys.ts'
-import { customerReads } from '#src/store/sqlite/customers.ts'
-import { openDatabase } from '#src/store/sqlite/database.ts'
-import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
+import { type Database, openDatabase } from '#src/store/sqlite/database.ts'
+import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import type { ApiKeyStore, CustomerStore } from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -52,14 +50,12 @@ it('SQLite finds customers and their keys by an index, whether or not it has sta
     if (statistics) raw.exec('ANALYZE')
     const database = openDatabase(path, { readOnly: true })
     const steps = new Set<string>()
-    const explained =
-      (name: 'all' | 'get') =>
-      (sql: string, ...values: never[]) => {
-        for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) steps.add(String(detail))
-        return database[name](sql, ...values)
-      }
-    const reading = { ...database, all: explained('all'), get: explained('get') } as typeof database
-    await readEveryWay(bindOperations(customerReads, reading) as never, bindOperations(apiKeyReads, reading) as never)
+    const ask: Database['ask'] = (sql, values) => {
+      for (const { detail } of database.ask(`EXPLAIN QUERY PLAN ${sql}`, values).rows) steps.add(String(detail))
+      return database.ask(sql, values)
+    }
+    const { customers, apiKeys } = boundNouns({ ...database, ask })
+    await readEveryWay(customers as never, apiKeys as never)
     database.close()
     expect([...steps].filter((step) => /^SCAN (?!json_each|key$|\(subquery)/.test(step))).toEqual([])
     expect(

@@ -10,23 +10,26 @@ import {
   readMigrations,
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
+import { apiKeys } from '../sql/api-keys.ts'
+import { customers } from '../sql/customers.ts'
+import { secretStore, secrets } from '../sql/secrets.ts'
+import { signingKeys } from '../sql/signing-keys.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
-import { postgresApiKeys } from './api-keys.ts'
 import { postgresAudit } from './audit.ts'
-import { createCustomerNumbers, postgresCustomers } from './customers.ts'
+import { createCustomerNumbers } from './customer-numbers.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query, type Row } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
 import { HISTORY, historyFromRow } from './deliveries/lost.ts'
+import { postgres } from './dialect.ts'
 import { readFacts } from './facts.ts'
 import { refuseIf, whyBehind, whyUnfit } from './fitness.ts'
 import { postgresLoginFailures } from './login-failures.ts'
+import { postgresNoun } from './nouns.ts'
 import { postgresPurges } from './purges.ts'
 import { postgresRefused } from './refused.ts'
 import { countReplicas } from './replicas.ts'
 import { postgresRollUps } from './roll-ups.ts'
-import { postgresSecrets } from './secrets.ts'
-import { postgresSigningKeys } from './signing-keys.ts'
 import { postgresWebhooks } from './webhooks/webhooks.ts'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
@@ -83,13 +86,13 @@ function storeOn(database: Database, limits: QueueLimits): Store {
   const numbers = createCustomerNumbers(lookUp)
   const deliveries = postgresDeliveries(database, numbers, limits)
   return {
-    customers: postgresCustomers(database),
-    apiKeys: postgresApiKeys(database, numbers),
+    customers: postgresNoun(customers(postgres), database),
+    apiKeys: postgresNoun(apiKeys(postgres), database),
     deliveries,
     purges: postgresPurges(database),
     rollUps: postgresRollUps(database),
-    signingKeys: postgresSigningKeys(database),
-    secrets: postgresSecrets(database),
+    signingKeys: postgresNoun(signingKeys(postgres), database),
+    secrets: secretStore(postgresNoun(secrets(postgres), database)),
     audit: postgresAudit(database),
     refused: postgresRefused(database),
     loginFailures: postgresLoginFailures(database),

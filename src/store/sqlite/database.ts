@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
+import type { Answer, Value } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 import { existingFile, immutableFile } from './store-file.ts'
 
@@ -14,6 +15,8 @@ type Values = readonly (string | number | bigint | Uint8Array | null)[]
  */
 export interface Database {
   readonly path: string
+  /** Runs any statement. */
+  ask(sql: string, values: readonly Value[]): Answer
   get(sql: string, ...values: Values): Row | undefined
   all(sql: string, ...values: Values): Row[]
   /** Returns the number of rows changed. */
@@ -51,6 +54,7 @@ const UNTRUSTED = 'PRAGMA trusted_schema = OFF'
 
 interface Prepared {
   readonly statement: StatementSync
+  readonly returnsRows: boolean
   readonly parameters: number
   /** Whether `$1`, `$2`, ... stand in order, once each. Such a statement is bound by position, which is faster than by name. */
   readonly inOrder: boolean
@@ -118,6 +122,14 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
 
   return {
     path,
+    ask(sql, given) {
+      const values = given.map(sqliteValue)
+      if (prepare(sql, values).returnsRows) {
+        const rows = query<Row[]>('all', sql, values)
+        return { rows, count: rows.length }
+      }
+      return { rows: [], count: Number(query<{ changes: number }>('run', sql, values).changes) }
+    },
     get: (sql, ...values) => query('get', sql, values),
     all: (sql, ...values) => query('all', sql, values),
     run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
@@ -205,7 +217,13 @@ function prepareStatement(connection: DatabaseSync, sql: string): Prepared {
   const numbers = Array.from(sql.matchAll(/\$(\d+)/g), ([, number]) => Number(number))
   const inOrder = numbers.every((number, index) => number === index + 1)
   const statement = connection.prepare(inOrder ? sql.replace(/\$\d+/g, '?') : sql)
-  return { statement, parameters: Math.max(0, ...numbers), inOrder }
+  return { statement, returnsRows: statement.columns().length > 0, parameters: Math.max(0, ...numbers), inOrder }
+}
+
+/** SQLite has neither booleans nor arrays. */
+function sqliteValue(value: Value): Values[number] {
+  if (typeof value === 'boolean') return Number(value)
+  return Array.isArray(value) ? JSON.stringify(value) : (value as Values[number])
 }
 
 /** Binds `$1`, `$2`, ..., which both databases understand, by name. */

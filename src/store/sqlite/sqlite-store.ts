@@ -3,12 +3,11 @@ import { AppError } from '#src/lib/app-error.ts'
 import { joinedPeer } from '#src/lib/worker/client.ts'
 import { migrationName, pendingMigrations } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
+import { secretStore } from '../sql/secrets.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
-import { sqliteApiKeys } from './api-keys.ts'
 import { sqliteAudit } from './audit.ts'
 import { lastBackupAt } from './backup-record.ts'
-import { sqliteCustomers } from './customers.ts'
 import { type Database, openDatabase, opening, type Row, useAutoVacuum, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
@@ -17,12 +16,11 @@ import { lockForServer, lockPath, locksOn, type ServerLock } from './locks/serve
 import { sqliteLoginFailures } from './login-failures.ts'
 import { appliedTo, knownMigrations, migrate } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
+import { sqliteNoun } from './nouns.ts'
 import { sqlitePurges } from './purges/purges.ts'
 import { sqliteRefused } from './refused.ts'
 import { sqliteRollUps } from './roll-ups.ts'
 import { roomOf } from './room.ts'
-import { sqliteSecrets } from './secrets.ts'
-import { sqliteSigningKeys } from './signing-keys.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
 import { readerHere, writerHere } from './thread/here.ts'
@@ -172,6 +170,7 @@ function storeOn(
   limits: QueueLimits,
   release: () => void = () => undefined,
 ): Store {
+  const threads = { database, writer, reader }
   const deliveries = sqliteDeliveries(database, writer, reader, limits, commits)
   /** SQLite changes it with each change of the schema. */
   let triedSchema: unknown
@@ -188,13 +187,13 @@ function storeOn(
     triedSchema = schema_version
   }
   return {
-    customers: sqliteCustomers(database, writer, reader),
-    apiKeys: sqliteApiKeys(database, writer, reader),
+    customers: sqliteNoun('customers', threads),
+    apiKeys: sqliteNoun('apiKeys', threads),
     deliveries,
     purges: sqlitePurges(database, writer, reader),
     rollUps: sqliteRollUps(writer, reader),
-    signingKeys: sqliteSigningKeys(database, writer),
-    secrets: sqliteSecrets(database, writer),
+    signingKeys: sqliteNoun('signingKeys', threads),
+    secrets: secretStore(sqliteNoun('secrets', threads)),
     audit: sqliteAudit(database, writer, reader),
     refused: sqliteRefused(database, writer, reader),
     loginFailures: sqliteLoginFailures(database, writer),

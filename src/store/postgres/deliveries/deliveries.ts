@@ -6,7 +6,7 @@ import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from '#src/
 import { firstReceiptOf } from '#src/store/shared/uuid.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
-import type { CustomerNumbers } from '../customers.ts'
+import type { CustomerNumbers } from '../customer-numbers.ts'
 import type { Database, Row } from '../database.ts'
 import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'

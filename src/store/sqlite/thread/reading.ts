@@ -1,10 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
-import { apiKeyReads } from '../api-keys.ts'
 import { auditReads } from '../audit.ts'
-import { customerReads } from '../customers.ts'
 import { openDatabase } from '../database.ts'
 import { pulseReads } from '../deliveries/pulse.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
+import { boundNouns } from '../nouns.ts'
 import { purgeReads } from '../purges/reads.ts'
 import { refusedReads } from '../refused.ts'
 import { rollUpReads } from '../roll-ups.ts'
@@ -15,8 +14,7 @@ import { answerOperations, bindOperations } from './operations.ts'
 export function serveReads(port: MessagePort, path: string): void {
   const database = openDatabase(path, { readOnly: true })
   answerOperations(port, database, {
-    customers: bindOperations(customerReads, database),
-    apiKeys: bindOperations(apiKeyReads, database),
+    ...boundNouns(database),
     audit: bindOperations(auditReads, database),
     deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
     purges: bindOperations(purgeReads, database),

@@ -1,18 +1,15 @@
 import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { apiKeyWrites } from '../api-keys.ts'
 import { auditWrites } from '../audit.ts'
-import { customerWrites } from '../customers.ts'
 import { type Database, openDatabase } from '../database.ts'
 import type { DeliveryBatch } from '../deliveries/batch.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { loginFailureWrites } from '../login-failures.ts'
+import { boundNouns } from '../nouns.ts'
 import { purgeWrites } from '../purges/writes.ts'
 import { refusedWrites } from '../refused.ts'
 import { rollUpWrites } from '../roll-ups.ts'
-import { secretWrites } from '../secrets.ts'
-import { signingKeyWrites } from '../signing-keys.ts'
 import { changeOf } from '../store-file.ts'
 import { webhookLeases } from '../webhooks/leases.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
@@ -23,13 +20,10 @@ import { answerOperations, bindOperations } from './operations.ts'
 import type { WriterData } from './writer.ts'
 
 const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
-  customers: bindOperations(customerWrites, database),
-  apiKeys: bindOperations(apiKeyWrites, database),
+  ...boundNouns(database),
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
   purges: bindOperations(purgeWrites, database),
   rollUps: bindOperations(rollUpWrites, database),
-  signingKeys: bindOperations(signingKeyWrites, database),
-  secrets: bindOperations(secretWrites, database),
   audit: bindOperations(auditWrites, database),
   refused: bindOperations(refusedWrites, database),
   loginFailures: bindOperations(loginFailureWrites, database),

@@ -1,0 +1,44 @@
+import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
+import type { Database, Query } from './database.ts'
+
+async function finish<Result>(query: Query, work: Work<Result>): Promise<Result> {
+  let step = work.next()
+  while (!step.done) {
+    const { sql, values } = step.value
+    let answer: Answer
+    try {
+      answer = await query(sql, ...values)
+    } catch (error) {
+      step = work.throw(error)
+      continue
+    }
+    step = work.next(answer)
+  }
+  return step.value
+}
+
+/** Where the operations of each mode run. */
+const performers = ({ query, lookUp, transaction }: Database) => {
+  const inTransaction = <Result>(work: Work<Result>) => transaction((within) => finish(within, work))
+  return {
+    lookUp: (work) => finish(lookUp, work),
+    find: (work) => finish(query, work),
+    walk: (work) => finish(query, work),
+    change: (work) => finish(query, work),
+    write: inTransaction,
+    // The server looks after its own pages.
+    wipe: inTransaction,
+    scrub: inTransaction,
+  } satisfies Record<Mode, (work: Work<unknown>) => Promise<unknown>>
+}
+
+/** Returns methods that run the operations here. */
+export function postgresNoun<Port>(noun: Noun<Port>, database: Database): Port {
+  const perform = performers(database)
+  return methodsOf(
+    noun,
+    ({ mode, work }: AnyOperation) =>
+      (...args) =>
+        perform[mode](work(...args)),
+  )
+}

@@ -1,0 +1,142 @@
+import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../shared/rows.ts'
+import { USES_DIFFER_MILLISECONDS } from '../shared/times.ts'
+import { LAST_ID } from '../shared/walks.ts'
+import type { ApiKey, ApiKeyStore } from '../store.ts'
+import { changeAccount, countVersion, customerColumns, customerFromRow } from './customers.ts'
+import type { Dialect } from './dialect.ts'
+import { all, change, find, get, lookUp, type Noun, run, type Work, walk, write } from './work.ts'
+
+const COLUMNS = `
+  k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
+  k.successor, k.networks, k.rate_limit`
+
+const LISTED = (keys = 'api_key'): string => `
+  SELECT ${COLUMNS}, u.used_at, u.address
+    FROM ${keys} k JOIN customer c ON c.number = k.customer LEFT JOIN api_key_use u ON u.key_id = k.id`
+
+const BY_ID = `${LISTED()} WHERE k.id = $1`
+const LIST = `${LISTED()} ORDER BY k.id`
+const LIST_OF = `${LISTED()} WHERE c.id = $1 ORDER BY k.id`
+const PAGE = `${LISTED()} WHERE c.id = $1 AND k.id > $2 ORDER BY k.id LIMIT $3`
+
+/** The inner query keeps the planner from walking through the uses of all keys before them. */
+const WITH_PREFIX = `
+  ${LISTED('(SELECT * FROM api_key WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3)')} ORDER BY k.id`
+
+const INSERT = `
+  INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at, networks, rate_limit)
+  SELECT $1, number, $3, $4, $5, $6, $7, $8, $9 FROM customer WHERE id = $2`
+
+const REVOKE = 'UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1'
+
+const CHANGE = `
+  UPDATE api_key
+     SET label = coalesce($2, label),
+         expires_at = CASE WHEN $3 THEN $4 ELSE expires_at END,
+         networks = CASE WHEN $5 THEN $6 ELSE networks END,
+         rate_limit = CASE WHEN $7 THEN $8 ELSE rate_limit END
+   WHERE id = $1 AND revoked_at IS NULL`
+
+/** Whether there is a key `o` that is valid after `time`, and takes the place of key `k`. */
+const HAS_SUCCESSOR = (time: string): string => `EXISTS (
+  SELECT 1 FROM api_key o
+   WHERE o.customer = k.customer AND o.revoked_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > ${time})
+     AND (o.id = k.successor OR k.label <> '' AND o.label = k.label AND o.created_at > k.created_at))`
+
+const COUNT_EXPIRING = `
+  SELECT count(*) AS count FROM api_key k JOIN customer c ON c.number = k.customer
+   WHERE k.revoked_at IS NULL AND k.expires_at > $1 AND k.expires_at <= $2 AND c.enabled
+     AND NOT ${HAS_SUCCESSOR('k.expires_at')}`
+
+const COUNTS = `
+  max(used_at) AS last_used_at,
+  count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)) AS live,
+  count(*) FILTER (WHERE open AND expires_at > $2) AS expiring,
+  count(*) FILTER (WHERE open AND expires_at <= $2) AS expired`
+
+function* insert(key: ApiKey): Work<void> {
+  const { id, customerId, hash, label, createdAt, expiresAt, revokedAt, networks, rateLimit } = key
+  const limits = [networksColumn(networks), rateLimit] as const
+  if ((yield* run(INSERT, id, customerId, hash, label, createdAt, expiresAt, revokedAt, ...limits)) === 0)
+    throw new Error(`no customer ${customerId} for key ${id}`)
+}
+
+export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
+  const { larger, smaller, rows, pick } = dialect
+  const BY_HASH = `
+    SELECT ${COLUMNS}, ${customerColumns(dialect)} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
+  const END = `
+    UPDATE api_key SET expires_at = ${smaller('coalesce(expires_at, $2)', '$2')}, successor = $3
+     WHERE id = $1 AND successor IS NULL AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4)`
+  const KEYS = `
+    k.revoked_at, k.expires_at, (SELECT used_at FROM api_key_use WHERE key_id = k.id) AS used_at,
+    k.revoked_at IS NULL AND k.expires_at <= $3 AND NOT ${HAS_SUCCESSOR(larger('k.expires_at', '$2'))} AS open`
+  const SUMMARIES = pick({
+    sqlite: `
+      SELECT customer_id, ${COUNTS}
+        FROM (SELECT c.id AS customer_id, ${KEYS}
+                FROM json_each($1) CROSS JOIN customer c ON c.id = json_each.value JOIN api_key k ON k.customer = c.number)
+       GROUP BY customer_id`,
+    // Customer by customer: in a join of them all, a server without statistics would read every key there is.
+    postgres: `
+      SELECT c.id AS customer_id, s.*
+        FROM customer c CROSS JOIN LATERAL (
+          SELECT count(*) AS keys, ${COUNTS} FROM (SELECT ${KEYS} FROM api_key k WHERE k.customer = c.number) key
+        ) s
+       WHERE c.id = ANY ($1::text[]) AND s.keys > 0`,
+  })
+  /** Sorted, so that two replicas that record uses of the same keys cannot deadlock. */
+  const RECORD_USES = `
+    INSERT INTO api_key_use AS kept (key_id, used_at, address)
+    SELECT v.key_id, v.used_at, v.address
+      FROM ${rows('$1', 'v', { key_id: 'text', used_at: 'integer', address: 'text' })} JOIN api_key k ON k.id = v.key_id
+     WHERE k.revoked_at IS NULL
+     ORDER BY v.key_id
+    ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
+     WHERE excluded.used_at > kept.used_at OR excluded.used_at < kept.used_at - ${USES_DIFFER_MILLISECONDS}`
+
+  return {
+    insert: write(function* (key) {
+      yield* countVersion()
+      yield* insert(key)
+    }),
+    findByHash: lookUp(function* (hash) {
+      const row = yield* get(BY_HASH, hash)
+      return row && { key: apiKeyFromRow(row), customer: customerFromRow(row) }
+    }),
+    findById: find(function* (id) {
+      const row = yield* get(BY_ID, id)
+      return row && listedKeyFromRow(row)
+    }),
+    withPrefix: find(function* (prefix, limit) {
+      return (yield* all(WITH_PREFIX, prefix, `${prefix}${LAST_ID}`, limit)).map(listedKeyFromRow)
+    }),
+    list: find(function* (customerId) {
+      const keys = yield* customerId === undefined ? all(LIST) : all(LIST_OF, customerId)
+      return keys.map(listedKeyFromRow)
+    }),
+    page: walk(function* (customerId, { afterId = '', limit }) {
+      return (yield* all(PAGE, customerId, afterId, limit)).map(listedKeyFromRow)
+    }),
+    revoke: write((id, revokedAt) => changeAccount(REVOKE, id, revokedAt)),
+    change: write((id, { label = null, expiresAt, networks, rateLimit }) => {
+      const changes = [expiresAt, networksColumn(networks), rateLimit]
+      return changeAccount(CHANGE, id, label, ...changes.flatMap((value) => [value !== undefined, value ?? null]))
+    }),
+    rotate: write(function* (id, successor, { now, endsAt }) {
+      const ended = yield* changeAccount(END, id, endsAt, successor.id, now)
+      if (ended) yield* insert(successor)
+      return ended
+    }),
+    recordUses: change(function* (uses) {
+      const values = uses.map(({ keyId, usedAt, address }) => ({ key_id: keyId, used_at: usedAt, address }))
+      yield* run(RECORD_USES, JSON.stringify(values))
+    }),
+    countExpiring: walk(function* (from, to) {
+      return Number((yield* get(COUNT_EXPIRING, from, to))?.count)
+    }),
+    summaries: walk(function* (customerIds, { now, soon }) {
+      return (yield* all(SUMMARIES, customerIds, now, soon)).map(keySummaryFromRow)
+    }),
+  }
+}

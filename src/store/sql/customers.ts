@@ -1,0 +1,161 @@
+import { customerFilterValues, customerPage, LAST_ID } from '../shared/walks.ts'
+import type { Customer, CustomerStore } from '../store.ts'
+import { type Dialect, textsOf } from './dialect.ts'
+import { all, find, get, lookUp, type Noun, type Row, run, type Value, type Work, walk, wipe, write } from './work.ts'
+
+/** Columns of a customer under the alias `c`. */
+export const customerColumns = ({ texts }: Dialect): string => `
+  c.id, c.email, c.password_hash, c.is_api, c.operator, c.read_only, c.enabled, c.token_generation, c.created_at,
+  ${texts('region', 'customer_region WHERE customer = c.number')} AS regions,
+  ${texts('rule', 'authority_rule WHERE customer = c.number')} AS authority`
+
+const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
+
+/** The last customer that a walk looks at. */
+const END = 'SELECT id FROM customer WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2'
+
+const INSERT = `
+  INSERT INTO customer (id, email, password_hash, is_api, operator, read_only, enabled, token_generation, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  ON CONFLICT (email) DO NOTHING`
+
+const SET_PASSWORD = 'UPDATE customer SET token_generation = $2, password_hash = $3 WHERE id = $1'
+const REPLACE_HASH = 'UPDATE customer SET password_hash = $3 WHERE id = $1 AND password_hash = $2'
+const ENABLE = 'UPDATE customer SET enabled = true WHERE id = $1'
+const DISABLE = 'UPDATE customer SET token_generation = $2, enabled = false WHERE id = $1'
+const REVOKE_TOKENS = 'UPDATE customer SET token_generation = $2 WHERE id = $1'
+
+const CHANGE = `
+  UPDATE customer
+     SET email = coalesce($2, email), is_api = coalesce($3, is_api), operator = coalesce($4, operator),
+         read_only = coalesce($5, read_only), token_generation = coalesce($6, token_generation)
+   WHERE id = $1`
+
+const DELETE_REGIONS = `DELETE FROM customer_region WHERE customer = ${NUMBER}`
+
+/** What is known about a customer beside its row. */
+const DELETE_REST = [
+  DELETE_REGIONS,
+  `DELETE FROM authority_rule WHERE customer = ${NUMBER}`,
+  `DELETE FROM api_key_use WHERE key_id IN (SELECT id FROM api_key WHERE customer = ${NUMBER})`,
+]
+
+const REVOKE_KEYS = `
+  UPDATE api_key SET revoked_at = coalesce(revoked_at, $2), label = '', networks = NULL WHERE customer = ${NUMBER}`
+
+/** With `erased_at`, triggers refuse what this customer still delivers, and delete the attempts to push its deliveries. */
+const REMOVE = `
+  UPDATE customer
+     SET email = 'removed:' || id, password_hash = '', is_api = false, operator = false, read_only = false,
+         enabled = false, token_generation = $2, erased_at = coalesce(erased_at, $3)
+   WHERE id = $1`
+
+/** Part of every transaction that changes an account: makes all caches read the accounts again. */
+export function* countVersion(): Work<void> {
+  yield* run('UPDATE account_version SET number = number + 1')
+}
+
+/** Changes one row. Returns whether there is such a row. */
+export function* changeAccount(sql: string, ...values: readonly Value[]): Work<boolean> {
+  yield* countVersion()
+  return (yield* run(sql, ...values)) > 0
+}
+
+export const customers = (dialect: Dialect): Noun<CustomerStore> => {
+  const { among, contains, each, isDuplicate, requireErasing, startsWith } = dialect
+  const SELECT = `SELECT ${customerColumns(dialect)} FROM customer c`
+  const LIST = `${SELECT} WHERE c.id > $1 ORDER BY c.id LIMIT $2`
+  const FIND_MANY = `${SELECT} WHERE c.id ${among('$1')} ORDER BY c.id`
+  const SEARCH = `${SELECT}
+   WHERE c.id > $1 AND c.id <= $2
+     AND (coalesce($3, '') = '' OR ${contains('c.email', '$3')} OR ${startsWith('c.id', '$3')})
+     AND c.is_api = coalesce($4, c.is_api) AND c.operator = coalesce($5, c.operator)
+     AND (c.operator AND c.read_only) = coalesce($6, c.operator AND c.read_only) AND c.enabled = coalesce($7, c.enabled)
+     AND (c.email = 'removed:' || c.id) = coalesce($8, c.email = 'removed:' || c.id)
+   ORDER BY c.id
+   LIMIT $9`
+  const INSERT_REGIONS = `
+    INSERT INTO customer_region (customer, region)
+    SELECT c.number, v.value FROM customer c CROSS JOIN ${each('$2', 'v')} WHERE c.id = $1`
+  const INSERT_RULES = `
+    INSERT INTO authority_rule (customer, rule)
+    SELECT c.number, v.value FROM customer c CROSS JOIN ${each('$2', 'v')} WHERE c.id = $1
+    ON CONFLICT DO NOTHING`
+  const DELETE_RULES = `DELETE FROM authority_rule WHERE customer = ${NUMBER} AND rule ${among('$2')}`
+
+  function* findWhere(where: string, value: string): Work<Customer | undefined> {
+    const row = yield* get(`${SELECT} WHERE ${where}`, value)
+    return row && customerFromRow(row)
+  }
+  function* changeRules(sql: string, id: string, rules: readonly string[]): Work<boolean> {
+    yield* countVersion()
+    yield* run(sql, id, rules)
+    return (yield* get('SELECT 1 FROM customer WHERE id = $1', id)) !== undefined
+  }
+
+  return {
+    insert: write(function* (customer) {
+      const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokenGeneration, createdAt } = customer
+      const flags = [isApi, operator, readOnly, enabled]
+      yield* countVersion()
+      if ((yield* run(INSERT, id, email, passwordHash, ...flags, tokenGeneration, createdAt)) === 0)
+        return 'email-taken'
+      yield* run(INSERT_REGIONS, id, customer.regions)
+      yield* run(INSERT_RULES, id, customer.authority)
+      return 'inserted'
+    }),
+    findById: lookUp((id) => findWhere('c.id = $1', id)),
+    findByEmail: find((email) => findWhere('c.email = $1', email)),
+    list: find(function* ({ afterId = '', limit }) {
+      return (yield* all(LIST, afterId, limit)).map(customerFromRow)
+    }),
+    findMany: walk(function* (ids) {
+      return (yield* all(FIND_MANY, ids)).map(customerFromRow)
+    }),
+    search: walk(function* (filter, afterId, bounds) {
+      const end = (yield* get(END, afterId, bounds.look - 1))?.id as string | undefined
+      const rows = yield* all(SEARCH, afterId, end ?? LAST_ID, ...customerFilterValues(filter), bounds.most)
+      return customerPage(rows.map(customerFromRow), end, bounds)
+    }),
+    setPassword: write((id, hash, tokenGeneration) => changeAccount(SET_PASSWORD, id, tokenGeneration, hash)),
+    replacePasswordHash: write((id, from, to) => changeAccount(REPLACE_HASH, id, from, to)),
+    enable: write((id) => changeAccount(ENABLE, id)),
+    disable: write((id, tokenGeneration) => changeAccount(DISABLE, id, tokenGeneration)),
+    revokeTokens: write((id, tokenGeneration) => changeAccount(REVOKE_TOKENS, id, tokenGeneration)),
+    addAuthority: write((id, rules) => changeRules(INSERT_RULES, id, rules)),
+    removeAuthority: write((id, rules) => changeRules(DELETE_RULES, id, rules)),
+    change: write(function* (id, { email, isApi, operator, readOnly, regions, tokenGeneration }) {
+      const values = [email, isApi, operator, readOnly, tokenGeneration].map((value) => value ?? null)
+      try {
+        if (!(yield* changeAccount(CHANGE, id, ...values))) return 'missing'
+      } catch (error) {
+        if (isDuplicate(error)) return 'email-taken'
+        throw error
+      }
+      if (regions === undefined) return 'changed'
+      yield* run(DELETE_REGIONS, id)
+      yield* run(INSERT_REGIONS, id, regions)
+      return 'changed'
+    }),
+    remove: wipe(function* (id, { tokenGeneration, now, erase }) {
+      if (erase) yield* requireErasing()
+      for (const sql of DELETE_REST) yield* run(sql, id)
+      yield* run(REVOKE_KEYS, id, now)
+      return yield* changeAccount(REMOVE, id, tokenGeneration, erase ? now : null)
+    }),
+  }
+}
+
+export const customerFromRow = (row: Row): Customer => ({
+  id: row.id as string,
+  email: row.email as string,
+  passwordHash: row.password_hash as string,
+  isApi: Boolean(row.is_api),
+  operator: Boolean(row.operator),
+  readOnly: Boolean(row.operator && row.read_only),
+  enabled: Boolean(row.enabled),
+  regions: textsOf(row.regions),
+  authority: textsOf(row.authority),
+  tokenGeneration: row.token_generation as string,
+  createdAt: row.created_at as number,
+})

@@ -1,0 +1,31 @@
+import type { Work } from './work.ts'
+
+export type Kind = 'text' | 'integer'
+
+/** Where the SQL of the two databases differs. Everything else is written once, with `$1`, `true` and `octet_length`. */
+export interface Dialect {
+  /** For a statement whose plan has to be forced, which each database does in its way. */
+  pick<Each>(each: { readonly sqlite: Each; readonly postgres: Each }): Each
+  /** The larger and the smaller of two values that are not NULL. */
+  larger(one: string, other: string): string
+  smaller(one: string, other: string): string
+  startsWith(text: string, prefix: string): string
+  contains(text: string, part: string): string
+  /** The texts of a column, sorted, as one value for `textsOf`. */
+  texts(column: string, from: string): string
+  /** Compares with the texts of an array in a parameter. */
+  among(parameter: string): string
+  /** An array of texts in a parameter, as a table with the column `value`. */
+  each(parameter: string, alias: string): string
+  /** Objects in a parameter, as the text of JSON, as a table. */
+  rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
+  /** Makes others wait who want the same, until the end of the transaction. */
+  lock(table: string): Work<void>
+  isDuplicate(error: unknown): boolean
+  /** Throws STORE_FORBIDDEN where the role may not erase deliveries. */
+  requireErasing(): Work<void>
+}
+
+/** Reads what `texts` made. */
+export const textsOf = (value: unknown): string[] =>
+  typeof value === 'string' ? JSON.parse(value) : (value as string[])

@@ -1,0 +1,81 @@
+export type Row = Readonly<Record<string, unknown>>
+/** An array is one value: `Dialect` has what reads it. */
+export type Value = string | number | bigint | boolean | Uint8Array | readonly unknown[] | null
+
+export interface Statement {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+/** `count` is the number of rows that were returned or changed. */
+export interface Answer {
+  readonly rows: readonly Row[]
+  readonly count: number
+}
+
+/** The steps of an operation: each statement that it yields is run, and its answer comes back. SQLite answers at once, PostgreSQL is awaited. */
+export type Work<Result> = Generator<Statement, Result, Answer>
+
+export function* ask(sql: string, ...values: readonly Value[]): Work<Answer> {
+  return yield { sql, values }
+}
+
+export function* all(sql: string, ...values: readonly Value[]): Work<readonly Row[]> {
+  return (yield { sql, values }).rows
+}
+
+export function* get(sql: string, ...values: readonly Value[]): Work<Row | undefined> {
+  return (yield { sql, values }).rows[0]
+}
+
+/** Returns the number of rows changed. */
+export function* run(sql: string, ...values: readonly Value[]): Work<number> {
+  return (yield { sql, values }).count
+}
+
+/**
+ * Where an operation runs: see `performers` of each database.
+ * - `lookUp` reads single rows that a delivery waits for, `find` others.
+ * - `walk` may read many rows.
+ * - `write` is a transaction, `change` a single statement that needs none.
+ * - `wipe` is a transaction that also overwrites what rows held before; `scrub` also empties the log, if it resolves to true.
+ */
+export type Mode = 'lookUp' | 'find' | 'walk' | 'write' | 'change' | 'wipe' | 'scrub'
+
+export interface Operation<Args extends readonly unknown[], Result> {
+  readonly mode: Mode
+  readonly work: (...args: Args) => Work<Result>
+}
+
+/** A part of the port, as operations. One that is missing, or takes or gives something else, does not compile. */
+export type Noun<Port> = {
+  readonly [Name in keyof Port]: Port[Name] extends (...args: infer Args) => Promise<infer Result>
+    ? Operation<Args, Result>
+    : never
+}
+
+const inMode =
+  (mode: Mode) =>
+  <Args extends readonly unknown[], Result>(work: (...args: Args) => Work<Result>): Operation<Args, Result> => ({
+    mode,
+    work,
+  })
+
+export const lookUp = inMode('lookUp')
+export const find = inMode('find')
+export const walk = inMode('walk')
+export const write = inMode('write')
+export const change = inMode('change')
+export const wipe = inMode('wipe')
+export const scrub = inMode('scrub')
+
+export type AnyOperation = Operation<readonly never[], unknown>
+
+/** Makes the methods of a port from its operations. */
+export const methodsOf = <Port>(
+  noun: Noun<Port>,
+  method: (operation: AnyOperation, name: string) => (...args: readonly never[]) => unknown,
+): Port =>
+  Object.fromEntries(
+    Object.entries<AnyOperation>(noun as never).map(([name, operation]) => [name, method(operation, name)]),
+  ) as Port

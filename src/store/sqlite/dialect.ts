@@ -1,0 +1,20 @@
+import type { Dialect } from '../sql/dialect.ts'
+
+const UNIQUE = 2067
+
+export const sqlite: Dialect = {
+  pick: (each) => each.sqlite,
+  larger: (one, other) => `max(${one}, ${other})`,
+  smaller: (one, other) => `min(${one}, ${other})`,
+  startsWith: (text, prefix) => `substr(${text}, 1, length(${prefix})) = ${prefix}`,
+  contains: (text, part) => `instr(${text}, ${part}) > 0`,
+  texts: (column, from) => `(SELECT json_group_array(${column} ORDER BY ${column}) FROM ${from})`,
+  among: (parameter) => `IN (SELECT value FROM json_each(${parameter}))`,
+  each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
+  rows: (parameter, alias, columns) =>
+    `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
+  // A transaction of a file is alone.
+  *lock() {},
+  isDuplicate: (error) => (error as { errcode?: number }).errcode === UNIQUE,
+  *requireErasing() {},
+}

@@ -1,0 +1,88 @@
+import { apiKeys } from '../sql/api-keys.ts'
+import { customers } from '../sql/customers.ts'
+import { secrets } from '../sql/secrets.ts'
+import { signingKeys } from '../sql/signing-keys.ts'
+import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
+import { type Database, withSecureDelete } from './database.ts'
+import { sqlite } from './dialect.ts'
+import { emptyLog } from './empty-log.ts'
+import type { StoreThread } from './thread/operations.ts'
+
+const nouns = {
+  secrets: secrets(sqlite),
+  signingKeys: signingKeys(sqlite),
+  customers: customers(sqlite),
+  apiKeys: apiKeys(sqlite),
+}
+
+function finish<Result>(database: Database, work: Work<Result>): Result {
+  let step = work.next()
+  while (!step.done) {
+    const { sql, values } = step.value
+    let answer: Answer
+    try {
+      answer = database.ask(sql, values)
+    } catch (error) {
+      step = work.throw(error)
+      continue
+    }
+    step = work.next(answer)
+  }
+  return step.value
+}
+
+/** Runs an operation in the thread that has the database. */
+function perform({ mode, work }: AnyOperation, database: Database, args: readonly unknown[]): unknown {
+  const run = () => finish(database, work(...(args as readonly never[])))
+  if (mode === 'write' || mode === 'change') return database.transaction(run)
+  if (mode !== 'wipe' && mode !== 'scrub') return run()
+  const result = withSecureDelete(database, run)
+  // The log would hold the old text until it is overwritten. While another process reads the log, it stays.
+  if (mode === 'scrub' && result === true) emptyLog(database)
+  return result
+}
+
+/** All operations, for the threads. */
+export const boundNouns = (database: Database) =>
+  Object.fromEntries(
+    Object.entries(nouns).map(([name, noun]) => [
+      name,
+      methodsOf(
+        noun as never,
+        (operation) =>
+          (...args) =>
+            perform(operation, database, args),
+      ),
+    ]),
+  )
+
+export interface Connections {
+  /** The connection of the calling thread, for look-ups of single rows. */
+  readonly database: Database
+  readonly writer: StoreThread
+  readonly reader: StoreThread
+}
+
+type Nouns = typeof nouns
+type PortOf<Name extends keyof Nouns> = Nouns[Name] extends Noun<infer Port> ? Port : never
+
+/** Where the operations of each mode run. */
+const performers = ({ writer, reader }: Connections) =>
+  ({
+    lookUp: undefined,
+    find: undefined,
+    walk: reader,
+    write: writer,
+    change: writer,
+    wipe: writer,
+    scrub: writer,
+  }) satisfies Record<Mode, StoreThread | undefined>
+
+export function sqliteNoun<Name extends keyof Nouns>(noun: Name, connections: Connections): PortOf<Name> {
+  const threads = performers(connections)
+  return methodsOf(nouns[noun] as Noun<PortOf<Name>>, (operation, name) => {
+    const thread = threads[operation.mode]
+    if (thread !== undefined) return (...args) => thread.run(noun, name, args)
+    return async (...args) => perform(operation, connections.database, args)
+  })
+}
