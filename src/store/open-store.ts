@@ -1,18 +1,16 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { MessagePort } from 'node:worker_threads'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { leftPartials } from './backup/killed-backups.ts'
-import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from './opened-store.ts'
 import { FULL_REASON, opening } from './sqlite/database.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/locks/server-lock.ts'
 import { type Moved, movedError, movedFrom } from './sqlite/moved.ts'
-import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
+import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { insteadOfStore } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
-import type { Store } from './store.ts'
 
-export type { InspectedStore, OpenedStore, StoreFacts, StoreShare } from './opened-store.ts'
+export type { InspectedStore, OpenedStore, StoreFacts } from './opened-store.ts'
 export { movedText } from './sqlite/moved.ts'
 
 export interface StoreOptions {
@@ -58,13 +56,6 @@ export async function openStore(
 
 export const isMissing = (error: unknown): boolean =>
   error instanceof AppError && error.code === storeErrors.missing.code
-
-/** Returns the store that another thread of this process has opened for serving. That thread has to `admit` the ports handed over. */
-export const joinStore = (
-  options: StoreOptions,
-  commits: StoreShare['commits'],
-  handOver: (port: MessagePort) => void,
-): Store => joinSqliteStore({ path: sqlitePath(options.databaseUrl), limits: limitsOf(options), commits, handOver })
 
 /** Opens the store as it is, for commands that only read: creates nothing, applies no migration. Throws STORE_MISSING. */
 export async function openToRead(options: StoreOptions): Promise<InspectedStore> {
