@@ -13,7 +13,7 @@ import { removeDatabase, requireRoom } from './backup-files.ts'
 import { replaceStore } from './replace-store.ts'
 import { invalid, openVerified, sizeOfBackup, type VerifiedBackup, type VerifyOptions } from './verify-backup.ts'
 
-export interface RestoreOptions extends VerifyOptions {
+interface RestoreOptions extends VerifyOptions {
   /** Absolute. */
   readonly path: string
   /** The store to replace, and how a store is opened. */

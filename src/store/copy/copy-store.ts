@@ -7,7 +7,7 @@ import { openSource } from './copy-source.ts'
 import { arrayType, type CopyTable, canonical, findTables, smallOf } from './copy-tables.ts'
 import { type CopiedTable, digestSource, digestTarget, type OnRows, rowsOf } from './table-digest.ts'
 
-export interface CopyOptions {
+interface CopyOptions {
   /** The embedded store, and how a store is opened. */
   readonly from: StoreOptions
   /** The URL of the PostgreSQL database. */

@@ -30,7 +30,7 @@ export interface BatchSender {
 
 type Send = (addParameters: (parameters: Parameters) => void) => Promise<pg.QueryResult>
 
-export interface DeliveryConnectionOptions {
+interface DeliveryConnectionOptions {
   open(): Promise<Connection>
   readonly standby: Standby
   /** Whether so many commits that were given up wait at the server that one more could leave none of its connections to others. */
