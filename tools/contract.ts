@@ -68,13 +68,10 @@ const options: FastifyDynamicSwaggerOptions = {
 export async function contract(settings: Variables = {}): Promise<OpenApi> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-contract-'))
   const loaded = loadConfig({ ...settings, DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })
-  const { config } = loaded
-  const { store } = await openStore(config, 0)
+  const { store } = await openStore(loaded.config, 0)
   const routes = new Map<string, RouteSchema>()
   const app = await buildApp({
-    config,
     loaded,
-    background: true,
     store,
     clock: systemClock,
     random: systemRandom,
