@@ -111,7 +111,7 @@ export async function unverifiedDatabase({
   databaseUrl,
 }: Pick<StoreOptions, 'databaseUrl'>): Promise<string | undefined> {
   if (!isPostgres({ databaseUrl })) return undefined
-  const { unverifiedServers } = await import('./postgres/protocol/server-list.ts')
+  const { unverifiedServers } = await import('./postgres/connection/server-list.ts')
   const hosts = unverifiedServers(databaseUrl)
   if (hosts.length === 0) return undefined
   return `the connection to ${hosts.join(', ')} is not verified, so that others on the way could read the password and all deliveries: set sslmode=verify-full in DATABASE_URL, with sslrootcert=FILE for an authority of your own`
@@ -144,7 +144,7 @@ export async function refuseServers(options: StoreOptions): Promise<void> {
     throw new AppError(storeErrors.inUse, { message: `The store is in use by ${server}. Stop that process first.` })
   if (!isPostgres(options)) return
   const { openDatabase } = await import('./postgres/database.ts')
-  const { refuseSessions } = await import('./postgres/other-sessions.ts')
+  const { refuseSessions } = await import('./postgres/other-servers.ts')
   const database = await openDatabase(databaseOf(options))
   try {
     await database.transaction((query, direct) => (direct ? refuseSessions(query) : Promise.resolve()))

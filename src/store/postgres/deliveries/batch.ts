@@ -3,8 +3,8 @@ import { originBytes } from '#src/store/shared/origins.ts'
 import { receiptFromRow } from '#src/store/shared/rows.ts'
 import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
+import type { Parameters } from '../connection/message.ts'
 import type { Row } from '../database.ts'
-import type { Parameters } from '../protocol/message.ts'
 
 /** The parameters of `deliver_1` of these names: places in the batch, counted from 1. */
 interface Relations {

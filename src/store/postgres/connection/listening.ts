@@ -1,5 +1,5 @@
-import type { Connection } from './protocol/connection.ts'
-import { unavailable } from './protocol/failures.ts'
+import type { Connection } from './connection.ts'
+import { unavailable } from './failures.ts'
 
 export interface Listening {
   /** Runs a statement on the connection that listens. */

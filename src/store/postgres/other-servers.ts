@@ -1,0 +1,42 @@
+import { randomInt } from 'node:crypto'
+import { AppError } from '#src/lib/app-error.ts'
+import { storeErrors } from '../store.errors.ts'
+import type { Connection } from './connection/connection.ts'
+import type { Database, Query } from './database.ts'
+
+/** The first number of the advisory locks by which servers are counted. The second one is different for each server. */
+const SERVERS = 7426
+
+/**
+ * Returns a function that makes a connection show, until it ends, that a server works on the database. It does nothing behind a
+ * pooler, where the lock would stay with a connection of the pooler.
+ */
+export function createPresence(): (connection: Connection) => Promise<void> {
+  const server = randomInt(2 ** 31)
+  return async ({ direct, query }) => {
+    // A server that is not counted still works.
+    if (direct) await query(`SELECT pg_advisory_lock_shared(${SERVERS}, ${server})`).catch(() => undefined)
+  }
+}
+
+/** Every role sees the locks of all roles. Locks of another database may have the same numbers. */
+const COUNT = `
+  SELECT count(DISTINCT objid)::integer AS count
+    FROM pg_locks
+   WHERE locktype = 'advisory' AND classid = ${SERVERS} AND objsubid = 2
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
+export const countReplicas = ({ transaction }: Pick<Database, 'transaction'>): Promise<number | undefined> =>
+  transaction(async (query, direct) => (direct ? ((await query(COUNT)).rows[0]?.count as number) : undefined))
+
+/** Finds servers, also those that have changed nothing yet. A pooler keeps sessions of servers that have ended. */
+export async function refuseSessions(query: Query): Promise<void> {
+  const { rows } = await query(`SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND application_name IN ('teslim', current_setting('application_name'))`)
+  if (rows.length > 0) {
+    throw new AppError(storeErrors.inUse, {
+      message: `The database is in use: pg_stat_activity has other sessions of teslim (pid ${rows.map(({ pid }) => pid).join(', ')}). Stop every server on it first.`,
+    })
+  }
+}
