@@ -1,5 +1,5 @@
-import type { Database } from '../database.ts'
 import type { Listening } from '../connection/listening.ts'
+import type { Database } from '../database.ts'
 
 /** `deliver_1` notifies only while somebody holds this lock. Asking for it waits for the commit that is under way. */
 const LOCK = `7425, -'last_position'::regclass::oid::integer`
