@@ -6,11 +6,11 @@ import { cannotOpen, Full, isLost, isUnavailable, unavailable } from './connecti
 import { type Listening, listenOn } from './connection/listening.ts'
 import type { Parameters } from './connection/message.ts'
 import { onceFree } from './connection/once-free.ts'
+import { createPresence } from './connection/presence.ts'
 import type { Standby } from './connection/safety.ts'
 import { serversOf } from './connection/server-list.ts'
 import { createServers } from './connection/servers.ts'
 import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
-import { createPresence } from './other-servers.ts'
 import { createReadiness, type Readiness, refuseReadiness } from './readiness.ts'
 
 export type Row = Record<string, unknown>

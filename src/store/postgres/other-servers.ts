@@ -1,23 +1,7 @@
-import { randomInt } from 'node:crypto'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
-import type { Connection } from './connection/connection.ts'
+import { SERVERS } from './connection/presence.ts'
 import type { Database, Query } from './database.ts'
-
-/** The first number of the advisory locks by which servers are counted. The second one is different for each server. */
-const SERVERS = 7426
-
-/**
- * Returns a function that makes a connection show, until it ends, that a server works on the database. It does nothing behind a
- * pooler, where the lock would stay with a connection of the pooler.
- */
-export function createPresence(): (connection: Connection) => Promise<void> {
-  const server = randomInt(2 ** 31)
-  return async ({ direct, query }) => {
-    // A server that is not counted still works.
-    if (direct) await query(`SELECT pg_advisory_lock_shared(${SERVERS}, ${server})`).catch(() => undefined)
-  }
-}
 
 /** Every role sees the locks of all roles. Locks of another database may have the same numbers. */
 const COUNT = `
