@@ -97,6 +97,18 @@ function nameOfRefusal(codes: readonly string[]): string {
   return name
 }
 
+/** Throws if there are rows that name no refusal. For the default settings: others may leave refusals out. */
+export function refuseUnusedRows(document: OpenApi): void {
+  const operations = Object.values(document.paths).flatMap(Object.values<Operation>)
+  const refusals = operations.flatMap(({ responses }) =>
+    Object.entries(responses).flatMap(([status, answer]) => (status < '400' ? [] : [codesOf(answer)])),
+  )
+  const used = new Set(refusals.map(nameOfRefusal))
+  const unused = REFUSALS.map(([name]) => name).filter((name) => !used.has(name))
+  if (unused.length > 0)
+    throw new Error(`remove the rows ${unused.join(', ')} from REFUSALS: no refusal has these names`)
+}
+
 /** Names the parameters that several operations share: `limit` is `Limit`; `from` of deliveries only is `DeliveriesFrom`. */
 function namesOfParameters(document: OpenApi): ReadonlyMap<string, string> {
   const users = new Map<string, string[]>()

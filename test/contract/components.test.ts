@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../tools/contract.ts'
-import type { OpenApi } from '../../tools/contract-answers.ts'
-import { withComponents } from '../../tools/contract-components.ts'
+import { type Answer, codesOf, type OpenApi } from '../../tools/contract-answers.ts'
+import { refuseUnusedRows, withComponents } from '../../tools/contract-components.ts'
 
 const whole = await contract()
 
@@ -37,6 +37,15 @@ describe('the names in openapi.yaml', () => {
     expect(() => refusals(some)).toThrow(
       / DeliveryNotFound: add a row that begins with DELIVERY_NOT_FOUND to REFUSALS in tools/,
     )
+  })
+
+  it('have no row in the table that no refusal needs any more', () => {
+    expect(() => refuseUnusedRows(whole)).not.toThrow()
+    const document = structuredClone(whole)
+    for (const { responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+      if (codesOf(responses['503'] as Answer)[0] === 'LOGIN_OVERLOADED') delete responses['503']
+    }
+    expect(() => refuseUnusedRows(document)).toThrow('remove the rows LoginUnavailable from REFUSALS')
   })
 
   it('are not made up for a refusal without a code', () => {
