@@ -66,6 +66,7 @@ const REQUEST_ID = '4f1c7d0e-2d0b-4b5e-9d53-6f6f6a0a3c11'
 
 const WHY: Readonly<Record<number, string>> = {
   400: 'The request is not valid',
+  405: 'The answer to any other method than those that this address has',
   408: 'The request did not arrive in time',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type or encoding',
@@ -75,6 +76,11 @@ const WHY: Readonly<Record<number, string>> = {
 }
 
 const HEADERS = {
+  Allow: {
+    description: 'The methods of this address; the 204 that answers OPTIONS has it, too',
+    required: true,
+    schema: { type: 'string', pattern: '^[A-Z]+(, [A-Z]+)*$', examples: ['GET, HEAD'] },
+  },
   RequestId: {
     description: 'Names the request in the log: the id that the request carried in this header, or a new one',
     schema: { type: 'string', examples: [REQUEST_ID] },
@@ -172,6 +178,7 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     const headers = {
       'x-request-id': header('RequestId'),
       ...(codes.includes('RATE_LIMITED') && ALLOWANCE),
+      ...(status === 405 && { allow: header('Allow') }),
       ...(status === 401 && { 'www-authenticate': header('Challenge') }),
       ...((status === 429 || status === 503) && { 'retry-after': header('RetryAfter') }),
     }
