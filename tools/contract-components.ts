@@ -48,8 +48,11 @@ export function withComponents(document: OpenApi): OpenApi {
   const moveRefusal = (answer: Answer): object => {
     const codes = codesOf(answer)
     const hint = `add a row that begins with ${codes[0]} to REFUSALS in tools/contract-components.ts`
-    return move('responses', nameOfRefusal(codes), answer, hint)
+    const name = nameOfRefusal(codes)
+    return move('responses', tellsAllowance(answer) && plain.has(name) ? `${name}WithAllowance` : name, answer, hint)
   }
+  const untold = refusalsOf(document).filter((answer) => !tellsAllowance(answer))
+  const plain = new Set(untold.map((answer) => nameOfRefusal(codesOf(answer))))
   const names = namesOfParameters(document)
   const moveSchemas = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(moveSchemas)
@@ -74,7 +77,11 @@ export function withComponents(document: OpenApi): OpenApi {
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, answer]) => [
         status,
-        status < '400' ? moveSchemas(answer) : moveRefusal(answer),
+        status === '304'
+          ? move('responses', 'NotModified', answer, 'make them equal')
+          : status < '400'
+            ? moveSchemas(answer)
+            : moveRefusal(answer),
       ]),
     ),
   })
@@ -97,13 +104,17 @@ function nameOfRefusal(codes: readonly string[]): string {
   return name
 }
 
+const refusalsOf = ({ paths }: OpenApi): Answer[] =>
+  Object.values(paths)
+    .flatMap(Object.values<Operation>)
+    .flatMap(({ responses }) => Object.entries(responses))
+    .flatMap(([status, answer]) => (status < '400' ? [] : [answer]))
+
+const tellsAllowance = ({ headers }: Answer): boolean => 'ratelimit-limit' in headers
+
 /** Throws if there are rows that name no refusal. For the default settings: others may leave refusals out. */
 export function refuseUnusedRows(document: OpenApi): void {
-  const operations = Object.values(document.paths).flatMap(Object.values<Operation>)
-  const refusals = operations.flatMap(({ responses }) =>
-    Object.entries(responses).flatMap(([status, answer]) => (status < '400' ? [] : [codesOf(answer)])),
-  )
-  const used = new Set(refusals.map(nameOfRefusal))
+  const used = new Set(refusalsOf(document).map((answer) => nameOfRefusal(codesOf(answer))))
   const unused = REFUSALS.map(([name]) => name).filter((name) => !used.has(name))
   if (unused.length > 0)
     throw new Error(`remove the rows ${unused.join(', ')} from REFUSALS: no refusal has these names`)

@@ -9,7 +9,7 @@ const whole = await contract()
 function withCode(code: string, beside: string, where: (operationId: string) => boolean): OpenApi {
   const document = structuredClone(whole)
   for (const { operationId, responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
-    for (const { content } of Object.values(responses)) {
+    for (const { content = {} } of Object.values(responses)) {
       const { examples } = content['application/json'] ?? {}
       if (examples?.[beside] && where(operationId)) Object.assign(examples, { [code]: examples[beside] })
     }
@@ -62,7 +62,7 @@ describe('the names in openapi.yaml', () => {
       [one, 'string'],
       [other, 'integer'],
     ] as const) {
-      Object.assign(answer?.content['application/json'] ?? {}, { schema: { title: 'Twice', type } })
+      Object.assign(answer?.content?.['application/json'] ?? {}, { schema: { title: 'Twice', type } })
     }
     expect(() => refusals(document)).toThrow(/two schemas have the name Twice: give one of them another title/)
   })
