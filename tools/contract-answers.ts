@@ -55,6 +55,7 @@ export interface OpenApi {
   }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly webhooks?: object
   components: {
     readonly schemas: Readonly<Record<string, Schema>>
     headers?: Record<string, object>

@@ -86,8 +86,9 @@ export function withComponents(document: OpenApi): OpenApi {
     ),
   })
   const paths = mapValues(document.paths, (methods) => mapValues(methods, shorten))
+  const webhooks = moveSchemas(document.webhooks)
   const sorted = mapValues(components, (parts) => Object.fromEntries(Object.entries(parts).sort()))
-  return { ...document, components: { ...document.components, ...sorted }, paths } as unknown as OpenApi
+  return { ...document, components: { ...document.components, ...sorted }, paths, webhooks } as unknown as OpenApi
 }
 
 /** Their values are data, not schemas. */

@@ -18,6 +18,7 @@ import type { RouteSchema } from './contract-errors.ts'
 import type { Schema } from './contract-examples.ts'
 import { OPERATOR_TAG, WEBHOOK_TAG } from './contract-page.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
+import { contractWebhooks } from './contract-webhooks.ts'
 
 const options: FastifyDynamicSwaggerOptions = {
   // Shared schemas keep their own names.
@@ -94,7 +95,7 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
     }),
   })
   try {
-    return finishContract(plain(app.swagger()) as OpenApi, routes)
+    return { ...finishContract(plain(app.swagger()) as OpenApi, routes), webhooks: contractWebhooks(plain) }
   } finally {
     await app.close()
     await store.close()

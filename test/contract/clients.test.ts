@@ -37,9 +37,12 @@ function compiled(generator: readonly [program: string, ...args: string[]], prog
 
 it('a client by openapi-typescript has every named schema as a type, and compiles under strict', () => {
   const program = `
-    import type { components, paths } from './api.ts'
+    import type { components, paths, webhooks } from './api.ts'
     type Schemas = components['schemas']
     type Page = paths['/Purchase/list']['get']['responses']['200']['content']['application/json']['data']
+    type Message = webhooks['message']['post']['requestBody']['content']['application/json']
+    export const received = (message: Message): string =>
+      message.type === 'delivery.received' ? message.data.ReceiptID : message.timestamp
     export const orders = (page: Page): Schemas['Order'][] => page.Orders
     export const order = ({ OrderID }: Schemas['Delivery']): string => OrderID ?? 'none'
     // @ts-expect-error A receipt is text, not a number.

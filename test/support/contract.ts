@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { parse } from 'yaml'
-import type { Answer, OpenApi } from '../../tools/contract-answers.ts'
+import type { Answer, OpenApi, Operation } from '../../tools/contract-answers.ts'
 
 export const written = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
 export const published = inlined(parse(written))
@@ -27,6 +27,16 @@ export function contractViolation(method: string, route: string, status: number,
   const check = checks.get(pointer)
   if (check?.(body)) return undefined
   return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
+}
+
+/** What is wrong with a message to an endpoint by openapi.yaml. */
+export function messageViolation(body: unknown, headers: Headers): string | undefined {
+  const pointer = 'webhooks/message/post'
+  const { parameters } = (published.webhooks as { message: { post: Operation } }).message.post
+  const wrong = parameters?.filter(({ name, schema }) => !ajv.validate(schema, headers[name] ?? null)) ?? []
+  const check = ajv.getSchema(`contract#/${pointer}/requestBody/content/application~1json/schema`)
+  if (check?.(body) && wrong.length === 0) return undefined
+  return `${wrong.map(({ name }) => `${name}: ${headers[name]}`)} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
 
 interface Header {
@@ -97,7 +107,12 @@ export function inlined({ components, ...document }: OpenApi): OpenApi {
     return found ? whole(found) : Object.fromEntries(Object.entries(part).map(([key, value]) => [key, whole(value)]))
   }
   const paths = whole(document.paths) as OpenApi['paths']
-  return { ...document, components: { ...others, schemas: { Failure } }, paths }
+  return {
+    ...document,
+    components: { ...others, schemas: { Failure } },
+    paths,
+    webhooks: whole(document.webhooks) as object,
+  }
 }
 
 type Parts = Record<'schemas' | 'responses' | 'parameters', Readonly<Record<string, object>>>
