@@ -39,7 +39,8 @@ export const LiveSchema = named('LiveFrame', {
     description: 'Deliveries that this process refused since the frame before, by errorCode',
     examples: [{ PRODUCT_NOT_AUTHORIZED: 3 }],
   }),
-  Replicas: Type.Union([Type.Integer({ examples: [3] }), Type.Null()], {
+  Replicas: Type.Union([Type.Integer(), Type.Null()], {
+    examples: [null],
     description: 'Servers on the same PostgreSQL database; null for a file, and where they cannot be counted',
   }),
   Store: StoreKindSchema,
