@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { contract, toYaml } from '../../tools/contract.ts'
 import type { Operation } from '../../tools/contract-answers.ts'
 import { type Schema, withoutExamples } from '../../tools/contract-examples.ts'
@@ -46,6 +47,26 @@ describe('openapi.yaml', () => {
     )
     expect(JSON.parse(stdout || '{}'), stderr).toMatchObject({ totals: { errors: 0, warnings: 0, ignored: 0 } })
     expect(status).toBe(0)
+  })
+
+  // Spectral itself has an install script, and takes 68 MB.
+  it('keeps the rules of spectral:oas that the linter does not know', () => {
+    const ids = operations.map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.filter((id) => !/^\w+$/.test(id))).toEqual([])
+    const tags = published.tags.map(({ name }) => name)
+    expect(
+      operations.filter(({ operation }) => operation.tags.length !== 1 || !tags.includes(operation.tags[0] ?? '')),
+    ).toEqual([])
+    expect(operations.filter(({ path }) => /.\/$|\?/.test(path))).toEqual([])
+    expect(written).not.toMatch(/<script|eval\(/)
+    const components: Record<string, object> = parse(written).components
+    const unused = Object.entries(components).flatMap(([kind, parts]) =>
+      Object.keys(parts).filter(
+        (name) => kind !== 'securitySchemes' && !written.includes(`"#/components/${kind}/${name}"`),
+      ),
+    )
+    expect(unused).toEqual([])
   })
 
   it('gives every status of every operation a description and an example', () => {

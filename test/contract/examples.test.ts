@@ -26,7 +26,9 @@ it('every example of an answer is one that the contract allows, with no field th
   const wrong = answers.flatMap(({ path, method, status, type, example, examples = {} }) => {
     const values = Object.keys(examples).map((code) => named[code]?.value)
     const all = example === undefined ? values : [example, ...values]
-    return type === 'application/json' ? all.flatMap((value) => contractViolation(method, path, status, value) ?? []) : []
+    return type === 'application/json'
+      ? all.flatMap((value) => contractViolation(method, path, status, value) ?? [])
+      : []
   })
   expect(wrong).toEqual([])
 })
@@ -34,12 +36,17 @@ it('every example of an answer is one that the contract allows, with no field th
 it('every example of a body, a parameter, a header or a field fits its schema', () => {
   const bodies = operations.flatMap(({ operation: { requestBody } }) =>
     Object.values(requestBody?.content ?? {}).flatMap(({ schema, example, examples = {} }) =>
-      [example, ...Object.values(examples).map((one) => 'value' in one && one.value)].map((value) => ({ schema, value })),
+      [example, ...Object.values(examples).map((one) => 'value' in one && one.value)].map((value) => ({
+        schema,
+        value,
+      })),
     ),
   )
   const fields = exemplified(published).flatMap((schema) => schema.examples.map((value) => ({ schema, value })))
   expect(Math.min(bodies.length, fields.length)).toBeGreaterThan(20)
-  const wrong = [...bodies, ...fields].filter(({ schema, value }) => value !== undefined && !ajv.validate(schema, value))
+  const wrong = [...bodies, ...fields].filter(
+    ({ schema, value }) => value !== undefined && !ajv.validate(schema, value),
+  )
   expect(wrong).toEqual([])
 })
 
