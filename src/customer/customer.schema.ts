@@ -52,7 +52,7 @@ export const time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T08:37:25.959Z'] })
 
 /** 90 days after it was issued. */
-export const KEY_END = '2027-02-19T08:37:25.959Z'
+const KEY_END = '2027-02-19T08:37:25.959Z'
 
 export const KeySchema = named('CustomerKey', {
   KeyID: Type.String({ description: 'Names the key; is not the key itself', examples: [KEY_ID] }),

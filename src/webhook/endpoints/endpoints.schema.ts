@@ -14,6 +14,7 @@ const time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T08:37:25.959Z'] })
 const orNull = <Schema extends TSchema>(schema: Schema, description: string, options: SchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], { description, ...options })
+
 /** Of an active endpoint. */
 const NULL_EXAMPLE = { examples: [null] }
 const EndpointID = Type.String({ description: 'Names the endpoint', examples: [ENDPOINT_ID] })
