@@ -4,6 +4,7 @@ import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { purge } from '../../store/conformance/purging.ts'
 import { makeCertificate } from '../../support/certificate.ts'
+import { messageViolation } from '../../support/contract.ts'
 import { failure } from '../../support/failure.ts'
 import { operating } from '../../support/operating.ts'
 import { newDatabase } from '../../support/postgres-server.ts'
@@ -318,6 +319,7 @@ describe.each(stores)('operators on %s', async (kind, settings) => {
     expect(receiver.tests()).toHaveLength(before + 1)
     const { headers, body } = receiver.lastTest()
     expect(JSON.parse(body)).toEqual({ type: 'teslim.test', timestamp: iso(clock.now()), data: {} })
+    expect(messageViolation(JSON.parse(body), headers)).toBeUndefined()
     const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
     const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
       .update(signed)

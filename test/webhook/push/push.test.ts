@@ -21,6 +21,7 @@ import {
   refuse,
   repeats,
   startReceiver,
+  violations,
 } from '../../support/webhook-receiver.ts'
 
 const DAY = 86_400_000
@@ -72,6 +73,7 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
       .digest('base64')
     expect(headers['webhook-signature']).toBe(`v1,${signed}`)
     expect(receiver.received).toHaveLength(1)
+    expect(violations(receiver.received)).toEqual([])
     expect(await store.webhooks.find(id)).toMatchObject({ failingSince: null, nextTryAt: null, waiting: 0 })
   })
 
@@ -290,6 +292,7 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     const last = receiver.received.at(-1)
     expect(last?.id).toBe(first.receiptId)
     expect(last?.body).toContain('"Erased":true')
+    expect(violations(receiver.received)).toEqual([])
     expect(last?.body).not.toMatch(/secret-order|payload/)
   })
 
@@ -389,6 +392,7 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
       return String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ').length
     }
     await until('both sign', async () => (await signatures()) === 2)
+    expect(violations(receiver.received)).toEqual([])
     await until('one signs', async () => (await signatures()) === 1)
     expect(Date.now()).toBeGreaterThanOrEqual(end)
     const last = receiver.received.at(-1)
