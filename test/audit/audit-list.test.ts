@@ -1,8 +1,8 @@
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { AuditEvent } from '#src/store/store.ts'
 import { failure } from '../support/failure.ts'
-import { newDatabase } from '../support/postgres-server.ts'
 import { auditEvent } from '../support/store-rows.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { addSupplier, readingSupplier } from '../support/supplier.ts'
 import { testApp } from '../support/test-app.ts'
 
@@ -13,13 +13,8 @@ interface Listed {
   readonly Details: Record<string, unknown>
 }
 
-const where = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
-
-describe.each(where)('GET /Operator/audit on %s', async (_name, settings) => {
-  const service = await testApp(settings)
+describe.each(storesOfRun())('GET /Operator/audit on %s', async (_name, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const { store, clock } = service
   const operator = await readingSupplier(service, { operator: true, authority: [] })
   const readOnly = await readingSupplier(service, { operator: true, readOnly: true, authority: [] })

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { anyText } from '../support/any-text.ts'
 import { failure } from '../support/failure.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { readingSupplier } from '../support/supplier.ts'
 import { testApp } from '../support/test-app.ts'
 
@@ -15,16 +15,11 @@ interface Match {
   readonly Text: string
 }
 
-const where = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
-
 const byText = (matches: readonly Match[]): string[] =>
   matches.map((match) => JSON.stringify(match)).toSorted((one, other) => (one < other ? -1 : 1))
 
-describe.each(where)('GET /Operator/find on %s', async (_name, settings) => {
-  const service = await testApp({ TESLIM_TOKEN_TTL: '31536000', ...settings })
+describe.each(storesOfRun())('GET /Operator/find on %s', async (_name, emptyStore) => {
+  const service = await testApp({ TESLIM_TOKEN_TTL: '31536000', ...(await emptyStore()) })
   const { app, clock, store } = service
   const operator = await readingSupplier(service, { operator: true, readOnly: true, authority: [] })
   const find = async (text: string): Promise<Match[]> => {

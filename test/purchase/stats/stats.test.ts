@@ -1,19 +1,14 @@
-import { describe, expect, inject, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '#src/lib/clock.ts'
 import { createRollUps } from '#src/purchase/stats/roll-ups.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
 import { randomBelow } from '../../support/random.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
 import { LOGIN, testApp, testAppBeside } from '../../support/test-app.ts'
 import { until } from '../../support/until.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-
-const where = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
 
 const none = {
   Deliveries: { Total: 0, ByStatus: { 0: 0, 1: 0, 2: 0, 3: 0 } },
@@ -22,9 +17,9 @@ const none = {
   RefusedLogins: { Total: 0, ByCode: {} },
 }
 
-describe.each(where)('GET /Purchase/stats on %s', async (_name, settings) => {
+describe.each(storesOfRun())('GET /Purchase/stats on %s', async (_name, emptyStore) => {
   // Without the job: whatever is not counted yet is counted by the request.
-  const service = await testApp({ ...settings, TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '31536000' })
+  const service = await testApp({ ...(await emptyStore()), TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '31536000' })
   const { app, clock, store } = service
   const main = await readingSupplier(service, { authority: ['*'] })
   const other = await readingSupplier(service)

@@ -1,21 +1,16 @@
 import { createHmac } from 'node:crypto'
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { purge } from '../../store/conformance/purging.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { failure } from '../../support/failure.ts'
 import { operating } from '../../support/operating.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
 import { startReceiver } from '../../support/receiver.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier, readingSupplier } from '../../support/supplier.ts'
 import { testApp } from '../../support/test-app.ts'
 import { until } from '../../support/until.ts'
-
-const stores = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
 
 const HOUR = 3_600_000
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
@@ -23,8 +18,13 @@ const ALLOWED = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 const receiver = await startReceiver()
 
-describe.each(stores)('operators on %s', async (kind, settings) => {
-  const service = await testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...ALLOWED, ...settings })
+describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
+  const service = await testApp({
+    TESLIM_ROLL_UPS: 'off',
+    TESLIM_TOKEN_TTL: '86400',
+    ...ALLOWED,
+    ...(await emptyStore()),
+  })
   const { app, clock, store, log } = service
   const { get, post, operator } = await operating(service)
   const supplier = await readingSupplier(service)
