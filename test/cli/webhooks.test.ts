@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import type { Store } from '#src/store/store.ts'
+import type { AuditEvent, Store } from '#src/store/store.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -99,8 +99,9 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     expect(stdout + JSON.stringify([listed, shown])).not.toContain('whsec_')
     expect(await json('webhook', 'remove', EndpointID)).toEqual({ EndpointID })
     expect((await webhook('remove', EndpointID)).status).toBe(1)
-    const done = await json('audit', 'list', '--action', 'webhook')
-    expect(done.map(({ action, customerId }: Record<string, string>) => [action, customerId])).toEqual([
+    const all: AuditEvent[] = await json('audit', 'list', '--action', 'webhook')
+    const done = all.filter(({ details }) => details.endpointId === EndpointID)
+    expect(done.map(({ action, customerId }) => [action, customerId])).toEqual([
       ['webhook.add', one.id],
       ['webhook.remove', one.id],
     ])

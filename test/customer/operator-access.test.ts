@@ -9,7 +9,7 @@ import { operating } from '../support/operating.ts'
 import { webhook } from '../support/store-rows.ts'
 import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
-import { addCustomer, testApp } from '../support/test-app.ts'
+import { addCustomer, testApp, testAppBeside } from '../support/test-app.ts'
 
 const routes = Object.entries(published.paths)
   .filter(([path]) => path.startsWith('/Operator/') || path.startsWith('/Webhook/'))
@@ -179,12 +179,14 @@ describe.each(storesOfRun())('on %s nobody else', async (_name, emptyStore) => {
 
   it('acts with a token that has expired', async () => {
     const { id } = await addCustomer(service)
-    const expired = await operating(service)
+    const { token } = await operating(service)
     const before = await kept()
-    clock.time += 86_400_000
+    const later = await testAppBeside(service, { TESLIM_ROLL_UPS: 'off' })
+    later.clock.time = clock.time + 86_400_000
+    const headers = { authorization: `Bearer ${token}` }
     for (const answer of [
-      await expired.get('/Operator/customers'),
-      await expired.post(`/Operator/customer/${id}/disable`),
+      await later.app.inject({ url: '/Operator/customers', headers }),
+      await later.app.inject({ method: 'POST', url: `/Operator/customer/${id}/disable`, headers }),
     ])
       expect([answer.statusCode, answer.json()]).toEqual([401, failure('TOKEN_EXPIRED')])
     expect(await kept()).toBe(before)

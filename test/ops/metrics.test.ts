@@ -173,12 +173,13 @@ describe.each(storesOfRun())('the metrics of a service on %s', async (kind, empt
 
   it('count an event stream when it ends, and do not take it for a slow answer', async () => {
     const lag = async () => (await scrape(ops)).get('teslim_feed_lag_seconds_count') ?? 0
+    await deliver({ OrderID: 'E', Status: 1 })
     const lagBefore = await lag()
     await moves(
       async () => {
         const stream = get('/Purchase/feed', { accept: 'text/event-stream' })
         const [answer] = await once(stream, 'response')
-        // The deliveries that are there already.
+        // What is there already is one page.
         await expect.poll(lag).toBe(lagBefore + 1)
         expect(await followers()).toBe(1)
         answer.destroy()
