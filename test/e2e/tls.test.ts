@@ -187,6 +187,7 @@ describe('with a certificate that has expired and a key that everybody can read,
   })
 
   it('SIGTERM ends it with 0 in the time given, even while a client does not go on with its handshake', async () => {
+    const server = await serve({ cwd, env })
     const socket = connect(portOf(server.url), '127.0.0.1').on('error', () => undefined)
     await once(socket, 'connect')
     expect(await serialOf(server.url)).toBe('01')
