@@ -481,10 +481,10 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     const service = await start()
     const { get, post } = await operating(service)
     const supplier = await readingSupplier(service)
+    await supplier.deliver({ OrderID: 'purged', Status: 1, ProductID: 'A' })
     const { EndpointID } = (await post('/Webhook/endpoints', { URL: receiver.url })).json().data.Endpoint
     await post(`/Webhook/endpoint/${EndpointID}/pause`)
     const replay = (From: string) => post(`/Webhook/endpoint/${EndpointID}/replay`, { From })
-    await supplier.deliver({ OrderID: 'purged', Status: 1, ProductID: 'A' })
     const From = await cursorOf({ get }, '&limit=1')
     for (const Status of [2, 3]) await supplier.deliver({ OrderID: 'purged', Status, ProductID: 'A' })
     expect(await purge(service.store, service.clock.time + 1)).not.toMatchObject({ deliveries: 0 })
