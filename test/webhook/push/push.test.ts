@@ -1,14 +1,14 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import type { NewDelivery, PurgePage, Store } from '#src/store/store.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
 import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/push.ts'
 import { randomBelow } from '../../support/random.ts'
 import { seriesOf } from '../../support/scrape.ts'
 import { customer, delivery } from '../../support/store-rows.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { until } from '../../support/until.ts'
 import {
   accept,
@@ -27,9 +27,8 @@ import {
 const DAY = 86_400_000
 const SHORT = { timeoutMilliseconds: 500 }
 
-describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
-  const open = async (): Promise<Store> =>
-    openTestStore(kind === 'postgres' ? await newDatabase(inject('postgresUrl')) : undefined)
+describe.each(storesOfRun())('pushing from %s', (_kind, emptyStore) => {
+  const open = async (): Promise<Store> => openTestStore((await emptyStore()).DATABASE_URL)
 
   /** A store with a customer that delivers. */
   const prepare = async () => {
