@@ -15,7 +15,7 @@ const nouns = {
   apiKeys: apiKeys(sqlite),
 }
 
-function finish<Result>(database: Database, work: Work<Result>): Result {
+export function finish<Result>(database: Database, work: Work<Result>): Result {
   let step = work.next()
   while (!step.done) {
     const { sql, values } = step.value
