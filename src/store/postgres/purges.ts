@@ -18,10 +18,7 @@ const REMOVE = 'SELECT deliveries, orders, bytes FROM purge_1($1, $2, $3, $4, $5
 
 const IS_BLANK = `encode(substr(payload, 1, 78), 'escape') ~ '^\\{"SHA256":"[0-9a-f]{64}"\\}$'`
 
-/**
- * The digest is that of the payload. The rest is valid JSON, because programs before `erased_at` show it. A version before 0011
- * erases only the payload and the order id. Of the origin, the API key is left.
- */
+/** The payload becomes its digest, as valid JSON, once: an erasure may be repeated. Of the origin, the API key is left. */
 const ERASE = `
   UPDATE delivery
      SET order_id = NULL, origin = substr(origin, 1, 16),
@@ -58,7 +55,7 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
       if ((await query(MAY_PURGE)).rows[0]?.may !== true) throw new AppError(storeErrors.forbidden)
       return shared.removable(page)
     },
-    async remove({ keys, orders, after, before, last }) {
+    async remove({ keys, orders, last }, { after, before }) {
       const expired = columnsOf(orders, 'customer', 'orderId', 'latest')
       const row = (await query(REMOVE, keys, ...expired, before)).rows[0] as Row
       // Deliveries need not wait for this.

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { BLOCK_SIZE } from '../shared/blocks.ts'
 import { firstReceiptOf } from '../shared/uuid.ts'
 import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
@@ -9,76 +10,62 @@ import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe
 export type DeliveryKey = string | number
 
 /** An order whose latest delivery is old. */
-export interface ExpiredOrder {
+interface ExpiredOrder {
   readonly customer: number
   readonly orderId: string
   readonly latest: number
 }
 
-type Removed = Omit<PurgedPage, 'position'>
-
-/** What a page of deliveries has to remove. */
-export interface Removable {
-  /** Deliveries that no order needs. */
+interface Found {
   readonly keys: readonly DeliveryKey[]
-  readonly orders: readonly ExpiredOrder[]
-  readonly wouldRemove: Removed
-  /** The last position looked at; null at the end. */
-  readonly position: number | null
-}
-
-export interface Removal extends Pick<Removable, 'keys' | 'orders'>, Pick<PurgePage, 'after' | 'before'> {
-  /** The last position looked at. */
+  /** The last position looked at; that before the page at the end. */
   readonly last: number
 }
 
-export interface SharedSteps
-  extends Pick<
-    PurgeStore,
-    | 'receivedAfter'
-    | 'receivedBefore'
-    | 'endOf'
-    | 'announce'
-    | 'announceErasure'
-    | 'claim'
-    | 'renew'
-    | 'finish'
-    | 'eraseNames'
-  > {
+type Removed = Omit<PurgedPage, 'position'>
+
+/** What a page of deliveries has to remove: deliveries that no order needs, and orders with the deliveries that they need. */
+interface Removable extends Found {
+  readonly orders: readonly ExpiredOrder[]
+  readonly wouldRemove: Removed
+}
+
+/** What each database does in its own way. */
+export interface OwnSteps
+  extends Pick<PurgeStore, 'state' | 'giveBack' | 'rewrite' | 'keepMonths' | 'wipePages' | 'wipeLog'> {
+  /** Removes what a page found in one transaction, unless an order got a delivery since. */
+  remove(found: Removable, page: PurgePage): Promise<Removed>
+  erase(keys: readonly DeliveryKey[]): Promise<number>
+}
+
+export interface SharedSteps extends Omit<PurgeStore, keyof OwnSteps | 'page'> {
   removable(page: PurgePage): Promise<Removable>
   /** Whether the hourly counts contain every delivery up to a position. */
   isRolledUp(until: number): Promise<boolean>
   /** Finds what is to be erased among the next deliveries. */
-  ofCustomer(customerId: string, after: number, look: number): Promise<Pick<Removable, 'keys' | 'position'>>
-}
-
-/** What each database does in its own way. */
-export interface OwnSteps extends Omit<PurgeStore, keyof SharedSteps | 'page' | 'erase'> {
-  /** Removes what a page found in one transaction, unless an order got a delivery since. */
-  remove(removal: Removal): Promise<Removed>
-  erase(keys: readonly DeliveryKey[]): Promise<number>
+  ofCustomer(customerId: string, after: number, look: number): Promise<Found>
 }
 
 const ROLLED_UP_AT_ONCE = 10_000
-const NOTHING = { deliveries: 0, orders: 0, payloadBytes: 0 }
+const AGAIN_MILLISECONDS = 100
 
 export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpStore, 'count'>): PurgeStore {
   const { removable, isRolledUp, ofCustomer, remove, erase, ...rest } = steps
   return {
     ...rest,
     async page(page) {
-      const { keys, orders, wouldRemove, position } = await removable(page)
-      if (page.dryRun || position === null || wouldRemove.deliveries === 0) return { ...wouldRemove, position }
+      const found = await removable(page)
+      const position = found.last > page.after ? found.last : null
+      if (page.dryRun || found.wouldRemove.deliveries === 0) return { ...found.wouldRemove, position }
       // Checked after the deliveries were found: if nothing is left to count now, all of them are counted.
-      if (!(await isRolledUp(page.until))) {
-        await rollUps.count(ROLLED_UP_AT_ONCE)
-        return { ...NOTHING, position: page.after }
-      }
-      return { ...(await remove({ keys, orders, after: page.after, before: page.before, last: position })), position }
+      if (await isRolledUp(page.until)) return { ...(await remove(found, page)), position }
+      // On PostgreSQL another replica may be counting.
+      if ((await rollUps.count(ROLLED_UP_AT_ONCE)) === 0) await setTimeout(AGAIN_MILLISECONDS)
+      return { deliveries: 0, orders: 0, payloadBytes: 0, position: page.after }
     },
     async erase(customerId, after, look) {
-      const { keys, position } = await ofCustomer(customerId, after, look)
-      return { deliveries: keys.length > 0 ? await erase(keys) : 0, position }
+      const { keys, last } = await ofCustomer(customerId, after, look)
+      return { deliveries: keys.length > 0 ? await erase(keys) : 0, position: last > after ? last : null }
     },
   }
 }
@@ -113,7 +100,7 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
   if ((yield* run(DELETE, blockOf(after), blockOf(last))) > 0) yield* run(DELETE_LISTS)
 }
 
-export const purges = ({ larger, smaller, oneOf, receipt, pick }: Dialect): Noun<SharedSteps> => {
+export const purges = ({ larger, smaller, oneOf, receipt, pick, requireErasing }: Dialect): Noun<SharedSteps> => {
   const KEY = pick({ sqlite: 'position', postgres: 'receipt' })
   const RECEIVED_BEFORE = `
     SELECT received_at FROM delivery WHERE receipt < ${receipt('$1')} ORDER BY receipt DESC LIMIT 1`
@@ -195,15 +182,16 @@ export const purges = ({ larger, smaller, oneOf, receipt, pick }: Dialect): Noun
         wouldRemove.orders += Number(isLatest)
         wouldRemove.payloadBytes += row.bytes as number
       }
-      return { keys, orders: [...expired.values()], wouldRemove, position: lastPosition(rows) }
+      return { keys, orders: [...expired.values()], wouldRemove, last: lastOf(rows, after) }
     }),
     isRolledUp: find(function* (until) {
       return (yield* get(NOT_ROLLED_UP, until)) === undefined
     }),
     ofCustomer: walk(function* (customerId, after, look) {
+      yield* requireErasing()
       const rows = withinBytes(yield* all(OF_CUSTOMER, customerId, after, look))
       const keys = rows.filter(({ found }) => Boolean(found)).map(({ key }) => key as DeliveryKey)
-      return { keys, position: lastPosition(rows) }
+      return { keys, last: lastOf(rows, after) }
     }),
     eraseNames: wipe(function* (customerId) {
       let most = 0
@@ -213,7 +201,7 @@ export const purges = ({ larger, smaller, oneOf, receipt, pick }: Dialect): Noun
   }
 }
 
-const lastPosition = (rows: readonly Row[]): number | null => (rows.at(-1)?.position as number | undefined) ?? null
+const lastOf = (rows: readonly Row[], after: number): number => Number(rows.at(-1)?.position ?? after)
 
 const expiredFromRow = (row: Row): ExpiredOrder => ({
   customer: row.customer as number,

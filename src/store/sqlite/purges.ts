@@ -39,7 +39,7 @@ const ERASE = `
 
 const FIND = 'SELECT order_id, payload, origin FROM delivery WHERE position = $1'
 
-/** Returns valid JSON of the same length, because programs before `erased_at` show it: with the digest, where it fits. */
+/** Returns valid JSON of the same length: with the digest, where it fits. */
 function blank(payload: Uint8Array): Buffer {
   const digest = `{"SHA256":"${hash('sha256', payload, 'hex')}"}`
   return Buffer.from((digest.length <= payload.length ? digest : '{}').padEnd(payload.length))
@@ -53,7 +53,7 @@ function* eraseOne(position: DeliveryKey): Work<boolean> {
   const { order_id: orderId = null, payload, origin = null } = (yield* get(FIND, position)) ?? {}
   if (!(payload instanceof Uint8Array)) return false
   const left = origin === null ? null : withoutSender(origin as Uint8Array)
-  // A version before 0011 erases only the payload and the order id.
+  // Erased before, unless its customer sent such a payload.
   if (isBlank(payload) && (left === null || Buffer.compare(left, origin as Uint8Array) === 0)) return false
   const dashes = orderId === null ? null : '-'.repeat(Buffer.byteLength(orderId as string))
   yield* run(ERASE, dashes, isBlank(payload) ? payload : blank(payload), left, position)
@@ -73,7 +73,7 @@ export const filePurges: Noun<FileSteps> = {
   state: find(function* (place = 0) {
     return purgeStateFromRow((yield* get(STATE, place)) as Row)
   }),
-  remove: write(function* ({ keys, orders, after, before, last }) {
+  remove: write(function* ({ keys, orders, last }, { after, before }) {
     const positions: unknown[] = [...keys]
     let gone = 0
     for (const { customer, orderId, latest } of orders) {
