@@ -11,7 +11,7 @@ const STATE = `
   SELECT generation, position, announced, began_at AS lost_at, last_position AS last_left
     FROM purge LEFT JOIN (${LOST('$1::bigint')}) l ON true`
 
-const MAY_PURGE = `SELECT has_function_privilege('purge_1'::regproc, 'EXECUTE') AS may`
+const MAY_EXECUTE = `SELECT has_function_privilege($1::regproc, 'EXECUTE') AS may`
 
 /** A function, for the lock of deliveries and because the role of the service may not delete them itself. */
 const REMOVE = 'SELECT deliveries, orders, bytes FROM purge_1($1, $2, $3, $4, $5)'
@@ -33,13 +33,8 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
   const { query, followedAnew } = database
   const shared = postgresNoun(purges(postgres), database)
 
-  const droppedMonth = async (before: number): Promise<string | undefined> => {
-    try {
-      return (await query('SELECT drop_months_1($1) AS name', before)).rows[0]?.name as string | undefined
-    } catch (error) {
-      if ((error as { code?: string }).code !== '42501') throw error
-      throw new AppError(storeErrors.forbidden, { cause: error })
-    }
+  const requireRight = async (name: string): Promise<void> => {
+    if ((await query(MAY_EXECUTE, name)).rows[0]?.may !== true) throw new AppError(storeErrors.forbidden)
   }
 
   const steps: SharedSteps & OwnSteps = {
@@ -52,7 +47,7 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
     },
     async removable(page) {
       // Before a purge is announced.
-      if ((await query(MAY_PURGE)).rows[0]?.may !== true) throw new AppError(storeErrors.forbidden)
+      await requireRight('purge_1')
       return shared.removable(page)
     },
     async remove({ keys, orders, last }, { after, before }) {
@@ -67,11 +62,13 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
     async keepMonths(before) {
       const made = (await query('SELECT make_months_1($1) AS made', MONTHS_AHEAD)).rows[0]?.made as number
       const dropped: string[] = []
-      for (;;) {
-        const name = before > 0 ? await droppedMonth(before) : undefined
-        if (name === undefined) return { made, dropped }
-        dropped.push(name)
+      if (before > 0) await requireRight('drop_months_1')
+      while (before > 0) {
+        const [row] = (await query('SELECT drop_months_1($1) AS name', before)).rows
+        if (row === undefined) break
+        dropped.push(row.name as string)
       }
+      return { made, dropped }
     },
     erase: async (keys) => (await query(ERASE, keys)).count,
     wipePages: async () => null,
