@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Database, openDatabase, useWriteAheadLog } from '#src/store/sqlite/database.ts'
 import { emptyLog } from '#src/store/sqlite/empty-log.ts'
+import { finish } from '#src/store/sqlite/nouns.ts'
 import { createStoreFile } from '#src/store/sqlite/store-file.ts'
 import { type Checkpoints, createCheckpoints } from '#src/store/sqlite/thread/checkpoints.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -178,7 +179,7 @@ it('the log is emptied although others copy it at the same time', async () => {
   await new Promise((resolve) => worker.once('message', resolve))
   for (let times = 0; times < 100; times++) {
     store.write()
-    expect(emptyLog(store.database)).toBe(true)
+    expect(finish(store.database, emptyLog())).toBe(true)
     expect(store.bytesOfLog()).toBe(0)
   }
 })
@@ -194,12 +195,12 @@ it('the log is not emptied while somebody reads an old state, and one try keeps 
   let tries = 0
   const counting: Database = {
     ...database,
-    get(sql, ...values) {
+    ask(sql, values) {
       tries++
-      return database.get(sql, ...values)
+      return database.ask(sql, values)
     },
   }
-  expect([emptyLog(counting), tries]).toEqual([false, 1])
+  expect([finish(counting, emptyLog()), tries]).toEqual([false, 1])
   reader.script('COMMIT')
-  expect(emptyLog(counting)).toBe(true)
+  expect(finish(counting, emptyLog())).toBe(true)
 })

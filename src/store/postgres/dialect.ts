@@ -22,9 +22,11 @@ export const postgres: Dialect = {
   contains: (text, part) => `strpos(${text}, ${part}) > 0`,
   texts: (column, from) => `ARRAY(SELECT ${column} FROM ${from} ORDER BY ${column})`,
   among: (parameter) => `= ANY (${parameter}::text[])`,
+  oneOf: (query) => `= ANY (ARRAY(${query}))`,
   each: (parameter, alias) => `unnest(${parameter}::text[]) ${alias} (value)`,
   rows: (parameter, alias, columns) =>
     `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
+  receipt: (parameter) => `${parameter}::uuid`,
   *lock(table) {
     yield* run(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
   },

@@ -1,7 +1,7 @@
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
 import type { Database, Query } from './database.ts'
 
-async function finish<Result>(query: Query, work: Work<Result>): Promise<Result> {
+export async function finish<Result>(query: Query, work: Work<Result>): Promise<Result> {
   let step = work.next()
   while (!step.done) {
     const { sql, values } = step.value
@@ -25,6 +25,7 @@ const performers = ({ query, lookUp, transaction }: Database) => {
     find: (work) => finish(query, work),
     walk: (work) => finish(query, work),
     change: (work) => finish(query, work),
+    alone: (work) => finish(query, work),
     write: inTransaction,
     // The server looks after its own pages.
     wipe: inTransaction,

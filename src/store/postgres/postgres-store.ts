@@ -84,13 +84,14 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
 function storeOn(database: Database, limits: QueueLimits): Store {
   const { lookUpFirst, lookUp } = database
   const numbers = createCustomerNumbers(lookUp)
+  const rollUps = postgresRollUps(database)
   const deliveries = postgresDeliveries(database, numbers, limits)
   return {
     customers: postgresNoun(customers(postgres), database),
     apiKeys: postgresNoun(apiKeys(postgres), database),
     deliveries,
-    purges: postgresPurges(database),
-    rollUps: postgresRollUps(database),
+    purges: postgresPurges(database, rollUps),
+    rollUps,
     signingKeys: postgresNoun(signingKeys(postgres), database),
     secrets: secretStore(postgresNoun(secrets(postgres), database)),
     audit: postgresAudit(database),

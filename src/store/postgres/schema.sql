@@ -368,7 +368,7 @@ CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION purge_1(after bigint, until bigint, before bigint, whole_orders boolean, look integer, really boolean) RETURNS TABLE(looked bigint, deliveries bigint, orders bigint, bytes bigint) SECURITY DEFINER
+CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint) SECURITY DEFINER
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off

@@ -8,7 +8,6 @@ import type {
   ListedApiKey,
   Order,
   OrderState,
-  PurgeState,
   Receipt,
   Refusal,
   RefusalRange,
@@ -120,13 +119,6 @@ export const orderFromRow = (row: Row): Order => ({
   customerId: row.customer_id as string,
   position: row.position as number,
   payloadBytes: row.payload_bytes as number,
-})
-
-export const purgeStateFromRow = (row: Row): PurgeState => ({
-  generation: row.generation as number,
-  position: row.position as number,
-  announced: row.announced as number,
-  lost: row.last_left === null ? null : { at: row.lost_at as number | null, lastPosition: row.last_left as number },
 })
 
 export const countsFromRows = (

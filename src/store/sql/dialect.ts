@@ -15,10 +15,14 @@ export interface Dialect {
   texts(column: string, from: string): string
   /** Compares with the texts of an array in a parameter. */
   among(parameter: string): string
+  /** Compares with what a query finds, which PostgreSQL runs first, whatever the planner estimates. */
+  oneOf(query: string): string
   /** An array of texts in a parameter, as a table with the column `value`. */
   each(parameter: string, alias: string): string
   /** Objects in a parameter, as the text of JSON, as a table. */
   rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
+  /** A receipt in a parameter, as 32 hexadecimal digits. */
+  receipt(parameter: string): string
   /** Makes others wait who want the same, until the end of the transaction. */
   lock(table: string): Work<void>
   isDuplicate(error: unknown): boolean

@@ -38,9 +38,10 @@ export function* run(sql: string, ...values: readonly Value[]): Work<number> {
  * - `lookUp` reads single rows that a delivery waits for, `find` others.
  * - `walk` may read many rows.
  * - `write` is a transaction, `change` a single statement that needs none.
+ * - `alone` is a write that must not be in a transaction.
  * - `wipe` is a transaction that also overwrites what rows held before; `scrub` also empties the log, if it resolves to true.
  */
-export type Mode = 'lookUp' | 'find' | 'walk' | 'write' | 'change' | 'wipe' | 'scrub'
+export type Mode = 'lookUp' | 'find' | 'walk' | 'write' | 'change' | 'alone' | 'wipe' | 'scrub'
 
 export interface Operation<Args extends readonly unknown[], Result> {
   readonly mode: Mode
@@ -66,6 +67,7 @@ export const find = inMode('find')
 export const walk = inMode('walk')
 export const write = inMode('write')
 export const change = inMode('change')
+export const alone = inMode('alone')
 export const wipe = inMode('wipe')
 export const scrub = inMode('scrub')
 

@@ -10,9 +10,11 @@ export const sqlite: Dialect = {
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
   texts: (column, from) => `(SELECT json_group_array(${column} ORDER BY ${column}) FROM ${from})`,
   among: (parameter) => `IN (SELECT value FROM json_each(${parameter}))`,
+  oneOf: (query) => `IN (${query})`,
   each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
   rows: (parameter, alias, columns) =>
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
+  receipt: (parameter) => `unhex(${parameter})`,
   // A transaction of a file is alone.
   *lock() {},
   isDuplicate: (error) => (error as { errcode?: number }).errcode === UNIQUE,

@@ -1,11 +1,13 @@
 import { apiKeys } from '../sql/api-keys.ts'
 import { customers } from '../sql/customers.ts'
+import { purges } from '../sql/purges.ts'
 import { secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
 import { type Database, withSecureDelete } from './database.ts'
 import { sqlite } from './dialect.ts'
 import { emptyLog } from './empty-log.ts'
+import { filePurges } from './purges.ts'
 import type { StoreThread } from './thread/operations.ts'
 
 const nouns = {
@@ -13,9 +15,10 @@ const nouns = {
   signingKeys: signingKeys(sqlite),
   customers: customers(sqlite),
   apiKeys: apiKeys(sqlite),
+  purges: { ...purges(sqlite), ...filePurges },
 }
 
-function finish<Result>(database: Database, work: Work<Result>): Result {
+export function finish<Result>(database: Database, work: Work<Result>): Result {
   let step = work.next()
   while (!step.done) {
     const { sql, values } = step.value
@@ -38,7 +41,7 @@ function perform({ mode, work }: AnyOperation, database: Database, args: readonl
   if (mode !== 'wipe' && mode !== 'scrub') return run()
   const result = withSecureDelete(database, run)
   // The log would hold the old text until it is overwritten. While another process reads the log, it stays.
-  if (mode === 'scrub' && result === true) emptyLog(database)
+  if (mode === 'scrub' && result === true) finish(database, emptyLog())
   return result
 }
 
@@ -74,6 +77,7 @@ const performers = ({ writer, reader }: Connections) =>
     walk: reader,
     write: writer,
     change: writer,
+    alone: writer,
     wipe: writer,
     scrub: writer,
   }) satisfies Record<Mode, StoreThread | undefined>

@@ -1,10 +1,12 @@
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { RefusedStore } from '../refused-store.ts'
 import { codeInDetails, refusalBounds, refusalPage, refusedBodyFromRow, refusedSummaryFromRow } from '../shared/rows.ts'
+import { withinBytes } from '../sql/within-bytes.ts'
 import { SHOWN_ORDER } from './audit.ts'
 import { type Database, type Row, withSecureDelete } from './database.ts'
-import { withinBytes } from './purges/reads.ts'
+import { finish } from './nouns.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
+import { wipePages } from './wipe-pages.ts'
 
 /** The newest refusals in the audit log and among the bodies: those of customer `$1`, or of all if it is NULL. */
 const FOUND = (whose: string): string => `
@@ -78,17 +80,7 @@ const NAMED = `
 const FORGET_ORDER = `
   UPDATE audit_event SET order_id = replace(hex(zeroblob(length(CAST(order_id AS BLOB)))), '00', '-') WHERE number = $1`
 
-const SIZES_AFTER = `
-  SELECT number, length(payload) AS bytes FROM refused_delivery WHERE number > $1 ORDER BY number LIMIT $2`
-const SIZES_BEFORE = `
-  SELECT number, length(payload) AS bytes FROM refused_delivery WHERE number <= $1 ORDER BY number DESC LIMIT $2`
-
 const AT_ONCE = 500
-/** SQLite balances up to three neighbouring pages. A row has at least `ROW_LEAST_BYTES` and at most `ROW_MOST_BYTES` of them. */
-const NEIGHBOURS_BYTES = 4 * 4096
-const ROW_LEAST_BYTES = 128
-const ROW_MOST_BYTES = 640
-const MOST_NEIGHBOURS = NEIGHBOURS_BYTES / ROW_LEAST_BYTES
 /** Old events are only removed at the beginning of the table, so only the first pages can hold copies. */
 const FIRST_EVENTS = 500
 const EVERY_ID = 'g'
@@ -112,19 +104,6 @@ function makeRoom(database: Database, bytes: number): { readonly freed: number; 
     removed += enough
   }
   return { freed, removed }
-}
-
-/** Returns the last of the rows that stand in the first few pages. */
-const lastNeighbour = (rows: readonly Row[]): Row | undefined =>
-  withinBytes(rows, NEIGHBOURS_BYTES, (bytes) => Math.min(bytes + ROW_LEAST_BYTES, ROW_MOST_BYTES)).at(-1)
-
-/** Deletes rows and inserts them again: a page whose rows are all deleted is overwritten as a whole. */
-function rewrite(database: Database, table: 'audit_event' | 'refused_delivery', after: number, last: number): void {
-  const rows = database.all(`SELECT * FROM ${table} WHERE number > $1 AND number <= $2 ORDER BY number`, after, last)
-  const names = Object.keys(rows[0] ?? {})
-  database.run(`DELETE FROM ${table} WHERE number > $1 AND number <= $2`, after, last)
-  const insert = `INSERT INTO ${table} (${names}) VALUES (${names.map((_, index) => `$${index + 1}`)})`
-  for (const row of rows) database.run(insert, ...names.map((name) => row[name] as number | string | Uint8Array | null))
 }
 
 /** Run by the writer thread. Bodies are overwritten when they go, because an erasure must leave nothing of them. */
@@ -165,16 +144,8 @@ export const refusedWrites = {
 
   wipePages: (database, after) =>
     withSecureDelete(database, () => {
-      if (after === 0) {
-        const event = database.get('SELECT number FROM audit_event ORDER BY number LIMIT 1 OFFSET $1', FIRST_EVENTS)
-        rewrite(database, 'audit_event', 0, Number(event?.number ?? Number.MAX_SAFE_INTEGER))
-      }
-      const last = withinBytes(database.all(SIZES_AFTER, after, AT_ONCE)).at(-1)?.number as number | undefined
-      if (last === undefined) return null
-      const again = lastNeighbour(database.all(SIZES_BEFORE, after, MOST_NEIGHBOURS))
-      const beyond = lastNeighbour(database.all(SIZES_AFTER, last, MOST_NEIGHBOURS))
-      rewrite(database, 'refused_delivery', Number(again?.number ?? after + 1) - 1, Number(beyond?.number ?? last))
-      return last
+      if (after === 0) finish(database, wipePages('audit_event', 0, FIRST_EVENTS))
+      return finish(database, wipePages('refused_delivery', after, AT_ONCE))
     }),
 } satisfies Operations<RefusedStore>
 

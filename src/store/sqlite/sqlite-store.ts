@@ -15,7 +15,7 @@ import { sqliteLoginFailures } from './login-failures.ts'
 import { appliedTo, knownMigrations, migrate } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
 import { sqliteNoun } from './nouns.ts'
-import { sqlitePurges } from './purges/purges.ts'
+import { sqlitePurges } from './purges.ts'
 import { sqliteRefused } from './refused.ts'
 import { sqliteRollUps } from './roll-ups.ts'
 import { roomOf } from './room.ts'
@@ -149,6 +149,7 @@ function storeOn(
   release: () => void = () => undefined,
 ): Store {
   const threads = { database, writer, reader }
+  const rollUps = sqliteRollUps(writer, reader)
   const deliveries = sqliteDeliveries(database, writer, reader, limits)
   /** SQLite changes it with each change of the schema. */
   let triedSchema: unknown
@@ -168,8 +169,8 @@ function storeOn(
     customers: sqliteNoun('customers', threads),
     apiKeys: sqliteNoun('apiKeys', threads),
     deliveries,
-    purges: sqlitePurges(database, writer, reader),
-    rollUps: sqliteRollUps(writer, reader),
+    purges: sqlitePurges(sqliteNoun('purges', threads), rollUps),
+    rollUps,
     signingKeys: sqliteNoun('signingKeys', threads),
     secrets: secretStore(sqliteNoun('secrets', threads)),
     audit: sqliteAudit(database, writer, reader),

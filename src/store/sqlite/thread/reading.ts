@@ -3,7 +3,6 @@ import { openDatabase } from '../database.ts'
 import { pulseReads } from '../deliveries/pulse.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
 import { boundNouns } from '../nouns.ts'
-import { purgeReads } from '../purges/reads.ts'
 import { refusedReads } from '../refused.ts'
 import { rollUpReads } from '../roll-ups.ts'
 import { webhookReads } from '../webhooks/reads.ts'
@@ -15,7 +14,6 @@ export function openReading(path: string): Performer {
     ...boundNouns(database),
     audit: bindOperations(auditReads, database),
     deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
-    purges: bindOperations(purgeReads, database),
     refused: bindOperations(refusedReads, database),
     rollUps: bindOperations(rollUpReads, database),
     webhooks: bindOperations(webhookReads, database),

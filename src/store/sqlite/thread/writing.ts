@@ -5,13 +5,11 @@ import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { loginFailureWrites } from '../login-failures.ts'
 import { boundNouns } from '../nouns.ts'
-import { purgeWrites } from '../purges/writes.ts'
 import { refusedWrites } from '../refused.ts'
 import { rollUpWrites } from '../roll-ups.ts'
 import { changeOf } from '../store-file.ts'
 import { webhookLeases } from '../webhooks/leases.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
-import { wipeAttempts } from '../webhooks/wipe-attempts.ts'
 import { webhookWrites } from '../webhooks/writes.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { bindOperations, createPerformer, type Performer } from './operations.ts'
@@ -20,12 +18,11 @@ import type { WriterData } from './writer.ts'
 const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   ...boundNouns(database),
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
-  purges: bindOperations(purgeWrites, database),
   rollUps: bindOperations(rollUpWrites, database),
   audit: bindOperations(auditWrites, database),
   refused: bindOperations(refusedWrites, database),
   loginFailures: bindOperations(loginFailureWrites, database),
-  webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
+  webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress }, database),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
   ping: {
     probe(durable: boolean, wasFull: boolean) {

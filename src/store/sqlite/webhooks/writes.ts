@@ -14,6 +14,7 @@ import {
 import type { SecretRewrap, Webhook, WebhookStore } from '#src/store/store.ts'
 import { type Database, withSecureDelete } from '../database.ts'
 import { emptyLog } from '../empty-log.ts'
+import { finish } from '../nouns.ts'
 import type { Operations } from '../thread/operations.ts'
 
 const INSERT = `
@@ -86,7 +87,7 @@ export const webhookWrites = {
       return true
     })
     // The log would hold the old text until it is overwritten. While another process reads the log, it stays.
-    if (done) emptyLog(database)
+    if (done) finish(database, emptyLog())
     return done
   },
 } satisfies Operations<WebhookStore>

@@ -1,0 +1,48 @@
+import { withinBytes } from '../sql/within-bytes.ts'
+import { all, type Row, run, type Value, type Work } from '../sql/work.ts'
+
+/** Tables that must not keep copies of their rows: the key that orders the rows, and the bytes of the column that may be large. */
+const TABLES = {
+  delivery: { key: 'position', bytes: 'length(payload)' },
+  refused_delivery: { key: 'number', bytes: 'length(payload)' },
+  audit_event: { key: 'number', bytes: '0' },
+  webhook_attempt: { key: 'number', bytes: '0' },
+}
+
+/** SQLite balances up to three neighbouring pages. */
+const NEIGHBOURS_BYTES = 4 * 4096
+/** More rows than as many bytes can hold. */
+const MOST_NEIGHBOURS = 400
+/** Of a larger payload, SQLite keeps at least this much with the row, and the rest in pages of its own. */
+const LOCAL_BYTES = 480
+
+/** Returns the last of the rows that stand in the first few pages. */
+const lastNeighbour = (rows: readonly Row[]): Row | undefined =>
+  withinBytes(rows, NEIGHBOURS_BYTES, (bytes) => Math.min(bytes, LOCAL_BYTES)).at(-1)
+
+/**
+ * Part of a transaction in mode `wipe`: removes the copies that deleted and moved rows left behind in unused parts of pages, among the next
+ * `look` rows. Returns the key of the last of them, to continue with; null at the end of the table.
+ *
+ * It deletes rows and inserts them again, because a page whose rows are all deleted is overwritten as a whole. It includes the rows of
+ * neighbouring pages, so that two calls in a row leave out none of the pages that have rows of both.
+ */
+export function* wipePages(table: keyof typeof TABLES, after: number, look: number): Work<number | null> {
+  const { key, bytes } = TABLES[table]
+  const SIZES = `SELECT ${key} AS key, ${bytes} AS bytes FROM ${table}`
+  const AFTER = `${SIZES} WHERE ${key} > $1 ORDER BY ${key} LIMIT $2`
+  const rows = withinBytes(yield* all(AFTER, after, look))
+  const last = rows.at(-1)?.key as number | undefined
+  if (last === undefined) return null
+  const before = yield* all(`${SIZES} WHERE ${key} <= $1 ORDER BY ${key} DESC LIMIT $2`, after, MOST_NEIGHBOURS)
+  const beyond = yield* all(AFTER, last, MOST_NEIGHBOURS)
+  const from = (lastNeighbour(before) ?? rows[0])?.key as number
+  const to = Number(lastNeighbour(beyond)?.key ?? last)
+  const WITHIN = `FROM ${table} WHERE ${key} >= $1 AND ${key} <= $2`
+  const deleted = yield* all(`SELECT * ${WITHIN} ORDER BY ${key}`, from, to)
+  yield* run(`DELETE ${WITHIN}`, from, to)
+  const names = Object.keys(deleted[0] as Row)
+  const INSERT = `INSERT INTO ${table} (${names}) VALUES (${names.map((_, index) => `$${index + 1}`)})`
+  for (const row of deleted) yield* run(INSERT, ...names.map((name) => row[name] as Value))
+  return last
+}
