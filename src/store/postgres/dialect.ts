@@ -1,9 +1,9 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Dialect, Kind } from '../sql/dialect.ts'
-import { get, run } from '../sql/work.ts'
+import { all, get, run } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 
-const TYPES: Record<Kind, string> = { text: 'text', integer: 'bigint' }
+const TYPES: Record<Kind, string> = { text: 'text', integer: 'bigint', bytes: 'bytea' }
 const UNIQUE_VIOLATION = '23505'
 
 /** What an erasure will do, on every table that it changes. */
@@ -25,6 +25,16 @@ export const postgres: Dialect = {
   each: (parameter, alias) => `unnest(${parameter}::text[]) ${alias} (value)`,
   rows: (parameter, alias, columns) =>
     `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
+  // As an array, because PostgreSQL may run a query behind IN for each row.
+  amongRows: (query) => `= ANY (ARRAY(${query}))`,
+  batch(columns, sql) {
+    const names = Object.keys(columns) as (keyof typeof columns)[]
+    const text = sql(`unnest(${names.map((name, index) => `$${index + 1}::${TYPES[columns[name]]}[]`)}) v (${names})`)
+    return function* (rows) {
+      if (rows.length === 0) return []
+      return yield* all(text, ...names.map((name) => rows.map((row) => row[name])))
+    }
+  },
   *lock(table) {
     yield* run(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
   },

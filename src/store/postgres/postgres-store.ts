@@ -12,6 +12,7 @@ import {
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { apiKeys } from '../sql/api-keys.ts'
 import { customers } from '../sql/customers.ts'
+import { loginFailures } from '../sql/login-failures.ts'
 import { secretStore, secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { storeErrors } from '../store.errors.ts'
@@ -24,7 +25,6 @@ import { HISTORY, historyFromRow } from './deliveries/lost.ts'
 import { postgres } from './dialect.ts'
 import { readFacts } from './facts.ts'
 import { refuseIf, whyBehind, whyUnfit } from './fitness.ts'
-import { postgresLoginFailures } from './login-failures.ts'
 import { postgresNoun } from './nouns.ts'
 import { postgresPurges } from './purges.ts'
 import { postgresRefused } from './refused.ts'
@@ -95,7 +95,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     secrets: secretStore(postgresNoun(secrets(postgres), database)),
     audit: postgresAudit(database),
     refused: postgresRefused(database),
-    loginFailures: postgresLoginFailures(database),
+    loginFailures: postgresNoun(loginFailures(postgres), database),
     webhooks: postgresWebhooks(database),
     accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,

@@ -1,6 +1,9 @@
-import type { Work } from './work.ts'
+import type { Row, Value, Work } from './work.ts'
 
-export type Kind = 'text' | 'integer'
+export type Kind = 'text' | 'integer' | 'bytes'
+
+/** Takes the values of the columns of each row. Returns the rows that the statement returns. */
+export type Batch<Column extends string> = (rows: readonly Readonly<Record<Column, Value>>[]) => Work<readonly Row[]>
 
 /** Where the SQL of the two databases differs. Everything else is written once, with `$1`, `true` and `octet_length`. */
 export interface Dialect {
@@ -19,6 +22,10 @@ export interface Dialect {
   each(parameter: string, alias: string): string
   /** Objects in a parameter, as the text of JSON, as a table. */
   rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
+  /** Compares with the rows of a query, which is run once and first. */
+  amongRows(query: string): string
+  /** A statement for a batch, which it reads as the table `v`: PostgreSQL runs it once, SQLite once for each row. */
+  batch<Column extends string>(columns: Readonly<Record<Column, Kind>>, sql: (v: string) => string): Batch<Column>
   /** Makes others wait who want the same, until the end of the transaction. */
   lock(table: string): Work<void>
   isDuplicate(error: unknown): boolean

@@ -1,4 +1,5 @@
 import type { Dialect } from '../sql/dialect.ts'
+import { all, type Row } from '../sql/work.ts'
 
 const UNIQUE = 2067
 
@@ -13,6 +14,16 @@ export const sqlite: Dialect = {
   each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
   rows: (parameter, alias, columns) =>
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
+  amongRows: (query) => `IN (${query})`,
+  batch(columns, sql) {
+    const names = Object.keys(columns) as (keyof typeof columns)[]
+    const text = sql(`(SELECT ${names.map((name, index) => `$${index + 1} AS ${name}`)}) v`)
+    return function* (rows) {
+      const found: Row[] = []
+      for (const row of rows) found.push(...(yield* all(text, ...names.map((name) => row[name]))))
+      return found
+    }
+  },
   // A transaction of a file is alone.
   *lock() {},
   isDuplicate: (error) => (error as { errcode?: number }).errcode === UNIQUE,

@@ -11,7 +11,6 @@ import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
 import { findForeignCode } from './foreign-code.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './locks/server-lock.ts'
-import { sqliteLoginFailures } from './login-failures.ts'
 import { appliedTo, knownMigrations, migrate } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
 import { sqliteNoun } from './nouns.ts'
@@ -174,7 +173,7 @@ function storeOn(
     secrets: secretStore(sqliteNoun('secrets', threads)),
     audit: sqliteAudit(database, writer, reader),
     refused: sqliteRefused(database, writer, reader),
-    loginFailures: sqliteLoginFailures(database, writer),
+    loginFailures: sqliteNoun('loginFailures', threads),
     webhooks: sqliteWebhooks(database, writer, reader),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {

@@ -3,7 +3,6 @@ import { storeErrors } from '#src/store/store.errors.ts'
 import { auditWrites } from '../audit.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
-import { loginFailureWrites } from '../login-failures.ts'
 import { boundNouns } from '../nouns.ts'
 import { purgeWrites } from '../purges/writes.ts'
 import { refusedWrites } from '../refused.ts'
@@ -24,7 +23,6 @@ const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   rollUps: bindOperations(rollUpWrites, database),
   audit: bindOperations(auditWrites, database),
   refused: bindOperations(refusedWrites, database),
-  loginFailures: bindOperations(loginFailureWrites, database),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
   ping: {
