@@ -1,13 +1,21 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, it } from 'vitest'
-import { auditReads as sqliteAudit } from '#src/store/sqlite/audit.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
+import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import { refusedReads as sqliteRefused } from '#src/store/sqlite/refused.ts'
 import { rollUpReads } from '#src/store/sqlite/roll-ups.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
-import type { AuditFilter, AuditPlace, Bounds, Filter, OrderPlace, RefusalFilter } from '#src/store/store.ts'
+import type {
+  AuditFilter,
+  AuditPlace,
+  AuditStore,
+  Bounds,
+  Filter,
+  OrderPlace,
+  RefusalFilter,
+} from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -189,9 +197,13 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
       for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) steps.add(String(detail))
       return database.all(sql, ...values)
     }
+    const ask: typeof database.ask = (sql, values) => {
+      for (const { detail } of database.ask(`EXPLAIN QUERY PLAN ${sql}`, values).rows) steps.add(String(detail))
+      return database.ask(sql, values)
+    }
     const { refusals } = bindOperations(sqliteRefused, { ...database, all })
     await listEveryWay(refusals)
-    await auditEveryWay(bindOperations(sqliteAudit, { ...database, all }).before)
+    await auditEveryWay((boundNouns({ ...database, ask }).audit as AuditStore).before)
     for (const customerId of ['c-7', undefined])
       expect(refusals({ customerId }, { most: MOST_REFUSALS, look: 1 }).refusals).toHaveLength(MOST_REFUSALS)
     database.close()

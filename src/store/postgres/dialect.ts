@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { NO_LIMIT } from '../shared/walks.ts'
 import type { Dialect, Kind } from '../sql/dialect.ts'
 import { all, get, run } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
@@ -27,6 +28,12 @@ export const postgres: Dialect = {
     `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
   // As an array, because PostgreSQL may run a query behind IN for each row.
   amongRows: (query) => `= ANY (ARRAY(${query}))`,
+  // Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values.
+  along: (column, place, from, below) => `
+    (${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below}) AND ${column} IS NOT NULL`,
+  // LIMIT keeps the planner from sorting all rows for filters that it believes to be rare. It must not know how high it is.
+  inOrder: (table, { range, order }) =>
+    `(SELECT * FROM ${table} WHERE ${range} ORDER BY ${order} LIMIT (SELECT ${NO_LIMIT}))`,
   batch(columns, sql) {
     const names = Object.keys(columns) as (keyof typeof columns)[]
     const text = sql(`unnest(${names.map((name, index) => `$${index + 1}::${TYPES[columns[name]]}[]`)}) v (${names})`)

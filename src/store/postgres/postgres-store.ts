@@ -11,13 +11,13 @@ import {
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { apiKeys } from '../sql/api-keys.ts'
+import { audit, auditStore } from '../sql/audit.ts'
 import { customers } from '../sql/customers.ts'
 import { loginFailures } from '../sql/login-failures.ts'
 import { secretStore, secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
-import { postgresAudit } from './audit.ts'
 import { createCustomerNumbers } from './customer-numbers.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query, type Row } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
@@ -93,7 +93,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     rollUps: postgresRollUps(database),
     signingKeys: postgresNoun(signingKeys(postgres), database),
     secrets: secretStore(postgresNoun(secrets(postgres), database)),
-    audit: postgresAudit(database),
+    audit: auditStore(postgresNoun(audit(postgres), database)),
     refused: postgresRefused(database),
     loginFailures: postgresNoun(loginFailures(postgres), database),
     webhooks: postgresWebhooks(database),

@@ -1,6 +1,6 @@
 import { countsFromRows } from '../shared/rows.ts'
-import type { NewRefusals, RollUpStore } from '../store.ts'
-import { columnsOf, type Database, type Query } from './database.ts'
+import type { RollUpStore } from '../store.ts'
+import type { Database } from './database.ts'
 
 const CUSTOMER = 'CASE WHEN $1::text IS NULL THEN 0 ELSE (SELECT number FROM customer WHERE id = $1) END'
 
@@ -27,22 +27,6 @@ const REFUSALS = `
   SELECT hour / $4::integer AS period, action, code, sum(count)::bigint AS count
     FROM refusal_hour WHERE customer = (${CUSTOMER}) AND hour >= $2 AND hour < $3
    GROUP BY 1, 2, 3`
-
-/** Sorted, so that replicas that write at the same time do not wait for each other in a circle. */
-const ADD_REFUSALS = `
-  INSERT INTO refusal_hour AS h (customer, hour, action, code, count)
-  SELECT coalesce(c.number, 0), r.hour, r.action, r.code, sum(r.count)
-    FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::bigint[]) r (hour, customer_id, action, code, count)
-    LEFT JOIN customer c ON c.id = r.customer_id
-   GROUP BY GROUPING SETS ((c.number, r.hour, r.action, r.code), (r.hour, r.action, r.code))
-  HAVING c.number IS NOT NULL OR GROUPING(c.number) = 1
-   ORDER BY 1, 2, 3, 4
-      ON CONFLICT (customer, hour, action, code) DO UPDATE SET count = h.count + excluded.count`
-
-/** Part of a transaction. */
-export async function addRefusals(query: Query, refusals: readonly NewRefusals[]): Promise<void> {
-  await query(ADD_REFUSALS, ...columnsOf(refusals, 'hour', 'customerId', 'action', 'errorCode', 'count'))
-}
 
 export const postgresRollUps = ({ query }: Database): RollUpStore => ({
   count: async (look) => (await query('SELECT count_deliveries_1($1) AS counted', look)).rows[0]?.counted as number,

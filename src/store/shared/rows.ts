@@ -1,6 +1,5 @@
 import type {
   ApiKey,
-  AuditEvent,
   Counts,
   Delivery,
   DeliverySummary,
@@ -64,19 +63,6 @@ export const signingKeyFromRow = (row: Row): SigningKey => ({
   privateJwk: row.private_jwk as string,
   createdAt: row.created_at as number,
   expiresAt: row.expires_at as number | null,
-})
-
-export const auditEventFromRow = (row: Row): AuditEvent => ({
-  at: row.at as number,
-  actor: row.actor as string,
-  action: row.action as string,
-  customerId: row.customer_id as string | null,
-  address: row.address as string | null,
-  requestId: row.request_id as string | null,
-  refusalId: row.refusal as string | null,
-  orderId: row.order_id as string | null,
-  keyId: row.key_id as string | null,
-  details: JSON.parse(row.details as string),
 })
 
 export const receiptFromRow = (row: Row): Receipt => ({

@@ -5,6 +5,11 @@ export type Kind = 'text' | 'integer' | 'bytes'
 /** Takes the values of the columns of each row. Returns the rows that the statement returns. */
 export type Batch<Column extends string> = (rows: readonly Readonly<Record<Column, Value>>[]) => Work<readonly Row[]>
 
+export interface Range {
+  readonly range: string
+  readonly order: string
+}
+
 /** Where the SQL of the two databases differs. Everything else is written once, with `$1`, `true` and `octet_length`. */
 export interface Dialect {
   /** For a statement whose plan has to be forced, which each database does in its way. */
@@ -24,6 +29,10 @@ export interface Dialect {
   rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
   /** Compares with the rows of a query, which is run once and first. */
   amongRows(query: string): string
+  /** The rows whose `column` is `$1`, from one place on and below another, for an index on the column and the place. */
+  along(column: string, place: string, from: string, below: string): string
+  /** A range of a table. Filters on it do not change how it is read: in the order of an index. */
+  inOrder(table: string, range: Range): string
   /** A statement for a batch, which it reads as the table `v`: PostgreSQL runs it once, SQLite once for each row. */
   batch<Column extends string>(columns: Readonly<Record<Column, Kind>>, sql: (v: string) => string): Batch<Column>
   /** Makes others wait who want the same, until the end of the transaction. */

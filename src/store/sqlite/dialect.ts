@@ -15,6 +15,8 @@ export const sqlite: Dialect = {
   rows: (parameter, alias, columns) =>
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
   amongRows: (query) => `IN (${query})`,
+  along: (column, place, from, below) => `${column} = $1 AND (${place}) >= (${from}) AND (${place}) < (${below})`,
+  inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,
   batch(columns, sql) {
     const names = Object.keys(columns) as (keyof typeof columns)[]
     const text = sql(`(SELECT ${names.map((name, index) => `$${index + 1} AS ${name}`)}) v`)

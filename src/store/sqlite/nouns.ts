@@ -1,4 +1,5 @@
 import { apiKeys } from '../sql/api-keys.ts'
+import { audit } from '../sql/audit.ts'
 import { customers } from '../sql/customers.ts'
 import { loginFailures } from '../sql/login-failures.ts'
 import { secrets } from '../sql/secrets.ts'
@@ -14,6 +15,7 @@ const nouns = {
   signingKeys: signingKeys(sqlite),
   customers: customers(sqlite),
   apiKeys: apiKeys(sqlite),
+  audit: audit(sqlite),
   loginFailures: loginFailures(sqlite),
 }
 

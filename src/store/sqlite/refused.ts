@@ -1,7 +1,6 @@
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { RefusedStore } from '../refused-store.ts'
 import { codeInDetails, refusalBounds, refusalPage, refusedBodyFromRow, refusedSummaryFromRow } from '../shared/rows.ts'
-import { SHOWN_ORDER } from './audit.ts'
 import { type Database, type Row, withSecureDelete } from './database.ts'
 import { withinBytes } from './purges/reads.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
@@ -69,6 +68,8 @@ const EXPIRED = `
   SELECT number, length(payload) AS bytes FROM refused_delivery WHERE refusal < $1 ORDER BY refusal LIMIT $2`
 
 const OF_ONE = 'SELECT number, length(payload) AS bytes FROM refused_delivery WHERE customer_id = $1 LIMIT $2'
+
+const SHOWN_ORDER = `CASE WHEN ltrim(order_id, '-') <> '' THEN order_id END`
 
 const NAMED = `
   SELECT number FROM audit_event

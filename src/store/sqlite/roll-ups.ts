@@ -1,5 +1,5 @@
 import { countsFromRows } from '../shared/rows.ts'
-import type { CountRange, Counts, NewRefusals, RollUpStore } from '../store.ts'
+import type { CountRange, Counts, RollUpStore } from '../store.ts'
 import type { Database } from './database.ts'
 import { type Operations, type StoreThread, sendOperations } from './thread/operations.ts'
 
@@ -20,10 +20,6 @@ const ADD = (customer: string): string => `
 
 const ADD_THEIRS = ADD('value ->> 0')
 const ADD_ALL = ADD('0')
-
-const ADD_REFUSALS = `
-  INSERT INTO refusal_hour (customer, hour, action, code, count) VALUES ($1, $2, $3, $4, $5)
-      ON CONFLICT DO UPDATE SET count = count + excluded.count`
 
 /** Stands for all customers in the tables of counts. */
 const ALL = 0
@@ -102,15 +98,6 @@ export const rollUpWrites = {
       database.run(ADD_ALL, groups)
     }),
 } satisfies Operations<{ add(found: Uncounted): Promise<void> }>
-
-/** Part of a transaction. */
-export function addRefusals(database: Database, refusals: readonly NewRefusals[]): void {
-  for (const { customerId, hour, action, errorCode, count } of refusals) {
-    const customer = customerId === null ? undefined : numberOf(database, customerId)
-    database.run(ADD_REFUSALS, ALL, hour, action, errorCode, count)
-    if (customer !== undefined) database.run(ADD_REFUSALS, customer, hour, action, errorCode, count)
-  }
-}
 
 const numberOf = (database: Database, customerId: string): number | undefined =>
   database.get('SELECT number FROM customer WHERE id = $1', customerId)?.number as number | undefined

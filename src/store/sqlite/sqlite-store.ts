@@ -1,10 +1,10 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { migrationName, pendingMigrations } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
+import { auditStore } from '../sql/audit.ts'
 import { secretStore } from '../sql/secrets.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
-import { sqliteAudit } from './audit.ts'
 import { lastBackupAt } from './backup-record.ts'
 import { type Database, openDatabase, opening, type Row, useAutoVacuum, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
@@ -171,7 +171,7 @@ function storeOn(
     rollUps: sqliteRollUps(writer, reader),
     signingKeys: sqliteNoun('signingKeys', threads),
     secrets: secretStore(sqliteNoun('secrets', threads)),
-    audit: sqliteAudit(database, writer, reader),
+    audit: auditStore(sqliteNoun('audit', threads)),
     refused: sqliteRefused(database, writer, reader),
     loginFailures: sqliteNoun('loginFailures', threads),
     webhooks: sqliteWebhooks(database, writer, reader),

@@ -1,4 +1,3 @@
-import { auditReads } from '../audit.ts'
 import { openDatabase } from '../database.ts'
 import { pulseReads } from '../deliveries/pulse.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
@@ -13,7 +12,6 @@ export function openReading(path: string): Performer {
   const database = openDatabase(path, { readOnly: true })
   return createPerformer(database, {
     ...boundNouns(database),
-    audit: bindOperations(auditReads, database),
     deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
     purges: bindOperations(purgeReads, database),
     refused: bindOperations(refusedReads, database),

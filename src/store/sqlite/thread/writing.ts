@@ -1,6 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { auditWrites } from '../audit.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { boundNouns } from '../nouns.ts'
@@ -21,7 +20,6 @@ const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
   purges: bindOperations(purgeWrites, database),
   rollUps: bindOperations(rollUpWrites, database),
-  audit: bindOperations(auditWrites, database),
   refused: bindOperations(refusedWrites, database),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
