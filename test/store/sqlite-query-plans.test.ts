@@ -5,17 +5,9 @@ import { openDatabase } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import { refusedReads as sqliteRefused } from '#src/store/sqlite/refused.ts'
-import { rollUpReads } from '#src/store/sqlite/roll-ups.ts'
+import type { Counting } from '#src/store/sqlite/roll-ups.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
-import type {
-  AuditFilter,
-  AuditPlace,
-  AuditStore,
-  Bounds,
-  Filter,
-  OrderPlace,
-  RefusalFilter,
-} from '#src/store/store.ts'
+import type { AuditFilter, AuditStore, Bounds, Filter, OrderPlace, RefusalFilter } from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -116,14 +108,11 @@ it('SQLite reads counts by hour, and what is not counted, by their indexes', asy
   const database = openDatabase(path, { readOnly: true })
   afterAll(() => database.close())
   const steps: string[] = []
-  const explained = {
-    ...database,
-    all(sql: string, ...values: Values) {
-      steps.push(...database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail)))
-      return database.all(sql, ...values)
-    },
+  const ask: typeof database.ask = (sql, values) => {
+    steps.push(...database.ask(`EXPLAIN QUERY PLAN ${sql}`, values).rows.map(({ detail }) => String(detail)))
+    return database.ask(sql, values)
   }
-  const { read, uncounted } = bindOperations(rollUpReads, explained)
+  const { read, uncounted } = boundNouns({ ...database, ask }).rollUps as Counting
   read({ customerId, from: 0, to: 1, hoursEach: 1 }, 10)
   uncounted(10)
   const found = steps.filter((step) => / (?:delivery|delivery_hour|refusal_hour)\b/.test(step))
@@ -165,9 +154,7 @@ async function listEveryWay(list: (filter: RefusalFilter, bounds: Bounds) => unk
 }
 
 /** The pages of the audit log: of all, a customer, one without any, a request, and with filters that let nothing through. */
-async function auditEveryWay(
-  before: (place: AuditPlace | null, filter: AuditFilter, bounds: Bounds) => unknown,
-): Promise<void> {
+async function auditEveryWay({ before, list }: AuditStore): Promise<void> {
   const filters: AuditFilter[] = [
     {},
     { action: 'none' },
@@ -179,6 +166,7 @@ async function auditEveryWay(
     for (const filter of filters)
       for (const place of [null, [50_000, 50_000]] as const)
         await before(place, { ...filter, ...whose }, { most: 50, look: MOST_REFUSALS })
+  await list({ customerId: 'c-7', limit: 50 })
 }
 
 it('SQLite lists refusals and the audit log by an index, whether or not it has statistics', async () => {
@@ -203,7 +191,7 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
     }
     const { refusals } = bindOperations(sqliteRefused, { ...database, all })
     await listEveryWay(refusals)
-    await auditEveryWay((boundNouns({ ...database, ask }).audit as AuditStore).before)
+    await auditEveryWay(boundNouns({ ...database, ask }).audit as AuditStore)
     for (const customerId of ['c-7', undefined])
       expect(refusals({ customerId }, { most: MOST_REFUSALS, look: 1 }).refusals).toHaveLength(MOST_REFUSALS)
     database.close()

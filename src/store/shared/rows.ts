@@ -1,6 +1,5 @@
 import type {
   ApiKey,
-  Counts,
   Delivery,
   DeliverySummary,
   KeySummary,
@@ -113,23 +112,6 @@ export const purgeStateFromRow = (row: Row): PurgeState => ({
   position: row.position as number,
   announced: row.announced as number,
   lost: row.last_left === null ? null : { at: row.lost_at as number | null, lastPosition: row.last_left as number },
-})
-
-export const countsFromRows = (
-  deliveries: readonly Row[],
-  refusals: readonly Row[],
-): Pick<Counts, 'deliveries' | 'refusals'> => ({
-  deliveries: deliveries.map((row) => ({
-    period: row.period as number,
-    byStatus: [row.status_0, row.status_1, row.status_2, row.status_3].map((count) => Number(count ?? 0)),
-    echoes: Number(row.echoes ?? 0),
-  })),
-  refusals: refusals.map((row) => ({
-    period: row.period as number,
-    action: row.action as string,
-    errorCode: row.code as string,
-    count: row.count as number,
-  })),
 })
 
 /** Returns the smallest and the largest receipt that begin with a prefix, as 32 hexadecimal digits. */

@@ -8,6 +8,7 @@ import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type W
 import { type Database, withSecureDelete } from './database.ts'
 import { sqlite } from './dialect.ts'
 import { emptyLog } from './empty-log.ts'
+import { counting } from './roll-ups.ts'
 import type { StoreThread } from './thread/operations.ts'
 
 const nouns = {
@@ -16,6 +17,7 @@ const nouns = {
   customers: customers(sqlite),
   apiKeys: apiKeys(sqlite),
   audit: audit(sqlite),
+  rollUps: counting,
   loginFailures: loginFailures(sqlite),
 }
 

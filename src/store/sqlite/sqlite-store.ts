@@ -16,7 +16,7 @@ import { refuseMoved } from './moved.ts'
 import { sqliteNoun } from './nouns.ts'
 import { sqlitePurges } from './purges/purges.ts'
 import { sqliteRefused } from './refused.ts'
-import { sqliteRollUps } from './roll-ups.ts'
+import { rollUpStore } from './roll-ups.ts'
 import { roomOf } from './room.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
@@ -168,7 +168,7 @@ function storeOn(
     apiKeys: sqliteNoun('apiKeys', threads),
     deliveries,
     purges: sqlitePurges(database, writer, reader),
-    rollUps: sqliteRollUps(writer, reader),
+    rollUps: rollUpStore(sqliteNoun('rollUps', threads)),
     signingKeys: sqliteNoun('signingKeys', threads),
     secrets: secretStore(sqliteNoun('secrets', threads)),
     audit: auditStore(sqliteNoun('audit', threads)),

@@ -1,6 +1,7 @@
 import type { PurgeStore } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
-import { sqliteRollUps } from '../roll-ups.ts'
+import { sqliteNoun } from '../nouns.ts'
+import { rollUpStore } from '../roll-ups.ts'
 import { bindOperations, type StoreThread, sendOperations } from '../thread/operations.ts'
 import { wipeAttempts } from '../webhooks/wipe-attempts.ts'
 import { isCounted, purgeLookUps, purgeReads } from './reads.ts'
@@ -14,7 +15,7 @@ export function sqlitePurges(database: Database, writer: StoreThread, reader: St
   const reads = sendOperations(purgeReads, reader, 'purges')
   const { remove, erase, wipePages, ...writes } = sendOperations(purgeWrites, writer, 'purges')
   const attempts = sendOperations({ wipeAttempts }, writer, 'webhooks')
-  const rollUps = sqliteRollUps(writer, reader)
+  const rollUps = rollUpStore(sqliteNoun('rollUps', { database, writer, reader }))
   const lookUps = bindOperations(purgeLookUps, database)
   return {
     ...writes,

@@ -4,7 +4,6 @@ import { deliveryReads } from '../deliveries/reads.ts'
 import { boundNouns } from '../nouns.ts'
 import { purgeReads } from '../purges/reads.ts'
 import { refusedReads } from '../refused.ts'
-import { rollUpReads } from '../roll-ups.ts'
 import { webhookReads } from '../webhooks/reads.ts'
 import { bindOperations, createPerformer, type Performer } from './operations.ts'
 
@@ -15,7 +14,6 @@ export function openReading(path: string): Performer {
     deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
     purges: bindOperations(purgeReads, database),
     refused: bindOperations(refusedReads, database),
-    rollUps: bindOperations(rollUpReads, database),
     webhooks: bindOperations(webhookReads, database),
   })
 }

@@ -5,7 +5,6 @@ import { deliveryWrites } from '../deliveries/writes.ts'
 import { boundNouns } from '../nouns.ts'
 import { purgeWrites } from '../purges/writes.ts'
 import { refusedWrites } from '../refused.ts'
-import { rollUpWrites } from '../roll-ups.ts'
 import { changeOf } from '../store-file.ts'
 import { webhookLeases } from '../webhooks/leases.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
@@ -19,7 +18,6 @@ const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   ...boundNouns(database),
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
   purges: bindOperations(purgeWrites, database),
-  rollUps: bindOperations(rollUpWrites, database),
   refused: bindOperations(refusedWrites, database),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
