@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
+import type { RefusedOperations } from '#src/store/sql/refused.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
-import { refusedWrites } from '#src/store/sqlite/refused.ts'
+import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import { customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -26,11 +27,12 @@ it('large refused bodies expire and are erased 4 MiB at a time, so that deliveri
   }))
   await store.refused.keep(bodies, { mostBytes: Number.MAX_SAFE_INTEGER, notKept: 0 })
   const database = openDatabase(path)
+  const { deleteSome, erase } = boundNouns(database).refused as RefusedOperations
   const left = async () => (await store.refused.tally()).bodies
-  expect([refusedWrites.deleteBefore(database, 2, 500), await left()]).toEqual([2, 7])
+  expect([await deleteSome(2, 500), await left()]).toEqual([2, 7])
   expect([await store.refused.deleteBefore(2, 3), await left()]).toEqual([3, 4])
-  expect([refusedWrites.erase(database, one.id, 50), await left()]).toEqual([true, 2])
-  expect([refusedWrites.erase(database, one.id, 50), await left()]).toEqual([false, 0])
+  expect([await erase(one.id, 50), await left()]).toEqual([true, 2])
+  expect([await erase(one.id, 50), await left()]).toEqual([false, 0])
   expect((await store.refused.tally()).bytes).toBe(0)
   database.close()
   await store.close()

@@ -14,6 +14,7 @@ import { apiKeys } from '../sql/api-keys.ts'
 import { audit, auditStore } from '../sql/audit.ts'
 import { customers } from '../sql/customers.ts'
 import { loginFailures } from '../sql/login-failures.ts'
+import { refused, refusedStore } from '../sql/refused.ts'
 import { rollUps } from '../sql/roll-ups.ts'
 import { secretStore, secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
@@ -28,7 +29,6 @@ import { readFacts } from './facts.ts'
 import { refuseIf, whyBehind, whyUnfit } from './fitness.ts'
 import { postgresNoun } from './nouns.ts'
 import { postgresPurges } from './purges.ts'
-import { postgresRefused } from './refused.ts'
 import { countReplicas } from './replicas.ts'
 import { postgresWebhooks } from './webhooks/webhooks.ts'
 
@@ -100,7 +100,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     signingKeys: postgresNoun(signingKeys(postgres), database),
     secrets: secretStore(postgresNoun(secrets(postgres), database)),
     audit: auditStore(postgresNoun(audit(postgres), database)),
-    refused: postgresRefused(database),
+    refused: refusedStore({ ...postgresNoun(refused(postgres), database), wipePages: async () => null }),
     loginFailures: postgresNoun(loginFailures(postgres), database),
     webhooks: postgresWebhooks(database),
     accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),

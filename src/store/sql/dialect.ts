@@ -31,6 +31,8 @@ export interface Dialect {
   amongRows(query: string): string
   /** The rows whose `column` is `$1`, from one place on and below another, for an index on the column and the place. */
   along(column: string, place: string, from: string, below: string): string
+  /** Joins the row that fits, if there is one, by an index. */
+  joinOne(table: string, alias: string, on: string): string
   /** A range of a table. Filters on it do not change how it is read: in the order of an index. */
   inOrder(table: string, range: Range): string
   /** A statement for a batch, which it reads as the table `v`: PostgreSQL runs it once, SQLite once for each row. */

@@ -16,6 +16,7 @@ export const sqlite: Dialect = {
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
   amongRows: (query) => `IN (${query})`,
   along: (column, place, from, below) => `${column} = $1 AND (${place}) >= (${from}) AND (${place}) < (${below})`,
+  joinOne: (table, alias, on) => `LEFT JOIN ${table} ${alias} ON ${on}`,
   inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,
   batch(columns, sql) {
     const names = Object.keys(columns) as (keyof typeof columns)[]

@@ -8,6 +8,7 @@ import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type W
 import { type Database, withSecureDelete } from './database.ts'
 import { sqlite } from './dialect.ts'
 import { emptyLog } from './empty-log.ts'
+import { refusedWithPages } from './refused.ts'
 import { counting } from './roll-ups.ts'
 import type { StoreThread } from './thread/operations.ts'
 
@@ -18,6 +19,7 @@ const nouns = {
   apiKeys: apiKeys(sqlite),
   audit: audit(sqlite),
   rollUps: counting,
+  refused: refusedWithPages,
   loginFailures: loginFailures(sqlite),
 }
 

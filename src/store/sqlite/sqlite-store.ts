@@ -2,6 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { migrationName, pendingMigrations } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { auditStore } from '../sql/audit.ts'
+import { refusedStore } from '../sql/refused.ts'
 import { secretStore } from '../sql/secrets.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
@@ -15,7 +16,6 @@ import { appliedTo, knownMigrations, migrate } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
 import { sqliteNoun } from './nouns.ts'
 import { sqlitePurges } from './purges/purges.ts'
-import { sqliteRefused } from './refused.ts'
 import { rollUpStore } from './roll-ups.ts'
 import { roomOf } from './room.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
@@ -172,7 +172,7 @@ function storeOn(
     signingKeys: sqliteNoun('signingKeys', threads),
     secrets: secretStore(sqliteNoun('secrets', threads)),
     audit: auditStore(sqliteNoun('audit', threads)),
-    refused: sqliteRefused(database, writer, reader),
+    refused: refusedStore(sqliteNoun('refused', threads)),
     loginFailures: sqliteNoun('loginFailures', threads),
     webhooks: sqliteWebhooks(database, writer, reader),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),

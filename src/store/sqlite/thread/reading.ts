@@ -3,7 +3,6 @@ import { pulseReads } from '../deliveries/pulse.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
 import { boundNouns } from '../nouns.ts'
 import { purgeReads } from '../purges/reads.ts'
-import { refusedReads } from '../refused.ts'
 import { webhookReads } from '../webhooks/reads.ts'
 import { bindOperations, createPerformer, type Performer } from './operations.ts'
 
@@ -13,7 +12,6 @@ export function openReading(path: string): Performer {
     ...boundNouns(database),
     deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
     purges: bindOperations(purgeReads, database),
-    refused: bindOperations(refusedReads, database),
     webhooks: bindOperations(webhookReads, database),
   })
 }

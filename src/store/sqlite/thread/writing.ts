@@ -4,7 +4,6 @@ import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { boundNouns } from '../nouns.ts'
 import { purgeWrites } from '../purges/writes.ts'
-import { refusedWrites } from '../refused.ts'
 import { changeOf } from '../store-file.ts'
 import { webhookLeases } from '../webhooks/leases.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
@@ -18,7 +17,6 @@ const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   ...boundNouns(database),
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
   purges: bindOperations(purgeWrites, database),
-  refused: bindOperations(refusedWrites, database),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress, wipeAttempts }, database),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
   ping: {
