@@ -4,7 +4,7 @@ import type { Dialect, Kind } from '../sql/dialect.ts'
 import { all, get, run } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 
-const TYPES: Record<Kind, string> = { text: 'text', integer: 'bigint', bytes: 'bytea' }
+const TYPES: Record<Kind, string> = { text: 'text', integer: 'bigint' }
 const UNIQUE_VIOLATION = '23505'
 
 /** What an erasure will do, on every table that it changes. */
@@ -29,19 +29,19 @@ export const postgres: Dialect = {
   // As an array, because PostgreSQL may run a query behind IN for each row.
   amongRows: (query) => `= ANY (ARRAY(${query}))`,
   // Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values.
-  along: (column, place, from, below) => `
-    (${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below}) AND ${column} IS NOT NULL`,
+  along: (column, place, from, below) =>
+    `(${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below})`,
   joinOne: (table, alias, on) =>
     `LEFT JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${on} LIMIT 1) ${alias} ON true`,
   // LIMIT keeps the planner from sorting all rows for filters that it believes to be rare. It must not know how high it is.
   inOrder: (table, { range, order }) =>
     `(SELECT * FROM ${table} WHERE ${range} ORDER BY ${order} LIMIT (SELECT ${NO_LIMIT}))`,
   batch(columns, sql) {
-    const names = Object.keys(columns) as (keyof typeof columns)[]
-    const text = sql(`unnest(${names.map((name, index) => `$${index + 1}::${TYPES[columns[name]]}[]`)}) v (${names})`)
+    const named = columns.split(', ').map((column) => column.split(' '))
+    const text = sql(`unnest(${named.map(([, type], n) => `$${n + 1}::${type}[]`)}) v (${named.map(([name]) => name)})`)
     return function* (rows) {
       if (rows.length === 0) return []
-      return yield* all(text, ...names.map((name) => rows.map((row) => row[name])))
+      return yield* all(text, ...named.map((_, n) => rows.map((row) => row[n])))
     }
   },
   *lock(table) {

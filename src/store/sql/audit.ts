@@ -16,18 +16,8 @@ export const auditStore = ({ append, appendWith, ...rest }: AuditOperations): Au
   append: (events, refusals = []) => (refusals.length === 0 ? append(events) : appendWith(refusals, events)),
 })
 
-const EVENT = {
-  at: 'integer',
-  actor: 'text',
-  action: 'text',
-  customer_id: 'text',
-  address: 'text',
-  request_id: 'text',
-  details: 'text',
-  refusal: 'text',
-  key_id: 'text',
-  order_id: 'text',
-} as const
+const EVENT = `at bigint, actor text, action text, customer_id text, address text, request_id text, details text, \
+refusal text, key_id text, order_id text`
 
 const APPEND = (v: string): string => `
   INSERT INTO audit_event (at, actor, action, customer_id, address, request_id, details, refusal, key_id, order_id)
@@ -45,7 +35,7 @@ export const shownOrder = ({ pick }: Dialect, column: string): string =>
 /** A walk goes through the events of a request, of a customer, or through all: those of `$1`, before a place and back to another. */
 const waysIn = ({ along }: Dialect) => {
   const of = (column: string) => ({
-    range: along(column, 'at, number', '$4, $5', '$2, $3'),
+    range: `${along(column, 'at, number', '$4, $5', '$2, $3')} AND ${column} IS NOT NULL`,
     order: `${column} DESC, at DESC, number DESC`,
   })
   return {
@@ -94,12 +84,12 @@ export const audit = (dialect: Dialect): Noun<AuditOperations> => {
 
   return {
     append: change(function* (events) {
-      yield* append(events.map(rowOf))
+      yield* append(events.map(valuesOf))
     }),
     appendWith: write(function* (refusals, events) {
       // First, because it may wait for another replica, while a customer may be erased, which APPEND looks at.
       yield* addRefusals(refusals)
-      yield* append(events.map(rowOf))
+      yield* append(events.map(valuesOf))
     }),
     list: walk(function* ({ limit, ...filter }) {
       const { way, start, end, filters } = walkFrom(null, filter)
@@ -134,29 +124,10 @@ const keyInDetails = (keyId: string | undefined): string | null =>
 const placeFromRow = (row: Row | undefined): AuditPlace | null =>
   row === undefined ? null : [row.at as number, Number(row.number)]
 
-const rowOf = ({
-  at,
-  actor,
-  action,
-  customerId,
-  address,
-  requestId,
-  details,
-  refusalId,
-  keyId,
-  orderId,
-}: AuditEvent) => ({
-  at,
-  actor,
-  action,
-  customer_id: customerId,
-  address,
-  request_id: requestId,
-  details: JSON.stringify(details),
-  refusal: refusalId,
-  key_id: keyId,
-  order_id: orderId,
-})
+const valuesOf = (event: AuditEvent) => {
+  const { at, actor, action, customerId, address, requestId, details, refusalId, keyId, orderId } = event
+  return [at, actor, action, customerId, address, requestId, JSON.stringify(details), refusalId, keyId, orderId]
+}
 
 const eventFromRow = (row: Row): AuditEvent => ({
   at: row.at as number,

@@ -1,9 +1,6 @@
 import type { Row, Value, Work } from './work.ts'
 
-export type Kind = 'text' | 'integer' | 'bytes'
-
-/** Takes the values of the columns of each row. Returns the rows that the statement returns. */
-export type Batch<Column extends string> = (rows: readonly Readonly<Record<Column, Value>>[]) => Work<readonly Row[]>
+export type Kind = 'text' | 'integer'
 
 export interface Range {
   readonly range: string
@@ -35,8 +32,11 @@ export interface Dialect {
   joinOne(table: string, alias: string, on: string): string
   /** A range of a table. Filters on it do not change how it is read: in the order of an index. */
   inOrder(table: string, range: Range): string
-  /** A statement for a batch, which it reads as the table `v`: PostgreSQL runs it once, SQLite once for each row. */
-  batch<Column extends string>(columns: Readonly<Record<Column, Kind>>, sql: (v: string) => string): Batch<Column>
+  /**
+   * A statement for a batch, which it reads as the table `v` with columns such as `name text, at bigint`. PostgreSQL runs it once,
+   * SQLite once for each row.
+   */
+  batch(columns: string, sql: (v: string) => string): (rows: readonly (readonly Value[])[]) => Work<readonly Row[]>
   /** Makes others wait who want the same, until the end of the transaction. */
   lock(table: string): Work<void>
   isDuplicate(error: unknown): boolean

@@ -1,4 +1,4 @@
-import type { Countdown, LoginFailureStore } from '../login-failure-store.ts'
+import type { LoginFailureStore } from '../login-failure-store.ts'
 import type { Dialect } from './dialect.ts'
 import { change, find, type Noun, run } from './work.ts'
 
@@ -18,30 +18,14 @@ const REMEMBER = (v: string): string => `
 
 const EXPIRED = 'SELECT name FROM login_failure WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2'
 
-const NAMES = { name: 'bytes', at: 'integer' } as const
-const EXPIRING = { ...NAMES, expires_at: 'integer' } as const
-const COUNTED = { name: 'bytes', counted_at: 'integer', counted_as: 'integer', last_at: 'integer' } as const
-
-interface Expiring {
-  readonly name: Uint8Array
-  readonly expiresAt: number
-}
-
-const expiring = (names: readonly Expiring[], at: number) =>
-  names.map(({ name, expiresAt }) => ({ name, at, expires_at: expiresAt }))
-
-const counted = ({ name, countedAt, countedAs, lastAt }: Countdown) => ({
-  name,
-  counted_at: countedAt,
-  counted_as: countedAs,
-  last_at: lastAt,
-})
+const COUNTED = 'name bytea, counted_at bigint, counted_as bigint, last_at bigint'
+const EXPIRING = 'name bytea, at bigint, expires_at bigint'
 
 type Settlement = Parameters<LoginFailureStore['settle']>[0]
 
 export const loginFailures = ({ amongRows, batch, larger, pick }: Dialect): Noun<LoginFailureStore> => {
   const findAll = batch(
-    NAMES,
+    'name bytea, at bigint',
     (v) =>
       `SELECT f.name, f.count, f.last_at FROM ${v} JOIN login_failure f ON f.name = v.name WHERE f.expires_at > v.at`,
   )
@@ -55,7 +39,7 @@ export const loginFailures = ({ amongRows, batch, larger, pick }: Dialect): Noun
        SET count = ${larger('f.count - 1', '0')},
            last_at = CASE WHEN f.last_at = v.counted_at AND f.count = v.counted_as THEN v.last_at ELSE f.last_at END
       FROM ${v} WHERE f.name = v.name`
-  const forgetAll = batch({ name: 'bytes' }, (v) => `DELETE FROM login_failure WHERE name IN (SELECT name FROM ${v})`)
+  const forgetAll = batch('name bytea', (v) => `DELETE FROM login_failure WHERE name IN (SELECT name FROM ${v})`)
   const countAllDown = batch(COUNTED, COUNT_DOWN)
   const rememberAll = batch(EXPIRING, REMEMBER)
   const SETTLE = `
@@ -69,14 +53,14 @@ export const loginFailures = ({ amongRows, batch, larger, pick }: Dialect): Noun
 
   return {
     find: find(function* (names, at) {
-      const rows = yield* findAll(names.map((name) => ({ name, at })))
+      const rows = yield* findAll(names.map((name) => [name, at]))
       const found = new Map(
         rows.map(({ name, count, last_at }) => [hex(name), { count: count as number, lastAt: last_at as number }]),
       )
       return names.map((name) => found.get(hex(name)))
     }),
     count: change(function* (failures, now) {
-      const rows = yield* countAll(expiring(failures, now))
+      const rows = yield* countAll(failures.map(({ name, expiresAt }) => [name, now, expiresAt]))
       yield* run(PURGE, now, 2 * failures.length)
       const counts = new Map(rows.map(({ name, count }) => [hex(name), count as number]))
       return failures.map(({ name }) => counts.get(hex(name)) ?? 0)
@@ -84,9 +68,9 @@ export const loginFailures = ({ amongRows, batch, larger, pick }: Dialect): Noun
     settle: change(
       pick({
         *sqlite({ forget, countDown, remember }: Settlement, now: number) {
-          yield* forgetAll(forget.map((name) => ({ name })))
-          yield* countAllDown(countDown.map(counted))
-          yield* rememberAll(expiring(remember, now))
+          yield* forgetAll(forget.map((name) => [name]))
+          yield* countAllDown(countDown.map((each) => [each.name, each.countedAt, each.countedAs, each.lastAt]))
+          yield* rememberAll(remember.map(({ name, expiresAt }) => [name, now, expiresAt]))
         },
         // One statement, because it is part of every login.
         *postgres({ forget, countDown, remember }, now) {

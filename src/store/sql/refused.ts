@@ -34,18 +34,8 @@ export const refusedStore = ({ deleteSome, ...rest }: RefusedOperations): Refuse
 const COUNT = `
   UPDATE refused_tally SET bytes = bytes + $1, removed = removed + $2, not_kept = not_kept + $3 RETURNING bytes`
 
-const BODY = {
-  refusal: 'text',
-  at: 'integer',
-  customer_id: 'text',
-  key_id: 'text',
-  order_id: 'text',
-  error_code: 'text',
-  message: 'text',
-  request_id: 'text',
-  address: 'text',
-  payload: 'bytes',
-} as const
+const BODY = `refusal text, at bigint, customer_id text, key_id text, order_id text, error_code text, message text, \
+request_id text, address text, payload bytea`
 
 /** Stores nothing of an erased customer. In the order of the batch: the first that came goes first. */
 const INSERT = (v: string): string => `
@@ -188,7 +178,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
     // Bodies are overwritten when they go, because an erasure must leave nothing of them.
     keep: wipe(function* (bodies, { mostBytes, notKept }) {
       yield* count(0, 0, notKept)
-      const added = sizeOf(yield* insert(bodies.map(rowOf)))
+      const added = sizeOf(yield* insert(bodies.map(valuesOf)))
       const bytes = yield* count(added, 0, 0)
       let removed = 0
       for (let toFree = Math.min(bytes - mostBytes, added + FREED_AT_ONCE); toFree > 0; ) {
@@ -224,18 +214,10 @@ function* remove(sql: string, ...values: (string | number)[]): Work<number> {
 
 const sizeOf = (rows: readonly Row[]): number => rows.reduce((sum, { bytes }) => sum + Number(bytes) + ROW_BYTES, 0)
 
-const rowOf = (body: NewRefusedBody) => ({
-  refusal: body.refusalId,
-  at: body.at,
-  customer_id: body.customerId,
-  key_id: body.keyId,
-  order_id: body.orderId,
-  error_code: body.errorCode,
-  message: body.message,
-  request_id: body.requestId,
-  address: body.address,
-  payload: body.payload,
-})
+const valuesOf = (body: NewRefusedBody) => {
+  const { refusalId, at, customerId, keyId, orderId, errorCode, message, requestId, address, payload } = body
+  return [refusalId, at, customerId, keyId, orderId, errorCode, message, requestId, address, payload]
+}
 
 /** Returns the smallest id that a range includes, and the smallest one above it, for a comparison of texts. */
 function boundsOf(range: RefusalRange & { readonly idPrefix?: string | undefined }): [string, string] {

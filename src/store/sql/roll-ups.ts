@@ -69,7 +69,7 @@ const refusalsFromRow = (row: Row): RefusalCount => ({
   count: Number(row.count),
 })
 
-const NEW_REFUSALS = { hour: 'integer', customer_id: 'text', action: 'text', code: 'text', count: 'integer' } as const
+const NEW_REFUSALS = 'hour bigint, customer_id text, action text, code text, count bigint'
 
 /** Sorted, so that replicas that write at the same time do not wait for each other in a circle. */
 const ADD_REFUSALS = (v: string): string => `
@@ -87,13 +87,5 @@ const ADD_REFUSALS = (v: string): string => `
 export function addingRefusals({ batch }: Dialect): (refusals: readonly NewRefusals[]) => Work<unknown> {
   const add = batch(NEW_REFUSALS, ADD_REFUSALS)
   return (refusals) =>
-    add(
-      refusals.map(({ hour, customerId, action, errorCode, count }) => ({
-        hour,
-        customer_id: customerId,
-        action,
-        code: errorCode,
-        count,
-      })),
-    )
+    add(refusals.map(({ hour, customerId, action, errorCode, count }) => [hour, customerId, action, errorCode, count]))
 }

@@ -19,11 +19,10 @@ export const sqlite: Dialect = {
   joinOne: (table, alias, on) => `LEFT JOIN ${table} ${alias} ON ${on}`,
   inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,
   batch(columns, sql) {
-    const names = Object.keys(columns) as (keyof typeof columns)[]
-    const text = sql(`(SELECT ${names.map((name, index) => `$${index + 1} AS ${name}`)}) v`)
+    const text = sql(`(SELECT ${columns.split(', ').map((column, n) => `$${n + 1} AS ${column.split(' ')[0]}`)}) v`)
     return function* (rows) {
       const found: Row[] = []
-      for (const row of rows) found.push(...(yield* all(text, ...names.map((name) => row[name]))))
+      for (const row of rows) found.push(...(yield* all(text, ...row)))
       return found
     }
   },
