@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.ts'
 import { addingRefusals } from './roll-ups.ts'
 import { all, change, get, type Noun, type Row, run, walk, write } from './work.ts'
 
-interface AuditOperations extends Omit<AuditStore, 'append'> {
+export interface AuditOperations extends Omit<AuditStore, 'append'> {
   append(events: readonly AuditEvent[]): Promise<void>
   appendWith(refusals: readonly NewRefusals[], events: readonly AuditEvent[]): Promise<void>
 }
