@@ -23,11 +23,10 @@ export const postgres: Dialect = {
   contains: (text, part) => `strpos(${text}, ${part}) > 0`,
   texts: (column, from) => `ARRAY(SELECT ${column} FROM ${from} ORDER BY ${column})`,
   among: (parameter) => `= ANY (${parameter}::text[])`,
+  oneOf: (query) => `= ANY (ARRAY(${query}))`,
   each: (parameter, alias) => `unnest(${parameter}::text[]) ${alias} (value)`,
   rows: (parameter, alias, columns) =>
     `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
-  // As an array, because PostgreSQL may run a query behind IN for each row.
-  amongRows: (query) => `= ANY (ARRAY(${query}))`,
   // Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values.
   along: (column, place, from, below) =>
     `(${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below})`,

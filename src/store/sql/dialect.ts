@@ -20,12 +20,12 @@ export interface Dialect {
   texts(column: string, from: string): string
   /** Compares with the texts of an array in a parameter. */
   among(parameter: string): string
+  /** Compares with what a query finds, which PostgreSQL runs first, whatever the planner estimates. */
+  oneOf(query: string): string
   /** An array of texts in a parameter, as a table with the column `value`. */
   each(parameter: string, alias: string): string
   /** Objects in a parameter, as the text of JSON, as a table. */
   rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
-  /** Compares with the rows of a query, which is run once and first. */
-  amongRows(query: string): string
   /** The rows whose `column` is `$1`, from one place on and below another, for an index on the column and the place. */
   along(column: string, place: string, from: string, below: string): string
   /** Joins the row that fits, if there is one, by an index. */

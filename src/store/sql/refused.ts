@@ -55,7 +55,7 @@ const AT_ONCE = 500
 const REMOVED_BYTES = 4 * 1024 * 1024
 
 export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePages'>> => {
-  const { amongRows, batch, inOrder, pick } = dialect
+  const { oneOf, batch, inOrder, pick } = dialect
   const { ofCustomer, whose } = refusalRanges(dialect)
   const insert = batch(BODY, INSERT)
 
@@ -68,7 +68,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
   /** Removes bodies as long as those before them have fewer bytes. They go in the order in which they came: a clock may have been wrong. */
   const REMOVE = (which: string, limit: string, bytes: string): string => `
     DELETE FROM refused_delivery
-     WHERE number ${amongRows(`
+     WHERE number ${oneOf(`
        SELECT number
          FROM (SELECT number, sum(bytes) OVER (ORDER BY number) - bytes AS before
                  FROM (SELECT number, octet_length(payload) + ${ROW_BYTES} AS bytes
@@ -86,7 +86,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
       sqlite: `replace(hex(zeroblob(length(CAST(order_id AS BLOB)))), '00', '-')`,
       postgres: 'NULL',
     })}
-     WHERE number ${amongRows(newest('audit_event', withOrder, 'number'))}`
+     WHERE number ${oneOf(newest('audit_event', withOrder, 'number'))}`
 
   return {
     refusals: refusals(dialect),

@@ -11,10 +11,10 @@ export const sqlite: Dialect = {
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
   texts: (column, from) => `(SELECT json_group_array(${column} ORDER BY ${column}) FROM ${from})`,
   among: (parameter) => `IN (SELECT value FROM json_each(${parameter}))`,
+  oneOf: (query) => `IN (${query})`,
   each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
   rows: (parameter, alias, columns) =>
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
-  amongRows: (query) => `IN (${query})`,
   along: (column, place, from, below) => `${column} = $1 AND (${place}) >= (${from}) AND (${place}) < (${below})`,
   joinOne: (table, alias, on) => `LEFT JOIN ${table} ${alias} ON ${on}`,
   inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,
