@@ -2,9 +2,11 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
+import type { AuditOperations } from '#src/store/sql/audit.ts'
+import type { RefusedOperations } from '#src/store/sql/refused.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
-import { refusedWrites } from '#src/store/sqlite/refused.ts'
-import { customer } from '../support/store-rows.ts'
+import { boundNouns } from '#src/store/sqlite/nouns.ts'
+import { auditEvent, customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 it('large refused bodies expire and are erased 4 MiB at a time, so that deliveries wait little', async () => {
@@ -26,12 +28,36 @@ it('large refused bodies expire and are erased 4 MiB at a time, so that deliveri
   }))
   await store.refused.keep(bodies, { mostBytes: Number.MAX_SAFE_INTEGER, notKept: 0 })
   const database = openDatabase(path)
+  const { deleteSome, erase } = boundNouns(database).refused as RefusedOperations
   const left = async () => (await store.refused.tally()).bodies
-  expect([refusedWrites.deleteBefore(database, 2, 500), await left()]).toEqual([2, 7])
+  expect([await deleteSome(2, 500), await left()]).toEqual([2, 7])
   expect([await store.refused.deleteBefore(2, 3), await left()]).toEqual([3, 4])
-  expect([refusedWrites.erase(database, one.id, 50), await left()]).toEqual([true, 2])
-  expect([refusedWrites.erase(database, one.id, 50), await left()]).toEqual([false, 0])
+  expect([await erase(one.id, 50), await left()]).toEqual([true, 2])
+  expect([await erase(one.id, 50), await left()]).toEqual([false, 0])
   expect((await store.refused.tally()).bytes).toBe(0)
+  database.close()
+  await store.close()
+})
+
+it('a refusal that comes while a page is read pushes none out of it', async () => {
+  const path = join(tempFolder(), 'teslim.db')
+  const { store } = await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)
+  const ids = [1, 2, 3, 4].map((number) => `00000000-000${number}-7000-8000-000000000000`)
+  const refuse = (refusalId = '') =>
+    auditEvent({ customerId: null, action: 'delivery.refused', refusalId, details: { errorCode: 'X' } })
+  const [first, second, third, late] = ids
+  await store.audit.append([first, second, third].map(refuse))
+  const database = openDatabase(path)
+  const nouns = boundNouns(database)
+  let asked = 0
+  const ask: typeof database.ask = (sql, values) => {
+    if (asked++ === 1) void (nouns.audit as AuditOperations).append([refuse(late)])
+    return database.ask(sql, values)
+  }
+  const { refusals } = boundNouns({ ...database, ask }).refused as RefusedOperations
+  const page = await refusals({ errorCode: 'X' }, { most: 9, look: 2 })
+  expect(page.refusals.map(({ refusalId }) => refusalId)).toEqual([late, third, second])
+  expect(page.next).toBe(second)
   database.close()
   await store.close()
 })

@@ -1,6 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { NO_LIMIT } from '../shared/walks.ts'
 import type { Dialect, Kind } from '../sql/dialect.ts'
-import { get, run } from '../sql/work.ts'
+import { all, get, run } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 
 const TYPES: Record<Kind, string> = { text: 'text', integer: 'bigint' }
@@ -27,6 +28,22 @@ export const postgres: Dialect = {
   rows: (parameter, alias, columns) =>
     `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
   receipt: (parameter) => `${parameter}::uuid`,
+  // Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values.
+  along: (column, place, from, below) =>
+    `(${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below})`,
+  joinOne: (table, alias, on) =>
+    `LEFT JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${on} LIMIT 1) ${alias} ON true`,
+  // LIMIT keeps the planner from sorting all rows for filters that it believes to be rare. It must not know how high it is.
+  inOrder: (table, { range, order }) =>
+    `(SELECT * FROM ${table} WHERE ${range} ORDER BY ${order} LIMIT (SELECT ${NO_LIMIT}))`,
+  batch(columns, sql) {
+    const named = columns.split(', ').map((column) => column.split(' '))
+    const text = sql(`unnest(${named.map(([, type], n) => `$${n + 1}::${type}[]`)}) v (${named.map(([name]) => name)})`)
+    return function* (rows) {
+      if (rows.length === 0) return []
+      return yield* all(text, ...named.map((_, n) => rows.map((row) => row[n])))
+    }
+  },
   *lock(table) {
     yield* run(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
   },

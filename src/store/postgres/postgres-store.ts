@@ -11,12 +11,15 @@ import {
 } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { apiKeys } from '../sql/api-keys.ts'
+import { audit, auditStore } from '../sql/audit.ts'
 import { customers } from '../sql/customers.ts'
+import { loginFailures } from '../sql/login-failures.ts'
+import { refused, refusedStore } from '../sql/refused.ts'
+import { rollUps } from '../sql/roll-ups.ts'
 import { secretStore, secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { storeErrors } from '../store.errors.ts'
-import type { Store } from '../store.ts'
-import { postgresAudit } from './audit.ts'
+import type { RollUpStore, Store } from '../store.ts'
 import { createCustomerNumbers } from './customer-numbers.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query, type Row } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
@@ -24,13 +27,13 @@ import { HISTORY, historyFromRow } from './deliveries/lost.ts'
 import { postgres } from './dialect.ts'
 import { readFacts } from './facts.ts'
 import { refuseIf, whyBehind, whyUnfit } from './fitness.ts'
-import { postgresLoginFailures } from './login-failures.ts'
 import { postgresNoun } from './nouns.ts'
 import { countReplicas } from './other-servers.ts'
 import { postgresPurges } from './purges.ts'
-import { postgresRefused } from './refused.ts'
-import { postgresRollUps } from './roll-ups.ts'
 import { postgresWebhooks } from './webhooks/webhooks.ts'
+
+/** Of the owner of the tables: see functions/roll-ups.sql. */
+const COUNT_DELIVERIES = 'SELECT count_deliveries_1($1) AS counted'
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url)
 
@@ -84,19 +87,22 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
 function storeOn(database: Database, limits: QueueLimits): Store {
   const { lookUpFirst, lookUp } = database
   const numbers = createCustomerNumbers(lookUp)
-  const rollUps = postgresRollUps(database)
+  const hours: RollUpStore = {
+    ...postgresNoun(rollUps(postgres), database),
+    count: async (look) => (await database.query(COUNT_DELIVERIES, look)).rows[0]?.counted as number,
+  }
   const deliveries = postgresDeliveries(database, numbers, limits)
   return {
     customers: postgresNoun(customers(postgres), database),
     apiKeys: postgresNoun(apiKeys(postgres), database),
     deliveries,
-    purges: postgresPurges(database, rollUps),
-    rollUps,
+    purges: postgresPurges(database, hours),
+    rollUps: hours,
     signingKeys: postgresNoun(signingKeys(postgres), database),
     secrets: secretStore(postgresNoun(secrets(postgres), database)),
-    audit: postgresAudit(database),
-    refused: postgresRefused(database),
-    loginFailures: postgresLoginFailures(database),
+    audit: auditStore(postgresNoun(audit(postgres), database)),
+    refused: refusedStore({ ...postgresNoun(refused(postgres), database), wipePages: async () => null }),
+    loginFailures: postgresNoun(loginFailures(postgres), database),
     webhooks: postgresWebhooks(database),
     accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,

@@ -393,7 +393,7 @@ CREATE FUNCTION trim_attempts_1(of_webhook text) RETURNS void
   SET enable_seqscan=off
   SET enable_bitmapscan=off; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION uncounted_1(look integer) RETURNS TABLE(number bigint, customer bigint, received_at bigint, status smallint, duplicate boolean) STABLE
+CREATE FUNCTION uncounted_1(look integer) RETURNS TABLE("position" bigint, customer bigint, received_at bigint, status smallint, duplicate boolean) STABLE
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off
   SET enable_bitmapscan=off; -- EXECUTE to PUBLIC

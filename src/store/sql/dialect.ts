@@ -1,6 +1,11 @@
-import type { Work } from './work.ts'
+import type { Row, Value, Work } from './work.ts'
 
 export type Kind = 'text' | 'integer'
+
+export interface Range {
+  readonly range: string
+  readonly order: string
+}
 
 /** Where the SQL of the two databases differs. Everything else is written once, with `$1`, `true` and `octet_length`. */
 export interface Dialect {
@@ -23,6 +28,17 @@ export interface Dialect {
   rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
   /** A receipt in a parameter, as 32 hexadecimal digits. */
   receipt(parameter: string): string
+  /** The rows whose `column` is `$1`, from one place on and below another, for an index on the column and the place. */
+  along(column: string, place: string, from: string, below: string): string
+  /** Joins the row that fits, if there is one, by an index. */
+  joinOne(table: string, alias: string, on: string): string
+  /** A range of a table. Filters on it do not change how it is read: in the order of an index. */
+  inOrder(table: string, range: Range): string
+  /**
+   * A statement for a batch, which it reads as the table `v` with columns such as `name text, at bigint`. PostgreSQL runs it once,
+   * SQLite once for each row.
+   */
+  batch(columns: string, sql: (v: string) => string): (rows: readonly (readonly Value[])[]) => Work<readonly Row[]>
   /** Makes others wait who want the same, until the end of the transaction. */
   lock(table: string): Work<void>
   isDuplicate(error: unknown): boolean

@@ -37,7 +37,7 @@ export function* run(sql: string, ...values: readonly Value[]): Work<number> {
  * Where an operation runs: see `performers` of each database.
  * - `lookUp` reads single rows that a delivery waits for, `find` others.
  * - `walk` may read many rows.
- * - `write` is a transaction, `change` a single statement that needs none.
+ * - `write` is a transaction. `change` is a single statement, or several that need none: only SQLite runs them in one.
  * - `alone` is a write that must not be in a transaction.
  * - `wipe` is a transaction that also overwrites what rows held before; `scrub` also empties the log, if it resolves to true.
  */

@@ -1,4 +1,5 @@
 import type { Dialect } from '../sql/dialect.ts'
+import { all, type Row } from '../sql/work.ts'
 
 const UNIQUE = 2067
 
@@ -15,6 +16,17 @@ export const sqlite: Dialect = {
   rows: (parameter, alias, columns) =>
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
   receipt: (parameter) => `unhex(${parameter})`,
+  along: (column, place, from, below) => `${column} = $1 AND (${place}) >= (${from}) AND (${place}) < (${below})`,
+  joinOne: (table, alias, on) => `LEFT JOIN ${table} ${alias} ON ${on}`,
+  inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,
+  batch(columns, sql) {
+    const text = sql(`(SELECT ${columns.split(', ').map((column, n) => `$${n + 1} AS ${column.split(' ')[0]}`)}) v`)
+    return function* (rows) {
+      const found: Row[] = []
+      for (const row of rows) found.push(...(yield* all(text, ...row)))
+      return found
+    }
+  },
   // A transaction of a file is alone.
   *lock() {},
   isDuplicate: (error) => (error as { errcode?: number }).errcode === UNIQUE,

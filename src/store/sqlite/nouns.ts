@@ -1,5 +1,7 @@
 import { apiKeys } from '../sql/api-keys.ts'
+import { audit } from '../sql/audit.ts'
 import { customers } from '../sql/customers.ts'
+import { loginFailures } from '../sql/login-failures.ts'
 import { purges } from '../sql/purges.ts'
 import { secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
@@ -8,6 +10,8 @@ import { type Database, withSecureDelete } from './database.ts'
 import { sqlite } from './dialect.ts'
 import { emptyLog } from './empty-log.ts'
 import { filePurges } from './purges.ts'
+import { refusedWithPages } from './refused.ts'
+import { counting } from './roll-ups.ts'
 import type { StoreThread } from './thread/operations.ts'
 
 const nouns = {
@@ -16,6 +20,10 @@ const nouns = {
   customers: customers(sqlite),
   apiKeys: apiKeys(sqlite),
   purges: { ...purges(sqlite), ...filePurges },
+  audit: audit(sqlite),
+  rollUps: counting,
+  refused: refusedWithPages,
+  loginFailures: loginFailures(sqlite),
 }
 
 export function finish<Result>(database: Database, work: Work<Result>): Result {

@@ -1,23 +1,22 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { migrationName, pendingMigrations } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
+import { auditStore } from '../sql/audit.ts'
+import { refusedStore } from '../sql/refused.ts'
 import { secretStore } from '../sql/secrets.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
-import { sqliteAudit } from './audit.ts'
 import { lastBackupAt } from './backup-record.ts'
 import { type Database, openDatabase, opening, type Row, useAutoVacuum, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
 import { findForeignCode } from './foreign-code.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './locks/server-lock.ts'
-import { sqliteLoginFailures } from './login-failures.ts'
 import { appliedTo, knownMigrations, migrate } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
 import { sqliteNoun } from './nouns.ts'
 import { sqlitePurges } from './purges.ts'
-import { sqliteRefused } from './refused.ts'
-import { sqliteRollUps } from './roll-ups.ts'
+import { rollUpStore } from './roll-ups.ts'
 import { roomOf } from './room.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
@@ -149,7 +148,7 @@ function storeOn(
   release: () => void = () => undefined,
 ): Store {
   const threads = { database, writer, reader }
-  const rollUps = sqliteRollUps(writer, reader)
+  const rollUps = rollUpStore(sqliteNoun('rollUps', threads))
   const deliveries = sqliteDeliveries(database, writer, reader, limits)
   /** SQLite changes it with each change of the schema. */
   let triedSchema: unknown
@@ -173,9 +172,9 @@ function storeOn(
     rollUps,
     signingKeys: sqliteNoun('signingKeys', threads),
     secrets: secretStore(sqliteNoun('secrets', threads)),
-    audit: sqliteAudit(database, writer, reader),
-    refused: sqliteRefused(database, writer, reader),
-    loginFailures: sqliteLoginFailures(database, writer),
+    audit: auditStore(sqliteNoun('audit', threads)),
+    refused: refusedStore(sqliteNoun('refused', threads)),
+    loginFailures: sqliteNoun('loginFailures', threads),
     webhooks: sqliteWebhooks(database, writer, reader),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {

@@ -1,10 +1,7 @@
-import { auditReads } from '../audit.ts'
 import { openDatabase } from '../database.ts'
 import { pulseReads } from '../deliveries/pulse.ts'
 import { deliveryReads } from '../deliveries/reads.ts'
 import { boundNouns } from '../nouns.ts'
-import { refusedReads } from '../refused.ts'
-import { rollUpReads } from '../roll-ups.ts'
 import { webhookReads } from '../webhooks/reads.ts'
 import { bindOperations, createPerformer, type Performer } from './operations.ts'
 
@@ -12,10 +9,7 @@ export function openReading(path: string): Performer {
   const database = openDatabase(path, { readOnly: true })
   return createPerformer(database, {
     ...boundNouns(database),
-    audit: bindOperations(auditReads, database),
     deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
-    refused: bindOperations(refusedReads, database),
-    rollUps: bindOperations(rollUpReads, database),
     webhooks: bindOperations(webhookReads, database),
   })
 }

@@ -1,12 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { auditWrites } from '../audit.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
-import { loginFailureWrites } from '../login-failures.ts'
 import { boundNouns } from '../nouns.ts'
-import { refusedWrites } from '../refused.ts'
-import { rollUpWrites } from '../roll-ups.ts'
 import { changeOf } from '../store-file.ts'
 import { webhookLeases } from '../webhooks/leases.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
@@ -18,10 +14,6 @@ import type { WriterData } from './writer.ts'
 const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   ...boundNouns(database),
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
-  rollUps: bindOperations(rollUpWrites, database),
-  audit: bindOperations(auditWrites, database),
-  refused: bindOperations(refusedWrites, database),
-  loginFailures: bindOperations(loginFailureWrites, database),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress }, database),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
   ping: {

@@ -1,0 +1,99 @@
+import type { Refusal, RefusalRange, RefusedStore } from '../refused-store.ts'
+import { firstReceiptOf, uuidFrom } from '../shared/uuid.ts'
+import { NO_LIMIT } from '../shared/walks.ts'
+import { shownOrder } from './audit.ts'
+import type { Dialect, Range } from './dialect.ts'
+import { all, type Noun, type Row, walk } from './work.ts'
+
+/** The refusals of customer `$1`, or of all if it is NULL, from `$2` on and before `$3`, in a table that has them. */
+export function refusalRanges({ along }: Dialect) {
+  const ofCustomer: Range = {
+    range: `${along('customer_id', 'refusal', '$2', '$3')} AND refusal IS NOT NULL`,
+    order: 'customer_id DESC, refusal DESC',
+  }
+  const ofAll: Range = {
+    range: `coalesce($1, '') = '' AND refusal >= $2 AND refusal < $3 AND refusal IS NOT NULL`,
+    order: 'refusal DESC',
+  }
+  return { ofCustomer, whose: (customerId: string | null) => (customerId === null ? ofAll : ofCustomer) }
+}
+
+/** PostgreSQL must not know this limit: without statistics it would rather sort all refusals than walk to a limit of hundreds. */
+export const newest = (table: string, { range, order }: Range, column: string): string => `
+  SELECT ${column} FROM ${table} WHERE ${range} ORDER BY ${order} LIMIT (SELECT CAST($4 AS bigint))`
+
+export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
+  const { contains, joinOne } = dialect
+  const { whose } = refusalRanges(dialect)
+  /** The newest refusals in the audit log and among the bodies. */
+  const FOUND = (of: Range): string => `
+    SELECT * FROM (${newest('audit_event', of, 'refusal')}) logged
+     UNION
+    SELECT * FROM (${newest('refused_delivery', of, 'refusal')}) kept`
+  /** Finds the last refusal to look at, and the next one if there is one. */
+  const FOUND_END = (of: Range): string => `
+    SELECT refusal FROM (${FOUND(of)}) found ORDER BY refusal DESC LIMIT 2 OFFSET $5`
+  const ORDER = `coalesce(${shownOrder(dialect, 'a.order_id')}, r.order_id)`
+  const REFUSALS = (of: Range): string => `
+    SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
+           coalesce(a.key_id, r.key_id) AS key_id, (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id)) AS label,
+           ${ORDER} AS order_id, a.details, r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id,
+           octet_length(r.payload) AS payload_bytes
+      FROM (SELECT refusal FROM (${FOUND(of)}) found ORDER BY refusal DESC LIMIT $4) f
+           ${joinOne('audit_event', 'a', 'a.refusal = f.refusal AND a.refusal IS NOT NULL')}
+           ${joinOne('refused_delivery', 'r', 'r.refusal = f.refusal')}
+     WHERE (${ORDER} = $5 OR $5 IS NULL)
+       AND (r.error_code = $6 OR r.error_code IS NULL AND ${contains('a.details', '$7')} OR $6 IS NULL)
+       AND (coalesce(a.request_id, r.request_id) = $8 OR $8 IS NULL)
+     ORDER BY f.refusal DESC LIMIT $9`
+
+  return walk(function* (filter, { most, look }) {
+    const { customerId = null, orderId = null, errorCode, requestId = null } = filter
+    const of = whose(customerId)
+    const [from, below] = refusalBounds(filter)
+    const filters = [orderId, errorCode ?? null, codeInDetails(errorCode), requestId] as const
+    const isFiltered = filters.some((value) => value !== null)
+    const [last, more] = isFiltered ? yield* all(FOUND_END(of), customerId, from, below, look + 1, look - 1) : []
+    const end = more === undefined ? null : (last?.refusal as string)
+    // Without a limit where filters are: what comes meanwhile must not push out what stands before the end.
+    const among = [customerId, end ?? from, below, isFiltered ? NO_LIMIT : most + 1] as const
+    const rows = yield* all(REFUSALS(of), ...among, ...filters, most + 1)
+    const refusals = rows.slice(0, most).map(refusalFromRow)
+    return { refusals, next: rows.length > most ? (refusals.at(-1)?.refusalId ?? null) : end }
+  })
+}
+
+/** Sorts after every id. */
+export const EVERY_ID = 'g'
+
+/** Returns the smallest id that a range includes, and the smallest one above it, for a comparison of texts. */
+export function refusalBounds(range: RefusalRange & { readonly idPrefix?: string | undefined }): [string, string] {
+  const { before = EVERY_ID, from, to, idPrefix = '' } = range
+  const first = [idPrefix, from === undefined ? '' : firstIdOf(from)].sort()[1] as string
+  const [end] = [before, to === undefined ? EVERY_ID : firstIdOf(to), `${idPrefix}${EVERY_ID}`].sort() as [string]
+  return [first, end]
+}
+
+/** The beginning of every id of a time. */
+const firstIdOf = (time: number): string => uuidFrom(firstReceiptOf(time)).slice(0, 13)
+
+/** Reads a row with `details` of an audit event, or with the columns of a kept body, or with both. */
+export function refusalFromRow(row: Row): Refusal {
+  const { errorCode, message } = JSON.parse((row.details as string | null) ?? '{}')
+  return {
+    refusalId: row.refusal as string,
+    at: row.at as number,
+    customerId: row.customer_id as string | null,
+    keyId: row.key_id as string | null,
+    keyLabel: row.label as string | null,
+    orderId: row.order_id as string | null,
+    errorCode: (row.error_code as string | null) ?? errorCode,
+    message: (row.message as string | null) ?? message ?? '',
+    requestId: row.request_id as string | null,
+    payloadBytes: row.payload_bytes as number | null,
+  }
+}
+
+/** The text that `details` of an audit event has for an error code. A quotation mark within another value has a backslash. */
+const codeInDetails = (errorCode: string | undefined): string | null =>
+  errorCode === undefined ? null : `"errorCode":${JSON.stringify(errorCode)}`
