@@ -1,5 +1,5 @@
--- Removes deliveries, and the states and deliveries of whole orders unless an order has a later delivery by now, and nothing that
--- count_deliveries_1 has not counted. Also removes idempotency keys kept before a time. Returns what was removed.
+-- Removes deliveries, and orders with the two deliveries that they need. Leaves an order that has got a later delivery, and what
+-- count_deliveries_1 has not counted. Also removes some idempotency keys that were kept before a time. Returns what was removed.
 --
 -- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not delete deliveries. That role
 -- may run it only if the operator grants it.
