@@ -19,10 +19,14 @@ export const postgres: Dialect = {
   larger: (one, other) => `greatest(${one}, ${other})`,
   smaller: (one, other) => `least(${one}, ${other})`,
   startsWith: (text, prefix) => `starts_with(${text}, ${prefix})`,
-  contains: (text, part) => `strpos(${text}, ${part}) > 0`,
+  contains: (text, part) => `position(${part} IN ${text}) > 0`,
   texts: (column, from) => `ARRAY(SELECT ${column} FROM ${from} ORDER BY ${column})`,
   among: (parameter) => `= ANY (${parameter}::text[])`,
-  each: (parameter, alias) => `unnest(${parameter}::text[]) ${alias} (value)`,
+  each: (parameter, alias, kind = 'text') => `unnest(${parameter}::${TYPES[kind]}[]) ${alias} (value)`,
+  one: (table, alias, condition) =>
+    `CROSS JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${condition} LIMIT 1) ${alias}`,
+  uuid: (column) => column,
+  asUuid: (parameter) => `${parameter}::uuid`,
   rows: (parameter, alias, columns) =>
     `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
   *lock(table) {

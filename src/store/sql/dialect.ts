@@ -10,13 +10,19 @@ export interface Dialect {
   larger(one: string, other: string): string
   smaller(one: string, other: string): string
   startsWith(text: string, prefix: string): string
+  /** Of texts or bytes. */
   contains(text: string, part: string): string
   /** The texts of a column, sorted, as one value for `textsOf`. */
   texts(column: string, from: string): string
   /** Compares with the texts of an array in a parameter. */
   among(parameter: string): string
-  /** An array of texts in a parameter, as a table with the column `value`. */
-  each(parameter: string, alias: string): string
+  /** An array in a parameter, of texts if nothing else is said, as a table with the column `value`. */
+  each(parameter: string, alias: string, kind?: Kind): string
+  /** Joins the row that an index finds for each row before. No database may choose another way, whatever its statistics say. */
+  one(table: string, alias: string, condition: string): string
+  /** A UUID for `uuidFrom`, and one in a parameter, as hexadecimal digits with or without hyphens. */
+  uuid(column: string): string
+  asUuid(parameter: string): string
   /** Objects in a parameter, as the text of JSON, as a table. */
   rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
   /** Makes others wait who want the same, until the end of the transaction. */

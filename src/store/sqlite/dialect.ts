@@ -11,6 +11,9 @@ export const sqlite: Dialect = {
   texts: (column, from) => `(SELECT json_group_array(${column} ORDER BY ${column}) FROM ${from})`,
   among: (parameter) => `IN (SELECT value FROM json_each(${parameter}))`,
   each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
+  one: (table, alias, condition) => `CROSS JOIN ${table} ${alias} ON ${condition}`,
+  uuid: (column) => `hex(${column})`,
+  asUuid: (parameter) => `unhex(${parameter}, '-')`,
   rows: (parameter, alias, columns) =>
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
   // A transaction of a file is alone.

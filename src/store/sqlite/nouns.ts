@@ -1,5 +1,6 @@
 import { apiKeys } from '../sql/api-keys.ts'
 import { customers } from '../sql/customers.ts'
+import { deliveryReads } from '../sql/deliveries/deliveries.ts'
 import { secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
@@ -13,6 +14,7 @@ const nouns = {
   signingKeys: signingKeys(sqlite),
   customers: customers(sqlite),
   apiKeys: apiKeys(sqlite),
+  deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL' }),
 }
 
 function finish<Result>(database: Database, work: Work<Result>): Result {
@@ -72,6 +74,8 @@ const performers = ({ writer, reader }: Connections) =>
     lookUp: undefined,
     find: undefined,
     walk: reader,
+    poll: undefined,
+    follow: reader,
     write: writer,
     change: writer,
     wipe: writer,
