@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { openDatabase } from '#src/store/sqlite/database.ts'
-import { pulseReads as sqlitePulses } from '#src/store/sqlite/deliveries/pulse.ts'
-import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
+import { type Database, openDatabase } from '#src/store/sqlite/database.ts'
+import { boundNouns } from '#src/store/sqlite/nouns.ts'
+import type { DeliveryStore } from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -30,12 +30,12 @@ it('SQLite reads a pulse by indexes, whether or not it has statistics', async ()
     if (statistics) raw.exec('ANALYZE')
     const database = openDatabase(path, { readOnly: true })
     const steps = new Set<string>()
-    const all: typeof database.all = (sql, ...values) => {
-      for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) steps.add(String(detail))
-      return database.all(sql, ...values)
+    const ask: Database['ask'] = (sql, values) => {
+      for (const { detail } of database.ask(`EXPLAIN QUERY PLAN ${sql}`, values).rows) steps.add(String(detail))
+      return database.ask(sql, values)
     }
-    const { pulse } = bindOperations(sqlitePulses, { ...database, all })
-    for (const after of PULSES) expect(pulse(after, bounds).newest).toHaveLength(bounds.newest)
+    const { pulse } = boundNouns({ ...database, ask }).deliveries as DeliveryStore
+    for (const after of PULSES) expect((await pulse(after, bounds)).newest).toHaveLength(bounds.newest)
     database.close()
     expect([...steps].sort().filter((step) => / (?:d|delivery) /.test(step))).toEqual([
       'SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',

@@ -5,19 +5,22 @@ import { secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
 import { type Database, withSecureDelete } from './database.ts'
+import { createBlockWalk } from './deliveries/block-walk.ts'
 import { sqlite } from './dialect.ts'
 import { emptyLog } from './empty-log.ts'
 import type { StoreThread } from './thread/operations.ts'
 
-const nouns = {
+const createNouns = () => ({
   secrets: secrets(sqlite),
   signingKeys: signingKeys(sqlite),
   customers: customers(sqlite),
   apiKeys: apiKeys(sqlite),
-  deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL' }),
-}
+  deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk() }),
+})
 
-function finish<Result>(database: Database, work: Work<Result>): Result {
+const nouns = createNouns()
+
+export function finish<Result>(database: Database, work: Work<Result>): Result {
   let step = work.next()
   while (!step.done) {
     const { sql, values } = step.value
@@ -44,10 +47,10 @@ function perform({ mode, work }: AnyOperation, database: Database, args: readonl
   return result
 }
 
-/** All operations, for the threads. */
+/** All operations, for the threads. Some remember what they have read through their connection. */
 export const boundNouns = (database: Database) =>
   Object.fromEntries(
-    Object.entries(nouns).map(([name, noun]) => [
+    Object.entries(createNouns()).map(([name, noun]) => [
       name,
       methodsOf(
         noun as never,

@@ -2,6 +2,8 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
 import { deliveryReads } from '#src/store/sql/deliveries/deliveries.ts'
+import { filterValues, type WalkBackOf } from '#src/store/sql/deliveries/walks.ts'
+import { all } from '#src/store/sql/work.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customer-numbers.ts'
@@ -13,10 +15,18 @@ import { createBlocks } from './blocks.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { foresee } from './foresight.ts'
 import { LOST } from './lost.ts'
-import { pulseReads } from './pulse.ts'
-import { deliveryReads as oldReads } from './reads.ts'
 
 const lastLeft = (place: string): string => `SELECT last_position FROM (${LOST(place)}) l`
+
+/** Ends with a row that has no receipt, at the oldest position that was looked at. */
+const BEFORE_OF_CUSTOMER = `
+  SELECT $1 AS customer_id, d.* FROM deliveries_before_1($1, $2, $3, $4, $5, $6, $7, $8, $9::boolean::integer) d`
+
+const walkBackOf: WalkBackOf = function* (customerId, position, filter, { most, look }) {
+  const [, ...filters] = filterValues(filter)
+  const rows = yield* all(BEFORE_OF_CUSTOMER, customerId, position, look, most, ...filters)
+  return { rows: rows.slice(0, -1), end: rows.at(-1)?.position as number }
+}
 
 export interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
@@ -27,7 +37,7 @@ export function postgresDeliveries(
   numbers: CustomerNumbers,
   limits: QueueLimits,
 ): PostgresDeliveries {
-  const { query, followed, storeBatch } = database
+  const { query, storeBatch } = database
   const { watch, close } = createCommitWatch(database)
   const blocks = createBlocks(query)
   let alone: Promise<unknown> | undefined
@@ -86,12 +96,9 @@ export function postgresDeliveries(
   }
 
   return {
-    ...postgresNoun(deliveryReads(postgres, { lastLeft }), database),
+    ...postgresNoun(deliveryReads(postgres, { lastLeft, walkBackOf }), database),
     deliver: (delivery) => batcher.submit(delivery),
     foresee: (delivery) => foresee(query, delivery),
-    ...oldReads(query),
-    after: oldReads(followed).after,
-    ...pulseReads(followed),
     watch,
     load: batcher.load,
     async drained() {

@@ -6,11 +6,9 @@ import { customerErased, storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { sqliteNoun } from '../nouns.ts'
-import { type StoreThread, sendOperations } from '../thread/operations.ts'
+import type { StoreThread } from '../thread/operations.ts'
 import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
 import { foresee } from './foresight.ts'
-import { pulseReads } from './pulse.ts'
-import { deliveryReads } from './reads.ts'
 import { createRecentCommits } from './recent-commits.ts'
 
 /** Half of the time that a request has left after the longest wait. */
@@ -54,7 +52,6 @@ export function sqliteDeliveries(
     ...reads,
     deliver: (delivery) => batcher.submit(delivery),
     foresee: async (delivery) => foresee(database, delivery),
-    ...sendOperations({ ...deliveryReads, ...pulseReads }, reader, 'deliveries'),
     watch(onCommit) {
       watchers.add(onCommit)
       return () => void watchers.delete(onCommit)

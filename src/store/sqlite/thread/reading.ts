@@ -1,7 +1,5 @@
 import { auditReads } from '../audit.ts'
 import { openDatabase } from '../database.ts'
-import { pulseReads } from '../deliveries/pulse.ts'
-import { deliveryReads } from '../deliveries/reads.ts'
 import { boundNouns } from '../nouns.ts'
 import { purgeReads } from '../purges/reads.ts'
 import { refusedReads } from '../refused.ts'
@@ -14,7 +12,6 @@ export function openReading(path: string): Performer {
   return createPerformer(database, {
     ...boundNouns(database),
     audit: bindOperations(auditReads, database),
-    deliveries: bindOperations({ ...deliveryReads, ...pulseReads }, database),
     purges: bindOperations(purgeReads, database),
     refused: bindOperations(refusedReads, database),
     rollUps: bindOperations(rollUpReads, database),
