@@ -2,13 +2,14 @@ import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { customerErased, storeErrors } from '#src/store/store.errors.ts'
+import { REFUSALS } from '#src/store/sql/deliveries/duplicates.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { sqliteNoun } from '../nouns.ts'
 import type { StoreThread } from '../thread/operations.ts'
 import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
-import { foresee } from './foresight.ts'
+import { findCustomer, judge } from './judge.ts'
 import { createRecentCommits } from './recent-commits.ts'
 
 /** Half of the time that a request has left after the longest wait. */
@@ -51,7 +52,12 @@ export function sqliteDeliveries(
   return {
     ...reads,
     deliver: (delivery) => batcher.submit(delivery),
-    foresee: async (delivery) => foresee(database, delivery),
+    async foresee(delivery) {
+      // Of one state of the store, though it takes several statements.
+      const judged = database.savepoint(() => judge(database, findCustomer(database, delivery.customerId), delivery))
+      if (typeof judged === 'string') throw new AppError(REFUSALS[judged])
+      return 'receiptId' in judged ? judged : judged.repeated
+    },
     watch(onCommit) {
       watchers.add(onCommit)
       return () => void watchers.delete(onCommit)
@@ -73,7 +79,6 @@ function outcomeOf(delivery: NewDelivery, outcome: RowOutcome): Receipt | Error 
     const { receiptId, orderId, status, receivedAt } = delivery
     return { receiptId, orderId, status, receivedAt, duplicate: false }
   }
-  if (outcome === 'key-reused') return new AppError(storeErrors.idempotencyKeyReused)
-  if (outcome === 'erased') return new AppError(customerErased)
+  if (typeof outcome === 'string') return new AppError(REFUSALS[outcome])
   return 'fault' in outcome ? new Error(outcome.fault) : outcome
 }
