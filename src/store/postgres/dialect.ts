@@ -26,7 +26,7 @@ export const postgres: Dialect = {
   one: (table, alias, condition) =>
     `CROSS JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${condition} LIMIT 1) ${alias}`,
   uuid: (column) => column,
-  asUuid: (parameter) => `${parameter}::uuid`,
+  receipt: (parameter) => `${parameter}::uuid`,
   rows: (parameter, alias, columns) =>
     `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
   *lock(table) {

@@ -2,21 +2,15 @@ import type {
   ApiKey,
   AuditEvent,
   Counts,
-  Delivery,
-  DeliverySummary,
   KeySummary,
   ListedApiKey,
-  Order,
-  OrderState,
   PurgeState,
-  Receipt,
   Refusal,
   RefusalRange,
   RefusedBody,
   RefusedBodySummary,
   SigningKey,
 } from '../store.ts'
-import { originFrom } from './origins.ts'
 import { firstReceiptOf, uuidFrom } from './uuid.ts'
 
 /** A row of either database. The functions below read what both give under the same names and as the same types. */
@@ -79,49 +73,6 @@ export const auditEventFromRow = (row: Row): AuditEvent => ({
   details: JSON.parse(row.details as string),
 })
 
-export const receiptFromRow = (row: Row): Receipt => ({
-  receiptId: uuidFrom(row.receipt as string),
-  orderId: row.order_id as string | null,
-  status: row.status as number,
-  receivedAt: row.received_at as number,
-  duplicate: typeof row.echo_of === 'number',
-})
-
-/** An erased delivery keeps something of the length of its order id. */
-const erasureFromRow = (row: Row) =>
-  row.erased ? { erased: true, orderId: null } : { erased: false, orderId: row.order_id as string | null }
-
-export const orderStateFromRow = (row: Row): OrderState => ({
-  orderId: row.order_id as string,
-  status: row.status as number,
-  receiptId: uuidFrom(row.receipt as string),
-  receivedAt: row.received_at as number,
-})
-
-export const deliveryFromRow = (row: Row): Delivery => ({
-  ...receiptFromRow(row),
-  position: row.position as number,
-  customerId: row.customer_id as string,
-  ...erasureFromRow(row),
-  payload: row.payload as Uint8Array,
-  origin: originFrom(row.origin, row.key_label as string | null, Boolean(row.erased)),
-})
-
-export const summaryFromRow = (row: Row): DeliverySummary => ({
-  ...receiptFromRow(row),
-  position: row.position as number,
-  customerId: row.customer_id as string,
-  ...erasureFromRow(row),
-  payloadBytes: row.payload_bytes as number,
-})
-
-export const orderFromRow = (row: Row): Order => ({
-  ...orderStateFromRow(row),
-  customerId: row.customer_id as string,
-  position: row.position as number,
-  payloadBytes: row.payload_bytes as number,
-})
-
 export const purgeStateFromRow = (row: Row): PurgeState => ({
   generation: row.generation as number,
   position: row.position as number,
@@ -145,12 +96,6 @@ export const countsFromRows = (
     count: row.count as number,
   })),
 })
-
-/** Returns the smallest and the largest receipt that begin with a prefix, as 32 hexadecimal digits. */
-export function receiptRange(prefix: string): [first: string, last: string] {
-  const digits = prefix.replaceAll('-', '').slice(0, 32)
-  return [digits.padEnd(32, '0'), digits.padEnd(32, 'f')]
-}
 
 /** Returns the smallest id that a range includes, and the smallest one above it, for a comparison of texts. */
 export function refusalBounds(range: RefusalRange & { readonly idPrefix?: string | undefined }): [string, string] {

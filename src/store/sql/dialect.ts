@@ -20,9 +20,10 @@ export interface Dialect {
   each(parameter: string, alias: string, kind?: Kind): string
   /** Joins the row that an index finds for each row before. No database may choose another way, whatever its statistics say. */
   one(table: string, alias: string, condition: string): string
-  /** A UUID for `uuidFrom`, and one in a parameter, as hexadecimal digits with or without hyphens. */
+  /** The UUID in a column, for `uuidFrom`. */
   uuid(column: string): string
-  asUuid(parameter: string): string
+  /** A receipt in a parameter: hexadecimal digits, with or without hyphens. */
+  receipt(parameter: string): string
   /** Objects in a parameter, as the text of JSON, as a table. */
   rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
   /** Makes others wait who want the same, until the end of the transaction. */

@@ -13,7 +13,7 @@ export const sqlite: Dialect = {
   each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
   one: (table, alias, condition) => `CROSS JOIN ${table} ${alias} ON ${condition}`,
   uuid: (column) => `hex(${column})`,
-  asUuid: (parameter) => `unhex(${parameter}, '-')`,
+  receipt: (parameter) => `unhex(${parameter}, '-')`,
   rows: (parameter, alias, columns) =>
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
   // A transaction of a file is alone.

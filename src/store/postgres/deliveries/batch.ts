@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { originBytes } from '#src/store/shared/origins.ts'
-import { receiptFromRow } from '#src/store/shared/rows.ts'
 import { REFUSALS, type Refused } from '#src/store/sql/deliveries/duplicates.ts'
+import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Row } from '../database.ts'
 import type { Parameters } from '../protocol/message.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { receiptFromRow } from '#src/store/shared/rows.ts'
 import { digestOf, REFUSALS } from '#src/store/sql/deliveries/duplicates.ts'
+import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Query } from '../database.ts'
 import { postgres } from '../dialect.ts'

@@ -1,10 +1,10 @@
 import { REQUEST_START, requestIn } from '../../shared/origins.ts'
-import { summaryFromRow } from '../../shared/rows.ts'
 import { UUID_BYTES, uuidFrom } from '../../shared/uuid.ts'
 import { NO_LIMIT } from '../../shared/walks.ts'
 import type { DeliveryStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, type Noun, type Row, walk } from '../work.ts'
+import { summaryFromRow } from './rows.ts'
 
 const CHAINED = `
   d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of, octet_length(d.payload) AS payload_bytes`
@@ -16,7 +16,7 @@ const BACKSLASH = Buffer.from('\\')
 
 export type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'payloads' | 'receiptsOfRequest'>
 
-export function deliveryHistories({ asUuid, contains, each, one, uuid }: Dialect): Noun<Histories> {
+export function deliveryHistories({ receipt, contains, each, one, uuid }: Dialect): Noun<Histories> {
   const at = (position: string): string => one('delivery', 'd', `d.position = ${position}`)
   const HISTORY = `
     WITH RECURSIVE chain AS (
@@ -54,7 +54,7 @@ export function deliveryHistories({ asUuid, contains, each, one, uuid }: Dialect
   const OF_REQUEST = `
     SELECT ${uuid('d.receipt')} AS receipt
       FROM (SELECT receipt, origin FROM delivery
-             WHERE receipt >= ${asUuid('$1')} AND receipt < ${asUuid('$2')} ORDER BY receipt LIMIT $3) d
+             WHERE receipt >= ${receipt('$1')} AND receipt < ${receipt('$2')} ORDER BY receipt LIMIT $3) d
      WHERE substr(d.origin, ${REQUEST_START}, ${1 + UUID_BYTES}) = $4
      LIMIT $5`
 

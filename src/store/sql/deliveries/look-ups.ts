@@ -1,9 +1,9 @@
-import { deliveryFromRow, orderStateFromRow, receiptRange } from '../../shared/rows.ts'
-import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from '../../shared/times.ts'
 import { firstReceiptOf, uuidFrom } from '../../shared/uuid.ts'
 import type { DeliveryStore } from '../../store.ts'
 import { type Dialect, textsOf } from '../dialect.ts'
 import { all, find, get, type Noun, poll, type Row } from '../work.ts'
+import { deliveryFromRow, orderStateFromRow } from './rows.ts'
+import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from './times.ts'
 
 export const LAST = 'SELECT max(position) AS position FROM delivery'
 
@@ -25,7 +25,7 @@ export type LookUps = Pick<
 
 /** `lastLeft` is SQL for the last position before a place, if that lies among lost positions; else for NULL. */
 export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => string): Noun<LookUps> {
-  const { asUuid, one, pick, uuid } = dialect
+  const { receipt, one, pick, uuid } = dialect
   const KEY_ID = pick({
     sqlite: `(
       SELECT substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' || substr(h, 17, 4) || '-' || substr(h, 21)
@@ -36,19 +36,19 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
     SELECT d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
            c.erased_at IS NOT NULL AS erased, d.payload, d.origin, (SELECT label FROM api_key WHERE id = ${KEY_ID}) AS key_label
       FROM delivery d JOIN customer c ON c.number = d.customer
-     WHERE d.receipt = ${asUuid('$1')}`
+     WHERE d.receipt = ${receipt('$1')}`
   const RECEIPTS = `
     SELECT ${uuid('d.receipt')} AS receipt FROM delivery d
-     WHERE d.receipt BETWEEN ${asUuid('$1')} AND ${asUuid('$2')} ORDER BY d.receipt LIMIT $3`
+     WHERE d.receipt BETWEEN ${receipt('$1')} AND ${receipt('$2')} ORDER BY d.receipt LIMIT $3`
   const STATE = `
     SELECT ${uuid('d.receipt')} AS receipt, s.order_id, s.status, d.received_at
       FROM order_state s ${one('delivery', 'd', 'd.position = s.state_position')}
      WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
   const POSITIONS = `
-    SELECT (SELECT position FROM delivery WHERE receipt < ${asUuid('$1')} ORDER BY receipt DESC LIMIT 1) AS early,
-           (SELECT position FROM delivery WHERE receipt >= ${asUuid('$2')} ORDER BY receipt LIMIT 1) AS "end"`
+    SELECT (SELECT position FROM delivery WHERE receipt < ${receipt('$1')} ORDER BY receipt DESC LIMIT 1) AS early,
+           (SELECT position FROM delivery WHERE receipt >= ${receipt('$2')} ORDER BY receipt LIMIT 1) AS "end"`
   const COUNT_FROM = `
-    SELECT count(*) AS count FROM (SELECT 1 FROM delivery WHERE receipt >= ${asUuid('$1')} LIMIT $2) d`
+    SELECT count(*) AS count FROM (SELECT 1 FROM delivery WHERE receipt >= ${receipt('$1')} LIMIT $2) d`
   const COUNT_AFTER = pick({
     sqlite: 'SELECT max(coalesce((SELECT max(position) FROM delivery), 0) - $1, 0) AS count',
     // Without the gaps that failovers left, which overlap where nothing was stored between two.
@@ -101,4 +101,10 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
       }
     }),
   }
+}
+
+/** Returns the smallest and the largest receipt that begin with a prefix, as 32 hexadecimal digits. */
+function receiptRange(prefix: string): [first: string, last: string] {
+  const digits = prefix.replaceAll('-', '').slice(0, 32)
+  return [digits.padEnd(32, '0'), digits.padEnd(32, 'f')]
 }

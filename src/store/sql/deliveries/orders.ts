@@ -1,8 +1,8 @@
-import { orderFromRow } from '../../shared/rows.ts'
 import { NO_LIMIT } from '../../shared/walks.ts'
 import type { DeliveryStore, Filter, OrderPlace } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, get, type Noun, type Row, type Work, walk } from '../work.ts'
+import { orderFromRow } from './rows.ts'
 
 /** Stands for the number of an unknown customer. It is larger than any customer number, so nothing is found. */
 const NOBODY = Number.MAX_SAFE_INTEGER

@@ -1,9 +1,9 @@
-import { summaryFromRow } from '../../shared/rows.ts'
 import { firstReceiptOf } from '../../shared/uuid.ts'
 import type { DeliveryStore, DeliverySummary, Pulse, PulseBounds, PulseSecond } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, follow, get, type Noun, type Row, type Work } from '../work.ts'
 import { LAST } from './look-ups.ts'
+import { summaryFromRow } from './rows.ts'
 import { before, filterValues } from './walks.ts'
 
 /**
@@ -25,7 +25,7 @@ export function pulses(dialect: Dialect): Noun<Pick<DeliveryStore, 'pulse'>> {
   const BEGINNING = `
     SELECT ${KIND}, count(*) AS count, min(received_at) AS oldest, min(position) AS lowest
       FROM (SELECT position, received_at, status, echo_of FROM delivery
-             WHERE receipt >= ${dialect.asUuid('$2')} AND position + 0 <= $3 ORDER BY receipt DESC LIMIT $4) d
+             WHERE receipt >= ${dialect.receipt('$2')} AND position + 0 <= $3 ORDER BY receipt DESC LIMIT $4) d
      GROUP BY 1`
   const BEFORE = before(dialect)
 

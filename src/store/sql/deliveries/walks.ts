@@ -1,7 +1,7 @@
-import { summaryFromRow } from '../../shared/rows.ts'
 import type { Bounds, DeliveryStore, Filter } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, follow, get, type Noun, type Row, type Work, walk } from '../work.ts'
+import { summaryFromRow } from './rows.ts'
 
 /** Columns of a delivery `d` and its customer `c`, for `summaryFromRow`. */
 export const summaryColumns = ({ uuid }: Dialect): string => `

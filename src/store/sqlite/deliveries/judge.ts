@@ -1,5 +1,5 @@
-import { receiptFromRow } from '#src/store/shared/rows.ts'
 import { digestOf, type Refused } from '#src/store/sql/deliveries/duplicates.ts'
+import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 
