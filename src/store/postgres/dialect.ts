@@ -22,9 +22,11 @@ export const postgres: Dialect = {
   contains: (text, part) => `position(${part} IN ${text}) > 0`,
   texts: (column, from) => `ARRAY(SELECT ${column} FROM ${from} ORDER BY ${column})`,
   among: (parameter) => `= ANY (${parameter}::text[])`,
+  oneOf: (query) => `= ANY (ARRAY(${query}))`,
   each: (parameter, alias, kind = 'text') => `unnest(${parameter}::${TYPES[kind]}[]) ${alias} (value)`,
   one: (table, alias, condition) =>
     `CROSS JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${condition} LIMIT 1) ${alias}`,
+  sorted: (order) => `ORDER BY ${order}`,
   uuid: (column) => column,
   receipt: (parameter) => `${parameter}::uuid`,
   rows: (parameter, alias, columns) =>

@@ -16,10 +16,14 @@ export interface Dialect {
   texts(column: string, from: string): string
   /** Compares with the texts of an array in a parameter. */
   among(parameter: string): string
+  /** Compares with what a query finds, which PostgreSQL runs first, whatever the planner estimates. */
+  oneOf(query: string): string
   /** An array in a parameter, of texts if nothing else is said, as a table with the column `value`. */
   each(parameter: string, alias: string, kind?: Kind): string
   /** Joins the row that an index finds for each row before. No database may choose another way, whatever its statistics say. */
   one(table: string, alias: string, condition: string): string
+  /** ORDER BY for what an inner query has sorted already. SQLite keeps that order, and would sort again. */
+  sorted(order: string): string
   /** The UUID in a column, for `uuidFrom`. */
   uuid(column: string): string
   /** A receipt in a parameter: hexadecimal digits, with or without hyphens. */

@@ -5,6 +5,7 @@ import type { DeliveryStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, type Noun, type Row, walk } from '../work.ts'
 import { summaryFromRow } from './rows.ts'
+import { summaryColumns } from './walks.ts'
 
 const CHAINED = `
   d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of, octet_length(d.payload) AS payload_bytes`
@@ -16,7 +17,8 @@ const BACKSLASH = Buffer.from('\\')
 
 export type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'payloads' | 'receiptsOfRequest'>
 
-export function deliveryHistories({ receipt, contains, each, one, uuid }: Dialect): Noun<Histories> {
+export function deliveryHistories(dialect: Dialect): Noun<Histories> {
+  const { contains, each, one, oneOf, receipt, uuid } = dialect
   const at = (position: string): string => one('delivery', 'd', `d.position = ${position}`)
   const HISTORY = `
     WITH RECURSIVE chain AS (
@@ -27,8 +29,7 @@ export function deliveryHistories({ receipt, contains, each, one, uuid }: Dialec
       UNION ALL
       SELECT chain.place + 1, chain.state_position, ${CHAINED} FROM chain ${at('chain.previous')} WHERE chain.place < $4
     )
-    SELECT d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-           c.erased_at IS NOT NULL AS erased, d.payload_bytes, d.previous, d.state_position
+    SELECT ${summaryColumns(dialect)}, d.previous, d.state_position
       FROM chain d CROSS JOIN customer c
      WHERE c.number = d.customer
      ORDER BY d.place`
@@ -49,8 +50,9 @@ export function deliveryHistories({ receipt, contains, each, one, uuid }: Dialec
     UNION ALL
     SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
   const PAYLOADS = `
-    SELECT d.position, d.payload FROM ${each('$1', 'w', 'integer')} ${at('w.value')}
-     WHERE ${contains('d.payload', '$2')} OR ${contains('d.payload', '$3')} OR $2 IS NULL`
+    SELECT position, payload FROM delivery
+     WHERE position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)}
+       AND (${contains('payload', '$2')} OR ${contains('payload', '$3')} OR $2 IS NULL)`
   const OF_REQUEST = `
     SELECT ${uuid('d.receipt')} AS receipt
       FROM (SELECT receipt, origin FROM delivery

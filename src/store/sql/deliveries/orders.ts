@@ -45,14 +45,12 @@ const placeFromRow = (row: Row): OrderPlace => ({
   orderId: row.order_id as string,
 })
 
-export function orderLists({ one, pick, uuid }: Dialect): Noun<Pick<DeliveryStore, 'orders'>> {
+export function orderLists({ one, sorted, uuid }: Dialect): Noun<Pick<DeliveryStore, 'orders'>> {
   const NAMED_ORDERS = `
     SELECT s.customer, s.order_id, s.status, s.state_position
       FROM customer n ${one('order_state', 's', 's.customer = n.number AND s.order_id = $4')}
      WHERE ${NAMED}
      ORDER BY n.number`
-  /** SQLite keeps the order of the inner query, and would sort again. */
-  const sorted = pick({ sqlite: '', postgres: 'ORDER BY p.customer, p.order_id' })
   /** The inner LIMIT keeps PostgreSQL from using another index for values that it believes to be rare. */
   const pageOf = (orders: string): string => `
     SELECT c.id AS customer_id, p.order_id, p.status, p.state_position AS position, ${uuid('d.receipt')} AS receipt, d.received_at,
@@ -61,7 +59,7 @@ export function orderLists({ one, pick, uuid }: Dialect): Noun<Pick<DeliveryStor
            ${one('delivery', 'd', 'd.position = p.state_position')}
            ${one('customer', 'c', 'c.number = p.customer')}
      WHERE (p.status = $6 OR $6 IS NULL) AND (d.received_at >= $7 OR $7 IS NULL) AND (d.received_at < $8 OR $8 IS NULL)
-     ${sorted}
+     ${sorted('p.customer, p.order_id')}
      LIMIT $9`
   const ALL = { end: endOf(ORDERS), page: pageOf(ORDERS) }
   const WITH_NAME = { end: endOf(NAMED_PLACES), page: pageOf(NAMED_ORDERS) }

@@ -3,13 +3,13 @@ import type { Dialect } from '../dialect.ts'
 import { all, follow, get, type Noun, type Row, type Work, walk } from '../work.ts'
 import { summaryFromRow } from './rows.ts'
 
-/** Columns of a delivery `d` and its customer `c`, for `summaryFromRow`. */
+/** Columns of a delivery `d`, of which `payload_bytes` is computed, and its customer `c`, for `summaryFromRow`. */
 export const summaryColumns = ({ uuid }: Dialect): string => `
   d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-  c.erased_at IS NOT NULL AS erased, octet_length(d.payload) AS payload_bytes`
+  c.erased_at IS NOT NULL AS erased, d.payload_bytes`
 
 /** What PostgreSQL compares a parameter with first tells it the type. */
-export const FITS = `
+const FITS = `
   AND (d.customer = (SELECT number FROM customer WHERE id = $3) OR $3 IS NULL)
   AND (d.order_id = $4 OR $4 IS NULL) AND (d.status = $5 OR $5 IS NULL)
   AND (d.received_at >= $6 OR $6 IS NULL) AND (d.received_at < $7 OR $7 IS NULL)
@@ -19,16 +19,19 @@ export const FITS = `
 export const filterValues = ({ customerId, orderId, status, from, to, duplicate }: Filter) =>
   [customerId ?? null, orderId ?? null, status ?? null, from ?? null, to ?? null, duplicate ?? null] as const
 
-const nearest = (dialect: Dialect, range: string, order: string): string => `
+/** The inner query keeps PostgreSQL from joining before it has the first rows. */
+export const firstThatFit = (dialect: Dialect, from: string, order: string): string => `
   SELECT ${summaryColumns(dialect)}
-    FROM delivery d ${dialect.one('customer', 'c', 'c.number = d.customer')}
-   WHERE ${range} ${FITS}
-   ORDER BY ${order}
-   LIMIT $9`
+    FROM (SELECT d.position, d.receipt, d.customer, d.order_id, d.status, d.received_at, d.echo_of,
+                 octet_length(d.payload) AS payload_bytes
+            FROM ${from} ${FITS} ${order && `ORDER BY ${order}`} LIMIT $9) d
+   CROSS JOIN customer c
+   WHERE c.number = d.customer
+   ${dialect.sorted(order)}`
 
 /** The deliveries before position `$1`, from `$2` on, the newest first. */
 export const before = (dialect: Dialect): string =>
-  nearest(dialect, 'd.position < $1 AND d.position >= $2', 'd.position DESC')
+  firstThatFit(dialect, 'delivery d WHERE d.position < $1 AND d.position >= $2', 'd.position DESC')
 
 const AFTER_END = `
   SELECT coalesce(
@@ -55,7 +58,7 @@ function deliveryPage({ rows, end }: Found, { most }: Bounds) {
 export type Walks = Pick<DeliveryStore, 'after' | 'before'>
 
 export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Walks> {
-  const AFTER = nearest(dialect, 'd.position > $1 AND d.position <= $2', 'd.position')
+  const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
   const BEFORE = before(dialect)
 
   function* walkBack(position: number, filter: Filter, { most, look }: Bounds): Work<Found> {

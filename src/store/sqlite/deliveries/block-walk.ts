@@ -1,6 +1,6 @@
 import { BLOCK_SIZE, LOOK_AFTER_BLOCKS, placeInList } from '#src/store/shared/blocks.ts'
 import { numberOf } from '../../sql/deliveries/orders.ts'
-import { FITS, filterValues, summaryColumns, type WalkBackOf } from '../../sql/deliveries/walks.ts'
+import { filterValues, firstThatFit, type WalkBackOf } from '../../sql/deliveries/walks.ts'
 import { all, get, type Row, type Work } from '../../sql/work.ts'
 import { sqlite } from '../dialect.ts'
 import { createTail, type Tail } from './tail.ts'
@@ -20,11 +20,8 @@ const BLOCKS = `
    LIMIT $6`
 
 /** Takes positions in the order in which it returns them. */
-const AT = `
-  SELECT ${summaryColumns(sqlite)}
-    FROM json_each($1) CROSS JOIN delivery d ON d.position = json_each.value CROSS JOIN customer c ON c.number = d.customer
-   WHERE $2 ${FITS}
-   LIMIT $9`
+const LISTED = 'json_each($1) CROSS JOIN delivery d ON d.position = json_each.value WHERE $2'
+const AT = firstThatFit(sqlite, LISTED, '')
 
 interface FoundPositions {
   /** The newest first. */
