@@ -69,7 +69,8 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
   return {
     after: follow(function* (position, filter, bounds) {
       const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.look - 1))?.position ?? 0))
-      const rows = yield* all(AFTER, position, end, ...filterValues(filter), bounds.most)
+      // Followers often look when there is nothing new.
+      const rows = end === position ? [] : yield* all(AFTER, position, end, ...filterValues(filter), bounds.most)
       return deliveryPage({ rows, end }, bounds)
     }),
     before: walk(function* (position, filter, bounds) {
