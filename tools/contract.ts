@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import fastifyPlugin from 'fastify-plugin'
 import { pino } from 'pino'
-import { Document, isCollection, isPair, visit } from 'yaml'
+import { Document, isCollection, isPair, parse, visit } from 'yaml'
 import { buildApp } from '#src/app.ts'
 import { loadConfig, type Variables } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
@@ -18,6 +18,7 @@ import type { RouteSchema } from './contract-errors.ts'
 import type { Schema } from './contract-examples.ts'
 import { OPERATOR_TAG, WEBHOOK_TAG } from './contract-page.ts'
 import { CONTRACT_TEXT } from './contract-text.ts'
+import { contractWebhooks } from './contract-webhooks.ts'
 
 const options: FastifyDynamicSwaggerOptions = {
   // Shared schemas keep their own names.
@@ -91,7 +92,7 @@ export async function contract(settings: Variables = {}): Promise<OpenApi> {
     }),
   })
   try {
-    return finishContract(plain(app.swagger()) as OpenApi, routes)
+    return { ...finishContract(plain(app.swagger()) as OpenApi, routes), webhooks: contractWebhooks(plain) }
   } finally {
     await app.close()
     await store.close()
@@ -130,10 +131,19 @@ export function toYaml(document: OpenApi): string {
     },
   })
   const text = yaml.toString({ lineWidth: 120, blockQuote: 'literal' })
-  return text.replaceAll(/^( *)(required|enum):\n((?:\1 {2}- [\w-]+\n)+)/gm, (_, indent, key, items) =>
-    wrapped(`${indent}${key}: [`, `${indent}  `, items.match(/(?<=- )[\w-]+/g)),
-  )
+  return text
+    .replaceAll(/^( *)(required|enum):\n((?:\1 {2}- [\w-]+\n)+)/gm, (_, indent, key, items) =>
+      wrapped(`${indent}${key}: [`, `${indent}  `, items.match(/(?<=- )[\w-]+/g)),
+    )
+    .replaceAll(REFUSAL_EXAMPLE, (_, indent, message, rest) => {
+      const quoted = JSON.stringify(parse(message))
+      return `${indent}value: { data: null, success: false,\n${indent}  message: ${quoted},\n${indent}  ${rest.replace(/\n */, ', ')} }\n`
+    })
 }
+
+/** The example of an error code whose message stands on one line; nothing follows its request id. */
+const REFUSAL_EXAMPLE =
+  /^( *)value:\n\1 {2}data: null\n\1 {2}success: false\n\1 {2}message: (.+)\n\1 {2}(errorCode: \w+\n +requestId: \S+)\n(?!\1 {2})/gm
 
 /** Long lists of names take several to a line. */
 function wrapped(start: string, indent: string, names: readonly string[]): string {

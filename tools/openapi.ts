@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { contract, toYaml } from './contract.ts'
+import { refuseUnusedRows } from './contract-components.ts'
 import { pageJson } from './contract-page.ts'
 import { contractVariants } from './contract-variants.ts'
 import { postmanCollection, postmanEnvironment } from './postman.ts'
@@ -9,6 +10,7 @@ import { toJson } from './to-json.ts'
 const root = new URL('../', import.meta.url)
 const reference = new URL('docs/reference.md', root)
 const document = await contract()
+refuseUnusedRows(document)
 const variants = await contractVariants(document)
 
 writeFileSync(new URL('openapi.yaml', root), toYaml(document))

@@ -3,8 +3,8 @@ import { originBytes } from '#src/store/shared/origins.ts'
 import { REFUSALS, type Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
+import type { Parameters } from '../connection/message.ts'
 import type { Row } from '../database.ts'
-import type { Parameters } from '../protocol/message.ts'
 
 /** The parameters of `deliver_1` of these names: places in the batch, counted from 1. */
 interface Relations {
@@ -13,7 +13,7 @@ interface Relations {
   readonly finals: boolean[]
 }
 
-export interface Batch {
+interface Batch {
   readonly deliveries: readonly NewDelivery[]
   readonly relations: Relations
 }

@@ -28,7 +28,7 @@ const walkBackOf: WalkBackOf = function* (customerId, position, filter, { most, 
   return { rows: rows.slice(0, -1), end: rows.at(-1)?.position as number }
 }
 
-export interface PostgresDeliveries extends DeliveryStore {
+interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 

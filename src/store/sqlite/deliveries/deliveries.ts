@@ -15,7 +15,7 @@ import { createRecentCommits } from './recent-commits.ts'
 /** Half of the time that a request has left after the longest wait. */
 const MOST_GRACE_MILLISECONDS = 1000
 
-export interface SqliteDeliveries extends DeliveryStore {
+interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
