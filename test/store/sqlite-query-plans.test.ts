@@ -81,6 +81,29 @@ it('SQLite finds everything by an index, whether or not it has statistics', asyn
   }
 })
 
+/** What is read of single deliveries and orders, and of where they stand. */
+async function lookUpEveryWay(reads: DeliveryStore): Promise<void> {
+  const receipt = '00000000-0000-7000-8000-000000000064'
+  await reads.findByReceipt(receipt)
+  await reads.receiptsWith(receipt.slice(0, 8), 10)
+  await reads.receiptsOfRequest(receipt, bounds)
+  await reads.orderState(place.customerId, place.orderId)
+  await reads.lastPosition()
+  await reads.countAfter(50_000)
+  await reads.countFrom(0, 1000)
+  await reads.positionsWithin({ from: 1, to: 2 })
+  await reads.arrivals(50_000)
+}
+
+it('SQLite looks up deliveries, orders and positions by an index, whether or not it has statistics', async () => {
+  const lookUp = (database: Database) => lookUpEveryWay(boundNouns(database).deliveries as DeliveryStore)
+  for await (const { plans, steps } of plansOf({ customers, fill: FILL, last: 100_001 }, lookUp)) {
+    expect(plans.size).toBe(10)
+    expect(steps.filter((step) => /^SCAN (?!d$|unordered_time$|\(subquery|CONSTANT)/.test(step))).toEqual([])
+    expect(steps.filter((step) => /AUTOMATIC|TEMP B-TREE FOR ORDER BY/.test(step))).toEqual([])
+  }
+})
+
 it('SQLite reads counts by hour, and what is not counted, by their indexes', async () => {
   const count = (database: Database) => {
     const { read, uncounted } = bindOperations(rollUpReads, database)

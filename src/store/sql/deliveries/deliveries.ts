@@ -8,13 +8,13 @@ import { pulses } from './pulse.ts'
 import { deliveryWalks, type WalkBackOf } from './walks.ts'
 
 /** What each database does in its own way. */
-export interface OwnReads {
+interface OwnReads {
   /** SQL for the last position before a place, if that lies among lost positions; else for NULL. */
   readonly lastLeft: (place: string) => string
   readonly walkBackOf: WalkBackOf
 }
 
-export type DeliveryReads = Omit<DeliveryStore, 'deliver' | 'foresee' | 'watch' | 'load'>
+type DeliveryReads = Omit<DeliveryStore, 'deliver' | 'foresee' | 'watch' | 'load'>
 
 export const deliveryReads = (dialect: Dialect, { lastLeft, walkBackOf }: OwnReads): Noun<DeliveryReads> => ({
   ...deliveryLookUps(dialect, lastLeft),

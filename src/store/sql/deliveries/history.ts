@@ -15,7 +15,7 @@ const MOST_SINCE = 10_000
 
 const BACKSLASH = Buffer.from('\\')
 
-export type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'payloads' | 'receiptsOfRequest'>
+type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'payloads' | 'receiptsOfRequest'>
 
 export function deliveryHistories(dialect: Dialect): Noun<Histories> {
   const { contains, each, one, oneOf, receipt, uuid } = dialect

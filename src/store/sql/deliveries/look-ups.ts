@@ -11,7 +11,7 @@ const MOST_ARRIVALS = 1000
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-export type LookUps = Pick<
+type LookUps = Pick<
   DeliveryStore,
   | 'findByReceipt'
   | 'receiptsWith'
@@ -62,7 +62,8 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
   const ARRIVALS = `
     SELECT max(position) AS position, count(*) AS count, ${CUSTOMERS} AS customer_ids, (${lastLeft('$1')}) AS last_left
       FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
-      JOIN customer c ON c.number = d.customer`
+     CROSS JOIN customer c
+     WHERE c.number = d.customer`
 
   return {
     findByReceipt: find(function* (receiptId) {

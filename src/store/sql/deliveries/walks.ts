@@ -41,7 +41,7 @@ const AFTER_END = `
 const BEFORE_END = 'SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2'
 
 /** Those that fit the filter, and the last position that was looked at: 0 at the beginning of all. */
-export interface Found {
+interface Found {
   readonly rows: readonly Row[]
   readonly end: number
 }
@@ -55,7 +55,7 @@ function deliveryPage({ rows, end }: Found, { most }: Bounds) {
   return { deliveries, position: deliveries.length === most ? (deliveries.at(-1)?.position ?? end) : end }
 }
 
-export type Walks = Pick<DeliveryStore, 'after' | 'before'>
+type Walks = Pick<DeliveryStore, 'after' | 'before'>
 
 export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Walks> {
   const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
