@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest'
 import type { Database } from '#src/store/sqlite/database.ts'
-import { foresee as foreseeInSqlite } from '#src/store/sqlite/deliveries/foresight.ts'
+import { findCustomer, judge } from '#src/store/sqlite/deliveries/judge.ts'
 import { plansOf } from '../support/sqlite-plans.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 
 const one = customer()
 const customers = [one, ...Array.from({ length: 50 }, () => customer())]
-const wanted = delivery(one.id, { orderId: 'order-500', idempotency: { key: 'key-700', notBefore: 0 } })
+const retry = delivery(one.id, { orderId: 'order-500', idempotency: { key: 'key-700', notBefore: 0 } })
+const another = delivery(one.id, { orderId: 'order-500', idempotency: { key: 'new', notBefore: 0 } })
 
 const FILL = `
   INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, payload)
@@ -16,9 +17,15 @@ const FILL = `
   INSERT INTO idempotency (customer, key, position, kept_at) SELECT 1, 'key-' || n, n, n FROM numbers`
 
 it('SQLite foresees a delivery by indexes, whether or not it has statistics', async () => {
-  const foresee = (database: Database) => expect(() => foreseeInSqlite(database, wanted)).toThrow('another body')
-  for await (const { steps } of plansOf({ customers, fill: FILL, last: 20_000 }, foresee)) {
-    expect(steps.filter((step) => step.startsWith('SEARCH')).length).toBeGreaterThan(5)
-    expect(steps.filter((step) => /^SCAN (?!r\b|CONSTANT)/.test(step))).toEqual([])
+  const foresee = (database: Database) => {
+    expect(judge(database, findCustomer(database, one.id), retry)).toBe('key-reused')
+    expect(judge(database, findCustomer(database, one.id), another)).toMatchObject({ state: { state_position: 500 } })
   }
+  for await (const { steps } of plansOf({ customers, fill: FILL, last: 20_000 }, foresee))
+    expect(steps).toEqual([
+      'SEARCH customer USING INDEX sqlite_autoindex_customer_1 (id=?)',
+      'SEARCH idempotency USING INDEX sqlite_autoindex_idempotency_1 (customer=? AND key=?)',
+      'SEARCH delivery USING INTEGER PRIMARY KEY (rowid=?)',
+      'SEARCH order_state USING PRIMARY KEY (customer=? AND order_id=?)',
+    ])
 })

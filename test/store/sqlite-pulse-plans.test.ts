@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Database } from '#src/store/sqlite/database.ts'
-import { pulseReads as sqlitePulses } from '#src/store/sqlite/deliveries/pulse.ts'
-import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
+import { boundNouns } from '#src/store/sqlite/nouns.ts'
+import type { DeliveryStore } from '#src/store/store.ts'
 import { plansOf } from '../support/sqlite-plans.ts'
 import { customer } from '../support/store-rows.ts'
 
@@ -16,9 +16,9 @@ const FILL = `
   SELECT n, unhex(printf('%012x%020x', n * 1000, n)), 1, n % 4, n * 1000, zeroblob(300) FROM numbers`
 
 it('SQLite reads a pulse by indexes, whether or not it has statistics', async () => {
-  const read = (database: Database) => {
-    const { pulse } = bindOperations(sqlitePulses, database)
-    for (const after of PULSES) expect(pulse(after, bounds).newest).toHaveLength(bounds.newest)
+  const read = async (database: Database) => {
+    const { pulse } = boundNouns(database).deliveries as DeliveryStore
+    for (const after of PULSES) expect((await pulse(after, bounds)).newest).toHaveLength(bounds.newest)
   }
   for await (const { steps } of plansOf({ customers: [customer()], fill: FILL, last: LAST }, read))
     expect([...new Set(steps)].sort().filter((step) => / (?:d|delivery) /.test(step))).toEqual([

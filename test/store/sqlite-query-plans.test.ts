@@ -1,10 +1,16 @@
 import { expect, it } from 'vitest'
 import type { Database } from '#src/store/sqlite/database.ts'
-import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
 import type { Counting } from '#src/store/sqlite/roll-ups.ts'
-import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
-import type { AuditFilter, AuditStore, Bounds, Filter, OrderPlace, RefusedStore } from '#src/store/store.ts'
+import type {
+  AuditFilter,
+  AuditStore,
+  Bounds,
+  DeliveryStore,
+  Filter,
+  OrderPlace,
+  RefusedStore,
+} from '#src/store/store.ts'
 import { plansOf } from '../support/sqlite-plans.ts'
 import { customer } from '../support/store-rows.ts'
 
@@ -14,7 +20,7 @@ const customerId = customers[7]?.id
 const place: OrderPlace = { customerId: customerId ?? '', orderId: 'order-20000' }
 
 /** Every way of walking, as the rules use them. */
-async function walkEveryWay(reads: ReturnType<typeof bindOperations<typeof sqliteReads>>): Promise<void> {
+async function walkEveryWay(reads: DeliveryStore): Promise<void> {
   // The statistics say that no order has status 9.
   const filters: Filter[] = [{}, { status: 1 }, { status: 9 }, { from: 1, to: 2 }, { duplicate: true }]
   for (const filter of filters) {
@@ -59,16 +65,39 @@ const FILL = `
   SELECT 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, n, x'00' FROM numbers WHERE n % 2 = 1`
 
 it('SQLite finds everything by an index, whether or not it has statistics', async () => {
-  const walk = (database: Database) => walkEveryWay(bindOperations(sqliteReads, database))
+  const walk = (database: Database) => walkEveryWay(boundNouns(database).deliveries as DeliveryStore)
   const fill = [FILL, BLOCKS, LISTS].join(';')
   for await (const { plans, steps } of plansOf({ customers, fill, last: 100_001 }, walk)) {
     expect(plans.size).toBe(16)
-    expect(steps.filter((step) => /^SCAN (?!chain|wanted|d$|json_each|CONSTANT)/.test(step))).toEqual([])
+    expect(steps.filter((step) => /^SCAN (?!chain|wanted|[dp]$|w VIRTUAL|json_each|CONSTANT)/.test(step))).toEqual([])
     expect(steps.filter((step) => /TEMP B-TREE|AUTOMATIC/.test(step) && !/ORDER BY|DISTINCT/.test(step))).toEqual([])
     for (const [sql, plan] of plans)
       if (!sql.includes('chain')) expect([...plan].join('\n')).not.toContain('TEMP B-TREE')
     expect(steps).toContain('SEARCH s USING PRIMARY KEY (customer=? AND order_id=?)')
     expect(steps).toContain('SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
+  }
+})
+
+/** What is read of single deliveries and orders, and of where they stand. */
+async function lookUpEveryWay(reads: DeliveryStore): Promise<void> {
+  const receipt = '00000000-0000-7000-8000-000000000064'
+  await reads.findByReceipt(receipt)
+  await reads.receiptsWith(receipt.slice(0, 8), 10)
+  await reads.receiptsOfRequest(receipt, bounds)
+  await reads.orderState(place.customerId, place.orderId)
+  await reads.lastPosition()
+  await reads.countAfter(50_000)
+  await reads.countFrom(0, 1000)
+  await reads.positionsWithin({ from: 1, to: 2 })
+  await reads.arrivals(50_000)
+}
+
+it('SQLite looks up deliveries, orders and positions by an index, whether or not it has statistics', async () => {
+  const lookUp = (database: Database) => lookUpEveryWay(boundNouns(database).deliveries as DeliveryStore)
+  for await (const { plans, steps } of plansOf({ customers, fill: FILL, last: 100_001 }, lookUp)) {
+    expect(plans.size).toBe(10)
+    expect(steps.filter((step) => /^SCAN (?!d$|unordered_time$|\(subquery|CONSTANT)/.test(step))).toEqual([])
+    expect(steps.filter((step) => /AUTOMATIC|TEMP B-TREE FOR ORDER BY/.test(step))).toEqual([])
   }
 })
 

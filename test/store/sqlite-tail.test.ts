@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openDatabase } from '#src/store/sqlite/database.ts'
-import { tailOf } from '#src/store/sqlite/deliveries/tail.ts'
+import { type Database, openDatabase } from '#src/store/sqlite/database.ts'
+import { createTail, type Tail } from '#src/store/sqlite/deliveries/tail.ts'
+import { finish } from '#src/store/sqlite/nouns.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { customer } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
@@ -16,16 +17,17 @@ it('each walk reads the latest deliveries that came since the one before, and no
   const writing = openDatabase(path)
   const reading = openDatabase(path, { readOnly: true })
   let read = 0
-  const all: typeof reading.all = (sql, ...values) => {
-    const rows = reading.all(sql, ...values)
-    read += rows.length
-    return rows
+  const ask: Database['ask'] = (sql, values) => {
+    const answer = reading.ask(sql, values)
+    read += answer.count
+    return answer
   }
-  const database = { ...reading, all }
+  const database = { ...reading, ask }
+  const tail = createTail()
   const insert = (...rows: [position: number, customer: number][]) => writing.run(INSERT, JSON.stringify(rows))
-  const find = (...args: Parameters<ReturnType<typeof tailOf>>) => {
+  const find = (...args: Parameters<Tail>) => {
     read = 0
-    return [tailOf(database)(...args), read]
+    return [finish(database, tail(...args)), read]
   }
 
   insert([1, 1], [2, 2], [3, 1], [6, 1])

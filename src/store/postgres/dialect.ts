@@ -20,14 +20,18 @@ export const postgres: Dialect = {
   larger: (one, other) => `greatest(${one}, ${other})`,
   smaller: (one, other) => `least(${one}, ${other})`,
   startsWith: (text, prefix) => `starts_with(${text}, ${prefix})`,
-  contains: (text, part) => `strpos(${text}, ${part}) > 0`,
+  contains: (text, part) => `position(${part} IN ${text}) > 0`,
   texts: (column, from) => `ARRAY(SELECT ${column} FROM ${from} ORDER BY ${column})`,
   among: (parameter) => `= ANY (${parameter}::text[])`,
   oneOf: (query) => `= ANY (ARRAY(${query}))`,
-  each: (parameter, alias) => `unnest(${parameter}::text[]) ${alias} (value)`,
+  each: (parameter, alias, kind = 'text') => `unnest(${parameter}::${TYPES[kind]}[]) ${alias} (value)`,
+  one: (table, alias, condition) =>
+    `CROSS JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${condition} LIMIT 1) ${alias}`,
+  sorted: (order) => `ORDER BY ${order}`,
+  uuid: (column) => column,
+  receipt: (parameter) => `${parameter}::uuid`,
   rows: (parameter, alias, columns) =>
     `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
-  receipt: (parameter) => `${parameter}::uuid`,
   // Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values.
   along: (column, place, from, below) =>
     `(${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below})`,

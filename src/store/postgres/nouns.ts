@@ -18,12 +18,14 @@ export async function finish<Result>(query: Query, work: Work<Result>): Promise<
 }
 
 /** Where the operations of each mode run. */
-const performers = ({ query, lookUp, transaction }: Database) => {
+const performers = ({ query, lookUp, followed, transaction }: Database) => {
   const inTransaction = <Result>(work: Work<Result>) => transaction((within) => finish(within, work))
   return {
     lookUp: (work) => finish(lookUp, work),
     find: (work) => finish(query, work),
     walk: (work) => finish(query, work),
+    poll: (work) => finish(followed, work),
+    follow: (work) => finish(followed, work),
     change: (work) => finish(query, work),
     alone: (work) => finish(query, work),
     write: inTransaction,

@@ -1,16 +1,4 @@
-import type {
-  ApiKey,
-  Delivery,
-  DeliverySummary,
-  KeySummary,
-  ListedApiKey,
-  Order,
-  OrderState,
-  Receipt,
-  SigningKey,
-} from '../store.ts'
-import { originFrom } from './origins.ts'
-import { uuidFrom } from './uuid.ts'
+import type { ApiKey, KeySummary, ListedApiKey, SigningKey } from '../store.ts'
 
 /** A row of either database. The functions below read what both give under the same names and as the same types. */
 type Row = Readonly<Record<string, unknown>>
@@ -58,52 +46,3 @@ export const signingKeyFromRow = (row: Row): SigningKey => ({
   createdAt: row.created_at as number,
   expiresAt: row.expires_at as number | null,
 })
-
-export const receiptFromRow = (row: Row): Receipt => ({
-  receiptId: uuidFrom(row.receipt as string),
-  orderId: row.order_id as string | null,
-  status: row.status as number,
-  receivedAt: row.received_at as number,
-  duplicate: typeof row.echo_of === 'number',
-})
-
-/** An erased delivery keeps something of the length of its order id. */
-const erasureFromRow = (row: Row) =>
-  row.erased ? { erased: true, orderId: null } : { erased: false, orderId: row.order_id as string | null }
-
-export const orderStateFromRow = (row: Row): OrderState => ({
-  orderId: row.order_id as string,
-  status: row.status as number,
-  receiptId: uuidFrom(row.receipt as string),
-  receivedAt: row.received_at as number,
-})
-
-export const deliveryFromRow = (row: Row): Delivery => ({
-  ...receiptFromRow(row),
-  position: row.position as number,
-  customerId: row.customer_id as string,
-  ...erasureFromRow(row),
-  payload: row.payload as Uint8Array,
-  origin: originFrom(row.origin, row.key_label as string | null, Boolean(row.erased)),
-})
-
-export const summaryFromRow = (row: Row): DeliverySummary => ({
-  ...receiptFromRow(row),
-  position: row.position as number,
-  customerId: row.customer_id as string,
-  ...erasureFromRow(row),
-  payloadBytes: row.payload_bytes as number,
-})
-
-export const orderFromRow = (row: Row): Order => ({
-  ...orderStateFromRow(row),
-  customerId: row.customer_id as string,
-  position: row.position as number,
-  payloadBytes: row.payload_bytes as number,
-})
-
-/** Returns the smallest and the largest receipt that begin with a prefix, as 32 hexadecimal digits. */
-export function receiptRange(prefix: string): [first: string, last: string] {
-  const digits = prefix.replaceAll('-', '').slice(0, 32)
-  return [digits.padEnd(32, '0'), digits.padEnd(32, 'f')]
-}

@@ -1,3 +1,4 @@
+import { summaryFromRow } from '../sql/deliveries/rows.ts'
 import type {
   HeldWebhook,
   LoadedWebhook,
@@ -8,7 +9,6 @@ import type {
   WebhookMinute,
   WebhookPause,
 } from '../store.ts'
-import { summaryFromRow } from './rows.ts'
 import { uuidFrom } from './uuid.ts'
 
 /** A row of either database. The functions below read what both give under the same names. */

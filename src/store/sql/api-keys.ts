@@ -1,5 +1,4 @@
 import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../shared/rows.ts'
-import { USES_DIFFER_MILLISECONDS } from '../shared/times.ts'
 import { LAST_ID } from '../shared/walks.ts'
 import type { ApiKey, ApiKeyStore } from '../store.ts'
 import { changeAccount, countVersion, customerColumns, customerFromRow } from './customers.ts'
@@ -26,6 +25,9 @@ const WITH_PREFIX = `
 const INSERT = `
   INSERT INTO api_key (id, customer, hash, label, created_at, expires_at, revoked_at, networks, rate_limit)
   SELECT $1, number, $3, $4, $5, $6, $7, $8, $9 FROM customer WHERE id = $2`
+
+/** Replicas record uses of a key in turn, a few seconds late. A use that is earlier by more than this comes from a clock that was put back. */
+const USES_DIFFER_MILLISECONDS = 60_000
 
 const REVOKE = 'UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1'
 

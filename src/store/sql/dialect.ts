@@ -15,6 +15,7 @@ export interface Dialect {
   larger(one: string, other: string): string
   smaller(one: string, other: string): string
   startsWith(text: string, prefix: string): string
+  /** Of texts or bytes. */
   contains(text: string, part: string): string
   /** The texts of a column, sorted, as one value for `textsOf`. */
   texts(column: string, from: string): string
@@ -22,12 +23,18 @@ export interface Dialect {
   among(parameter: string): string
   /** Compares with what a query finds, which PostgreSQL runs first, whatever the planner estimates. */
   oneOf(query: string): string
-  /** An array of texts in a parameter, as a table with the column `value`. */
-  each(parameter: string, alias: string): string
+  /** An array in a parameter, of texts if nothing else is said, as a table with the column `value`. */
+  each(parameter: string, alias: string, kind?: Kind): string
+  /** Joins the row that an index finds for each row before. No database may choose another way, whatever its statistics say. */
+  one(table: string, alias: string, condition: string): string
+  /** ORDER BY for what an inner query has sorted already. SQLite keeps that order, and would sort again. */
+  sorted(order: string): string
+  /** The UUID in a column, for `uuidFrom`. */
+  uuid(column: string): string
+  /** A receipt in a parameter: hexadecimal digits, with or without hyphens. */
+  receipt(parameter: string): string
   /** Objects in a parameter, as the text of JSON, as a table. */
   rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
-  /** A receipt in a parameter, as 32 hexadecimal digits. */
-  receipt(parameter: string): string
   /** The rows whose `column` is `$1`, from one place on and below another, for an index on the column and the place. */
   along(column: string, place: string, from: string, below: string): string
   /** Joins the row that fits, if there is one, by an index. */

@@ -37,11 +37,12 @@ export function* run(sql: string, ...values: readonly Value[]): Work<number> {
  * Where an operation runs: see `performers` of each database.
  * - `lookUp` reads single rows that a delivery waits for, `find` others.
  * - `walk` may read many rows.
+ * - `poll` is a `find`, and `follow` a `walk`, whose rows followers go on from: on PostgreSQL, what they read must not be lost in a failover.
  * - `write` is a transaction. `change` is a single statement, or several that need none: only SQLite runs them in one.
  * - `alone` is a write that must not be in a transaction.
  * - `wipe` is a transaction that also overwrites what rows held before; `scrub` also empties the log, if it resolves to true.
  */
-export type Mode = 'lookUp' | 'find' | 'walk' | 'write' | 'change' | 'alone' | 'wipe' | 'scrub'
+export type Mode = 'lookUp' | 'find' | 'walk' | 'poll' | 'follow' | 'write' | 'change' | 'alone' | 'wipe' | 'scrub'
 
 export interface Operation<Args extends readonly unknown[], Result> {
   readonly mode: Mode
@@ -65,6 +66,8 @@ const inMode =
 export const lookUp = inMode('lookUp')
 export const find = inMode('find')
 export const walk = inMode('walk')
+export const poll = inMode('poll')
+export const follow = inMode('follow')
 export const write = inMode('write')
 export const change = inMode('change')
 export const alone = inMode('alone')

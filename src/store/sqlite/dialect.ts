@@ -13,9 +13,12 @@ export const sqlite: Dialect = {
   among: (parameter) => `IN (SELECT value FROM json_each(${parameter}))`,
   oneOf: (query) => `IN (${query})`,
   each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
+  one: (table, alias, condition) => `CROSS JOIN ${table} ${alias} ON ${condition}`,
+  sorted: () => '',
+  uuid: (column) => `hex(${column})`,
+  receipt: (parameter) => `unhex(${parameter}, '-')`,
   rows: (parameter, alias, columns) =>
     `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
-  receipt: (parameter) => `unhex(${parameter})`,
   along: (column, place, from, below) => `${column} = $1 AND (${place}) >= (${from}) AND (${place}) < (${below})`,
   joinOne: (table, alias, on) => `LEFT JOIN ${table} ${alias} ON ${on}`,
   inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,

@@ -1,12 +1,14 @@
 import { apiKeys } from '../sql/api-keys.ts'
 import { audit } from '../sql/audit.ts'
 import { customers } from '../sql/customers.ts'
+import { deliveryReads } from '../sql/deliveries/deliveries.ts'
 import { loginFailures } from '../sql/login-failures.ts'
 import { purges } from '../sql/purges.ts'
 import { secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
 import { type Database, withSecureDelete } from './database.ts'
+import { createBlockWalk } from './deliveries/block-walk.ts'
 import { sqlite } from './dialect.ts'
 import { emptyLog } from './empty-log.ts'
 import { filePurges } from './purges.ts'
@@ -14,7 +16,7 @@ import { refusedWithPages } from './refused.ts'
 import { counting } from './roll-ups.ts'
 import type { StoreThread } from './thread/operations.ts'
 
-const nouns = {
+const createNouns = () => ({
   secrets: secrets(sqlite),
   signingKeys: signingKeys(sqlite),
   customers: customers(sqlite),
@@ -24,7 +26,10 @@ const nouns = {
   rollUps: counting,
   refused: refusedWithPages,
   loginFailures: loginFailures(sqlite),
-}
+  deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk() }),
+})
+
+const nouns = createNouns()
 
 export function finish<Result>(database: Database, work: Work<Result>): Result {
   let step = work.next()
@@ -53,10 +58,10 @@ function perform({ mode, work }: AnyOperation, database: Database, args: readonl
   return result
 }
 
-/** All operations, for the threads. */
+/** All operations, for the threads. Some remember what they have read through their connection. */
 export const boundNouns = (database: Database) =>
   Object.fromEntries(
-    Object.entries(nouns).map(([name, noun]) => [
+    Object.entries(createNouns()).map(([name, noun]) => [
       name,
       methodsOf(
         noun as never,
@@ -83,6 +88,8 @@ const performers = ({ writer, reader }: Connections) =>
     lookUp: undefined,
     find: undefined,
     walk: reader,
+    poll: undefined,
+    follow: reader,
     write: writer,
     change: writer,
     alone: writer,

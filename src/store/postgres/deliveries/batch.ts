@@ -1,7 +1,7 @@
-import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { AppError } from '#src/lib/app-error.ts'
 import { originBytes } from '#src/store/shared/origins.ts'
-import { receiptFromRow } from '#src/store/shared/rows.ts'
-import { customerErased, storeErrors } from '#src/store/store.errors.ts'
+import { REFUSALS, type Refused } from '#src/store/sql/deliveries/duplicates.ts'
+import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Parameters } from '../connection/message.ts'
 import type { Row } from '../database.ts'
@@ -81,12 +81,6 @@ export function relate(deliveries: readonly NewDelivery[]): Batch {
   return { deliveries, relations: { befores, firsts, finals } }
 }
 
-/** The outcomes of `deliver_1` for deliveries that it does not store. */
-const REFUSALS: Readonly<Record<string, ErrorDefinition>> = {
-  erased: customerErased,
-  'key-reused': storeErrors.idempotencyKeyReused,
-}
-
 /** Returns an outcome for each delivery. `rows` holds those that `deliver_1` found to be duplicates or refused. */
 export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
   const outcomes: (Receipt | Error)[] = deliveries.map(({ receiptId, orderId, status, receivedAt }) => ({
@@ -97,7 +91,7 @@ export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[
     duplicate: false,
   }))
   for (const row of rows) {
-    const refusal = REFUSALS[row.outcome as string]
+    const refusal = REFUSALS[row.outcome as Refused]
     outcomes[(row.place as number) - 1] =
       refusal === undefined ? { ...receiptFromRow(row), duplicate: true } : new AppError(refusal)
   }

@@ -1,54 +1,32 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryFromRow, orderStateFromRow, receiptRange } from '#src/store/shared/rows.ts'
-import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from '#src/store/shared/times.ts'
-import { firstReceiptOf } from '#src/store/shared/uuid.ts'
+import { deliveryReads } from '#src/store/sql/deliveries/deliveries.ts'
+import { filterValues, type WalkBackOf } from '#src/store/sql/deliveries/walks.ts'
+import { all } from '#src/store/sql/work.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customer-numbers.ts'
-import type { Database, Row } from '../database.ts'
+import type { Database } from '../database.ts'
+import { postgres } from '../dialect.ts'
+import { postgresNoun } from '../nouns.ts'
 import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
-import { BY_POSITION } from './by-position.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { foresee } from './foresight.ts'
-import { COUNT_AFTER, LOST } from './lost.ts'
-import { pulseReads } from './pulse.ts'
-import { deliveryReads } from './reads.ts'
+import { LOST } from './lost.ts'
 
-const BY_RECEIPT = `
-  SELECT d.position, d.receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
-         c.erased_at IS NOT NULL AS erased, d.payload, d.origin,
-         (SELECT label FROM api_key WHERE id = encode(substr(d.origin, 1, 16), 'hex')::uuid::text) AS key_label
-    FROM delivery d JOIN customer c ON c.number = d.customer
-   WHERE d.receipt = $1`
+const lastLeft = (place: string): string => `SELECT last_position FROM (${LOST(place)}) l`
 
-const RECEIPTS = `
-  SELECT receipt FROM delivery WHERE receipt BETWEEN $1::uuid AND $2::uuid ORDER BY receipt LIMIT $3`
+/** Ends with a row that has no receipt, at the oldest position that was looked at. */
+const BEFORE_OF_CUSTOMER = `
+  SELECT $1 AS customer_id, d.* FROM deliveries_before_1($1, $2, $3, $4, $5, $6, $7, $8, $9::boolean::integer) d`
 
-const STATE = `
-  SELECT d.receipt, s.order_id, s.status, d.received_at
-    FROM order_state s JOIN ${BY_POSITION('s.state_position')}
-   WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
-
-const POSITIONS = `
-  SELECT (SELECT position FROM delivery WHERE receipt < $1::uuid ORDER BY receipt DESC LIMIT 1) AS early,
-         (SELECT position FROM delivery WHERE receipt >= $2::uuid ORDER BY receipt LIMIT 1) AS "end"`
-
-const LAST = 'SELECT max(position) AS position FROM delivery'
-
-const COUNT_FROM = 'SELECT count(*) AS count FROM (SELECT FROM delivery WHERE receipt >= $1::uuid LIMIT $2) d'
-
-const MOST_ARRIVALS = 1000
-
-const ARRIVALS = `
-  SELECT max(position) AS position, count(*) AS count, array_agg(DISTINCT c.id) AS customer_ids,
-         (SELECT last_position FROM (${LOST('$1')}) l) AS last_left
-    FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
-    JOIN customer c ON c.number = d.customer`
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const walkBackOf: WalkBackOf = function* (customerId, position, filter, { most, look }) {
+  const [, ...filters] = filterValues(filter)
+  const rows = yield* all(BEFORE_OF_CUSTOMER, customerId, position, look, most, ...filters)
+  return { rows: rows.slice(0, -1), end: rows.at(-1)?.position as number }
+}
 
 interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
@@ -59,7 +37,7 @@ export function postgresDeliveries(
   numbers: CustomerNumbers,
   limits: QueueLimits,
 ): PostgresDeliveries {
-  const { query, followed, storeBatch } = database
+  const { query, storeBatch } = database
   const { watch, close } = createCommitWatch(database)
   const blocks = createBlocks(query)
   let alone: Promise<unknown> | undefined
@@ -118,41 +96,10 @@ export function postgresDeliveries(
   }
 
   return {
+    ...postgresNoun(deliveryReads(postgres, { lastLeft, walkBackOf }), database),
     deliver: (delivery) => batcher.submit(delivery),
     foresee: (delivery) => foresee(query, delivery),
-    async findByReceipt(receiptId) {
-      if (!UUID.test(receiptId)) return undefined
-      const { rows } = await query(BY_RECEIPT, receiptId)
-      return rows[0] && deliveryFromRow(rows[0])
-    },
-    async receiptsWith(prefix, most) {
-      return (await query(RECEIPTS, ...receiptRange(prefix), most)).rows.map(({ receipt }) => receipt as string)
-    },
-    async orderState(customerId, orderId) {
-      const [row] = (await query(STATE, customerId, orderId)).rows
-      return row && orderStateFromRow(row)
-    },
-    ...deliveryReads(query),
-    after: deliveryReads(followed).after,
-    ...pulseReads(followed),
-    lastPosition: async () => Number((await followed(LAST)).rows[0]?.position ?? 0),
-    countAfter: async (position) => Number((await query(COUNT_AFTER, position)).rows[0]?.count),
-    async positionsWithin(period) {
-      const receipts = receiptsAround(period, (await query(UNORDERED, ...periodValues(period))).rows[0])
-      return positionsFromRow((await query(POSITIONS, ...receipts)).rows[0] as Row)
-    },
-    countFrom: async (time, most) => Number((await query(COUNT_FROM, firstReceiptOf(time), most)).rows[0]?.count),
     watch,
-    async arrivals(afterPosition) {
-      const { position, count, customer_ids, last_left } = (await followed(ARRIVALS, afterPosition)).rows[0] as Row
-      if (last_left !== null) return { position: last_left as number, customerIds: [], more: true, lost: true }
-      return {
-        position: (position as number | null) ?? afterPosition,
-        customerIds: (customer_ids as string[] | null) ?? [],
-        more: count === MOST_ARRIVALS,
-        lost: false,
-      }
-    },
     load: batcher.load,
     async drained() {
       close()

@@ -20,13 +20,6 @@ export const LOST = (place: string): string => `
    WHERE last < ${place} AND NOT pg_is_in_recovery()
    ORDER BY began_at LIMIT 1`
 
-/** Gaps overlap where nothing was stored between two failovers. */
-export const COUNT_AFTER = `
-  SELECT greatest((SELECT max(position) FROM delivery) - $1::bigint
-           - coalesce(sum(resumed_after - greatest(last_position, gap_before, $1)), 0), 0) AS count
-    FROM (SELECT resumed_after, last_position, lag(resumed_after) OVER (ORDER BY resumed_after) AS gap_before FROM history) h
-   WHERE resumed_after > $1`
-
 export const HISTORY = `
   SELECT timeline_1() AS timeline, ${LAST_EVER} AS last, resumed_after, last_position, began_at
     FROM history ORDER BY resumed_after DESC LIMIT 1`

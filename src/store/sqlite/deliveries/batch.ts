@@ -1,4 +1,5 @@
 import { MOST_ORIGIN_BYTES, writeOrigin } from '#src/store/shared/origins.ts'
+import type { Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Span } from './recent-commits.ts'
 
@@ -27,7 +28,7 @@ export interface StoredDelivery extends Omit<NewDelivery, 'origin'> {
  * The outcome of one delivery: null if it was stored under its own receipt, `key-reused` if its idempotency key came with
  * other bytes before, `erased` if its customer was, `fault` if it failed alone.
  */
-export type RowOutcome = Receipt | 'key-reused' | 'erased' | { readonly fault: string } | null
+export type RowOutcome = Receipt | Refused | { readonly fault: string } | null
 
 export interface BatchOutcome {
   /** Null if every delivery was stored under its own receipt. */

@@ -1,6 +1,9 @@
 import { BLOCK_SIZE, LOOK_AFTER_BLOCKS, placeInList } from '#src/store/shared/blocks.ts'
-import type { Database, Row } from '../database.ts'
-import { tailOf } from './tail.ts'
+import { numberOf } from '../../sql/deliveries/orders.ts'
+import { filterValues, firstThatFit, type WalkBackOf } from '../../sql/deliveries/walks.ts'
+import { all, get, type Row, type Work } from '../../sql/work.ts'
+import { sqlite } from '../dialect.ts'
+import { createTail, type Tail } from './tail.ts'
 
 /** Blocks that one walk looks into. */
 const MOST_BLOCKS = 4096
@@ -16,6 +19,10 @@ const BLOCKS = `
    ORDER BY l.block DESC
    LIMIT $6`
 
+/** Takes positions in the order in which it returns them. */
+const LISTED = 'json_each($1) CROSS JOIN delivery d ON d.position = json_each.value WHERE $2'
+const AT = firstThatFit(sqlite, LISTED, '')
+
 interface FoundPositions {
   /** The newest first. */
   readonly positions: readonly number[]
@@ -23,21 +30,30 @@ interface FoundPositions {
   readonly end: number
 }
 
+/** PostgreSQL does this in a function, because each round trip would cost as much as reading a page. */
+export function createBlockWalk(): WalkBackOf {
+  const tail = createTail()
+  return function* (customerId, position, filter, { most, look }) {
+    const { positions, end } = yield* positionsBefore(tail, yield* numberOf(customerId), position, look)
+    return { rows: yield* all(AT, positions, true, ...filterValues(filter), most), end }
+  }
+}
+
 /** Walks back through the deliveries of a customer, up to `look` of them: the latest ones, which have no block yet, and those in blocks. */
-export function positionsBefore(database: Database, customer: number, before: number, look: number): FoundPositions {
-  const edges = database.get(EDGES) as Row
+function* positionsBefore(tail: Tail, customer: number, before: number, look: number): Work<FoundPositions> {
+  const edges = (yield* get(EDGES)) as Row
   const blocksEnd = edges.highest === null ? 0 : ((edges.highest as number) + 1) * BLOCK_SIZE
   const top = Math.min(before, Number(edges.last ?? 0) + 1)
   const end = Math.max(blocksEnd, top - LOOK_AFTER_BLOCKS)
-  const newest = top > end ? tailOf(database)(customer, end, top - 1, look) : []
+  const newest = top > end ? yield* tail(customer, end, top - 1, look) : []
   if (newest.length === look) return { positions: newest, end: newest.at(-1) as number }
   if (end > blocksEnd || blocksEnd === 0) return { positions: newest, end }
-  const older = walkBlocks(database, customer, Math.min(before, blocksEnd), edges, look - newest.length)
+  const older = yield* walkBlocks(customer, Math.min(before, blocksEnd), edges, look - newest.length)
   return { positions: [...newest, ...older.positions], end: older.end }
 }
 
 /** Walks back through the blocks of a customer, from the one before `start` to the lowest, until it has found `wanted` positions. */
-function walkBlocks(database: Database, customer: number, start: number, edges: Row, wanted: number): FoundPositions {
+function* walkBlocks(customer: number, start: number, edges: Row, wanted: number): Work<FoundPositions> {
   const positions: number[] = []
   const lowest = edges.lowest as number
   let block = Math.floor((start - 1) / BLOCK_SIZE)
@@ -47,7 +63,7 @@ function walkBlocks(database: Database, customer: number, start: number, edges: 
     const oldest = Math.max(last, block - span + 1)
     // Each row has a position, except the one of the block that `start` is in: with so many rows there is one too many.
     const most = wanted - positions.length + 2
-    const rows = database.all(BLOCKS, block, oldest, customer, ...placeInList(customer), most)
+    const rows = yield* all(BLOCKS, block, oldest, customer, ...placeInList(customer), most)
     for (const row of rows) positions.push(...positionsOf(row, start))
     block = oldest - 1
   }

@@ -1,4 +1,4 @@
-import { AHEAD_MILLISECONDS, SLACK_MILLISECONDS } from '#src/store/shared/times.ts'
+import { AHEAD_MILLISECONDS, SLACK_MILLISECONDS } from '#src/store/sql/deliveries/times.ts'
 import type { Database, Row } from '../database.ts'
 
 /** SQLite takes both columns from the same row. */

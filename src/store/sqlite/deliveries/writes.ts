@@ -1,14 +1,11 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { digestOf } from '#src/store/shared/foresight.ts'
-import { receiptFromRow } from '#src/store/shared/rows.ts'
+import type { Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import type { Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
 import { createBlocks } from './blocks.ts'
+import { findCustomer, JUDGE_STATEMENTS, judge, type New } from './judge.ts'
 import { noteTimes } from './times.ts'
-
-const FIND_STATE = `
-  SELECT state_position, latest_position, digest = $1 AS is_echo FROM order_state WHERE customer = $2 AND order_id = $3`
 
 /** SQLite takes the position after the greatest, which no purge removes. */
 const INSERT_DELIVERY = `
@@ -26,31 +23,22 @@ const UPDATE_STATE = `
 const UPDATE_LATEST = `
   UPDATE order_state SET latest_position = $1 WHERE customer = $2 AND order_id = $3`
 
-const FIND_FIRST = `
-  SELECT hex(receipt) AS receipt, order_id, status, received_at, echo_of, payload FROM delivery WHERE position = $1`
-
-const FIND_KEY = `
-  SELECT number, position, kept_at FROM idempotency WHERE customer = $1 AND key = $2`
-
 const INSERT_KEY = `
   INSERT INTO idempotency (customer, key, position, kept_at) VALUES ($1, $2, $3, $4)`
+
+const DELETE_KEY = 'DELETE FROM idempotency WHERE number = $1'
 
 /** Deletes at most one key for each key inserted, so that the table shrinks without long pauses. */
 const DELETE_EXPIRED_KEY = `
   DELETE FROM idempotency WHERE number = (SELECT min(number) FROM idempotency) AND kept_at < $1`
 
-const FIND_CUSTOMER = 'SELECT number, erased_at FROM customer WHERE id = $1'
-
 /** What storing a delivery runs, apart from blocks, which come with each 4,096th. */
 export const DELIVERY_STATEMENTS: readonly string[] = [
-  FIND_CUSTOMER,
-  FIND_STATE,
+  ...JUDGE_STATEMENTS,
   INSERT_DELIVERY,
   INSERT_STATE,
   UPDATE_STATE,
   UPDATE_LATEST,
-  FIND_FIRST,
-  FIND_KEY,
   INSERT_KEY,
   DELETE_EXPIRED_KEY,
 ]
@@ -67,69 +55,38 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
 
   const numberOf = (customerId: string): number | undefined => {
     if (numbers.has(customerId)) return numbers.get(customerId)
-    const row = database.get(FIND_CUSTOMER, customerId)
-    if (row === undefined) throw new Error(`no customer ${customerId}`)
-    const number = row.erased_at === null ? (row.number as number) : undefined
+    const number = findCustomer(database, customerId)
     numbers.set(customerId, number)
     return number
   }
 
-  /** Undefined for a delivery that was purged. An echo has the receipt of the delivery that it repeats, unless that was purged. */
-  const duplicateOf = (position: number): (Receipt & { payload: Uint8Array }) | undefined => {
-    const row = database.get(FIND_FIRST, position)
-    const first = row?.echo_of ? database.get(FIND_FIRST, row.echo_of as number) : undefined
-    return row && { ...receiptFromRow(first ?? row), duplicate: true, payload: row.payload as Uint8Array }
-  }
-
-  const deliver = (delivery: StoredDelivery): Receipt | 'key-reused' | 'erased' | null => {
-    const customer = numberOf(delivery.customerId)
-    if (customer === undefined) return 'erased'
+  const deliver = (delivery: StoredDelivery): Receipt | Refused | null => {
+    const judged = judge(database, numberOf(delivery.customerId), delivery)
+    if (typeof judged === 'string' || 'receiptId' in judged) return judged
     const { idempotency } = delivery
-    if (idempotency === null) return store(customer, delivery).outcome
-    const kept = database.get(FIND_KEY, customer, idempotency.key)
-    const isValid = kept !== undefined && (kept.kept_at as number) >= idempotency.notBefore
-    const first = isValid ? duplicateOf(kept.position as number) : undefined
-    if (first !== undefined) {
-      const { payload, ...receipt } = first
-      return Buffer.compare(payload, delivery.payload) === 0 ? receipt : 'key-reused'
+    if (judged.formerKey !== undefined) database.run(DELETE_KEY, judged.formerKey)
+    const position = store(judged, delivery)
+    if (idempotency !== null) {
+      database.run(DELETE_EXPIRED_KEY, idempotency.notBefore)
+      database.run(INSERT_KEY, judged.customer, idempotency.key, position, delivery.receivedAt)
     }
-    if (kept !== undefined) database.run('DELETE FROM idempotency WHERE number = $1', kept.number as number)
-    const { position, outcome } = store(customer, delivery)
-    database.run(DELETE_EXPIRED_KEY, idempotency.notBefore)
-    database.run(INSERT_KEY, customer, idempotency.key, position, delivery.receivedAt)
-    return outcome
+    return judged.repeated ?? null
   }
 
-  /** Stores one delivery and detects an echo. */
-  const store = (customer: number, delivery: StoredDelivery): { position: number; outcome: Receipt | null } => {
+  const store = ({ customer, digest, state, repeated }: New, delivery: StoredDelivery): number => {
     const { receiptId, orderId, status, receivedAt, payload, origin } = delivery
-    const insert = (echoOf: number | null, previous: number | null): number => {
-      stored++
-      const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload, origin] as const
-      lastPosition = database.insert(INSERT_DELIVERY, ...values)
-      blocks.stored(lastPosition, customer)
-      return lastPosition
-    }
-
-    if (orderId === null) return { position: insert(null, null), outcome: null }
-    const digest = digestOf(payload)
-    const state = database.get(FIND_STATE, digest, customer, orderId)
-    if (state === undefined) {
-      const position = insert(null, null)
-      database.run(INSERT_STATE, customer, orderId, status, position, position, digest)
-      return { position, outcome: null }
-    }
-    const previous = state.latest_position as number
-    const first = state.is_echo === 1 ? duplicateOf(state.state_position as number) : undefined
-    if (first !== undefined) {
-      const { payload: _, ...receipt } = first
-      const position = insert(state.state_position as number, previous)
-      database.run(UPDATE_LATEST, position, customer, orderId)
-      return { position, outcome: receipt }
-    }
-    const position = insert(null, previous)
-    database.run(UPDATE_STATE, status, position, position, digest, customer, orderId)
-    return { position, outcome: null }
+    const echoOf = state && repeated ? (state.state_position as number) : null
+    const previous = state ? (state.latest_position as number) : null
+    const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload, origin] as const
+    const position = database.insert(INSERT_DELIVERY, ...values)
+    stored++
+    lastPosition = position
+    blocks.stored(position, customer)
+    if (digest === undefined) return position
+    if (state === undefined) database.run(INSERT_STATE, customer, orderId, status, position, position, digest)
+    else if (echoOf !== null) database.run(UPDATE_LATEST, position, customer, orderId)
+    else database.run(UPDATE_STATE, status, position, position, digest, customer, orderId)
+    return position
   }
 
   /** Stores a batch again in which a delivery failed: slower, each in a savepoint of its own. */

@@ -1,8 +1,9 @@
-import type { Filter } from '../store.ts'
-import { firstReceiptOf } from './uuid.ts'
-import { NO_LIMIT } from './walks.ts'
+import { firstReceiptOf } from '../../shared/uuid.ts'
+import { NO_LIMIT } from '../../shared/walks.ts'
+import type { Filter } from '../../store.ts'
+import type { Row } from '../work.ts'
 
-export type Period = Pick<Filter, 'from' | 'to'>
+type Period = Pick<Filter, 'from' | 'to'>
 
 /**
  * How far times of receipt may go back from one position to a later one without being noted in `unordered_time`: the clocks of
@@ -11,9 +12,6 @@ export type Period = Pick<Filter, 'from' | 'to'>
 export const SLACK_MILLISECONDS = 300_000
 /** The latest time is noted so far ahead, so that it is written once in this time and not with each batch. */
 export const AHEAD_MILLISECONDS = 60_000
-
-/** Replicas record uses of a key in turn, a few seconds late. A use that is earlier by more than this comes from a clock that was put back. */
-export const USES_DIFFER_MILLISECONDS = 60_000
 
 /** Takes the values of a period, and returns up to when and from when on there is no order within it, because a clock was put back. */
 export const UNORDERED = `
@@ -26,7 +24,7 @@ export const periodValues = ({ from, to }: Period): [number, number] => [from ??
  * Returns two receipts, as hexadecimal digits. Deliveries of the period stand after the position of the last receipt before the first
  * one, and before the position of the first receipt from the second one on. Null for no limit.
  */
-export function receiptsAround({ from, to }: Period, unordered: Readonly<Record<string, unknown>> | undefined) {
+export function receiptsAround({ from, to }: Period, unordered: Row | undefined) {
   const { low, high } = { low: unordered?.low ?? null, high: unordered?.high ?? null }
   const first = from === undefined ? null : Math.min(from - SLACK_MILLISECONDS, Number(low ?? from))
   const last = to === undefined ? null : Math.max(to + SLACK_MILLISECONDS, Number(high ?? 0) + 1)
@@ -34,7 +32,7 @@ export function receiptsAround({ from, to }: Period, unordered: Readonly<Record<
 }
 
 /** Reads the row with the positions of those receipts. */
-export const positionsFromRow = ({ early, end }: Readonly<Record<string, unknown>>) => ({
+export const positionsFromRow = ({ early, end }: Row) => ({
   early: Number(early ?? 0),
   end: Number(end ?? NO_LIMIT),
 })

@@ -1,0 +1,93 @@
+import { REQUEST_START, requestIn } from '../../shared/origins.ts'
+import { UUID_BYTES, uuidFrom } from '../../shared/uuid.ts'
+import { NO_LIMIT } from '../../shared/walks.ts'
+import type { DeliveryStore } from '../../store.ts'
+import type { Dialect } from '../dialect.ts'
+import { all, type Noun, type Row, walk } from '../work.ts'
+import { summaryFromRow } from './rows.ts'
+import { summaryColumns } from './walks.ts'
+
+const CHAINED = `
+  d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of, octet_length(d.payload) AS payload_bytes`
+
+/** Deliveries of one order that `statesAt` goes back through. */
+const MOST_SINCE = 10_000
+
+const BACKSLASH = Buffer.from('\\')
+
+type Histories = Pick<DeliveryStore, 'history' | 'statesAt' | 'payloads' | 'receiptsOfRequest'>
+
+export function deliveryHistories(dialect: Dialect): Noun<Histories> {
+  const { contains, each, one, oneOf, receipt, uuid } = dialect
+  const at = (position: string): string => one('delivery', 'd', `d.position = ${position}`)
+  const HISTORY = `
+    WITH RECURSIVE chain AS (
+      SELECT CAST(1 AS bigint) AS place, s.state_position, ${CHAINED}
+        FROM order_state s ${at('coalesce($1, s.latest_position)')}
+       WHERE s.customer = (SELECT number FROM customer WHERE id = $2) AND s.order_id = $3
+         AND d.customer = s.customer AND d.order_id = s.order_id
+      UNION ALL
+      SELECT chain.place + 1, chain.state_position, ${CHAINED} FROM chain ${at('chain.previous')} WHERE chain.place < $4
+    )
+    SELECT ${summaryColumns(dialect)}, d.previous, d.state_position
+      FROM chain d CROSS JOIN customer c
+     WHERE c.number = d.customer
+     ORDER BY d.place`
+  /** An order that changed since follows its chain back to what was its latest delivery. */
+  const STATES_AT = `
+    WITH RECURSIVE wanted AS MATERIALIZED (
+      SELECT d.position, s.state_position, s.latest_position
+        FROM ${each('$1', 'w', 'integer')} ${at('w.value')} ${one('order_state', 's', 's.customer = d.customer AND s.order_id = d.order_id')}
+       WHERE d.echo_of IS NULL
+    ), chain AS (
+      SELECT DISTINCT latest_position AS position, 0 AS hops FROM wanted WHERE state_position > $2
+      UNION ALL
+      SELECT d.previous, chain.hops + 1 FROM chain ${at('chain.position')} WHERE chain.position > $2 AND chain.hops < $3
+    )
+    SELECT position FROM wanted WHERE state_position = position
+    UNION ALL
+    SELECT coalesce(d.echo_of, d.position) FROM chain ${at('chain.position')} WHERE chain.position <= $2
+    UNION ALL
+    SELECT 0 FROM chain WHERE hops = $3 AND position > $2`
+  const PAYLOADS = `
+    SELECT position, payload FROM delivery
+     WHERE position ${oneOf(`SELECT value FROM ${each('$1', 'w', 'integer')}`)}
+       AND (${contains('payload', '$2')} OR ${contains('payload', '$3')} OR $2 IS NULL)`
+  const OF_REQUEST = `
+    SELECT ${uuid('d.receipt')} AS receipt
+      FROM (SELECT receipt, origin FROM delivery
+             WHERE receipt >= ${receipt('$1')} AND receipt < ${receipt('$2')} ORDER BY receipt LIMIT $3) d
+     WHERE substr(d.origin, ${REQUEST_START}, ${1 + UUID_BYTES}) = $4
+     LIMIT $5`
+
+  return {
+    history: walk(function* (customerId, orderId, { from, most = NO_LIMIT } = {}) {
+      const rows = yield* all(HISTORY, from ?? null, customerId, orderId, most)
+      const state = rows.length < most ? keptState(rows.at(-1)) : undefined
+      const kept = state === undefined ? [] : yield* all(HISTORY, state, customerId, orderId, 1)
+      return [...rows, ...kept].map(summaryFromRow)
+    }),
+    statesAt: walk(function* (positions, at) {
+      const states = new Set(
+        (yield* all(STATES_AT, positions, at, MOST_SINCE)).map(({ position }) => position as number),
+      )
+      return states.has(0) ? undefined : positions.filter((position) => states.has(position))
+    }),
+    payloads: walk(function* (positions, holding) {
+      const either = holding === undefined ? [null, null] : [Buffer.from(holding), BACKSLASH]
+      const rows = yield* all(PAYLOADS, positions, ...either)
+      return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
+    }),
+    receiptsOfRequest: walk(function* (requestId, { most, look }) {
+      const wanted = requestIn(requestId)
+      if (wanted === undefined) return undefined
+      const rows = yield* all(OF_REQUEST, wanted.first, wanted.end, look, wanted.bytes, most)
+      return rows.map(({ receipt }) => uuidFrom(receipt as string))
+    }),
+  }
+}
+
+/** Returns the position of the delivery that made an order's state, if what stood between it and the last row of a history was purged. */
+function keptState({ previous = null, position = 0, state_position: state }: Row = {}): number | undefined {
+  return previous !== null && Number(state) < Number(position) ? Number(state) : undefined
+}

@@ -1,0 +1,111 @@
+import { firstReceiptOf, uuidFrom } from '../../shared/uuid.ts'
+import type { DeliveryStore } from '../../store.ts'
+import { type Dialect, textsOf } from '../dialect.ts'
+import { all, find, get, type Noun, poll, type Row } from '../work.ts'
+import { deliveryFromRow, orderStateFromRow } from './rows.ts'
+import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from './times.ts'
+
+export const LAST = 'SELECT max(position) AS position FROM delivery'
+
+const MOST_ARRIVALS = 1000
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+type LookUps = Pick<
+  DeliveryStore,
+  | 'findByReceipt'
+  | 'receiptsWith'
+  | 'orderState'
+  | 'lastPosition'
+  | 'countAfter'
+  | 'positionsWithin'
+  | 'countFrom'
+  | 'arrivals'
+>
+
+/** `lastLeft` is SQL for the last position before a place, if that lies among lost positions; else for NULL. */
+export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => string): Noun<LookUps> {
+  const { receipt, one, pick, uuid } = dialect
+  const KEY_ID = pick({
+    sqlite: `(
+      SELECT substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' || substr(h, 17, 4) || '-' || substr(h, 21)
+        FROM (SELECT lower(hex(substr(d.origin, 1, 16))) AS h))`,
+    postgres: `encode(substr(d.origin, 1, 16), 'hex')::uuid::text`,
+  })
+  const BY_RECEIPT = `
+    SELECT d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
+           c.erased_at IS NOT NULL AS erased, d.payload, d.origin, (SELECT label FROM api_key WHERE id = ${KEY_ID}) AS key_label
+      FROM delivery d JOIN customer c ON c.number = d.customer
+     WHERE d.receipt = ${receipt('$1')}`
+  const RECEIPTS = `
+    SELECT ${uuid('d.receipt')} AS receipt FROM delivery d
+     WHERE d.receipt BETWEEN ${receipt('$1')} AND ${receipt('$2')} ORDER BY d.receipt LIMIT $3`
+  const STATE = `
+    SELECT ${uuid('d.receipt')} AS receipt, s.order_id, s.status, d.received_at
+      FROM order_state s ${one('delivery', 'd', 'd.position = s.state_position')}
+     WHERE s.customer = (SELECT number FROM customer WHERE id = $1) AND s.order_id = $2`
+  const POSITIONS = `
+    SELECT (SELECT position FROM delivery WHERE receipt < ${receipt('$1')} ORDER BY receipt DESC LIMIT 1) AS early,
+           (SELECT position FROM delivery WHERE receipt >= ${receipt('$2')} ORDER BY receipt LIMIT 1) AS "end"`
+  const COUNT_FROM = `
+    SELECT count(*) AS count FROM (SELECT 1 FROM delivery WHERE receipt >= ${receipt('$1')} LIMIT $2) d`
+  const COUNT_AFTER = pick({
+    sqlite: 'SELECT max(coalesce((SELECT max(position) FROM delivery), 0) - $1, 0) AS count',
+    // Without the gaps that failovers left, which overlap where nothing was stored between two.
+    postgres: `
+      SELECT greatest((SELECT max(position) FROM delivery) - $1::bigint
+               - coalesce(sum(resumed_after - greatest(last_position, gap_before, $1)), 0), 0) AS count
+        FROM (SELECT resumed_after, last_position, lag(resumed_after) OVER (ORDER BY resumed_after) AS gap_before FROM history) h
+       WHERE resumed_after > $1`,
+  })
+  const CUSTOMERS = pick({ sqlite: 'json_group_array(DISTINCT c.id)', postgres: 'array_agg(DISTINCT c.id)' })
+  const ARRIVALS = `
+    SELECT max(position) AS position, count(*) AS count, ${CUSTOMERS} AS customer_ids, (${lastLeft('$1')}) AS last_left
+      FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
+     CROSS JOIN customer c
+     WHERE c.number = d.customer`
+
+  return {
+    findByReceipt: find(function* (receiptId) {
+      const row = UUID.test(receiptId) ? yield* get(BY_RECEIPT, receiptId) : undefined
+      return row && deliveryFromRow(row)
+    }),
+    receiptsWith: find(function* (prefix, most) {
+      const rows = yield* all(RECEIPTS, ...receiptRange(prefix), most)
+      return rows.map(({ receipt }) => uuidFrom(receipt as string))
+    }),
+    orderState: find(function* (customerId, orderId) {
+      const row = yield* get(STATE, customerId, orderId)
+      return row && orderStateFromRow(row)
+    }),
+    lastPosition: poll(function* () {
+      return Number((yield* get(LAST))?.position ?? 0)
+    }),
+    countAfter: find(function* (position) {
+      return Number((yield* get(COUNT_AFTER, position))?.count ?? 0)
+    }),
+    positionsWithin: find(function* (period) {
+      const receipts = receiptsAround(period, yield* get(UNORDERED, ...periodValues(period)))
+      return positionsFromRow((yield* get(POSITIONS, ...receipts)) as Row)
+    }),
+    countFrom: find(function* (time, most) {
+      return Number((yield* get(COUNT_FROM, firstReceiptOf(time), most))?.count)
+    }),
+    arrivals: poll(function* (after) {
+      const { position, count, customer_ids, last_left } = (yield* get(ARRIVALS, after)) as Row
+      if (last_left !== null) return { position: last_left as number, customerIds: [], more: true, lost: true }
+      return {
+        position: (position as number | null) ?? after,
+        customerIds: textsOf(customer_ids ?? []),
+        more: count === MOST_ARRIVALS,
+        lost: false,
+      }
+    }),
+  }
+}
+
+/** Returns the smallest and the largest receipt that begin with a prefix, as 32 hexadecimal digits. */
+function receiptRange(prefix: string): [first: string, last: string] {
+  const digits = prefix.replaceAll('-', '').slice(0, 32)
+  return [digits.padEnd(32, '0'), digits.padEnd(32, 'f')]
+}

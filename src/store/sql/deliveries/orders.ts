@@ -1,0 +1,80 @@
+import { NO_LIMIT } from '../../shared/walks.ts'
+import type { DeliveryStore, Filter, OrderPlace } from '../../store.ts'
+import type { Dialect } from '../dialect.ts'
+import { all, get, type Noun, type Row, type Work, walk } from '../work.ts'
+import { orderFromRow } from './rows.ts'
+
+/** Stands for the number of an unknown customer. It is larger than any customer number, so nothing is found. */
+const NOBODY = Number.MAX_SAFE_INTEGER
+
+const ORDERS = `
+  SELECT customer, order_id, status, state_position FROM order_state
+   WHERE (customer, order_id) > ($1, $2) AND (customer, order_id) <= ($3, $4)
+   ORDER BY customer, order_id`
+
+/** One order id of many customers is looked for customer by customer. */
+const NAMED = `n.number > $1 AND $2 = '' AND n.number <= $3`
+
+const NAMED_PLACES = `
+  SELECT n.number AS customer, CAST($4 AS text) AS order_id FROM customer n WHERE ${NAMED} ORDER BY n.number`
+
+/** Finds the last place to look at, and the next one if there is one. */
+const endOf = (places: string): string => `
+  SELECT customer, order_id, (SELECT id FROM customer WHERE number = p.customer) AS customer_id
+    FROM (${places} LIMIT 2 OFFSET $5) p`
+
+/** The number of a customer. */
+export function* numberOf(customerId: string): Work<number> {
+  const row = yield* get('SELECT number FROM customer WHERE id = $1', customerId)
+  return row === undefined ? NOBODY : (row.number as number)
+}
+
+/** Two pairs of customer number and order id: the first exclusive, the second inclusive. No order id is empty. */
+type Range = readonly [number, string, number, string]
+
+function* rangeOf(place: OrderPlace | null, { customerId, orderId }: Filter): Work<Range> {
+  const only = customerId === undefined ? undefined : yield* numberOf(customerId)
+  const isSame = place === null || place.customerId === customerId
+  const after = isSame ? place && only : yield* numberOf(place.customerId)
+  if (orderId !== undefined) return [after ?? (only ?? 1) - 1, '', only ?? NO_LIMIT, orderId]
+  return [after ?? only ?? 0, place?.orderId ?? '', only === undefined ? NO_LIMIT : only + 1, '']
+}
+
+const placeFromRow = (row: Row): OrderPlace => ({
+  customerId: row.customer_id as string,
+  orderId: row.order_id as string,
+})
+
+export function orderLists({ one, sorted, uuid }: Dialect): Noun<Pick<DeliveryStore, 'orders'>> {
+  const NAMED_ORDERS = `
+    SELECT s.customer, s.order_id, s.status, s.state_position
+      FROM customer n ${one('order_state', 's', 's.customer = n.number AND s.order_id = $4')}
+     WHERE ${NAMED}
+     ORDER BY n.number`
+  /** The inner LIMIT keeps PostgreSQL from using another index for values that it believes to be rare. */
+  const pageOf = (orders: string): string => `
+    SELECT c.id AS customer_id, p.order_id, p.status, p.state_position AS position, ${uuid('d.receipt')} AS receipt, d.received_at,
+           octet_length(d.payload) AS payload_bytes
+      FROM (${orders} LIMIT $5) p
+           ${one('delivery', 'd', 'd.position = p.state_position')}
+           ${one('customer', 'c', 'c.number = p.customer')}
+     WHERE (p.status = $6 OR $6 IS NULL) AND (d.received_at >= $7 OR $7 IS NULL) AND (d.received_at < $8 OR $8 IS NULL)
+     ${sorted('p.customer, p.order_id')}
+     LIMIT $9`
+  const ALL = { end: endOf(ORDERS), page: pageOf(ORDERS) }
+  const WITH_NAME = { end: endOf(NAMED_PLACES), page: pageOf(NAMED_ORDERS) }
+
+  return {
+    orders: walk(function* (place, filter, { most, look }) {
+      const { end, page } = filter.orderId === undefined ? ALL : WITH_NAME
+      const [fromCustomer, fromOrder, ...to] = yield* rangeOf(place, filter)
+      const [last, more] = yield* all(end, fromCustomer, fromOrder, ...to, look - 1)
+      const upTo = last && more ? [last.customer as number, last.order_id as string] : to
+      // More than `look`, should orders be added meanwhile.
+      const values = [2 * look, filter.status ?? null, filter.from ?? null, filter.to ?? null, most + 1]
+      const rows = yield* all(page, fromCustomer, fromOrder, ...upTo, ...values)
+      const next = rows.length > most ? rows[most - 1] : more && last
+      return { orders: rows.slice(0, most).map(orderFromRow), next: next ? placeFromRow(next) : null }
+    }),
+  }
+}

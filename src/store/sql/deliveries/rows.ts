@@ -1,0 +1,47 @@
+import { originFrom } from '../../shared/origins.ts'
+import { uuidFrom } from '../../shared/uuid.ts'
+import type { Delivery, DeliverySummary, Order, OrderState, Receipt } from '../../store.ts'
+import type { Row } from '../work.ts'
+
+export const receiptFromRow = (row: Row): Receipt => ({
+  receiptId: uuidFrom(row.receipt as string),
+  orderId: row.order_id as string | null,
+  status: row.status as number,
+  receivedAt: row.received_at as number,
+  duplicate: typeof row.echo_of === 'number',
+})
+
+/** An erased delivery keeps something of the length of its order id. */
+const erasureFromRow = (row: Row) =>
+  row.erased ? { erased: true, orderId: null } : { erased: false, orderId: row.order_id as string | null }
+
+export const orderStateFromRow = (row: Row): OrderState => ({
+  orderId: row.order_id as string,
+  status: row.status as number,
+  receiptId: uuidFrom(row.receipt as string),
+  receivedAt: row.received_at as number,
+})
+
+export const deliveryFromRow = (row: Row): Delivery => ({
+  ...receiptFromRow(row),
+  position: row.position as number,
+  customerId: row.customer_id as string,
+  ...erasureFromRow(row),
+  payload: row.payload as Uint8Array,
+  origin: originFrom(row.origin, row.key_label as string | null, Boolean(row.erased)),
+})
+
+export const summaryFromRow = (row: Row): DeliverySummary => ({
+  ...receiptFromRow(row),
+  position: row.position as number,
+  customerId: row.customer_id as string,
+  ...erasureFromRow(row),
+  payloadBytes: row.payload_bytes as number,
+})
+
+export const orderFromRow = (row: Row): Order => ({
+  ...orderStateFromRow(row),
+  customerId: row.customer_id as string,
+  position: row.position as number,
+  payloadBytes: row.payload_bytes as number,
+})

@@ -1,0 +1,83 @@
+import type { Bounds, DeliveryStore, Filter } from '../../store.ts'
+import type { Dialect } from '../dialect.ts'
+import { all, follow, get, type Noun, type Row, type Work, walk } from '../work.ts'
+import { summaryFromRow } from './rows.ts'
+
+/** Columns of a delivery `d`, of which `payload_bytes` is computed, and its customer `c`, for `summaryFromRow`. */
+export const summaryColumns = ({ uuid }: Dialect): string => `
+  d.position, ${uuid('d.receipt')} AS receipt, c.id AS customer_id, d.order_id, d.status, d.received_at, d.echo_of,
+  c.erased_at IS NOT NULL AS erased, d.payload_bytes`
+
+/** What PostgreSQL compares a parameter with first tells it the type. */
+const FITS = `
+  AND (d.customer = (SELECT number FROM customer WHERE id = $3) OR $3 IS NULL)
+  AND (d.order_id = $4 OR $4 IS NULL) AND (d.status = $5 OR $5 IS NULL)
+  AND (d.received_at >= $6 OR $6 IS NULL) AND (d.received_at < $7 OR $7 IS NULL)
+  AND ((d.echo_of IS NOT NULL) = $8 OR $8 IS NULL)`
+
+/** The values for `$3` to `$8` of FITS: NULL lets everything through. */
+export const filterValues = ({ customerId, orderId, status, from, to, duplicate }: Filter) =>
+  [customerId ?? null, orderId ?? null, status ?? null, from ?? null, to ?? null, duplicate ?? null] as const
+
+/** The inner query keeps PostgreSQL from joining before it has the first rows. */
+export const firstThatFit = (dialect: Dialect, from: string, order: string): string => `
+  SELECT ${summaryColumns(dialect)}
+    FROM (SELECT d.position, d.receipt, d.customer, d.order_id, d.status, d.received_at, d.echo_of,
+                 octet_length(d.payload) AS payload_bytes
+            FROM ${from} ${FITS} ${order && `ORDER BY ${order}`} LIMIT $9) d
+   CROSS JOIN customer c
+   WHERE c.number = d.customer
+   ${dialect.sorted(order)}`
+
+/** The deliveries before position `$1`, from `$2` on, the newest first. */
+export const before = (dialect: Dialect): string =>
+  firstThatFit(dialect, 'delivery d WHERE d.position < $1 AND d.position >= $2', 'd.position DESC')
+
+const AFTER_END = `
+  SELECT coalesce(
+    (SELECT position FROM delivery WHERE position > $1 ORDER BY position LIMIT 1 OFFSET $2),
+    (SELECT max(position) FROM delivery)) AS position`
+
+const BEFORE_END = 'SELECT position FROM delivery WHERE position < $1 ORDER BY position DESC LIMIT 1 OFFSET $2'
+
+/** Those that fit the filter, and the last position that was looked at: 0 at the beginning of all. */
+interface Found {
+  readonly rows: readonly Row[]
+  readonly end: number
+}
+
+/** Walks back through the deliveries of one customer. */
+export type WalkBackOf = (customerId: string, position: number, filter: Filter, bounds: Bounds) => Work<Found>
+
+/** Continues after the last delivery of a full page, and after all that the walk looked at otherwise. */
+function deliveryPage({ rows, end }: Found, { most }: Bounds) {
+  const deliveries = rows.map(summaryFromRow)
+  return { deliveries, position: deliveries.length === most ? (deliveries.at(-1)?.position ?? end) : end }
+}
+
+type Walks = Pick<DeliveryStore, 'after' | 'before'>
+
+export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Walks> {
+  const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
+  const BEFORE = before(dialect)
+
+  function* walkBack(position: number, filter: Filter, { most, look }: Bounds): Work<Found> {
+    const end = Number((yield* get(BEFORE_END, position, look - 1))?.position ?? 0)
+    return { rows: yield* all(BEFORE, position, end, ...filterValues(filter), most), end }
+  }
+
+  return {
+    after: follow(function* (position, filter, bounds) {
+      const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.look - 1))?.position ?? 0))
+      // Followers often look when there is nothing new.
+      const rows = end === position ? [] : yield* all(AFTER, position, end, ...filterValues(filter), bounds.most)
+      return deliveryPage({ rows, end }, bounds)
+    }),
+    before: walk(function* (position, filter, bounds) {
+      const { customerId } = filter
+      const found =
+        customerId === undefined ? walkBack(position, filter, bounds) : walkBackOf(customerId, position, filter, bounds)
+      return deliveryPage(yield* found, bounds)
+    }),
+  }
+}
