@@ -7,9 +7,9 @@ import {
   type OpenApi,
   type Operation,
   type Parameter,
-} from './contract-answers.ts'
-import { exampleOf } from './contract-examples.ts'
-import { isForOperators } from './contract-page.ts'
+} from '#src/docs/contract/answers.ts'
+import { exampleOf } from '#src/docs/contract/examples.ts'
+import { isForOperators } from '#src/docs/contract/page.ts'
 
 const ID = '0b6a8e0e-6f57-4b52-9a55-7e51f1a3d0c1'
 

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepAnswer } from '#src/http/answers/kept-answers.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures } from '#src/http/envelope.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
-import { asYaml, servedContract, type Variants } from './served-contract.ts'
+import type { OpenApi } from './contract/answers.ts'
+import type { RegisteredRoute, Registries, RouteSchema } from './contract/errors.ts'
 
 /** Scripts, styles and data of this service only, nothing inline, and no HTML made from text. */
 const PAGE_POLICY =
@@ -26,15 +28,39 @@ const read = (path: string): Promise<string> => readFile(new URL(path, import.me
 
 export interface DocsOptions {
   readonly config: Config
+  /** Every route of the server, once all are registered. */
+  readonly routes: readonly RegisteredRoute[]
+  /** What callers can be refused with, by module. */
+  readonly errors: Registries
 }
 
-export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config }) => {
-  const variants = keptWork(
-    async () => JSON.parse(await read('./contract-variants.json')) as { yaml: Variants; json: Variants },
-  )
-  const contract = keptWork(async () =>
-    keepAnswer(servedContract(await read('../../openapi.yaml'), (await variants()).yaml, config, asYaml)),
-  )
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Makes the contract of this server anew. */
+    contract: () => Promise<OpenApi>
+  }
+}
+
+/** Lists the routes as they are registered. A scope may still add to a schema that is in the list. */
+export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
+  const routes: RegisteredRoute[] = []
+  app.addHook('onRoute', ({ method, url, schema = {} }) => {
+    // Fastify adds HEAD to each GET.
+    for (const each of [method].flat()) {
+      if (each !== 'HEAD') routes.push({ method: each, url, schema: schema as RouteSchema })
+    }
+  })
+  return routes
+}
+
+/** Not loaded before somebody asks, so that a start costs nothing more. */
+const generator = () => import('./contract/contract.ts')
+
+const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, errors }) => {
+  const contract = async (): Promise<OpenApi> => (await generator()).contractOf(routes, errors)
+  app.decorate('contract', contract)
+  const yaml = keptWork(async () => keepAnswer((await generator()).yamlOf(await contract())))
+
   const schema = {
     summary: 'OpenAPI document',
     description: 'This contract, with the field names and credentials that the settings of this service ask for.',
@@ -52,7 +78,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
   app.get('/openapi.yaml', { schema }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=60').type('application/yaml; charset=utf-8')
     tagAnswer(reply)
-    return contract()
+    return yaml()
   })
 
   if (config.docs === 'off') return
@@ -70,9 +96,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
     })
   }
   for (const { path, type, file } of FILES) serve(path, type, () => read(file))
-  serve('/docs/reference.json', 'application/json', async () =>
-    withoutSpace(servedContract(await read('./page/reference.json'), (await variants()).json, config)),
-  )
+  serve('/docs/reference.json', 'application/json', async () => (await generator()).pageOf(await contract()))
 }
 
-const withoutSpace = (json: string): string => JSON.stringify(JSON.parse(json))
+export const docsPlugin = fastifyPlugin(plugin, { name: 'docs' })

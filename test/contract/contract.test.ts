@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { contract, toYaml } from '../../tools/contract.ts'
-import type { Operation } from '../../tools/contract-answers.ts'
-import { type Schema, withoutExamples } from '../../tools/contract-examples.ts'
-import { isForOperators } from '../../tools/contract-page.ts'
+import type { Operation } from '#src/docs/contract/answers.ts'
+import { yamlOf } from '#src/docs/contract/contract.ts'
+import { type Schema, withoutExamples } from '#src/docs/contract/examples.ts'
+import { isForOperators } from '#src/docs/contract/page.ts'
+import { contract } from '../../tools/contract.ts'
 import { anyText } from '../support/any-text.ts'
 import { contractViolation, published, written } from '../support/contract.ts'
 import { operating } from '../support/operating.ts'
@@ -22,7 +23,7 @@ const operations = Object.entries(published.paths).flatMap(([path, methods]) =>
 
 describe('openapi.yaml', () => {
   it('is what the registered routes say', async () => {
-    expect(written, 'run npm run openapi').toBe(toYaml(await contract()))
+    expect(written, 'run npm run openapi').toBe(yamlOf(await contract()))
   })
 
   it('takes at most 120 lines for an operation', () => {

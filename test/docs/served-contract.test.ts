@@ -1,64 +1,69 @@
-import { readFileSync } from 'node:fs'
-import fc from 'fast-check'
+import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { parse, stringify } from 'yaml'
-import { loadConfig } from '#src/config/load-config.ts'
-import { asYaml, EMAIL_FIELD_STAND_IN, servedContract } from '#src/docs/served-contract.ts'
-import { contract, toYaml } from '../../tools/contract.ts'
-import { pageJson } from '../../tools/contract-page.ts'
+import { parse } from 'yaml'
+import type { Variables } from '#src/config/load-config.ts'
+import type { Media, OpenApi, Operation } from '#src/docs/contract/answers.ts'
 import { inlined } from '../support/contract.ts'
 import { testApp } from '../support/test-app.ts'
 
-const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
-const ANSWERS = ['contract', 'camel', 'both']
-const BEARERS = ['optional', 'required', 'ignored']
-/** What fits on a line must not depend on the length of the name. */
-const EMAIL_FIELDS = ['Email', `user.Name${'e'.repeat(55)}`, 'on']
-/** Every two values of two settings are together in one of them. */
-const combinations = ANSWERS.flatMap((TESLIM_LOGIN_ANSWER, answer) =>
-  BEARERS.map((TESLIM_PURCHASE_BEARER, bearer) => ({
-    TESLIM_LOGIN_ANSWER,
-    TESLIM_PURCHASE_BEARER,
-    TESLIM_LOGIN_EMAIL_FIELD: EMAIL_FIELDS[(answer + bearer) % EMAIL_FIELDS.length] as string,
-  })),
-)
+interface Served {
+  readonly app: FastifyInstance
+  readonly document: OpenApi
+  readonly operation: (id: string) => Operation
+}
 
-describe('the contract that is served', () => {
-  it('knows what the page shows by default', async () => {
-    expect(read('../../src/docs/page/reference.json'), 'run npm run openapi').toBe(pageJson(await contract()))
+async function served(settings: Variables): Promise<Served> {
+  const { app } = await testApp(settings)
+  const document = inlined(parse((await app.inject('/openapi.yaml')).payload))
+  const all = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  const operation = (id: string): Operation => {
+    const found = all.find(({ operationId }) => operationId === id)
+    if (found === undefined) throw new Error(`there is no operation ${id}`)
+    return found
+  }
+  return { app, document, operation }
+}
+
+const json = (of: { content?: Operation['responses'][string]['content'] } | undefined): Media =>
+  of?.content?.['application/json'] ?? { schema: {} }
+
+describe('the contract that a server serves', () => {
+  it('is, without names, what the generator makes', async () => {
+    const { app, document } = await served({})
+    expect(document).toEqual(JSON.parse(JSON.stringify(await app.contract())))
   })
 
-  it.each(combinations)(
-    'is what the generator writes with %j, as YAML and as the data of the page',
-    async (settings) => {
-      const { app } = await testApp(settings)
-      const document = await contract(settings)
-      const [yaml, json] = [await app.inject('/openapi.yaml'), await app.inject('/docs/reference.json')]
-      expect(yaml.payload, 'run npm run openapi').toBe(toYaml(document))
-      expect(inlined(parse(yaml.payload)), 'without names').toEqual(document)
-      expect(json.payload, 'run npm run openapi').toBe(JSON.stringify(JSON.parse(pageJson(document))))
-    },
-  )
+  it.each([
+    ['contract', ['Token', 'Expiration']],
+    ['camel', ['token', 'expiration']],
+    ['both', ['Token', 'Expiration', 'token', 'expiration']],
+  ])('has the fields of a login answer with %s, and so has the page', async (TESLIM_LOGIN_ANSWER, fields) => {
+    const { app, operation } = await served({ TESLIM_LOGIN_ANSWER })
+    const { schema, example } = json(operation('login').responses['200'])
+    expect(schema.properties?.data?.required).toEqual(fields)
+    const all = [...fields, 'callbackData']
+    expect(example).toMatchObject({ data: Object.fromEntries(all.map((name) => [name, expect.any(String)])) })
+    const { operations } = (await app.inject('/docs/reference.json')).json()
+    const { answers } = operations.find(({ id }: { id: string }) => id === 'login')
+    expect(answers[0].fields.map(({ name }: { name: string }) => name)).toEqual(all)
+  })
 
-  it('takes any name for the e-mail field that the setting allows', () => {
-    const name = fc.oneof(
-      fc.constantFrom('y', 'N', 'No', 'TRUE', 'False', 'null', 'Off', 'e1', 'x-', 'a.b', 'NaN', 'Infinity'),
-      fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/),
-    )
-    const change = { from: 0, count: 1, lines: [`${EMAIL_FIELD_STAND_IN}: 1`] }
-    fc.assert(
-      fc.property(name, (field) => {
-        fc.pre(!/^(?:email|password|callbackdata)$/i.test(field))
-        const { config } = loadConfig({ TESLIM_LOGIN_EMAIL_FIELD: field })
-        const served = servedContract(
-          'Email: 1',
-          { [`TESLIM_LOGIN_EMAIL_FIELD=${EMAIL_FIELD_STAND_IN}`]: [change] },
-          config,
-          asYaml,
-        )
-        expect(`${served}\n`).toBe(stringify({ [field]: 1 }, { compat: 'yaml-1.1' }))
-        expect(parse(served)).toEqual({ [field]: 1 })
-      }),
-    )
+  it.each(['user.Name', 'on', 'y', 'NaN', 'e1'])('has %s as the e-mail field of a login', async (field) => {
+    const { operation } = await served({ TESLIM_LOGIN_EMAIL_FIELD: field })
+    const { schema, example } = json(operation('login').requestBody)
+    expect(schema.required).toEqual([field, 'Password'])
+    expect(example).toMatchObject({ [field]: 'shop@example.com' })
+  })
+
+  it.each([
+    ['optional', [{ ApiKey: [] }, { ApiKey: [], bearer: [] }], true],
+    ['required', [{ ApiKey: [], bearer: [] }], true],
+    ['ignored', [{ ApiKey: [] }], false],
+  ])('has the credentials of a delivery with a bearer token %s', async (TESLIM_PURCHASE_BEARER, security, refuses) => {
+    const { operation } = await served({ TESLIM_PURCHASE_BEARER })
+    for (const { security: taken, responses } of ['purchaseUpdate', 'purchaseUpdates'].map(operation)) {
+      expect(taken).toEqual(security)
+      expect(JSON.stringify(responses['401']).includes('TOKEN_FOREIGN')).toBe(refuses)
+    }
   })
 })

@@ -1,8 +1,8 @@
 import { httpErrors } from '#src/http/http.errors.ts'
 import { wanted } from '#src/http/validation-problems.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
-import { type RouteSchema, refusalsOf, securityOf } from './contract-errors.ts'
-import { exampleOf, type Schema } from './contract-examples.ts'
+import { type Registries, type RouteSchema, refusalsOf, securityOf } from './errors.ts'
+import { exampleOf, type Schema } from './examples.ts'
 
 interface Reference {
   readonly $ref: string
@@ -30,7 +30,7 @@ export interface Parameter {
   readonly name: string
   readonly in: string
   readonly description?: string
-  required?: boolean
+  readonly required?: boolean
   schema: Schema
   example?: unknown
 }
@@ -41,7 +41,7 @@ export interface Operation {
   readonly description?: string
   readonly tags: readonly string[]
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly requestBody?: { readonly description?: string; readonly content: Readonly<Record<string, Media>> }
   security?: readonly Readonly<Record<string, readonly string[]>>[]
   responses: Record<string, Answer>
 }
@@ -115,7 +115,11 @@ const ALLOWANCE = {
 }
 
 /** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
-export function finishContract(document: OpenApi, routes: ReadonlyMap<string, RouteSchema>): OpenApi {
+export function finishContract(
+  document: OpenApi,
+  routes: ReadonlyMap<string, RouteSchema>,
+  registries: Registries,
+): OpenApi {
   const resolve = (ref: string): Schema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const examples: Record<string, Example> = {}
 
@@ -125,18 +129,14 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     operation.security = securityOf(route)
     // Tools fill in the `example` of a parameter: a second try with the example Idempotency-Key would be a 422.
     for (const parameter of operation.parameters ?? []) {
-      const { example } = parameter
-      if (example !== undefined) parameter.schema = { ...parameter.schema, examples: [example] }
-      if (parameter.required === false) delete parameter.required
       // A path needs a value, so here the tools may fill it in.
       if (parameter.in === 'path') parameter.example = exampleOf(parameter.schema, resolve)
-      else delete parameter.example
     }
     for (const media of Object.values(operation.requestBody?.content ?? {})) {
       if (route.bodyExamples) media.examples = route.bodyExamples
       else media.example = exampleOf(media.schema, resolve)
     }
-    const refusals = refusalsOf(route)
+    const refusals = refusalsOf(route, registries)
     const unexplained = Object.keys(operation.responses).filter(
       (status) => status >= '400' && !refusals.has(Number(status)),
     )
@@ -165,8 +165,22 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     operation.responses = Object.fromEntries([...successes, ...failures])
   }
 
+  /** Most operations share their refusals. */
+  const refusals = new Map<string, Answer>()
   const refusal = (status: number, why: string, definitions: readonly ErrorDefinition[]): Answer => {
     const codes = definitions.map(({ code }) => code)
+    const key = `${status} ${why} ${codes}`
+    const answer = refusals.get(key) ?? newRefusal(status, why, definitions, codes)
+    refusals.set(key, answer)
+    return answer
+  }
+
+  const newRefusal = (
+    status: number,
+    why: string,
+    definitions: readonly ErrorDefinition[],
+    codes: readonly string[],
+  ): Answer => {
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
     const named = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
     const headers = {
@@ -193,13 +207,10 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
   }
 
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) finish(operation)
-  const text = JSON.stringify(document.paths)
-  const kept = Object.entries(examples).filter(([code]) => text.includes(`#/components/examples/${code}"`))
-  const headers = Object.entries(HEADERS).filter(([name]) => text.includes(`#/components/headers/${name}"`))
   document.components = {
     ...document.components,
-    headers: Object.fromEntries(headers),
-    examples: Object.fromEntries(kept.sort()),
+    headers: HEADERS,
+    examples: Object.fromEntries(Object.entries(examples).sort()),
   }
   const tagOf = (methods: OpenApi['paths'][string]): string => Object.values(methods)[0]?.tags[0] ?? ''
   // By tag, that is by caller: the two operations of the original contract come first.

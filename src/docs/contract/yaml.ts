@@ -1,0 +1,87 @@
+/** A list or map that JSON writes within this column stands on one line; longer lists of names take several to a line. */
+const LINE_WIDTH = 112
+/** Longer texts are continued on the next line. */
+const TEXT_WIDTH = 122
+
+/** Writes a map or list of JSON values as YAML that versions 1.1 and 1.2 read as the same value. */
+export const toYaml = (value: object): string => `${after(value, '').trimStart()}\n`
+
+/** What stands after the start of an entry: its name and a colon, or a dash. `indent` is that of further lines. */
+function after(value: unknown, indent: string, name?: string): string {
+  if (typeof value === 'string') return ` ${longText(value, indent)}`
+  if (typeof value !== 'object' || value === null) return ` ${JSON.stringify(value)}`
+  const used = name?.length ?? 0
+  if (roomAfter(value, LINE_WIDTH - indent.length - used) >= 0) return ` ${flow(value)}`
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && /^[\w-]+$/.test(item)))
+    return ` ${filled(flow(value), indent, LINE_WIDTH, indent.length + used)}`
+  const lines = Array.isArray(value)
+    ? value.map((item) => `-${after(item, `${indent}  `)}`)
+    : Object.entries(value).map(([key, item]) => `${plainOrQuoted(key, false)}:${after(item, `${indent}  `, key)}`)
+  return (name === undefined ? ' ' : `\n${indent}`) + lines.join(`\n${indent}`)
+}
+
+/** What is left of a line after a value: negative if it does not fit, or has a text of several lines. */
+function roomAfter(value: unknown, room: number): number {
+  if (typeof value === 'string') return value.includes('\n') ? -1 : room - value.length - 2
+  if (typeof value !== 'object' || value === null) return room - String(value).length
+  let left = room - 1
+  const isList = Array.isArray(value)
+  for (const [name, item] of Object.entries(value)) {
+    left = roomAfter(item, isList ? left : left - name.length - 3) - 1
+    if (left < 0) return left
+  }
+  return left
+}
+
+function flow(value: unknown): string {
+  if (typeof value === 'string') return plainOrQuoted(value, true)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const isList = Array.isArray(value)
+  const parts = isList
+    ? value.map(flow)
+    : Object.entries(value).map(([name, item]) => `${plainOrQuoted(name, true)}: ${flow(item)}`)
+  const [open, close] = isList ? '[]' : '{}'
+  return parts.length === 0 ? `${open}${close}` : `${open} ${parts.join(', ')} ${close}`
+}
+
+/** A text of several lines is a literal block, with the sign for the newlines at its end. */
+function longText(text: string, indent: string): string {
+  if (!/^[\x21-\x7e][\x20-\x7e]*\n[\n\x20-\x7e]*$/.test(text))
+    return filled(plainOrQuoted(text, false), indent, TEXT_WIDTH, indent.length)
+  const sign = text.endsWith('\n\n') ? '|+' : text.endsWith('\n') ? '|' : '|-'
+  const lines = text.replace(/\n$/, '').split('\n')
+  return [sign, ...lines.map((line) => line && indent + line)].join('\n')
+}
+
+/** Continues a text on further lines, at single spaces. */
+function filled(text: string, indent: string, width: number, column: number): string {
+  if (column + text.length <= width) return text
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(/(?<=\S) (?=\S)/)) {
+    const start = lines.length === 0 ? column : indent.length
+    if (line !== '' && start + line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line].join(`\n${indent}`)
+}
+
+/** Texts that are something else to a reader of YAML 1.1 or 1.2: booleans, null, merge keys, numbers, times. */
+const NOT_TEXT =
+  /^(?:y|yes|n|no|true|false|on|off|null|~|=|<<|[-+]?\.(?:inf|nan)|[-+]?(?:\d[\d_,]*)?(?:\.[\d_]*)?(?:e[-+]?\d+)?|[-+]?\d[\d_]*(?::\d+)+(?:\.[\d_]*)?|[-+]?0[xob][\da-f_]*|\d{4}-\d\d?-\d\d?.*)$/i
+const PLAIN = /^(?![-?:]( |$)|[-?:,[\]{}#&*!|>'"%@` ]|\.{3}|-{3})[\x20-\x7e]+(?<![ :])$/
+
+function plainOrQuoted(text: string, isInFlow: boolean): string {
+  const isPlain =
+    PLAIN.test(text) && !NOT_TEXT.test(text) && !/: | #/.test(text) && !(isInFlow && /[,[\]{}]/.test(text))
+  return isPlain ? text : quoted(text)
+}
+
+/** JSON, without the characters that YAML does not allow unescaped. */
+const quoted = (text: string): string =>
+  JSON.stringify(text).replaceAll(
+    /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
