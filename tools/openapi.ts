@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { yamlOf } from '#src/docs/contract/contract.ts'
+import { TEXTS } from '#src/docs/contract/contract.ts'
 import { contract } from './contract.ts'
 import { postmanCollection, postmanEnvironment } from './postman.ts'
 import { withReferenceTables } from './reference-tables.ts'
@@ -9,7 +9,7 @@ const root = new URL('../', import.meta.url)
 const reference = new URL('docs/reference.md', root)
 const document = await contract()
 
-writeFileSync(new URL('openapi.yaml', root), yamlOf(document))
+writeFileSync(new URL('openapi.yaml', root), TEXTS.yaml(document))
 writeFileSync(new URL('deploy/postman/teslim.postman_collection.json', root), toJson(postmanCollection(document)))
 writeFileSync(new URL('deploy/postman/teslim.postman_environment.json', root), toJson(postmanEnvironment))
 writeFileSync(reference, withReferenceTables(readFileSync(reference, 'utf8')))

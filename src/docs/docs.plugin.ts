@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
+import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
@@ -7,6 +9,7 @@ import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures } from '#src/http/envelope.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
 import type { OpenApi } from './contract/answers.ts'
+import type { Form } from './contract/contract.ts'
 import type { RegisteredRoute, Registries, RouteSchema } from './contract/errors.ts'
 
 /** Scripts, styles and data of this service only, nothing inline, and no HTML made from text. */
@@ -59,27 +62,44 @@ const generator = () => import('./contract/contract.ts')
 const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, errors }) => {
   const contract = async (): Promise<OpenApi> => (await generator()).contractOf(routes, errors)
   app.decorate('contract', contract)
-  const yaml = keptWork(async () => keepAnswer((await generator()).yamlOf(await contract())))
-
-  const schema = {
-    summary: 'OpenAPI document',
-    description: 'This contract, with the field names and credentials that the settings of this service ask for.',
-    operationId: 'openapi',
-    isTagged: true,
-    tags: ['Operation'],
-    response: {
-      200: {
-        description: 'The contract, as OpenAPI 3.1',
-        content: { 'application/yaml': { schema: { type: 'string', examples: ['openapi: 3.1.0\n'] } } },
-      },
-      ...failures(500),
-    },
+  const textOf = async (form: Form): Promise<string> => {
+    const document = await contract()
+    // Other requests have their turn between the two halves of the work.
+    await setImmediate()
+    return (await generator()).TEXTS[form](document)
   }
-  app.get('/openapi.yaml', { schema }, async (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=60').type('application/yaml; charset=utf-8')
-    tagAnswer(reply)
-    return yaml()
-  })
+
+  const serveContract = (form: 'yaml' | 'json', about: object, json: object): void => {
+    const load = keptWork(async () => keepAnswer(await textOf(form)))
+    const schema = {
+      operationId: form === 'yaml' ? 'openapi' : 'openapiJson',
+      isTagged: true,
+      tags: ['Operation'],
+      ...about,
+      response: { 200: { description: 'The contract, as OpenAPI 3.1', ...json }, ...failures(500) },
+    }
+    app.get(`/openapi.${form}`, { schema }, async (_request, reply) => {
+      reply.header('cache-control', 'public, max-age=60').type(`application/${form}; charset=utf-8`)
+      tagAnswer(reply)
+      return load()
+    })
+  }
+  serveContract(
+    'yaml',
+    {
+      summary: 'OpenAPI document',
+      description: 'This contract, as the settings of this service make it.',
+    },
+    { content: { 'application/yaml': { schema: { type: 'string', examples: ['openapi: 3.1.0\n'] } } } },
+  )
+  serveContract(
+    'json',
+    {
+      summary: 'OpenAPI document as JSON',
+      description: 'The same as /openapi.yaml, for tools that read no YAML. It stands alone, in no envelope.',
+    },
+    Type.Object({ openapi: Type.String({ examples: ['3.1.0'] }) }, { additionalProperties: true }),
+  )
 
   if (config.docs === 'off') return
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
@@ -96,7 +116,7 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, er
     })
   }
   for (const { path, type, file } of FILES) serve(path, type, () => read(file))
-  serve('/docs/reference.json', 'application/json', async () => (await generator()).pageOf(await contract()))
+  serve('/docs/reference.json', 'application/json', () => textOf('page'))
 }
 
 export const docsPlugin = fastifyPlugin(plugin, { name: 'docs' })

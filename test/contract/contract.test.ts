@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import type { Operation } from '#src/docs/contract/answers.ts'
-import { yamlOf } from '#src/docs/contract/contract.ts'
+import { TEXTS } from '#src/docs/contract/contract.ts'
 import { type Schema, withoutExamples } from '#src/docs/contract/examples.ts'
 import { isForOperators } from '#src/docs/contract/page.ts'
 import { contract } from '../../tools/contract.ts'
@@ -23,7 +23,7 @@ const operations = Object.entries(published.paths).flatMap(([path, methods]) =>
 
 describe('openapi.yaml', () => {
   it('is what the registered routes say', async () => {
-    expect(written, 'run npm run openapi').toBe(yamlOf(await contract()))
+    expect(written, 'run npm run openapi').toBe(TEXTS.yaml(await contract()))
   })
 
   it('takes at most 120 lines for an operation', () => {

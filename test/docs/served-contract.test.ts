@@ -28,9 +28,20 @@ const json = (of: { content?: Operation['responses'][string]['content'] } | unde
   of?.content?.['application/json'] ?? { schema: {} }
 
 describe('the contract that a server serves', () => {
-  it('is, without names, what the generator makes', async () => {
+  it('is, without names, what the generator makes, as JSON too, and may be kept by whoever asks for either', async () => {
     const { app, document } = await served({})
     expect(document).toEqual(JSON.parse(JSON.stringify(await app.contract())))
+    const answers = await Promise.all(['yaml', 'json'].map((form) => app.inject(`/openapi.${form}`)))
+    expect(answers[1]?.json()).toEqual(parse(answers[0]?.payload ?? ''))
+    for (const [index, form] of ['yaml', 'json'].entries()) {
+      const { etag } = answers[index]?.headers ?? {}
+      expect(answers[index]?.headers).toMatchObject({
+        'content-type': `application/${form}; charset=utf-8`,
+        'cache-control': 'public, max-age=60',
+      })
+      const again = await app.inject({ url: `/openapi.${form}`, headers: { 'if-none-match': String(etag) } })
+      expect([again.statusCode, again.payload]).toEqual([304, ''])
+    }
   })
 
   it.each([

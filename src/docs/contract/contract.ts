@@ -68,7 +68,11 @@ export function contractOf(routes: readonly RegisteredRoute[], registries: Regis
   return finishContract(document, schemas, registries)
 }
 
-/** `openapi.yaml`: what it says more than once has a name. The page and the Postman collection are made from the whole document. */
-export const yamlOf = (document: OpenApi): string => toYaml(withComponents(document))
+/** The page and the Postman collection are made from the whole document. In the others, what stands more than once has a name. */
+export const TEXTS = {
+  yaml: (document: OpenApi): string => toYaml(withComponents(document)),
+  json: (document: OpenApi): string => `${JSON.stringify(withComponents(document))}\n`,
+  page: (document: OpenApi): string => JSON.stringify(referencePage(document)),
+}
 
-export const pageOf = (document: OpenApi): string => JSON.stringify(referencePage(document))
+export type Form = keyof typeof TEXTS

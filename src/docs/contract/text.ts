@@ -9,9 +9,9 @@ export const CONTRACT_TEXT = `Token login for API customers and purchase-order d
 
 ### Answers
 
-Every JSON answer is \`{ data, success, message }\`, except the key set and the payload of a delivery. A refusal has \`data: null\`,
-\`success: false\`, a \`message\` for people, a stable \`errorCode\` for programs, the \`requestId\` that finds the request in the log, and
-for an invalid request \`errors\`, which name each wrong field. The header \`x-request-id\` has the same id: the one the
+Every JSON answer is \`{ data, success, message }\`, except the key set, the payload of a delivery and this contract. A refusal
+has \`data: null\`, \`success: false\`, a \`message\` for people, a stable \`errorCode\` for programs, the \`requestId\` that finds the
+request in the log, and for an invalid request \`errors\`, which name each wrong field. The header \`x-request-id\` has the same id: the one the
 request carried in this header, or a new one.
 
 ### Status of a purchase order

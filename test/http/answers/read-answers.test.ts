@@ -47,6 +47,7 @@ const tagged = [
   '/Customer/Get',
   '/.well-known/jwks.json',
   '/openapi.yaml',
+  '/openapi.json',
   '/docs/page.js',
   '/docs/reference.json',
 ]
