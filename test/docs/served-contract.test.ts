@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { Variables } from '#src/config/load-config.ts'
 import type { Media, OpenApi, Operation } from '#src/docs/contract/answers.ts'
+import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
+import { deliveryExample } from '#src/purchase/intake/intake.schema.ts'
 import { inlined } from '../support/contract.ts'
 import { testApp } from '../support/test-app.ts'
 
@@ -77,4 +79,36 @@ describe('the contract that a server serves', () => {
       expect(JSON.stringify(responses['401']).includes('TOKEN_FOREIGN')).toBe(refuses)
     }
   })
+
+  it('has the places, limits and examples of a delivery', async () => {
+    const { operation } = await served({
+      TESLIM_ORDER_ID_POINTERS: '/Order/No,/Head/Order~1No',
+      TESLIM_PRODUCT_POINTERS: '/Head/Lines/*/Code',
+      TESLIM_ORDER_ID: 'required',
+      TESLIM_BODY_LIMIT: '20480',
+      TESLIM_IDEMPOTENCY_DAYS: '30',
+    })
+    const { parameters = [], requestBody } = operation('purchaseUpdate')
+    expect(requestBody?.description).toContain('at most 20480 bytes')
+    expect(requestBody?.description).toContain('/Order/No, /Head/Order~1No; without one the delivery is refused')
+    expect(requestBody?.description).toContain('those at /Head/Lines/*/Code.')
+    expect(parameters.find(({ name }) => name === 'Idempotency-Key')?.description).toContain('for 30 days')
+    const body = { Head: { 'Order/No': 'PO-1', Lines: [{ Code: 'SKU-1' }] }, Status: 2 }
+    expect(json(requestBody).examples?.status2).toMatchObject({ value: body })
+    const uploaded = operation('purchaseUpdates').requestBody?.content['application/x-ndjson']
+    expect(JSON.stringify(uploaded?.examples)).toContain(JSON.stringify(`${JSON.stringify(body)}\n`).slice(1, -1))
+    const { example } = json(operation('supplierGet').responses['200'])
+    const Limits = { BodyBytes: 20_480, OrderIDRequired: true, IdempotencyDays: 30 }
+    expect(example).toMatchObject({ data: { Limits } })
+  })
+
+  it.each([[{}], [{ TESLIM_ORDER_ID_POINTERS: '/A/*/*/No', TESLIM_PRODUCT_POINTERS: '/P' }]])(
+    'has an example of a delivery in which a server with %j finds order and product',
+    async (settings) => {
+      const { config } = await testApp(settings)
+      const { facts, scan } = createDeliveryReader(config)
+      const found = facts(scan(Buffer.from(JSON.stringify(deliveryExample(config, 'PO-7', 3)))))
+      expect(found).toMatchObject({ status: 3, orderId: 'PO-7', products: ['SKU-1'], oddities: [] })
+    },
+  )
 })

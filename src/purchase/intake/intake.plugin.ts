@@ -18,10 +18,10 @@ import { purchaseErrors } from '../purchase.errors.ts'
 import { createRefusedDelivery } from '../refused-delivery.ts'
 import { createIntake, type Intake } from './intake.rule.ts'
 import {
-  PurchaseBodySchema,
-  PurchaseHeadersSchema,
   PurchaseQuerySchema,
+  purchaseBodySchema,
   purchaseExamples,
+  purchaseHeadersSchema,
   ReceiptSchema,
   ValidationSchema,
   validatesOnly,
@@ -104,10 +104,10 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
       'PRODUCT_NOT_AUTHORIZED',
       'RATE_LIMITED',
     ],
-    bodyExamples: purchaseExamples,
-    headers: PurchaseHeadersSchema,
+    bodyExamples: purchaseExamples(config),
+    headers: purchaseHeadersSchema(config),
     querystring: PurchaseQuerySchema,
-    body: PurchaseBodySchema,
+    body: purchaseBodySchema(config),
     response: {
       200: successSchema(
         Type.Union([ReceiptSchema, ValidationSchema]),
