@@ -94,8 +94,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     operationId: 'purchaseUpdate',
     isLimited: true,
     tags: ['Purchase'],
-    description:
-      'Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. If API keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance.',
+    description: `Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. ${limitText(config)} RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance of a limited key.`,
     security: deliveryCredentials,
     errors: [
       'API_KEY_MISSING',
@@ -138,6 +137,11 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     },
   })
 }
+
+const limitText = ({ rateLimit }: Config): string =>
+  rateLimit === 0
+    ? 'API keys have no limit, unless a key has one of its own.'
+    : `An API key may make ${rateLimit} deliveries a minute, unless it has a limit of its own.`
 
 /** Puts the allowance into the headers of the answer; returns an error if it is used up. */
 function refusalBy(allowance: Allowance | undefined, reply: FastifyReply): AppError | undefined {
