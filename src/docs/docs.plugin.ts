@@ -60,7 +60,7 @@ export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
 const generator = () => import('./contract/contract.ts')
 
 const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, errors }) => {
-  const contract = async (): Promise<OpenApi> => (await generator()).contractOf(routes, errors)
+  const contract = async (): Promise<OpenApi> => (await generator()).contractOf(routes, errors, config)
   app.decorate('contract', contract)
   const textOf = async (form: Form): Promise<string> => {
     const document = await contract()

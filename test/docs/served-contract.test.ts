@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { Variables } from '#src/config/load-config.ts'
-import type { Media, OpenApi, Operation } from '#src/docs/contract/answers.ts'
+import { type Answer, codesOf, type Media, type OpenApi, type Operation } from '#src/docs/contract/answers.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { deliveryExample } from '#src/purchase/intake/intake.schema.ts'
 import { inlined } from '../support/contract.ts'
@@ -111,4 +111,45 @@ describe('the contract that a server serves', () => {
       expect(found).toMatchObject({ status: 3, orderId: 'PO-7', products: ['SKU-1'], oddities: [] })
     },
   )
+
+  it('has the limit of API keys', async () => {
+    const limited = await served({ TESLIM_RATE_LIMIT: '120' })
+    expect(limited.operation('purchaseUpdate').description).toContain('may make 120 deliveries a minute')
+    const { operation } = await served({})
+    expect(operation('purchaseUpdate').description).toContain('API keys have no limit')
+  })
+
+  it('has what becomes of an Authorization header of a login, and how long a token works', async () => {
+    const { operation } = await served({ TESLIM_LOGIN_AUTHORIZATION: 'ignore', TESLIM_TOKEN_TTL: '900' })
+    const { description, responses } = operation('login')
+    expect(description).toContain('an Authorization header is ignored. The token works for 900 seconds')
+    expect(codesOf(responses['400'] as Answer)).not.toContain('AUTHORIZATION_NOT_ALLOWED')
+    const usual = (await served({})).operation('login')
+    expect(codesOf(usual.responses['400'] as Answer)).toContain('AUTHORIZATION_NOT_ALLOWED')
+  })
+
+  it('has only the operations and links that are there', async () => {
+    const { document, operation } = await served({ TESLIM_DOCS: 'off', TESLIM_CONSOLE: 'off' })
+    expect(Object.keys(document.paths)).not.toContain('/Operator/live')
+    const { example } = json(operation('root').responses['200'])
+    expect(JSON.stringify(example)).toContain('/openapi.yaml')
+    expect(JSON.stringify(example)).not.toMatch(/docs|console/i)
+    expect((await served({})).document.paths).toHaveProperty(['/Operator/live'])
+  })
+
+  it('has what holds for every operation', async () => {
+    const { document } = await served({
+      TESLIM_FIELD_CASE: 'exact',
+      TESLIM_PURCHASE_BEARER: 'required',
+      TESLIM_CORS_ORIGINS: 'https://shop.example',
+    })
+    const { description } = document.info
+    for (const part of ['must be spelled exactly', 'A delivery needs a token', 'Pages of the origins'])
+      expect(description).toContain(part)
+    // Who asks for the contract need not know who may ask from a page.
+    expect(description).not.toContain('shop.example')
+    const usual = (await served({})).document.info.description
+    expect(usual).toContain('sends no CORS headers')
+    expect(usual).toContain('So are the fields of the login')
+  })
 })

@@ -1,3 +1,4 @@
+import type { Config } from '#src/config/load-config.ts'
 import { FailureSchema } from '#src/http/envelope.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { finishContract, type OpenApi, type Operation } from './answers.ts'
@@ -5,13 +6,10 @@ import { withComponents } from './components.ts'
 import type { RegisteredRoute, Registries, RouteSchema } from './errors.ts'
 import { copier, operationOf } from './operations.ts'
 import { OPERATOR_TAG, referencePage, WEBHOOK_TAG } from './page.ts'
-import { CONTRACT_TEXT } from './text.ts'
+import { contractText } from './text.ts'
 import { toYaml } from './yaml.ts'
 
 const INFO = {
-  title: 'teslim',
-  version: VERSION,
-  description: CONTRACT_TEXT,
   contact: { name: 'The operator of this service' },
   license: { name: 'MIT', identifier: 'MIT' },
 }
@@ -48,7 +46,7 @@ const SECURITY_SCHEMES = {
 }
 
 /** Makes the contract from the routes of a server, as its settings made them, and the errors of its modules. */
-export function contractOf(routes: readonly RegisteredRoute[], registries: Registries): OpenApi {
+export function contractOf(routes: readonly RegisteredRoute[], registries: Registries, config: Config): OpenApi {
   const copy = copier()
   const paths: Record<string, Record<string, Operation>> = {}
   const schemas = new Map<string, RouteSchema>()
@@ -64,7 +62,8 @@ export function contractOf(routes: readonly RegisteredRoute[], registries: Regis
   }
   const { $id: _id, ...Failure } = FailureSchema
   const components = { securitySchemes: SECURITY_SCHEMES, schemas: { Failure: copy(Failure) } }
-  const document = { openapi: '3.1.0', info: INFO, components, servers: SERVERS, tags: TAGS, paths }
+  const info = { title: 'teslim', version: VERSION, description: contractText(config), ...INFO }
+  const document = { openapi: '3.1.0', info, components, servers: SERVERS, tags: TAGS, paths }
   return finishContract(document, schemas, registries)
 }
 
