@@ -7,24 +7,39 @@ import type { OpenApi } from '../../tools/contract.ts'
 export const written = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
 export const published = inlined(parse(written))
 
-const ajv = addFormats.default(new Ajv2020({ strict: false }))
-// Answers are written as they are, so a field that the contract does not name is a violation.
-ajv.addSchema(closed(published), 'contract')
+/** Makes a function that finds the check at a place of a contract. */
+function checksOf(document: OpenApi): (pointer: string) => ValidateFunction | undefined {
+  const ajv = addFormats.default(new Ajv2020({ strict: false }))
+  // Answers are written as they are, so a field that the contract does not name is a violation.
+  ajv.addSchema(closed(document), 'contract')
+  const checks = new Map<string, ValidateFunction | undefined>()
+  return (pointer) => {
+    if (!checks.has(pointer)) checks.set(pointer, ajv.getSchema(`contract#/${pointer}`))
+    return checks.get(pointer)
+  }
+}
 
-const checks = new Map<string, ValidateFunction | undefined>()
+const checksBy = new WeakMap<OpenApi, ReturnType<typeof checksOf>>()
 
-/** What is wrong with a JSON answer by openapi.yaml. Where that knows no such operation, a refusal must still be one. */
-export function contractViolation(method: string, route: string, status: number, body: unknown): string | undefined {
+/** What is wrong with a JSON answer by openapi.yaml, or another contract. Where that knows no such operation, a refusal must still be one. */
+export function contractViolation(
+  method: string,
+  route: string,
+  status: number,
+  body: unknown,
+  contract = published,
+): string | undefined {
   const path = route.replaceAll(/:(\w+)/g, '{$1}')
-  const operation = published.paths[path]?.[method.toLowerCase()]
+  const operation = contract.paths[path]?.[method.toLowerCase()]
   const answer = operation?.responses[status]
   if (operation && !answer) return `${method} ${path}: status ${status} is not in the contract`
   if (answer ? answer.content['application/json'] === undefined : status < 400) return undefined
   const inAnswer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema']
   const steps = answer ? inAnswer : ['components', 'schemas', 'Failure']
   const pointer = steps.map(asStep).join('/')
-  if (!checks.has(pointer)) checks.set(pointer, ajv.getSchema(`contract#/${pointer}`))
-  const check = checks.get(pointer)
+  const find = checksBy.get(contract) ?? checksOf(contract)
+  checksBy.set(contract, find)
+  const check = find(pointer)
   if (check?.(body)) return undefined
   return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
