@@ -170,17 +170,8 @@ export function finishContract(
   const refusal = (status: number, why: string, definitions: readonly ErrorDefinition[]): Answer => {
     const codes = definitions.map(({ code }) => code)
     const key = `${status} ${why} ${codes}`
-    const answer = refusals.get(key) ?? newRefusal(status, why, definitions, codes)
-    refusals.set(key, answer)
-    return answer
-  }
-
-  const newRefusal = (
-    status: number,
-    why: string,
-    definitions: readonly ErrorDefinition[],
-    codes: readonly string[],
-  ): Answer => {
+    const known = refusals.get(key)
+    if (known !== undefined) return known
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
     const named = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
     const headers = {
@@ -189,7 +180,7 @@ export function finishContract(
       ...(status === 401 && { 'www-authenticate': header('Challenge') }),
       ...((status === 429 || status === 503) && { 'retry-after': header('RetryAfter') }),
     }
-    return {
+    const answer: Answer = {
       description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
       headers,
       content: {
@@ -204,6 +195,8 @@ export function finishContract(
         },
       },
     }
+    refusals.set(key, answer)
+    return answer
   }
 
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) finish(operation)

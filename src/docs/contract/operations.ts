@@ -47,10 +47,10 @@ export function operationOf(route: RouteSchema, operationId: string, copy: Copy)
   }
 }
 
-const bodyOf = (schema: Schema, consumes: readonly string[]) => ({
+const bodyOf = ({ description, ...schema }: Schema, consumes: readonly string[]) => ({
   required: true,
   content: Object.fromEntries(consumes.map((type) => [type, { schema }])),
-  ...(schema.description !== undefined && { description: schema.description }),
+  ...(description !== undefined && { description }),
 })
 
 /**

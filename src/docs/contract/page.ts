@@ -89,7 +89,7 @@ function pageOperation(method: string, path: string, operation: Operation) {
     parameters: parameters.map(pageParameter),
     ...(body && {
       body: {
-        description: body.schema.description ?? '',
+        description: operation.requestBody?.description ?? '',
         fields: bodyFields(body.schema),
         examples: bodyExamples(body),
       },
