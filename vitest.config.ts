@@ -24,7 +24,16 @@ const shared = {
   testTimeout: 90_000,
   hookTimeout: 90_000,
   setupFiles: './test/support/each-file.ts',
-  provide: { seed },
+  // The files of a worker share the modules that they import: loading them is a third of the time.
+  isolate: false,
+  // A test that needs another one before it fails sooner or later.
+  sequence: { shuffle: { tests: true } },
+}
+const onSqlite = { ...shared, provide: { seed, stores: ['sqlite'] as const } }
+const onBothStores = {
+  ...shared,
+  globalSetup: './test/support/global-setup.ts',
+  provide: { seed, stores: ['sqlite', 'postgres'] as const },
 }
 
 const LONGEST = /\/test\/(e2e|examples|docs|console|webhook|contract)\/|-conformance/
@@ -45,44 +54,37 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     sequence: { seed, sequencer: LongestFirst },
     // Three more than there are processors, because tests that start processes wait for disks, limits and pauses.
     maxWorkers: availableParallelism() + 3,
     reporters: process.env.CI ? ['default', ['json', { outputFile: 'coverage/test-results.json' }]] : ['default'],
     projects: [
-      // The files of a worker share the modules that they import: loading them is a third of the time.
+      // `npm run test:fast` runs on SQLite what otherwise runs on both stores.
       {
         test: {
-          ...shared,
+          ...onSqlite,
           name: 'fast',
-          include: filesOf.fast,
-          isolate: false,
-          // A test that needs another one before it fails sooner or later.
-          sequence: { shuffle: { tests: true } },
+          include: mode === 'fast' ? [...filesOf.fast, ...filesOf.bothStores] : filesOf.fast,
         },
       },
       {
         test: {
-          ...shared,
+          ...onBothStores,
           name: 'processes',
-          include: filesOf.processes,
-          isolate: false,
-          globalSetup: './test/support/global-setup.ts',
+          include: mode === 'fast' ? filesOf.processes : [...filesOf.bothStores, ...filesOf.processes],
         },
       },
       {
         test: {
-          ...shared,
+          ...onBothStores,
           name: 'alone',
           include: filesOf.alone,
-          isolate: false,
-          globalSetup: './test/support/global-setup.ts',
-          sequence: { groupOrder: 1 },
+          sequence: { ...shared.sequence, groupOrder: 1 },
           fileParallelism: false,
         },
       },
     ],
   },
-})
+}))

@@ -20,7 +20,6 @@ import { benchRollUps } from './roll-ups.ts'
 import { benchStorm } from './storm.ts'
 import { benchSupplier } from './supplier.ts'
 import { benchTail } from './tail.ts'
-import { benchThreads } from './threads.ts'
 import { benchWebhooks } from './webhooks.ts'
 
 const values = readOptions()
@@ -56,7 +55,6 @@ if (values !== undefined) {
       values.storm && benchStorm,
       values.overload && benchOverload,
       values.backup && benchBackup,
-      values.threads && benchThreads,
       values.bulk && benchBulk,
       values.purge && purge,
       values['roll-ups'] && benchRollUps,

@@ -28,7 +28,6 @@ Without one of the options up to --refusals: deliveries to teslim, to bare Fasti
   --tail           deliveries at fixed rates, and what the slowest of them waited for; with --postgres there
   --overload       deliveries beyond capacity
   --backup         deliveries at a fixed rate while a backup is made
-  --threads        deliveries to one, two and three threads over one file (TESLIM_HTTP_THREADS)
   --bulk           one upload of many deliveries against one a request
   --purge          deliveries at a fixed rate while old ones are removed
   --roll-ups       deliveries with and without counting by hour, and reading the counts
@@ -94,7 +93,6 @@ const parseOptions = () =>
       'roll-ups': { type: 'boolean', default: false },
       refusals: { type: 'boolean', default: false },
       consoles: { type: 'boolean', default: false },
-      threads: { type: 'boolean', default: false },
       bulk: { type: 'boolean', default: false },
       page: { type: 'boolean', default: false },
       webhooks: { type: 'boolean', default: false },

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -12,8 +12,6 @@ export interface BenchServer {
   memory(): number
   /** Processor time so far, of all threads. */
   cpuMilliseconds(): number
-  /** Processor time so far of the threads that run, by their names. */
-  threadMilliseconds(): ReadonlyMap<string, number>
   stop(): Promise<void>
 }
 
@@ -47,7 +45,6 @@ export async function startServer(
     memory: () =>
       Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024),
     cpuMilliseconds: () => cpuOf(`${child.pid}`) ?? Number.NaN,
-    threadMilliseconds: () => timesOfThreads(child.pid),
     async stop() {
       child.kill(name.startsWith('teslim') ? 'SIGTERM' : profile.length > 0 ? 'SIGINT' : 'SIGKILL')
       await ended
@@ -73,16 +70,6 @@ export function cpuOf(id: string, isWanted: (facts: ProcessFacts) => boolean = (
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (!isWanted({ parent: fields[1] ?? '' })) return undefined
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * CLOCK_TICK_MILLISECONDS
-}
-
-function timesOfThreads(pid: number | undefined): Map<string, number> {
-  const folder = `/proc/${pid}/task`
-  const times = new Map<string, number>()
-  for (const id of readdirSync(folder)) {
-    const name = readFileSync(`${folder}/${id}/comm`, 'utf8').trim()
-    times.set(name, (times.get(name) ?? 0) + (cpuOf(`${pid}/task/${id}`) ?? 0))
-  }
-  return times
 }
 
 async function listeningUrl(logPath: string): Promise<string> {

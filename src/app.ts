@@ -1,7 +1,7 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { auditPlugin } from '#src/audit/audit.plugin.ts'
 import { auditListPlugin } from '#src/audit/audit-list.plugin.ts'
-import type { Config, LoadedConfig } from '#src/config/load-config.ts'
+import type { LoadedConfig } from '#src/config/load-config.ts'
 import { consoleErrors } from '#src/console/console.errors.ts'
 import { consolePlugin } from '#src/console/console.plugin.ts'
 import { findPlugin } from '#src/console/find.plugin.ts'
@@ -84,13 +84,7 @@ const ERRORS = {
 }
 
 export interface AppDependencies {
-  /** What this thread may use of what is configured. */
-  readonly config: Config
   readonly loaded: LoadedConfig
-  /** Whether to count, remove and push deliveries in the background; one thread of a process does. */
-  readonly background: boolean
-  /** What API keys may still deliver, where several threads count it together. */
-  readonly allowances?: SharedArrayBuffer | undefined
   readonly store: Store
   /** What requests get while there is no store; undefined if there is one. */
   readonly missing?: AppError | undefined
@@ -109,9 +103,9 @@ export interface AppDependencies {
 
 /** Builds the whole service, ready to listen. Closing it leaves the store open for its opener to close. */
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { config, loaded, background, allowances, store, missing, clock, random } = dependencies
+  const { loaded, store, missing, clock, random } = dependencies
   const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
-  const { proxyVariables } = loaded
+  const { config, proxyVariables } = loaded
   const certificate = readCertificate(config, clock.now())
   const requests = createRequestMetrics(metrics, Object.values(ERRORS))
   const app = Fastify(serverOptions(config, logger, certificate, requests))
@@ -138,7 +132,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const routes = listRoutes(app)
   if (observer) await app.register(observer)
 
-  app.register(auditPlugin, { config, background, audit: store.audit, refused: store.refused, clock, random, metrics })
+  app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store, clock })
   app.register(rootPlugin, { config })
@@ -152,19 +146,19 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(customerIdsPlugin, { customers: store.customers })
   app.register(auditListPlugin, { store })
   app.register(suppliersPlugin, { config })
-  app.register(purchasePlugin, { config, allowances, deliveries: store.deliveries, versions, clock, random, metrics })
+  app.register(purchasePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
   app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
   app.register(refusalsPlugin, { store, random })
   app.register(readBackPlugin, { config, store, random })
   app.register(deliveriesPlugin, { config, store, random })
   app.register(supplierReadsPlugin, { config, store })
   app.register(feedPlugin, { store, clock, random, metrics })
-  app.register(historyPlugin, { config, background, store })
-  app.register(statsPlugin, { config, background, store, clock })
-  app.register(webhookPlugin, { config, background, proxyVariables, store, clock, random, metrics, sending })
+  app.register(historyPlugin, { config, store })
+  app.register(statsPlugin, { config, store, clock })
+  app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random })
   app.register(endpointChangesPlugin, { store, clock })
-  app.register(retentionPlugin, { config, background, store, clock })
+  app.register(retentionPlugin, { config, store, clock })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })
     app.register(consoleHealthPlugin, { loaded, clock, requests })

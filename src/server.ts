@@ -1,10 +1,8 @@
 import { type App, buildApp } from '#src/app.ts'
 import type { RunningServer } from '#src/cli/command.ts'
 import type { Config, LoadedConfig, Variables } from '#src/config/load-config.ts'
-import { partOfThread } from '#src/config/thread-config.ts'
-import { newSharedBuckets } from '#src/lib/buckets.ts'
-import { systemClock, threadOrigin } from '#src/lib/clock.ts'
-import { createLog, type Prettify, type ServiceLog } from '#src/lib/log/logger.ts'
+import { systemClock } from '#src/lib/clock.ts'
+import { createLog, type Prettify } from '#src/lib/log/logger.ts'
 import { prettyLines } from '#src/lib/log/pretty-log.ts'
 import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
@@ -12,9 +10,8 @@ import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
 import type { AwaitedStore } from '#src/store/await-store.ts'
-import { isMissing, type OpenedStore } from '#src/store/open-store.ts'
-import { type HttpThreads, type HttpThreadsOptions, NO_THREADS, startHttpThreads } from './serving/http-threads.ts'
-import { cannotStart, listen } from './serving/listen.ts'
+import { isMissing } from '#src/store/open-store.ts'
+import { listen } from './serving/listen.ts'
 import { type HasEnded, whenNpmEnds } from './serving/npm.ts'
 import { createStopping, type Exit, type Stopping, type StoppingOptions, stopOnSignals } from './serving/stopping.ts'
 
@@ -22,19 +19,13 @@ import { createStopping, type Exit, type Stopping, type StoppingOptions, stopOnS
 export async function startServer(
   loaded: LoadedConfig,
   awaited: AwaitedStore,
-  exitNow: Exit,
+  exit: Exit,
   traceVariables: Variables | undefined,
   hasStarterEnded: HasEnded | undefined,
 ): Promise<RunningServer> {
   const { config } = loaded
   const { store } = awaited
-  const log = createLog(config.logLevel, prettifier(config))
-  const { logger, writeInfo, flush, flushNow } = log
-  let threads = NO_THREADS
-  const exit: Exit = (status) => {
-    if (threads === NO_THREADS) exitNow(status)
-    else void threads.handOverLog().finally(() => exitNow(status))
-  }
+  const { logger, writeInfo, flush, flushNow } = createLog(config.logLevel, prettifier(config))
   logger.info({ version: VERSION, node: process.version }, 'teslim starts')
   for (const note of loaded.notes) logger.info(note)
   process.prependListener('exit', flushNow)
@@ -44,14 +35,10 @@ export async function startServer(
   })
   const metrics = createMetrics()
   const clock = systemClock
-  const allowances = config.httpThreads > 1 ? newSharedBuckets() : undefined
   const traces =
     traceVariables && (await (await import('#src/ops/traces.ts')).startTraces(traceVariables, logger, clock))
   const app = await buildApp({
-    config: partOfThread(config),
     loaded,
-    background: true,
-    allowances,
     store,
     missing: awaited.missing,
     clock,
@@ -68,24 +55,13 @@ export async function startServer(
     await app.readiness.check()
   }
   const ops =
-    config.opsPort > 0
-      ? buildOps({
-          config,
-          store,
-          clock,
-          metrics,
-          otherThreads: () => threads.samples(),
-          server: app.server,
-          checkReady,
-        })
-      : undefined
+    config.opsPort > 0 ? buildOps({ config, store, clock, metrics, server: app.server, checkReady }) : undefined
   const { host, port, opsUrl } = await listenOnBoth(app, ops, config)
   const { url, curlOptions } = reach(app, host, port)
   if (opsUrl !== undefined) logger.info(`metrics at ${opsUrl}/metrics`)
 
   const options: StoppingOptions = {
     app,
-    threads: () => threads,
     config,
     exit,
     async flush(milliseconds) {
@@ -99,15 +75,6 @@ export async function startServer(
   stopOnSignals(options, stopping)
   whenNpmEnds(hasStarterEnded, () => void stop('npm has ended'))
   const opened = await untilOpen(app, awaited, stopping)
-  if (opened !== undefined && !begun.aborted) {
-    const data = { loaded, traceVariables, host, port, clockOrigin: threadOrigin(), allowances }
-    threads = startThreads(config, opened.share, data, log, exit)
-    await threads.ready.catch(async (error: unknown) => {
-      await stop('the start failed', 1)
-      throw cannotStart(host, port, error)
-    })
-    if (config.httpThreads > 1 && !begun.aborted) logger.info(`${config.httpThreads} threads take requests`)
-  }
   const inform = (message: string): void => logger.info(message)
   const warn = (message: string): void => logger.warn(message)
   // Writes these lines before the caller prints its greeting.
@@ -134,21 +101,6 @@ async function untilOpen({ log, readiness }: App, awaited: AwaitedStore, { stop,
     await stop('the start failed', 1)
     throw error
   }
-}
-
-function startThreads(
-  { httpThreads }: Config,
-  share: OpenedStore['share'],
-  data: HttpThreadsOptions['data'],
-  { logger, write }: ServiceLog,
-  exit: Exit,
-): HttpThreads {
-  if (httpThreads === 1 || share === null) return NO_THREADS
-  const onDeath = (cause: string): void => {
-    logger.fatal({ reason: cause }, 'a thread that takes requests has died: this server ends')
-    exit(1)
-  }
-  return startHttpThreads({ count: httpThreads - 1, data, share, write, onDeath })
 }
 
 /** Chooses readable lines on a terminal outside production, unless the setting says otherwise. */

@@ -49,7 +49,7 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
   purchase: ['customer'],
   console: ['purchase'],
   customer: ['audit'],
-  docs: ['purchase', 'token'],
+  docs: ['purchase', 'token', 'webhook'],
   webhook: ['audit', 'customer', 'purchase', 'token'],
 }
 

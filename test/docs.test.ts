@@ -13,6 +13,12 @@ it('docs/reference.md lists every command and every setting as the code defines 
   expect(reference, 'run npm run openapi').toBe(withReferenceTables(reference))
 })
 
+it('.gitattributes names only generated files that are there', () => {
+  const named = Array.from(read('.gitattributes').matchAll(/^\/(\S+) linguist-generated$/gm), ([, path = '']) => path)
+  expect(named).toContain('openapi.yaml')
+  expect(named.filter((path) => globSync(path, { cwd: root }).length === 0)).toEqual([])
+})
+
 it('the README is a front page, and every figure it gives is in docs/performance.md', () => {
   const readme = read('README.md')
   expect(readme.split('\n').length).toBeLessThan(150)

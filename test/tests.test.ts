@@ -31,6 +31,11 @@ describe('no test', () => {
     expect(filesWith(unseeded)).toEqual([])
   })
 
+  it('outside of test/e2e names the stores that it runs on, instead of asking stores.ts', () => {
+    const names = filesWith(/\.each(?:<.*>)?\(\[\s*\[?'sqlite'/i)
+    expect(names.filter((file) => !file.startsWith('test/e2e/'))).toEqual([])
+  })
+
   it('asks a server by a fetch that is not checked against the contract', () => {
     const asks = filesWith(/(?<![.\w])fetch\(/).filter((file) => file !== 'test/support/checked-fetch.ts')
     expect(

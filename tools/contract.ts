@@ -10,18 +10,15 @@ import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 
-export type { OpenApi } from '#src/docs/contract/answers.ts'
+export type { Answer, OpenApi, Operation } from '#src/docs/contract/answers.ts'
 
 /** Makes the contract of a server with the default settings, unless others are given. */
 export async function contract(settings: Variables = {}): Promise<OpenApi> {
   const folder = mkdtempSync(join(tmpdir(), 'teslim-contract-'))
   const loaded = loadConfig({ ...settings, DATABASE_URL: `sqlite:${join(folder, 'teslim.db')}` })
-  const { config } = loaded
-  const { store } = await openStore(config, 0)
+  const { store } = await openStore(loaded.config, 0)
   const app = await buildApp({
-    config,
     loaded,
-    background: true,
     store,
     clock: systemClock,
     random: systemRandom,

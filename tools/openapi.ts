@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { refuseUnusedRows } from '#src/docs/contract/components.ts'
 import { TEXTS } from '#src/docs/contract/contract.ts'
 import { contract } from './contract.ts'
 import { postmanCollection, postmanEnvironment } from './postman.ts'
@@ -8,6 +9,7 @@ import { toJson } from './to-json.ts'
 const root = new URL('../', import.meta.url)
 const reference = new URL('docs/reference.md', root)
 const document = await contract()
+refuseUnusedRows(document)
 
 writeFileSync(new URL('openapi.yaml', root), TEXTS.yaml(document))
 writeFileSync(new URL('deploy/postman/teslim.postman_collection.json', root), toJson(postmanCollection(document)))

@@ -141,7 +141,7 @@ function savedAnswers(document: OpenApi, operation: Operation) {
   const answers = Object.entries(operation.responses)
   const success = answers
     .filter(([status]) => status < '400')
-    .flatMap(([status, { content }]) =>
+    .flatMap(([status, { content = {} }]) =>
       Object.entries(content).map(([type, { example }]) => ({ name: 'OK', status, type, value: example })),
     )
   const refusal = answers

@@ -5,7 +5,6 @@ import { CURSOR_PATTERN } from './audit-list.rule.ts'
 const CUSTOMER = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
 const KEY = '01a1fd40-1b2c-7d3e-8f4a-5b6c7d8e9fa0'
 const REQUEST = '01a1fd40-d173-7140-8bbb-0c6f3d5a9e21'
-const REFUSAL = '01a1fd40-d173-7f02-9c11-5be2a7d3f84c'
 const CURSOR = '1763716173651-4711'
 
 export const DEFAULT_LIMIT = 50
@@ -48,21 +47,21 @@ export const AuditQuerySchema = Type.Object(
   { additionalProperties: false },
 )
 
-const orNull = (description: string, example: string) =>
-  Type.Union([Type.String({ examples: [example] }), Type.Null()], { description })
+const orNull = (description: string, example: string | null) =>
+  Type.Union([Type.String(), Type.Null()], { description, examples: [example] })
 
 const EventSchema = named('AuditEvent', {
   At: Type.String({ format: 'date-time', description: 'Time of the event in UTC' }),
   Actor: Type.String({
     description: 'Who did it: cli: and a name, console: and an e-mail address, or api for requests that were refused',
-    examples: ['cli:ayse'],
+    examples: ['console:ops@example.com'],
   }),
   Action: Type.String({ examples: ['key.issue'] }),
   CustomerID: orNull('The customer that it is about', CUSTOMER),
   Address: orNull('The address of the client', '203.0.113.7'),
   RequestID: orNull('The request that caused it', REQUEST),
-  RefusalID: orNull('The refused delivery', REFUSAL),
-  OrderID: orNull('The order of a refused delivery', 'PO-1'),
+  RefusalID: orNull('The refused delivery', null),
+  OrderID: orNull('The order of a refused delivery', null),
   KeyID: orNull('The API key that was sent, issued, changed, rotated or revoked', KEY),
   Details: Type.Object(
     {},

@@ -35,7 +35,6 @@ declare module 'fastify' {
 
 export interface AuditOptions {
   readonly config: Config
-  readonly background: boolean
   readonly audit: AuditStore
   readonly refused: RefusedStore
   readonly clock: Clock
@@ -44,7 +43,7 @@ export interface AuditOptions {
 }
 
 const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
-  const { config, background, audit, refused, clock, random, metrics } = options
+  const { config, audit, refused, clock, random, metrics } = options
   const refusals = createRefusals({
     audit,
     clock,
@@ -108,7 +107,6 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
   })
 
   app.readiness.onceOpen(() => {
-    if (!background) return
     retention.start()
     bodyRetention.start()
   })

@@ -1,5 +1,4 @@
 import type { Config } from '#src/config/load-config.ts'
-import { partOfThread } from '#src/config/thread-config.ts'
 import { ADD_ONE, hasCustomer } from '#src/customer/any-customer.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import type { Customers } from '#src/customer/customer.rule.ts'
@@ -20,7 +19,7 @@ export const serve: Command = {
     const loaded = loadConfig()
     const { config } = loaded
     const production = config.environment === 'production'
-    const awaited = await openOrAwait(partOfThread(config), clock, !production)
+    const awaited = await openOrAwait(config, clock, !production)
     let server: RunningServer | undefined
     try {
       server = await startServer(loaded, awaited)

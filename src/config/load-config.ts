@@ -60,7 +60,7 @@ export function loadConfig(given: Variables, file: Variables = {}): LoadedConfig
     sources[name] = source
   }
   problems.push(...readSecretFiles(config, sources))
-  problems.push(...halfPairs(config), ...threadsOfReplicas(config))
+  problems.push(...halfPairs(config))
   if (problems.length > 0) throw new ConfigError(problems)
   const proxyVariables = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, environment[name] || file[name]]))
   return { config: Object.freeze(config) as Config, sources: sources as LoadedConfig['sources'], notes, proxyVariables }
@@ -74,12 +74,6 @@ function halfPairs({ tlsCertificateFile, tlsKeyFile }: Record<string, unknown>):
   const [missing, given] =
     tlsKeyFile === '' ? ['TESLIM_TLS_KEY', 'TESLIM_TLS_CERT'] : ['TESLIM_TLS_CERT', 'TESLIM_TLS_KEY']
   return [`${missing}: leaving it out is not allowed, it must be set where ${given} is`]
-}
-
-/** Replicas on PostgreSQL do what threads do over one file. */
-function threadsOfReplicas({ httpThreads, databaseUrl }: Record<string, unknown>): string[] {
-  if (httpThreads === 1 || !/^postgres/.test(String(databaseUrl))) return []
-  return [`TESLIM_HTTP_THREADS: more than 1 is not allowed with PostgreSQL, start more replicas instead`]
 }
 
 /** Suggests the choice that was probably meant: `prod` is short for production. */

@@ -130,10 +130,6 @@ export const settings = {
     'TESLIM_ROLL_UPS',
     choice(['on', 'off'], 'Whether the server counts deliveries by hour in the background, for `/Purchase/stats`.'),
   ),
-  httpThreads: setting(
-    'TESLIM_HTTP_THREADS',
-    whole(1, 1, 64, 'Threads that take requests over one file, on Linux; more than one need more than two cores.'),
-  ),
   queueDeliveries: setting(
     'TESLIM_QUEUE_DELIVERIES',
     whole(10_000, 1, 10_000_000, 'Deliveries that may wait to be stored; further ones get 503.'),

@@ -7,8 +7,8 @@ export const CustomerSchema = named('Me', {
   CustomerID: Type.String({ examples: [CUSTOMER_ID] }),
   Email: Type.String({ examples: ['shop@example.com'] }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in here' }),
-  IsOperator: Type.Boolean({ description: 'Whether this token reads the orders of all customers' }),
-  IsReadOnly: Type.Boolean({ description: 'Whether this token is that of a read-only operator' }),
+  IsOperator: Type.Boolean({ description: 'Whether this token reads the orders of all customers', examples: [false] }),
+  IsReadOnly: Type.Boolean({ description: 'Whether this token is that of a read-only operator', examples: [false] }),
   Region: Type.String({ description: 'The region of this token', examples: ['TR'] }),
   Regions: Type.Array(Type.String({ examples: ['TR'] }), { description: 'The regions it may log in to' }),
   AuthorityRules: Type.Array(Type.String({ examples: ['SKU-*'] }), {
@@ -51,6 +51,9 @@ export const KeysQuerySchema = Type.Object(
 export const time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T08:37:25.959Z'] })
 
+/** 90 days after it was issued. */
+const KEY_END = '2027-02-19T08:37:25.959Z'
+
 export const KeySchema = named('CustomerKey', {
   KeyID: Type.String({ description: 'Names the key; is not the key itself', examples: [KEY_ID] }),
   Label: Type.String({ description: 'What the key is for', examples: ['erp'] }),
@@ -59,7 +62,10 @@ export const KeySchema = named('CustomerKey', {
     description: 'Only a live key works',
   }),
   CreatedAt: time('When the key was issued'),
-  ExpiresAt: Type.Union([time('When the key stops working'), Type.Null()], { description: 'Null for never' }),
+  ExpiresAt: Type.Union([time('When the key stops working'), Type.Null()], {
+    description: 'Null for never',
+    examples: [KEY_END],
+  }),
   LastUse: Type.Union(
     [
       named('LastUse', {

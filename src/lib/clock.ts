@@ -14,15 +14,6 @@ export function monotonicMilliseconds(): number {
   return seconds * 1000 + nanoseconds / 1e6
 }
 
-/** When `performance.now()` was zero in this thread. */
-export const threadOrigin = (): number => monotonicMilliseconds() - performance.now()
-
-/** Returns the system clock as it reads in the thread with this origin. */
-export function systemClockOf(origin: number): Clock {
-  const ahead = threadOrigin() - origin
-  return { now: systemClock.now, monotonic: () => performance.now() + ahead }
-}
-
 export const toSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000)
 
 let lastMilliseconds = Number.NaN

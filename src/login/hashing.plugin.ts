@@ -15,8 +15,7 @@ declare module 'fastify' {
 }
 
 const plugin: FastifyPluginAsync<{ readonly config: Config }> = async (app, { config }) => {
-  const concurrency =
-    config.hashConcurrency || Math.max(1, Math.floor((availableParallelism() - 1) / config.httpThreads))
+  const concurrency = config.hashConcurrency || Math.max(1, availableParallelism() - 1)
   const workers = createHashWorkers(concurrency)
   app.decorate('hashing', { hash: workers.hash, verify: workers.verify, concurrency })
   app.addHook('onClose', () => workers.close())

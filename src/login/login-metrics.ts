@@ -18,7 +18,7 @@ export function createLoginMetrics(metrics: Metrics, gate: HashGate) {
     'Logins by outcome: refused are wrong credentials, invalid are requests that were none.',
   )
   for (const outcome of OUTCOMES) logins({ outcome })
-  metrics.threadGauge('teslim_login_hash_queue', 'Logins that wait for their password to be hashed.', gate.waiting)
+  metrics.gauge('teslim_login_hash_queue', 'Logins that wait for their password to be hashed.', gate.waiting)
   return {
     succeeded: (): void => void logins({ outcome: 'ok' }).value++,
     refused: (error: AppError): void => void logins({ outcome: outcomeOf(error) }).value++,

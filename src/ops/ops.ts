@@ -5,7 +5,7 @@ import { settings } from '#src/config/settings.ts'
 import { prefersOpenMetrics } from '#src/http/accept.ts'
 import { schemaController } from '#src/http/json-answers.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Format, Metrics, ThreadSamples } from '#src/lib/metrics/metrics.ts'
+import type { Format, Metrics } from '#src/lib/metrics/metrics.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import { describeEventLoop, describeProcess } from './process-metrics.ts'
 import { describeService, type ServiceMetricsDependencies } from './service-metrics.ts'
@@ -14,8 +14,6 @@ export type Ops = FastifyInstance
 
 export interface OpsDependencies extends ServiceMetricsDependencies {
   readonly metrics: Metrics
-  /** Resolves to what other threads that take requests have counted. */
-  readonly otherThreads?: () => Promise<readonly ThreadSamples[]>
 }
 
 const CONTENT_TYPES: Record<Format, string> = {
@@ -29,13 +27,13 @@ const MOST_CONNECTIONS = 64
 const KEEP_ALIVE_MILLISECONDS = 5000
 
 /** Builds the second server, for monitoring only: no token, no request log, nothing but these three addresses. */
-export function buildOps({ metrics, otherThreads = async () => [], ...dependencies }: OpsDependencies): Ops {
+export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
   const { clock, checkReady } = dependencies
   describeService(metrics, dependencies)
   describeProcess(metrics, clock.now())
   const stopSampling = describeEventLoop(metrics)
   const scrape = sharedWork(
-    async (format: Format) => metrics.text(format, await otherThreads()),
+    (format: Format) => metrics.text(format),
     (format) => format,
   )
 

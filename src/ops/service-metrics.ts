@@ -16,27 +16,8 @@ export interface ServiceMetricsDependencies {
   readonly checkReady: () => Promise<void>
 }
 
-export interface ThreadMetricsDependencies extends Pick<ServiceMetricsDependencies, 'server'> {
-  readonly deliveries: Pick<Store['deliveries'], 'load'>
-}
-
 const EXPIRING_DAYS = 14
 const DAY_MILLISECONDS = 86_400_000
-
-/** Describes what each thread that takes requests has of its own. */
-export function describeThread(metrics: Metrics, { deliveries, server }: ThreadMetricsDependencies): void {
-  metrics.threadGauge('teslim_http_connections', 'Open connections to the API.', () => connectionsOf(server))
-  metrics.showHistogram('teslim_delivery_batch_size', 'Deliveries in each commit.', () => deliveries.load.batchSizes)
-  metrics.showHistogram(
-    'teslim_commit_duration_seconds',
-    'Time from handing a batch of deliveries to the store until it is durable.',
-    () => deliveries.load.commitSeconds,
-  )
-  metrics.threadGauge('teslim_queue_deliveries', 'Deliveries that wait to be stored.', () => deliveries.load.items())
-  metrics.threadGauge('teslim_queue_bytes', 'Bytes of deliveries that are not yet durable.', () =>
-    deliveries.load.bytes(),
-  )
-}
 
 /** Describes what is read from the store and the server at each scrape. Modules describe what they count themselves. */
 export function describeService(metrics: Metrics, dependencies: ServiceMetricsDependencies): void {
@@ -50,7 +31,15 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
   metrics.gauge('teslim_build_info', 'Version of teslim and of Node, and the kind of store.', () => [[build, 1]])
   metrics.gauge('teslim_store_up', 'Whether the store answers.', () => isTrue(store.accountVersion()))
   metrics.gauge('teslim_ready', 'Whether a delivery could be stored now, as /readyz says.', () => isTrue(checkReady()))
-  describeThread(metrics, { deliveries, server })
+  metrics.gauge('teslim_http_connections', 'Open connections to the API.', () => connectionsOf(server))
+  metrics.showHistogram('teslim_delivery_batch_size', 'Deliveries in each commit.', () => deliveries.load.batchSizes)
+  metrics.showHistogram(
+    'teslim_commit_duration_seconds',
+    'Time from handing a batch of deliveries to the store until it is durable.',
+    () => deliveries.load.commitSeconds,
+  )
+  metrics.gauge('teslim_queue_deliveries', 'Deliveries that wait to be stored.', () => deliveries.load.items())
+  metrics.gauge('teslim_queue_bytes', 'Bytes of deliveries that are not yet durable.', () => deliveries.load.bytes())
   metrics.gauge('teslim_queue_deliveries_limit', 'TESLIM_QUEUE_DELIVERIES.', () => config.queueDeliveries)
   metrics.gauge('teslim_queue_bytes_limit', 'TESLIM_QUEUE_BYTES.', () => config.queueBytes)
 

@@ -2,16 +2,12 @@ import { isatty } from 'node:tty'
 import type { App } from '#src/app.ts'
 import type { Config } from '#src/config/load-config.ts'
 import { systemClock } from '#src/lib/clock.ts'
-import { closeApp } from './close-app.ts'
-import type { HttpThreads } from './http-threads.ts'
 
 /** Ends the process at once. */
 export type Exit = (status: number) => void
 
 export interface StoppingOptions {
   readonly app: App
-  /** Returns the threads that take requests now: they start later than the server. */
-  readonly threads: () => HttpThreads
   readonly config: Config
   readonly exit: Exit
   /** Sends what monitoring and log still have. */
@@ -31,7 +27,7 @@ export interface Stopping {
 /** How long callers and `/readyz` get the reason before connections end. */
 const FAILING_MILLISECONDS = 500
 
-export function createStopping({ app, threads, config, exit, flush }: StoppingOptions): Stopping {
+export function createStopping({ app, config, exit, flush }: StoppingOptions): Stopping {
   const { shutdownSeconds: seconds } = config
   const { promise: stopped, resolve } = Promise.withResolvers<number>()
   const begun = new AbortController()
@@ -42,8 +38,7 @@ export function createStopping({ app, threads, config, exit, flush }: StoppingOp
     // Time reserved for writing what is queued and closing the store.
     const toClose = Math.min(seconds / 2, Math.max(seconds / 10, 1))
     setTimeout(() => exit(1), seconds * 1000).unref()
-    const patience = (seconds - toClose) * 1000
-    await Promise.all([closeApp(app, patience), threads().stop(patience)])
+    await closeApp(app, (seconds - toClose) * 1000)
     app.log.info('stopped')
     await flush((toClose / 2) * 1000)
     return exitStatus
@@ -70,26 +65,30 @@ export function createStopping({ app, threads, config, exit, flush }: StoppingOp
   }
 }
 
+/** Answers requests in flight, takes no new ones, and cuts off what is not answered in time. */
+async function closeApp(app: App, milliseconds: number): Promise<void> {
+  app.readiness.leave()
+  const cutOff = setTimeout(() => {
+    app.log.warn('requests still in flight are cut off')
+    app.server.closeAllConnections()
+  }, milliseconds)
+  await app.close()
+  clearTimeout(cutOff)
+}
+
 /** Stops on the first SIGTERM or SIGINT; the second one ends the process at once. */
-export function stopOnSignals({ app, threads, config, exit }: StoppingOptions, { stop }: Stopping): void {
-  onFirstSignal((signal) => leave(app, threads(), config, stop, signal), exit)
-  onHangUp(app, threads, stop)
+export function stopOnSignals({ app, config, exit }: StoppingOptions, { stop }: Stopping): void {
+  onFirstSignal((signal) => leave(app, config, stop, signal), exit)
+  onHangUp(app, stop)
 }
 
 /** Stops at once, or after SIGTERM when balancers have had the time to see that `/readyz` fails. */
-function leave(
-  app: App,
-  threads: HttpThreads,
-  { readyDelaySeconds }: Config,
-  stop: Stopping['stop'],
-  signal: NodeJS.Signals,
-): void {
+function leave(app: App, { readyDelaySeconds }: Config, stop: Stopping['stop'], signal: NodeJS.Signals): void {
   if (signal !== 'SIGTERM' || readyDelaySeconds === 0 || !app.readiness.isOpen()) {
     void stop(signal)
     return
   }
   app.readiness.leave()
-  threads.leave()
   app.log.info({ reason: signal }, `/readyz fails from now on; stopping in ${readyDelaySeconds} s`)
   setTimeout(stop, readyDelaySeconds * 1000, signal).unref()
 }
@@ -113,13 +112,11 @@ function onFirstSignal(stop: (signal: NodeJS.Signals) => void, exit: Exit): void
 }
 
 /** SIGHUP means that the server's terminal was closed; without a terminal, that the certificate should be read again. */
-function onHangUp(app: App, threads: () => HttpThreads, stop: Stopping['stop']): void {
+function onHangUp(app: App, stop: Stopping['stop']): void {
   const onTerminal = [0, 1, 2].some(isatty)
   process.on('SIGHUP', () => {
     if (onTerminal) void stop('SIGHUP')
-    else if (app.tls) {
-      app.tls.reload()
-      threads().reloadCertificate()
-    } else app.log.info('SIGHUP: there is no certificate to read again, TESLIM_TLS_CERT is not set')
+    else if (app.tls) app.tls.reload()
+    else app.log.info('SIGHUP: there is no certificate to read again, TESLIM_TLS_CERT is not set')
   })
 }

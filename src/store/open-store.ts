@@ -1,18 +1,16 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { MessagePort } from 'node:worker_threads'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { leftPartials } from './backup/killed-backups.ts'
-import type { InspectedStore, OpenedStore, QueueLimits, StoreShare } from './opened-store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from './opened-store.ts'
 import { FULL_REASON, opening } from './sqlite/database.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/locks/server-lock.ts'
 import { type Moved, movedError, movedFrom } from './sqlite/moved.ts'
-import { inspectSqliteStore, joinSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
+import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { insteadOfStore } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
-import type { Store } from './store.ts'
 
-export type { InspectedStore, OpenedStore, StoreFacts, StoreShare } from './opened-store.ts'
+export type { InspectedStore, OpenedStore, StoreFacts } from './opened-store.ts'
 export { movedText } from './sqlite/moved.ts'
 
 export interface StoreOptions {
@@ -58,13 +56,6 @@ export async function openStore(
 
 export const isMissing = (error: unknown): boolean =>
   error instanceof AppError && error.code === storeErrors.missing.code
-
-/** Returns the store that another thread of this process has opened for serving. That thread has to `admit` the ports handed over. */
-export const joinStore = (
-  options: StoreOptions,
-  commits: StoreShare['commits'],
-  handOver: (port: MessagePort) => void,
-): Store => joinSqliteStore({ path: sqlitePath(options.databaseUrl), limits: limitsOf(options), commits, handOver })
 
 /** Opens the store as it is, for commands that only read: creates nothing, applies no migration. Throws STORE_MISSING. */
 export async function openToRead(options: StoreOptions): Promise<InspectedStore> {
@@ -119,14 +110,14 @@ export async function inspectStore(options: StoreOptions): Promise<InspectedStor
 export async function unverifiedDatabase({
   databaseUrl,
 }: Pick<StoreOptions, 'databaseUrl'>): Promise<string | undefined> {
-  if (databaseUrl.startsWith('sqlite:')) return undefined
+  if (!isPostgres({ databaseUrl })) return undefined
   const { unverifiedServers } = await import('./postgres/protocol/server-list.ts')
   const hosts = unverifiedServers(databaseUrl)
   if (hosts.length === 0) return undefined
   return `the connection to ${hosts.join(', ')} is not verified, so that others on the way could read the password and all deliveries: set sslmode=verify-full in DATABASE_URL, with sslrootcert=FILE for an authority of your own`
 }
 
-const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(databaseUrl)
+const isPostgres = ({ databaseUrl }: Pick<StoreOptions, 'databaseUrl'>): boolean => /^postgres/.test(databaseUrl)
 
 /** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */
 export const findServer = (options: StoreOptions): string | undefined =>
@@ -162,9 +153,10 @@ export async function refuseServers(options: StoreOptions): Promise<void> {
   }
 }
 
-/** Keeps servers off a SQLite store while a command works on it. Throws STORE_IN_USE when a server does. */
-export function keepServersOff({ databaseUrl }: StoreOptions, now: number, command: string): ServerLock {
-  const path = sqlitePath(databaseUrl)
+/** Keeps servers off a SQLite store while a command works on it. Throws STORE_IN_USE when a server does. On PostgreSQL nothing can keep them off. */
+export function keepServersOff(options: StoreOptions, now: number, command: string): Pick<ServerLock, 'release'> {
+  if (isPostgres(options)) return { release: () => undefined }
+  const path = sqlitePath(options.databaseUrl)
   return opening(path, () => lockForServer(path, now, `${command}, `))
 }
 

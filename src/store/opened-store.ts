@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
 import type { Store } from './store.ts'
 
 export interface QueueLimits {
@@ -14,16 +13,6 @@ export interface OpenedStore {
   readonly migrated: readonly string[]
   /** Whether there was no store before. */
   readonly created: boolean
-  /** Null where every thread has to open the store by itself. */
-  readonly share: StoreShare | null
-}
-
-/** How other threads of this process use a store that this one opened, and closes last. */
-export interface StoreShare {
-  /** Is sent to the thread, for `joinStore`. */
-  readonly commits: Int32Array
-  /** Lets a thread write through the other end of this port. */
-  admit(port: MessagePort): void
 }
 
 /** What the database says about itself. Null: does not apply to this kind of store, or cannot be seen from here. */

@@ -19,7 +19,6 @@ declare module 'fastify' {
 
 export interface WebhookOptions {
   readonly config: Config
-  readonly background: boolean
   readonly proxyVariables: Variables | undefined
   readonly store: Store
   readonly clock: Clock
@@ -33,10 +32,9 @@ export interface WebhookOptions {
 const LONGEST_WAIT_MILLISECONDS = 500
 
 const plugin: FastifyPluginAsync<WebhookOptions> = async (app, options) => {
-  const { background, clock, random } = options
+  const { clock, random } = options
   const push = openPush({ ...options, holder: newId(clock.now(), random), log: app.log })
   app.decorate('obeyEndpointChanges', async () => {
-    if (!background) return
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const cancel = systemTimers(LONGEST_WAIT_MILLISECONDS, resolve)
     await Promise.race([push.look(), late])
@@ -46,7 +44,7 @@ const plugin: FastifyPluginAsync<WebhookOptions> = async (app, options) => {
   let stopping: Promise<void> | undefined
 
   app.readiness.onceOpen(() => {
-    if (background && !isClosing) push.start()
+    if (!isClosing) push.start()
   })
   // Attempts end while requests do.
   app.addHook('preClose', async () => {

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Refusal } from '#src/audit/refusal-window.ts'
 import { createRefusals } from '#src/audit/refusals.ts'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
@@ -7,8 +7,8 @@ import { makeApiKey } from '#src/customer/api-key.ts'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import type { AuditStore } from '#src/store/store.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { auditEvent } from '../support/store-rows.ts'
+import { runSql, storesOfRun } from '../support/stores.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
 
 /** What the log got since it was last asked, without the time. */
@@ -48,14 +48,13 @@ const event = (action: string, errorCode: string, reason: string | null, custome
 
 const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-const LATIN1 = { encoding: 'latin1', maxBuffer: 100_000_000 } as const
-const where = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
-
-describe.each(where)('in the audit log on %s', async (_name, settings) => {
-  const service = await testApp(settings)
+describe.each(storesOfRun())('in the audit log on %s', async (kind, emptyStore) => {
+  // Closed after the store: closing a file drops the locks that this process has on it.
+  const files: number[] = []
+  afterAll(() => {
+    for (const file of files) closeSync(file)
+  })
+  const service = await testApp(await emptyStore())
   const { app, clock, customers } = service
   const { id, email, apiKeys, deliver, issue } = await withKeys(service)
   const headers = { 'x-request-id': 'my-request' }
@@ -228,13 +227,13 @@ describe.each(where)('in the audit log on %s', async (_name, settings) => {
     await deliver(key, { Status: 1 }, { 'idempotency-key': 'pass-in-header \u00fc' })
     const events = await since()
     expect(events).toHaveLength(12)
+    const { databaseUrl } = service.config
+    if (kind === 'sqlite')
+      for (const end of ['', '-wal']) files.push(openSync(`${databaseUrl.slice('sqlite:'.length)}${end}`, 'r'))
     const stored =
-      'DATABASE_URL' in settings
-        ? JSON.stringify(await runSql(settings.DATABASE_URL, 'SELECT * FROM audit_event'))
-        : // By another process: closing the file in this one would drop the store's locks on it.
-          ['', '-wal']
-            .map((end) => execFileSync('cat', [`${service.config.databaseUrl.slice(7)}${end}`], LATIN1))
-            .join()
+      kind === 'sqlite'
+        ? files.map((file) => readFileSync(file, 'latin1')).join()
+        : JSON.stringify(await runSql(databaseUrl, 'SELECT * FROM audit_event'))
     expect(stored).toContain('login.refused')
     for (const secret of [...secrets, key, unknown, token, token.slice(-40), PASSWORD]) {
       expect(stored.includes(secret), secret).toBe(false)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createRefusedBodies } from '#src/audit/refused-bodies.ts'
 import { makeApiKey } from '#src/customer/api-key.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -8,7 +8,7 @@ import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { NewRefusedBody, RefusedStore } from '#src/store/store.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { type TestApp, testApp } from '../support/test-app.ts'
 import { until } from '../support/until.ts'
@@ -32,13 +32,8 @@ async function supplierOf(service: TestApp) {
   return { ...supplier, deliver, get, kept }
 }
 
-const where = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
-
-describe.each(where)('with TESLIM_KEEP_REFUSED=known on %s', async (_name, settings) => {
-  const service = await testApp({ ...settings, TESLIM_KEEP_REFUSED: 'known', TESLIM_BODY_LIMIT: '2048' })
+describe.each(storesOfRun())('with TESLIM_KEEP_REFUSED=known on %s', async (_name, emptyStore) => {
+  const service = await testApp({ ...(await emptyStore()), TESLIM_KEEP_REFUSED: 'known', TESLIM_BODY_LIMIT: '2048' })
   const { app, clock, store, customers } = service
 
   it.each([

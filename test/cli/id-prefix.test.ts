@@ -1,22 +1,21 @@
-import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { runCommand } from '../support/command.ts'
-import { newDatabase } from '../support/postgres-server.ts'
 import { apiKey, customer, delivery } from '../support/store-rows.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const id = (end: string): string => `019f6a21-1b2c-7000-8000-0000000000${end}`
 
-describe.each(['SQLite', 'PostgreSQL'])('a unique prefix of an id, on %s,', (kind) => {
+describe.each(storesOfRun())('a unique prefix of an id, on %s,', (_kind, emptyStore) => {
   const cwd = tempFolder()
   let env = {}
   const run = (...args: string[]) => runCommand(args, { cwd, env })
   const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
 
   beforeAll(async () => {
-    const url = kind === 'SQLite' ? `sqlite:${cwd}/teslim.db` : await newDatabase(inject('postgresUrl'))
-    env = { DATABASE_URL: url }
+    env = await emptyStore()
     const { store } = await openStore(loadConfig(env).config, 0)
     const [one, other] = [
       customer({ id: id('a1'), email: 'one@b.co' }),

@@ -20,13 +20,13 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors, refuseCursorsAfter } from '#src/purchase/cursors.ts'
-import { withoutServers } from '#src/store/backup/restore-store.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { keepServersOff, openStore } from '#src/store/open-store.ts'
 import { lockForServer } from '#src/store/sqlite/locks/server-lock.ts'
 import type { Customer } from '#src/store/store.ts'
 import { runCommand } from '../support/command.ts'
 import { newDatabase } from '../support/postgres-server.ts'
 import { customer, delivery } from '../support/store-rows.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret that is long enough to be one'
@@ -710,19 +710,17 @@ it('on PostgreSQL a file is not restored, and says what to do', async () => {
   })
 })
 
-it.each(['sqlite', 'postgres'])(
+it.each(storesOfRun())(
   'after a recovery by other means, every cursor made before is refused; not while a server works on the store (%s)',
-  async (kind) => {
-    const cwd = tempFolder()
-    const DATABASE_URL =
-      kind === 'sqlite' ? `sqlite:${join(cwd, 'teslim.db')}` : await newDatabase(inject('postgresUrl'))
-    const { config } = loadConfig({ DATABASE_URL })
+  async (kind, emptyStore) => {
+    const env = await emptyStore()
+    const { config } = loadConfig(env)
     const server = await openStore(config, 0, { toServe: true })
     const older = await createCursors(server.store.secrets, systemRandom).seal(['feed'], 2)
     await refuseCursorsAfter(5, server.store.secrets, 7)
     const cursor = await createCursors(server.store.secrets, systemRandom).seal(['feed'], 3)
     expect(await createCursors(server.store.secrets, systemRandom).open(['feed'], older)).toBe(2)
-    const recovered = () => runCommand(['restore', '--recovered'], { cwd, env: { DATABASE_URL } })
+    const recovered = () => runCommand(['restore', '--recovered'], { cwd: tempFolder(), env })
     expect(await recovered()).toMatchObject({ status: 1, stderr: expect.stringMatching(/is in use/) })
     await server.store.close()
 
@@ -731,9 +729,10 @@ it.each(['sqlite', 'postgres'])(
       stderr: '',
       stdout: expect.stringContaining('Every cursor made before is refused'),
     })
-    const startServer = async () => (await openStore(config, 0, { toServe: true })).store.close()
+    const lock = keepServersOff(config, 0, 'teslim restore')
     if (kind === 'sqlite')
-      await expect(withoutServers(config, 0, startServer)).rejects.toThrow(/in use by teslim restore, process/)
+      await expect(openStore(config, 0, { toServe: true })).rejects.toThrow(/in use by teslim restore, process/)
+    lock.release()
     const { store } = await openStore(config, 0)
     const cursors = createCursors(store.secrets, systemRandom)
     for (const before of [cursor, older])

@@ -7,6 +7,7 @@ import { runCommand } from '../support/command.ts'
 import { createStore } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { type Outcome, serve, teslim } from '../support/process.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { PASSWORD, testApp } from '../support/test-app.ts'
 
@@ -166,17 +167,14 @@ const login = async (url: string): Promise<string> => {
   return ((await answer.json()) as { data: { Token: string } }).data.Token
 }
 
-describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) => {
+describe.each(storesOfRun())('beside running servers on %s', (kind, emptyStore) => {
   const prepare = async () => {
-    const env = {
-      NODE_ENV: 'production',
-      ...(kind === 'PostgreSQL' && { DATABASE_URL: await newDatabase(inject('postgresUrl')) }),
-    }
+    const env = { NODE_ENV: 'production', ...(await emptyStore()) }
     const add = ['customer', 'add', '--email', 'a@b.co', '--api', '--allow', '*', '--password-stdin']
     await run(['migrate'], env)
     await json(add, env, PASSWORD)
     const { key } = await json(['key', 'issue', '--customer', 'a@b.co'], env)
-    const count = kind === 'PostgreSQL' ? 2 : 1
+    const count = kind === 'postgres' ? 2 : 1
     const servers = await Promise.all(Array.from({ length: count }, () => serve({ cwd, env })))
     const all = (status: number): number[] => servers.map(() => status)
     const deliver = (token: string) => (server: { url: string }) =>
@@ -210,8 +208,7 @@ describe.each(['SQLite', 'PostgreSQL'])('beside running servers on %s', (kind) =
     for (const server of servers) server.child.kill('SIGTERM')
     for (const server of servers) expect(await server.ended).toBe(0)
 
-    const databaseUrl = `sqlite:${join(cwd, 'data/teslim.db')}`
-    const started = await testApp({ DATABASE_URL: databaseUrl, ...env, TESLIM_SECRET: SECRET })
+    const started = await testApp({ ...env, TESLIM_SECRET: SECRET })
     expect((await started.login({ Email: 'a@b.co', Password: PASSWORD })).statusCode).toBe(200)
     expect(JSON.stringify(started.log)).not.toContain('encrypted')
     for (const [secret, line] of REFUSED) {

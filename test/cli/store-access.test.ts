@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { runCommand } from '../support/command.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { serve } from '../support/process.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const ALL = ['0001-schema']
@@ -107,12 +108,11 @@ describe('where there is no store', () => {
     expect(JSON.parse((await run('--json')).stdout)).toEqual({ applied: ALL })
   })
 
-  it.each(['sqlite', 'postgres'])(
+  it.each(storesOfRun())(
     'migrate --existing creates none, ends with 0, and applies what a store lacks (%s)',
-    async (kind) => {
+    async (kind, emptyStore) => {
       const folder = tempFolder()
-      const env: Record<string, string> =
-        kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
+      const env = kind === 'postgres' ? await emptyStore() : {}
       const run = (...args: string[]) => runCommand(['migrate', ...args], { cwd: folder, env })
       expect(await run('--existing')).toEqual({
         status: 0,

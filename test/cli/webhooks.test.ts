@@ -1,15 +1,15 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import type { Store } from '#src/store/store.ts'
+import type { AuditEvent, Store } from '#src/store/store.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { customer, delivery } from '../support/store-rows.ts'
+import { runSql, storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const SECRET = 'a secret that is long enough to be one'
@@ -17,10 +17,10 @@ const OTHER = 'another secret, just as long as that'
 const receiver = await startReceiver()
 
 /** A store with two customers and three deliveries, and commands that run on it. */
-async function makeStage(databaseUrl?: string) {
+async function makeStage(databaseUrl = `sqlite:${tempFolder()}/teslim.db`) {
   const cwd = tempFolder()
   const env = {
-    DATABASE_URL: databaseUrl ?? `sqlite:${cwd}/teslim.db`,
+    DATABASE_URL: databaseUrl,
     TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
     TESLIM_SECRET: SECRET,
   }
@@ -47,8 +47,8 @@ async function makeStage(databaseUrl?: string) {
   /** Looks into the table itself, which a command would have to open the store for. */
   const countEndpoints = async (): Promise<number> => {
     const sql = 'SELECT count(*) AS n FROM webhook'
-    if (databaseUrl !== undefined) return Number((await runSql(databaseUrl, sql))[0]?.n)
-    const file = new DatabaseSync(join(cwd, 'teslim.db'), { readOnly: true })
+    if (!databaseUrl.startsWith('sqlite:')) return Number((await runSql(databaseUrl, sql))[0]?.n)
+    const file = new DatabaseSync(databaseUrl.slice('sqlite:'.length), { readOnly: true })
     const row = file.prepare(sql).get()
     file.close()
     return Number(row?.n)
@@ -56,10 +56,10 @@ async function makeStage(databaseUrl?: string) {
   return { cwd, countEndpoints, env, run, webhook, json, withStore, add, one, other, receipts }
 }
 
-describe.each(['SQLite', 'PostgreSQL'])('webhooks on the command line, on %s,', (kind) => {
+describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emptyStore) => {
   let stage: Awaited<ReturnType<typeof makeStage>>
   beforeAll(async () => {
-    stage = await makeStage(kind === 'SQLite' ? undefined : await newDatabase(inject('postgresUrl')))
+    stage = await makeStage((await emptyStore()).DATABASE_URL)
   })
 
   it('are added, listed, shown and removed', async () => {
@@ -99,8 +99,9 @@ describe.each(['SQLite', 'PostgreSQL'])('webhooks on the command line, on %s,', 
     expect(stdout + JSON.stringify([listed, shown])).not.toContain('whsec_')
     expect(await json('webhook', 'remove', EndpointID)).toEqual({ EndpointID })
     expect((await webhook('remove', EndpointID)).status).toBe(1)
-    const done = await json('audit', 'list', '--action', 'webhook')
-    expect(done.map(({ action, customerId }: Record<string, string>) => [action, customerId])).toEqual([
+    const all: AuditEvent[] = await json('audit', 'list', '--action', 'webhook')
+    const done = all.filter(({ details }) => details.endpointId === EndpointID)
+    expect(done.map(({ action, customerId }) => [action, customerId])).toEqual([
       ['webhook.add', one.id],
       ['webhook.remove', one.id],
     ])
@@ -418,22 +419,25 @@ it('a restore names endpoints that are there again, and secrets that were replac
   ])
 })
 
-it('a copy sends nothing until its endpoints are resumed, and the store itself goes on', async () => {
-  const { add, json, run } = await makeStage()
-  const { EndpointID } = (await add()).Endpoint
-  const url = await newDatabase(inject('postgresUrl'))
-  const { status, stdout } = await run(['copy', '--to', url])
-  expect([status, stdout]).toEqual([
-    0,
-    expect.stringContaining(
-      'The copy sends nothing to 1 endpoint: it is paused, in case the copy is for tests. To go on: teslim webhook resume ENDPOINTID',
-    ),
-  ])
-  const copied = await run(['webhook', 'list', '--json'], { DATABASE_URL: url })
-  expect(JSON.parse(copied.stdout)).toMatchObject([{ EndpointID, State: 'paused', PausedReason: 'restored' }])
-  expect(await json('webhook', 'list')).toMatchObject([{ EndpointID, State: 'active' }])
-  expect(await json('copy', '--to', url)).toMatchObject({ complete: true, endpointsPaused: 1 })
-})
+it.each(storesOfRun('postgres'))(
+  'a copy sends nothing until its endpoints are resumed, and the store itself goes on',
+  async (_, emptyStore) => {
+    const { add, json, run } = await makeStage()
+    const { EndpointID } = (await add()).Endpoint
+    const { DATABASE_URL: url } = await emptyStore()
+    const { status, stdout } = await run(['copy', '--to', url])
+    expect([status, stdout]).toEqual([
+      0,
+      expect.stringContaining(
+        'The copy sends nothing to 1 endpoint: it is paused, in case the copy is for tests. To go on: teslim webhook resume ENDPOINTID',
+      ),
+    ])
+    const copied = await run(['webhook', 'list', '--json'], { DATABASE_URL: url })
+    expect(JSON.parse(copied.stdout)).toMatchObject([{ EndpointID, State: 'paused', PausedReason: 'restored' }])
+    expect(await json('webhook', 'list')).toMatchObject([{ EndpointID, State: 'active' }])
+    expect(await json('copy', '--to', url)).toMatchObject({ complete: true, endpointsPaused: 1 })
+  },
+)
 
 it('without a secret of the service those of endpoints are stored as they are, until a rewrap', async () => {
   const { run, withStore } = await makeStage()

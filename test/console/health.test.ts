@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { json } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
 import pg from 'pg'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { examineInThread } from '#src/console/health/doctor-thread.ts'
 import { createExaminer, type Examination } from '#src/console/health/examiner.ts'
@@ -14,7 +14,7 @@ import { createRecentLatency } from '#src/console/recent-latency.ts'
 import type { Check } from '#src/doctor/checks.ts'
 import { createHistogram, quantileOf } from '#src/lib/metrics/histogram.ts'
 import { operating } from '../support/operating.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
+import { runSql, storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
 import { until } from '../support/until.ts'
@@ -189,11 +189,9 @@ const health = async (service: TestApp, more = {}) => {
   return service.app.inject({ url: '/Operator/health', headers: { authorization: `Bearer ${token}` } })
 }
 
-describe.each(['sqlite', 'postgres'])('GET /Operator/health on %s', (kind) => {
-  const settings = async () => (kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {})
-
+describe.each(storesOfRun())('GET /Operator/health on %s', (kind, emptyStore) => {
   it('says what teslim doctor finds, and changes nothing', async () => {
-    const service = await testApp(await settings())
+    const service = await testApp(await emptyStore())
     await addSupplier(service)
     const answer = await health(service, { readOnly: true })
     expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store, no-transform'])
@@ -214,7 +212,7 @@ describe.each(['sqlite', 'postgres'])('GET /Operator/health on %s', (kind) => {
   })
 
   it('is for operators only', async () => {
-    const service = await testApp(await settings())
+    const service = await testApp(await emptyStore())
     const answer = await health(service, { operator: false })
     expect([answer.statusCode, answer.json().errorCode]).toEqual([403, 'OPERATOR_REQUIRED'])
     expect((await service.app.inject('/Operator/health')).statusCode).toBe(401)
@@ -257,28 +255,31 @@ it('a file that takes long to read is not checked for damage from the server, an
   })
 })
 
-it('checks that wait for a database end when the server stops, and their answer says so', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
-  const service = await testApp({ DATABASE_URL: url })
-  const { token } = await operating(service)
-  const address = await service.app.listen({ port: 0 })
-  const headers = { authorization: `Bearer ${token}` }
-  const other = new pg.Client(url)
-  await other.connect()
-  await other.query('BEGIN; LOCK TABLE api_key')
-  const answer = once(get(`${address}/Operator/health`, { agent: false, headers }), 'response')
-  await until('the checks wait', async () => {
-    const waiting = `SELECT FROM pg_locks WHERE relation = 'api_key'::regclass AND NOT granted`
-    return (await runSql(url, waiting)).length > 0
-  })
-  const closed = service.app.close()
-  const [response] = (await answer) as [IncomingMessage]
-  const { Checks } = ((await json(response)) as { data: { Checks: unknown[] } }).data
-  expect(Checks.at(-1)).toEqual({
-    Name: 'customers',
-    Status: 'failed',
-    Message: expect.stringContaining('the thread of the checks was ended'),
-  })
-  await other.end()
-  await closed
-})
+it.each(storesOfRun('postgres'))(
+  'checks that wait for a database end when the server stops, and their answer says so',
+  async (_, emptyStore) => {
+    const { DATABASE_URL: url } = await emptyStore()
+    const service = await testApp({ DATABASE_URL: url })
+    const { token } = await operating(service)
+    const address = await service.app.listen({ port: 0 })
+    const headers = { authorization: `Bearer ${token}` }
+    const other = new pg.Client(url)
+    await other.connect()
+    await other.query('BEGIN; LOCK TABLE api_key')
+    const answer = once(get(`${address}/Operator/health`, { agent: false, headers }), 'response')
+    await until('the checks wait', async () => {
+      const waiting = `SELECT FROM pg_locks WHERE relation = 'api_key'::regclass AND NOT granted`
+      return (await runSql(url, waiting)).length > 0
+    })
+    const closed = service.app.close()
+    const [response] = (await answer) as [IncomingMessage]
+    const { Checks } = ((await json(response)) as { data: { Checks: unknown[] } }).data
+    expect(Checks.at(-1)).toEqual({
+      Name: 'customers',
+      Status: 'failed',
+      Message: expect.stringContaining('the thread of the checks was ended'),
+    })
+    await other.end()
+    await closed
+  },
+)

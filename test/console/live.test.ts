@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { afterAll, describe, expect, inject, it } from 'vitest'
-import { newDatabase } from '../support/postgres-server.ts'
+import { afterAll, describe, expect, it } from 'vitest'
 import { delivery } from '../support/store-rows.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
 
@@ -64,8 +64,8 @@ async function openLive(service: TestApp, token: string, headers = {}, method = 
 const add = (one: number, two: number): number => one + two
 const PATIENCE = { timeout: 5000, interval: 20 }
 
-describe.each(['sqlite', 'postgres'])('the live view on %s', async (kind) => {
-  const here = await testApp(kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {})
+describe.each(storesOfRun())('the live view on %s', async (kind, emptyStore) => {
+  const here = await testApp(await emptyStore())
   const there = kind === 'postgres' ? await testAppBeside(here) : here
   for (const service of new Set([here, there])) await service.app.listen({ port: 0 })
   const { token } = await operator(here)

@@ -30,17 +30,18 @@ describe.skipIf(browserPath === undefined)('the view Now', { timeout: PATIENCE }
   const { server, operator, deliver } = await startConsoleServer()
   const onPostgres = await startConsoleServer({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
 
-  const open = async (view = '#/now', options = {}) => {
-    const opened = await openConsole(browser, server, view, options)
-    await signIn(opened.page, operator)
+  const open = async (view = '#/now', options = {}, at = { server, operator }) => {
+    const opened = await openConsole(browser, at.server, view, options)
+    await signIn(opened.page, at.operator)
     await opened.page.locator('.plot').waitFor()
     return opened
   }
 
   it('teaches how to make the first delivery', async () => {
-    const { page } = await open()
+    const fresh = await startConsoleServer()
+    const { page } = await open('#/now', {}, fresh)
     await page.getByText('No deliveries came in during these 15 minutes.').waitFor()
-    expect(await page.locator('.empty pre').innerText()).toContain(`curl -X POST '${server.url}/Purchase/update'`)
+    expect(await page.locator('.empty pre').innerText()).toContain(`curl -X POST '${fresh.server.url}/Purchase/update'`)
     expect([await numberOn(page, 'Deliveries'), await numberOn(page, 'Delivery, median')]).toEqual([
       '0',
       'None in the last minute',

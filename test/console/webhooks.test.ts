@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Page } from 'playwright-core'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { axeSays, LOOKS } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
@@ -233,12 +233,14 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
     expect(complaints.filter((each) => !/\b40[04]\b/.test(each))).toEqual([])
   })
 
-  describe('with deliveries that are set aside', async () => {
-    const receiver = await startReceiver()
-    const receipts: string[] = []
+  describe('with deliveries that are set aside', () => {
+    let receiver: Awaited<ReturnType<typeof startReceiver>>
+    let receipts: string[]
     let id = ''
 
-    beforeAll(async () => {
+    beforeEach(async () => {
+      receiver = await startReceiver()
+      receipts = []
       id = await add(receiver.url, '--customer', customer.email)
       for (const OrderID of ['ASIDE-1', 'ASIDE-2']) receipts.push(await deliver({ OrderID, Status: 1 }))
       await receiver.arrived(2)
@@ -254,6 +256,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
         insert.run(id, Date.now() - 7_200_000, Date.now(), Buffer.from(receipt.replaceAll('-', ''), 'hex'))
       database.close()
     }, PATIENCE)
+    afterEach(() => command(['webhook', 'remove', id]))
 
     it.each(LOOKS)('pass axe in $locale, $colorScheme', async (look) => {
       const { page, complaints } = await open('#/webhooks', look)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { OpenApi } from '#src/docs/contract/answers.ts'
-import { withComponents } from '#src/docs/contract/components.ts'
+import { type Answer, codesOf, type OpenApi } from '#src/docs/contract/answers.ts'
+import { refuseUnusedRows, withComponents } from '#src/docs/contract/components.ts'
 import { contract } from '../../tools/contract.ts'
 
 /** Without parts that several operations share, so that a test may change one of them. */
@@ -10,7 +10,7 @@ const whole = JSON.parse(JSON.stringify(await contract())) as OpenApi
 function withCode(code: string, beside: string, where: (operationId: string) => boolean): OpenApi {
   const document = structuredClone(whole)
   for (const { operationId, responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
-    for (const { content } of Object.values(responses)) {
+    for (const { content = {} } of Object.values(responses)) {
       const { examples } = content['application/json'] ?? {}
       if (examples?.[beside] && where(operationId)) Object.assign(examples, { [code]: examples[beside] })
     }
@@ -40,6 +40,15 @@ describe('the names in openapi.yaml', () => {
     )
   })
 
+  it('have no row in the table that no refusal needs any more', () => {
+    expect(() => refuseUnusedRows(whole)).not.toThrow()
+    const document = structuredClone(whole)
+    for (const { responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+      if (codesOf(responses['503'] as Answer)[0] === 'LOGIN_OVERLOADED') delete responses['503']
+    }
+    expect(() => refuseUnusedRows(document)).toThrow('remove the rows LoginUnavailable from REFUSALS')
+  })
+
   it('are not made up for a refusal without a code', () => {
     const document = structuredClone(whole)
     const { content } = document.paths['/livez']?.get?.responses['500'] ?? {}
@@ -54,7 +63,7 @@ describe('the names in openapi.yaml', () => {
       [one, 'string'],
       [other, 'integer'],
     ] as const) {
-      Object.assign(answer?.content['application/json'] ?? {}, { schema: { title: 'Twice', type } })
+      Object.assign(answer?.content?.['application/json'] ?? {}, { schema: { title: 'Twice', type } })
     }
     expect(() => refusals(document)).toThrow(/two schemas have the name Twice: give one of them another title/)
   })

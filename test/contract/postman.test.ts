@@ -35,7 +35,7 @@ const operations = Object.entries(published.paths).flatMap(([path, methods]) =>
 /** The status of a success, and the schema of its JSON. */
 function answerOf(responses: Operation['responses']): { status: string; schema: Schema | undefined } {
   const [[status, answer] = ['', undefined]] = Object.entries(responses)
-  return { status, schema: answer?.content['application/json']?.schema }
+  return { status, schema: answer?.content?.['application/json']?.schema }
 }
 
 /** What is wrong with the answer to a request of the collection. */

@@ -1,22 +1,17 @@
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { KeyLimits } from '#src/customer/api-key.rule.ts'
 import { failure } from '../support/failure.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { addSupplier, readingSupplier } from '../support/supplier.ts'
 import { addCustomer, testApp, testAppBeside } from '../support/test-app.ts'
-
-const stores = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
 
 const KEYS = '/Customer/keys'
 const ok = (data: unknown) => ({ data, success: true, message: 'OK' })
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 
-describe.each(stores)('GET /Customer/keys on %s', async (_name, settings) => {
-  const service = await testApp(settings)
+describe.each(storesOfRun())('GET /Customer/keys on %s', async (_name, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const { app, clock, store } = service
   const HOUR = 3_600_000
   const { apiKeys } = await addSupplier(service)

@@ -1,15 +1,10 @@
 import type { InjectOptions } from 'fastify'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { published } from '../support/contract.ts'
 import { failure } from '../support/failure.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
-
-const stores = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
 
 const REFUSED = failure('API_KEY_INVALID')
 const deliver = async ({ app }: TestApp, ApiKey: string, remoteAddress: string, headers = {}) => {
@@ -36,8 +31,8 @@ const suppliersOperations = Object.entries(published.paths).flatMap(([path, meth
     }),
 )
 
-describe.each(stores)('a key that is limited to networks, on %s', async (_name, settings) => {
-  const service = await testApp(settings)
+describe.each(storesOfRun())('a key that is limited to networks, on %s', async (_name, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const { store, clock } = service
   const { customer, apiKeys } = await addSupplier(service)
   const issue = (...networks: string[]) => apiKeys.issue(customer.id, 'limited', undefined, { networks })

@@ -1,14 +1,9 @@
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { failure } from '../support/failure.ts'
 import { operating } from '../support/operating.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, testApp } from '../support/test-app.ts'
-
-const stores = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
 
 const HOUR = 3_600_000
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
@@ -16,8 +11,8 @@ const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 let number = 0
 const newEmail = () => `new-${++number}@example.com`
 
-describe.each(stores)('operators change customers on %s', async (_name, settings) => {
-  const service = await testApp(settings)
+describe.each(storesOfRun())('operators change customers on %s', async (_name, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const { app, clock, store, log } = service
   const { get, post, operator, token } = await operating(service)
   beforeEach(() => {

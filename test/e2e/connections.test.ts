@@ -1,18 +1,14 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { fetch } from '../support/checked-fetch.ts'
 import { addSupplier } from '../support/ledger.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
-import { startServer } from '../support/process.ts'
+import { serve } from '../support/process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-const cwd = tempFolder()
 const env = { NODE_ENV: 'production', TESLIM_REQUEST_TIMEOUT: '1' }
-const key = await addSupplier({ cwd, env })
-const server = await startServer({ cwd, env }, afterAll)
-const { url } = server
 
 /** Sends bytes as they are and reads until the server closes the connection. */
 const exchange = (url: string, ...lines: string[]): Promise<string> => {
@@ -27,6 +23,9 @@ const parse = (answer: string) => {
 }
 
 it('answers broken and hostile connections in the envelope and cuts them off', async () => {
+  const where = { cwd: tempFolder(), env }
+  await addSupplier(where)
+  const { url } = await serve(where)
   const login = 'POST /Login/Customer/Api/Verify HTTP/1.1'
   const cases: [string, number, string, string[]][] = [
     [
@@ -83,6 +82,9 @@ it('answers broken and hostile connections in the envelope and cuts them off', a
 })
 
 it('a delivery that was answered 408 is not stored when its rest comes after all', async () => {
+  const cwd = tempFolder()
+  const key = await addSupplier({ cwd, env })
+  const server = await serve({ cwd, env })
   const body = '{"OrderID":"late","Status":1}'
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
   const head = ['POST /Purchase/update HTTP/1.1', 'Host: a', `ApiKey: ${key}`, `Content-Length: ${body.length}`]

@@ -33,10 +33,7 @@ const login = (url: string, body: object, headers = {}) =>
   })
 
 const everywhereCwd = tempFolder()
-const everywhere = await startServer(
-  { cwd: everywhereCwd, env: { HOST: '0.0.0.0', TESLIM_OPS_PORT: '0', TESLIM_SHUTDOWN_SECONDS: '1' } },
-  afterAll,
-)
+const everywhere = await startServer({ cwd: everywhereCwd, env: { HOST: '0.0.0.0', TESLIM_OPS_PORT: '0' } }, afterAll)
 
 describe('the first run', () => {
   it('makes a sandbox customer, prints two curl commands that work as pasted, and makes it once, with another password in another store', async () => {
@@ -297,9 +294,10 @@ describe('a client', () => {
   })
 
   it('that never finishes does not keep the server from exiting with 0 in the time given', async () => {
-    await halfSentLogin(everywhere.url)
-    everywhere.child.kill('SIGTERM')
-    expect(await everywhere.ended).toBe(0)
-    expect(everywhere.output()).toContain('cut off')
+    const server = await serve({ cwd, env: { TESLIM_SHUTDOWN_SECONDS: '1' } })
+    await halfSentLogin(server.url)
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    expect(server.output()).toContain('cut off')
   })
 })

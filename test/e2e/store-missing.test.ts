@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, it, vi } from 'vitest'
 import { addSupplier, makeSupplier } from '../support/ledger.ts'
@@ -176,18 +176,4 @@ it('outside production a server makes its store, with a sandbox customer, as bef
   const server = await serve({ cwd })
   await server.printed(/created a new store/)
   expect(existsSync(join(cwd, 'data/teslim.db'))).toBe(true)
-})
-
-it('with several threads each of them serves the store that came later', async () => {
-  const cwd = tempFolder()
-  mkdirSync(join(cwd, 'data'))
-  const server = await serveWithoutStore(cwd, { TESLIM_HTTP_THREADS: '3' })
-  const key = await addSupplier({ cwd, env: PRODUCTION })
-  await server.printed(/3 threads take requests/)
-  const statuses = Array.from({ length: 30 }, () => oneConnection(server)).map(({ ask }) =>
-    ask('/Purchase/update', 'POST', { ApiKey: key }, '{"OrderID":"PO-1","Status":2}'),
-  )
-  expect(new Set((await Promise.all(statuses)).map(({ status }) => status))).toEqual(new Set([200]))
-  server.child.kill('SIGTERM')
-  expect(await server.ended).toBe(0)
 })

@@ -73,18 +73,10 @@ async function renew(wanted: Wanted = {}): Promise<string> {
   return serial
 }
 
-describe('with a certificate', async () => {
+describe('with a certificate', () => {
   const issuer = makeCertificate({ commonName: 'our own authority' })
-  const issued = await startServer(
-    {
-      cwd: tempFolder(),
-      env: {
-        ...storeCertificate(tempFolder(), makeCertificate({ names: ['api.example.com'], addresses: [], issuer })),
-        TESLIM_SHUTDOWN_SECONDS: '600',
-      },
-    },
-    afterAll,
-  )
+  const made = makeCertificate({ names: ['api.example.com'], addresses: [], issuer })
+  const env = { ...storeCertificate(tempFolder(), made), TESLIM_SHUTDOWN_SECONDS: '600' }
 
   it('the API speaks HTTPS, TLS 1.2 and 1.3 with forward secrecy, HTTP/1.1 only, and nothing older', async () => {
     expect(shared.url).toMatch(/^https:/)
@@ -118,7 +110,8 @@ describe('with a certificate', async () => {
       const files = storeCertificate(tempFolder(), makeCertificate(each))
       return serve({ cwd, env: { ...files, DATABASE_URL: `sqlite:./${index}.db` } })
     })
-    for (const server of [shared, issued, ...(await Promise.all(starts))])
+    const issued = serve({ cwd: tempFolder(), env })
+    for (const server of [shared, ...(await Promise.all([issued, ...starts]))])
       expect(await pasteCommands(server)).toMatchObject(SUCCESSES)
   })
 
@@ -135,6 +128,7 @@ describe('with a certificate', async () => {
   })
 
   it('SIGTERM lets a request be answered that is under way or comes on a kept connection, and ends connections on which nothing comes', async () => {
+    const issued = await serve({ cwd, env })
     const live = 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'
     const [kept, quiet, busy] = await Promise.all([handshake(issued.url), handshake(issued.url), handshake(issued.url)])
     const [first] = await Promise.all(
@@ -193,6 +187,7 @@ describe('with a certificate that has expired and a key that everybody can read,
   })
 
   it('SIGTERM ends it with 0 in the time given, even while a client does not go on with its handshake', async () => {
+    const server = await serve({ cwd, env })
     const socket = connect(portOf(server.url), '127.0.0.1').on('error', () => undefined)
     await once(socket, 'connect')
     expect(await serialOf(server.url)).toBe('01')

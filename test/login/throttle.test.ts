@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { networkOf, siteOf } from '#src/lib/net/network.ts'
 import {
   ADDRESS_LIMIT,
@@ -13,7 +13,7 @@ import {
 } from '#src/login/throttle.rule.ts'
 import { attemptOf, createThrottle } from '#src/login/throttle.ts'
 import { failure } from '../support/failure.ts'
-import { newDatabase } from '../support/postgres-server.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { addCustomer, PASSWORD, testApp, testAppBeside } from '../support/test-app.ts'
 
 const service = await testApp()
@@ -184,12 +184,10 @@ describe('the throttle', () => {
     )
   })
 
-  describe.each([
-    ['SQLite', () => store],
-    ['PostgreSQL', async () => (await testApp({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })).store],
-  ])('on %s', (_, open) => {
+  describe.each(storesOfRun())('on %s', (_kind, emptyStore) => {
     it('lets one IPv6 /48 guess once an hour when an account is under attack, and delays neither known nor clean addresses', async () => {
-      const own = createThrottle((await open()).loginFailures, clock)
+      const { store } = await testApp(await emptyStore())
+      const own = createThrottle(store.loginFailures, clock)
       const tries = async (email: string, address: string): Promise<number> =>
         own.count(attemptOf(email, address)).then(
           () => 0,
@@ -379,8 +377,8 @@ describe('a login that is throttled', () => {
     }
   })
 
-  it('is throttled at every replica', async () => {
-    const one = await testApp({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
+  it.each(storesOfRun('postgres'))('is throttled at every replica', async (_kind, emptyStore) => {
+    const one = await testApp(await emptyStore())
     const other = await testAppBeside(one)
     const { email } = await addCustomer(one)
     const attempts = Array.from({ length: 20 }, (_, n) => (n % 2 ? one : other).login({ Email: email, ...wrong }))

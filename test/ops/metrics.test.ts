@@ -8,9 +8,9 @@ import { describe, expect, inject, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { lockForBackup } from '#src/store/sqlite/backup-record.ts'
-import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { exchange } from '../support/raw-http.ts'
 import { increase, scrape, testOps } from '../support/scrape.ts'
+import { runSql, storesOfRun } from '../support/stores.ts'
 import { addSupplier } from '../support/supplier.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp } from '../support/test-app.ts'
 import { until } from '../support/until.ts'
@@ -55,11 +55,8 @@ const delivered = (status: number, duplicate: boolean) =>
 const refused = (action: string, code: string) => `teslim_refusals_total{action="${action}",code="${code}"}`
 const outcome = (name: string) => `teslim_logins_total{outcome="${name}"}`
 
-describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (kind) => {
-  const service = await testApp({
-    ...(kind === 'postgres' && { DATABASE_URL: await newDatabase(inject('postgresUrl')) }),
-    TESLIM_HASH_QUEUE: '0',
-  })
+describe.each(storesOfRun())('the metrics of a service on %s', async (kind, emptyStore) => {
+  const service = await testApp({ ...(await emptyStore()), TESLIM_HASH_QUEUE: '0' })
   const { app, store, clock, customers, login } = service
   const ops = testOps(service)
   const base = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -176,12 +173,13 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
 
   it('count an event stream when it ends, and do not take it for a slow answer', async () => {
     const lag = async () => (await scrape(ops)).get('teslim_feed_lag_seconds_count') ?? 0
+    await deliver({ OrderID: 'E', Status: 1 })
     const lagBefore = await lag()
     await moves(
       async () => {
         const stream = get('/Purchase/feed', { accept: 'text/event-stream' })
         const [answer] = await once(stream, 'response')
-        // The deliveries that are there already.
+        // What is there already is one page.
         await expect.poll(lag).toBe(lagBefore + 1)
         expect(await followers()).toBe(1)
         answer.destroy()
@@ -295,7 +293,7 @@ describe.each(['sqlite', 'postgres'])('the metrics of a service on %s', async (k
 
   it('say that the store is away, and leave out what only it knows', async () => {
     // The last test of the file's store: nothing brings it back.
-    const away = await testApp(kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {})
+    const away = await testApp(await emptyStore())
     const awayOps = testOps(away)
     const { databaseUrl } = away.config
     if (kind === 'postgres') {

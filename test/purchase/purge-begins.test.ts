@@ -1,5 +1,4 @@
-import { join } from 'node:path'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
@@ -9,14 +8,11 @@ import { openStore } from '#src/store/open-store.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
 import { deliverAll } from '../store/conformance/promises.ts'
 import { nextTime, purge, receiptsOf, receivedAt } from '../store/conformance/purging.ts'
-import { newDatabase } from '../support/postgres-server.ts'
 import { customer } from '../support/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { storesOfRun } from '../support/stores.ts'
 
-describe.each(['sqlite', 'postgres'])('a purge that begins while deliveries are read, on %s', async (kind) => {
-  const DATABASE_URL =
-    kind === 'postgres' ? await newDatabase(inject('postgresUrl')) : `sqlite:${join(tempFolder(), 'teslim.db')}`
-  const { store } = await openStore(loadConfig({ DATABASE_URL }).config, 0)
+describe.each(storesOfRun())('a purge that begins while deliveries are read, on %s', async (_kind, emptyStore) => {
+  const { store } = await openStore(loadConfig(await emptyStore()).config, 0)
   afterAll(() => store.close())
   const { purges, customers } = store
   const one = customer()

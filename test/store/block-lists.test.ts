@@ -9,6 +9,7 @@ import type { Store } from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer } from '../support/store-rows.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { nextTime, purge, receivedAt } from './conformance/purging.ts'
 
@@ -219,30 +220,31 @@ it('PostgreSQL finds exactly the deliveries of each customer, whatever has a blo
   )
 })
 
-it.each([
-  ['SQLite', inFile],
-  ['PostgreSQL', onServer],
-] as const)('%s looks only into the blocks whose lists have the customer', { timeout: 60_000 }, async (_, make) => {
-  const place = await make()
-  const one = customer()
-  await createStoreWith(place.url, [one])
-  const store = await open(place.url)
-  onTestFinished(async () => {
-    await store.close()
-    place.close()
-  })
-  const found = async () => {
-    const all = { most: 1e4, look: 1e4 }
-    return (await store.deliveries.before(Number.MAX_SAFE_INTEGER, { customerId: one.id }, all)).deliveries.length
-  }
-  const listed = async () => {
-    if (!place.url.startsWith('sqlite:')) await place.run('SELECT add_block_1()')
-    return (await place.run('SELECT block FROM block_customers')).length
-  }
-  for (let n = 0; n < 18; n++) await Promise.all(someOf(one.id, 500).map((each) => store.deliveries.deliver(each)))
-  await expect.poll(listed, { timeout: 20_000, interval: 20 }).toBe(2)
-  expect(await found()).toBe(9000)
-  const none = place.url.startsWith('sqlite:') ? "x'00'" : "'\\x00'"
-  await place.run(`UPDATE block_customers SET customers = ${none} WHERE block = 0`)
-  expect(await found()).toBe(9001 - BLOCK_SIZE)
-})
+it.each(storesOfRun())(
+  '%s looks only into the blocks whose lists have the customer',
+  { timeout: 60_000 },
+  async (kind) => {
+    const place = kind === 'sqlite' ? inFile() : await onServer()
+    const one = customer()
+    await createStoreWith(place.url, [one])
+    const store = await open(place.url)
+    onTestFinished(async () => {
+      await store.close()
+      place.close()
+    })
+    const found = async () => {
+      const all = { most: 1e4, look: 1e4 }
+      return (await store.deliveries.before(Number.MAX_SAFE_INTEGER, { customerId: one.id }, all)).deliveries.length
+    }
+    const listed = async () => {
+      if (!place.url.startsWith('sqlite:')) await place.run('SELECT add_block_1()')
+      return (await place.run('SELECT block FROM block_customers')).length
+    }
+    for (let n = 0; n < 18; n++) await Promise.all(someOf(one.id, 500).map((each) => store.deliveries.deliver(each)))
+    await expect.poll(listed, { timeout: 20_000, interval: 20 }).toBe(2)
+    expect(await found()).toBe(9000)
+    const none = place.url.startsWith('sqlite:') ? "x'00'" : "'\\x00'"
+    await place.run(`UPDATE block_customers SET customers = ${none} WHERE block = 0`)
+    expect(await found()).toBe(9001 - BLOCK_SIZE)
+  },
+)

@@ -1,11 +1,9 @@
-import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { NewDelivery, Pulse, PulseSecond } from '#src/store/store.ts'
-import { newDatabase } from '../support/postgres-server.ts'
 import { customer, delivery, nextNumber } from '../support/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { storesOfRun } from '../support/stores.ts'
 
 const AT = 1_763_726_460_000
 
@@ -19,14 +17,9 @@ function received(customerId: string, receivedAt: number, status: number): NewDe
 const inShort = ({ second, byStatus, duplicates }: PulseSecond) => [second, byStatus.join(' '), duplicates]
 const times = ({ newest }: Pulse) => newest.map(({ receivedAt }) => receivedAt)
 
-const stores = {
-  SQLite: async () => `sqlite:${join(tempFolder(), 'pulse.db')}`,
-  PostgreSQL: () => newDatabase(inject('postgresUrl')),
-}
-
-for (const [name, databaseUrl] of Object.entries(stores)) {
+for (const [name, emptyStore] of storesOfRun()) {
   it(`${name}: without a position, with an unknown one and with one too far back a pulse begins again`, async () => {
-    const { config } = loadConfig({ DATABASE_URL: await databaseUrl() })
+    const { config } = loadConfig(await emptyStore())
     const { store } = await openStore(config, 0)
     const { pulse } = store.deliveries
     const empty = { position: 0, deliveries: 0, seconds: [], newest: [] }

@@ -1,19 +1,11 @@
-import { join } from 'node:path'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { newDatabase } from '../support/postgres-server.ts'
 import { customer, delivery } from '../support/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { storesOfRun } from '../support/stores.ts'
 
-const folder = tempFolder()
-const urls: Record<string, () => Promise<string>> = {
-  SQLite: async () => `sqlite:${join(folder, 'teslim.db')}`,
-  PostgreSQL: () => newDatabase(inject('postgresUrl')),
-}
-
-it.each(Object.keys(urls))('%s finds receipts by the beginning of their text', async (kind) => {
-  const { store } = await openStore(loadConfig({ DATABASE_URL: (await urls[kind]?.()) ?? '' }).config, 0)
+it.each(storesOfRun())('%s finds receipts by the beginning of their text', async (_kind, emptyStore) => {
+  const { store } = await openStore(loadConfig(await emptyStore()).config, 0)
   onTestFinished(() => store.close())
   const one = customer()
   await store.customers.insert(one)

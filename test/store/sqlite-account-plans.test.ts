@@ -1,13 +1,10 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { apiKeyReads } from '#src/store/sqlite/api-keys.ts'
 import { customerReads } from '#src/store/sqlite/customers.ts'
-import { openDatabase } from '#src/store/sqlite/database.ts'
+import type { Database } from '#src/store/sqlite/database.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
 import type { ApiKeyStore, CustomerStore } from '#src/store/store.ts'
-import { createStoreWith } from '../support/create-store.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { plansOf } from '../support/sqlite-plans.ts'
 
 /** 20,000 customers, with two API keys each. */
 const FILL = `
@@ -41,31 +38,11 @@ async function readEveryWay(
 }
 
 it('SQLite finds customers and their keys by an index, whether or not it has statistics', async () => {
-  const path = join(tempFolder(), 'plans.db')
-  await createStoreWith(`sqlite:${path}`, [])
-  const raw = new DatabaseSync(path)
-  raw.exec(
-    'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT n FROM r',
-  )
-  raw.exec(FILL)
-  for (const statistics of [false, true]) {
-    if (statistics) raw.exec('ANALYZE')
-    const database = openDatabase(path, { readOnly: true })
-    const steps = new Set<string>()
-    const explained =
-      (name: 'all' | 'get') =>
-      (sql: string, ...values: never[]) => {
-        for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) steps.add(String(detail))
-        return database[name](sql, ...values)
-      }
-    const reading = { ...database, all: explained('all'), get: explained('get') } as typeof database
-    await readEveryWay(bindOperations(customerReads, reading) as never, bindOperations(apiKeyReads, reading) as never)
-    database.close()
-    expect([...steps].filter((step) => /^SCAN (?!json_each|key$|\(subquery)/.test(step))).toEqual([])
-    expect(
-      [...steps].filter((step) => /AUTOMATIC|TEMP B-TREE(?! FOR (?:GROUP BY|json_group_array))/.test(step)),
-    ).toEqual([])
-    expect([...steps].filter((step) => step.startsWith('SEARCH c '))).not.toEqual([])
+  const read = (database: Database) =>
+    readEveryWay(bindOperations(customerReads, database) as never, bindOperations(apiKeyReads, database) as never)
+  for await (const { steps } of plansOf({ fill: FILL, last: 20_000 }, read)) {
+    expect(steps.filter((step) => /^SCAN (?!json_each|key$|\(subquery)/.test(step))).toEqual([])
+    expect(steps.filter((step) => /AUTOMATIC|TEMP B-TREE(?! FOR (?:GROUP BY|json_group_array))/.test(step))).toEqual([])
+    expect(steps.filter((step) => step.startsWith('SEARCH c '))).not.toEqual([])
   }
-  raw.close()
 })

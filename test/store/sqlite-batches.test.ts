@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import type { Settled } from '#src/lib/worker/answer.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
-import { type BatchOutcome, createPacker } from '#src/store/sqlite/deliveries/batch.ts'
+import { createPacker, type RowOutcome } from '#src/store/sqlite/deliveries/batch.ts'
 import { deliveryWrites } from '#src/store/sqlite/deliveries/writes.ts'
 import type { NewDelivery } from '#src/store/store.ts'
 import { createStoreWith } from '../support/create-store.ts'
@@ -42,55 +41,29 @@ const newDelivery = (
   } satisfies NewDelivery
 }
 
-/** Without a span that has no positions: where it begins means nothing. */
-function told(settled: Settled) {
-  if ('error' in settled) return settled
-  const { outcomes, span } = settled.result as BatchOutcome
-  return { outcomes, span: span !== null && span.to > span.from ? span : null }
-}
-
 async function openWrites() {
   const path = join(tempFolder(), 'batches.db')
   await createStoreWith(`sqlite:${path}`, [ours])
   const database = openDatabase(path)
+  const pack = createPacker(1)
+  const { deliverBatch } = deliveryWrites(database, () => undefined)
+  const deliver = (batch: readonly NewDelivery[]): RowOutcome[] =>
+    deliverBatch(pack(batch)).outcomes ?? batch.map(() => null)
   const rows = () =>
     database.all('SELECT hex(receipt) AS receipt, order_id, status, echo_of, payload FROM delivery ORDER BY position')
-  return { database, writes: deliveryWrites(database, () => undefined), rows }
+  return { deliver, rows, close: database.close }
 }
 
-it('batches of several threads that are stored together end as if each had come alone, also with faults', async () => {
-  const together = await openWrites()
+it('the deliveries of a batch end as if each had come alone, also with faults', async () => {
+  const batches = await openWrites()
   const alone = await openWrites()
   fc.assert(
-    fc.property(fc.array(deliveries, { minLength: 2, maxLength: 4 }), (drawn) => {
-      const batches = drawn.map((batch) => batch.map(newDelivery))
-      const pack = createPacker(batches.length)
-      const outcomes = together.writes.deliverBatches(batches.map((batch) => pack(batch)))
-      const expected = batches.map((batch) => ({ result: alone.writes.deliverBatch(createPacker(1)(batch)) }))
-      expect(outcomes.map(told)).toEqual(expected.map(told))
-      expect(together.rows()).toEqual(alone.rows())
+    fc.property(deliveries, (drawn) => {
+      const batch = drawn.map(newDelivery)
+      expect(batches.deliver(batch)).toEqual(batch.flatMap((delivery) => alone.deliver([delivery])))
+      expect(batches.rows()).toEqual(alone.rows())
     }),
   )
-  together.database.close()
-  alone.database.close()
-})
-
-it('one commit stores them all', async () => {
-  const { database, writes } = await openWrites()
-  let commits = 0
-  const transaction: typeof database.transaction = (work) => {
-    commits++
-    return database.transaction(work)
-  }
-  const counted = deliveryWrites({ ...database, transaction }, () => undefined)
-  const pack = createPacker(3)
-  const batches = ['A', 'B', 'C'].map((orderId) =>
-    pack([newDelivery({ customerId: ours.id, orderId, status: 1, body: '{}', key: null })]),
-  )
-  expect(counted.deliverBatches(batches)).toEqual(
-    [1, 2, 3].map((to) => ({ result: { outcomes: null, span: { from: to - 1, to } } })),
-  )
-  expect(commits).toBe(1)
-  expect(writes.deliverBatches([])).toEqual([])
-  database.close()
+  batches.close()
+  alone.close()
 })

@@ -1,11 +1,8 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { openDatabase } from '#src/store/sqlite/database.ts'
+import type { Database } from '#src/store/sqlite/database.ts'
 import { foresee as foreseeInSqlite } from '#src/store/sqlite/deliveries/foresight.ts'
-import { createStoreWith } from '../support/create-store.ts'
+import { plansOf } from '../support/sqlite-plans.ts'
 import { customer, delivery } from '../support/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
 
 const one = customer()
 const customers = [one, ...Array.from({ length: 50 }, () => customer())]
@@ -19,25 +16,9 @@ const FILL = `
   INSERT INTO idempotency (customer, key, position, kept_at) SELECT 1, 'key-' || n, n, n FROM numbers`
 
 it('SQLite foresees a delivery by indexes, whether or not it has statistics', async () => {
-  const path = join(tempFolder(), 'plans.db')
-  await createStoreWith(`sqlite:${path}`, customers)
-  const raw = new DatabaseSync(path)
-  raw.exec(
-    'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT n FROM r',
-  )
-  raw.exec(FILL)
-  for (const statistics of [false, true]) {
-    if (statistics) raw.exec('ANALYZE')
-    const database = openDatabase(path, { readOnly: true })
-    const steps: string[] = []
-    const get: typeof database.get = (sql, ...values) => {
-      steps.push(...database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail)))
-      return database.get(sql, ...values)
-    }
-    expect(() => foreseeInSqlite({ ...database, get }, wanted)).toThrow('another body')
-    database.close()
+  const foresee = (database: Database) => expect(() => foreseeInSqlite(database, wanted)).toThrow('another body')
+  for await (const { steps } of plansOf({ customers, fill: FILL, last: 20_000 }, foresee)) {
     expect(steps.filter((step) => step.startsWith('SEARCH')).length).toBeGreaterThan(5)
     expect(steps.filter((step) => /^SCAN (?!r\b|CONSTANT)/.test(step))).toEqual([])
   }
-  raw.close()
 })

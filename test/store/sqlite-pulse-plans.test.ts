@@ -1,12 +1,9 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { openDatabase } from '#src/store/sqlite/database.ts'
+import type { Database } from '#src/store/sqlite/database.ts'
 import { pulseReads as sqlitePulses } from '#src/store/sqlite/deliveries/pulse.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
-import { createStoreWith } from '../support/create-store.ts'
+import { plansOf } from '../support/sqlite-plans.ts'
 import { customer } from '../support/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
 
 const LAST = 100_000
 const bounds = { from: (LAST - 5000) * 1000, look: 2000, newest: 200 }
@@ -19,29 +16,14 @@ const FILL = `
   SELECT n, unhex(printf('%012x%020x', n * 1000, n)), 1, n % 4, n * 1000, zeroblob(300) FROM numbers`
 
 it('SQLite reads a pulse by indexes, whether or not it has statistics', async () => {
-  const path = join(tempFolder(), 'pulse.db')
-  await createStoreWith(`sqlite:${path}`, [customer()])
-  const raw = new DatabaseSync(path)
-  raw.exec(
-    `CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${LAST}) SELECT n FROM r`,
-  )
-  raw.exec(FILL)
-  for (const statistics of [false, true]) {
-    if (statistics) raw.exec('ANALYZE')
-    const database = openDatabase(path, { readOnly: true })
-    const steps = new Set<string>()
-    const all: typeof database.all = (sql, ...values) => {
-      for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) steps.add(String(detail))
-      return database.all(sql, ...values)
-    }
-    const { pulse } = bindOperations(sqlitePulses, { ...database, all })
+  const read = (database: Database) => {
+    const { pulse } = bindOperations(sqlitePulses, database)
     for (const after of PULSES) expect(pulse(after, bounds).newest).toHaveLength(bounds.newest)
-    database.close()
-    expect([...steps].sort().filter((step) => / (?:d|delivery) /.test(step))).toEqual([
+  }
+  for await (const { steps } of plansOf({ customers: [customer()], fill: FILL, last: LAST }, read))
+    expect([...new Set(steps)].sort().filter((step) => / (?:d|delivery) /.test(step))).toEqual([
       'SEARCH d USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
       'SEARCH delivery USING INDEX delivery_receipt (receipt>?)',
       'SEARCH delivery USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
     ])
-  }
-  raw.close()
 })

@@ -1,16 +1,13 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { auditReads as sqliteAudit } from '#src/store/sqlite/audit.ts'
-import { openDatabase } from '#src/store/sqlite/database.ts'
+import type { Database } from '#src/store/sqlite/database.ts'
 import { deliveryReads as sqliteReads } from '#src/store/sqlite/deliveries/reads.ts'
 import { refusedReads as sqliteRefused } from '#src/store/sqlite/refused.ts'
 import { rollUpReads } from '#src/store/sqlite/roll-ups.ts'
 import { bindOperations } from '#src/store/sqlite/thread/operations.ts'
 import type { AuditFilter, AuditPlace, Bounds, Filter, OrderPlace, RefusalFilter } from '#src/store/store.ts'
-import { createStoreWith } from '../support/create-store.ts'
+import { plansOf } from '../support/sqlite-plans.ts'
 import { customer } from '../support/store-rows.ts'
-import { tempFolder } from '../support/temp-folder.ts'
 
 const bounds: Bounds = { most: 50, look: 1000 }
 const customers = Array.from({ length: 50 }, () => customer())
@@ -54,8 +51,6 @@ const LISTS = `
   SELECT DISTINCT block, x'ffffffffffffff' FROM delivery_block WHERE block < 13
    UNION ALL SELECT -n, x'ffffffffffffff' FROM numbers WHERE n <= 5000`
 
-type Values = (string | number | bigint | Uint8Array | null)[]
-
 /** 100,000 deliveries, two for each order, of 50 customers; some tell of many for one. */
 const FILL = `
   INSERT INTO delivery (position, receipt, customer, order_id, status, received_at, previous, payload)
@@ -65,67 +60,35 @@ const FILL = `
   SELECT 1 + (n / 2) % 50, 'order-' || (n / 2), n % 4, n, n, x'00' FROM numbers WHERE n % 2 = 1`
 
 it('SQLite finds everything by an index, whether or not it has statistics', async () => {
-  const path = join(tempFolder(), 'plans.db')
-  await createStoreWith(`sqlite:${path}`, customers)
-  const raw = new DatabaseSync(path)
-  raw.exec(
-    'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100001) SELECT n FROM r',
-  )
-  raw.exec(FILL)
-  raw.exec(BLOCKS)
-  raw.exec(LISTS)
-  for (const statistics of [false, true]) {
-    if (statistics) raw.exec('ANALYZE')
-    const plans = new Map<string, string[]>()
-    const database = openDatabase(path, { readOnly: true })
-    const explaining =
-      <Result>(query: (sql: string, ...values: Values) => Result) =>
-      (sql: string, ...values: Values): Result => {
-        const plan = database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)
-        plans.set(
-          sql,
-          plan.map(({ detail }) => String(detail)),
-        )
-        return query(sql, ...values)
-      }
-    const explained = { ...database, all: explaining(database.all), get: explaining(database.get) }
-    await walkEveryWay(bindOperations(sqliteReads, explained))
-    database.close()
+  const walk = (database: Database) => walkEveryWay(bindOperations(sqliteReads, database))
+  const fill = [FILL, BLOCKS, LISTS].join(';')
+  for await (const { plans, steps } of plansOf({ customers, fill, last: 100_001 }, walk)) {
     expect(plans.size).toBe(16)
-    const steps = [...plans.values()].flat()
     expect(steps.filter((step) => /^SCAN (?!chain|wanted|d$|json_each|CONSTANT)/.test(step))).toEqual([])
     expect(steps.filter((step) => /TEMP B-TREE|AUTOMATIC/.test(step) && !/ORDER BY|DISTINCT/.test(step))).toEqual([])
-    for (const [sql, plan] of plans) if (!sql.includes('chain')) expect(plan.join('\n')).not.toContain('TEMP B-TREE')
+    for (const [sql, plan] of plans)
+      if (!sql.includes('chain')) expect([...plan].join('\n')).not.toContain('TEMP B-TREE')
     expect(steps).toContain('SEARCH s USING PRIMARY KEY (customer=? AND order_id=?)')
     expect(steps).toContain('SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
   }
-  raw.close()
 })
 
 it('SQLite reads counts by hour, and what is not counted, by their indexes', async () => {
-  const path = join(tempFolder(), 'counts.db')
-  await createStoreWith(`sqlite:${path}`, customers)
-  const database = openDatabase(path, { readOnly: true })
-  afterAll(() => database.close())
-  const steps: string[] = []
-  const explained = {
-    ...database,
-    all(sql: string, ...values: Values) {
-      steps.push(...database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail)))
-      return database.all(sql, ...values)
-    },
+  const count = (database: Database) => {
+    const { read, uncounted } = bindOperations(rollUpReads, database)
+    read({ customerId, from: 0, to: 1, hoursEach: 1 }, 10)
+    uncounted(10)
   }
-  const { read, uncounted } = bindOperations(rollUpReads, explained)
-  read({ customerId, from: 0, to: 1, hoursEach: 1 }, 10)
-  uncounted(10)
-  const found = steps.filter((step) => / (?:delivery|delivery_hour|refusal_hour)\b/.test(step))
-  expect(new Set(found)).toEqual(
-    new Set([
-      'SEARCH delivery_hour USING PRIMARY KEY (customer=? AND hour>? AND hour<?)',
-      'SEARCH delivery USING INTEGER PRIMARY KEY (rowid>?)',
-      'SEARCH refusal_hour USING PRIMARY KEY (customer=? AND hour>? AND hour<?)',
-    ]),
-  )
+  for await (const { steps } of plansOf({ customers, fill: '', last: 1 }, count)) {
+    const found = steps.filter((step) => / (?:delivery|delivery_hour|refusal_hour)\b/.test(step))
+    expect(new Set(found)).toEqual(
+      new Set([
+        'SEARCH delivery_hour USING PRIMARY KEY (customer=? AND hour>? AND hour<?)',
+        'SEARCH delivery USING INTEGER PRIMARY KEY (rowid>?)',
+        'SEARCH refusal_hour USING PRIMARY KEY (customer=? AND hour>? AND hour<?)',
+      ]),
+    )
+  }
 })
 
 /** 100,000 refusals, every tenth with a body, of 50 customers. */
@@ -174,28 +137,15 @@ async function auditEveryWay(
 }
 
 it('SQLite lists refusals and the audit log by an index, whether or not it has statistics', async () => {
-  const path = join(tempFolder(), 'refusals.db')
-  await createStoreWith(`sqlite:${path}`, customers)
-  const raw = new DatabaseSync(path)
-  raw.exec(
-    'CREATE TEMP TABLE numbers AS WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 100000) SELECT n FROM r',
-  )
-  raw.exec(FILL_REFUSALS)
-  for (const statistics of [false, true]) {
-    if (statistics) raw.exec('ANALYZE')
-    const database = openDatabase(path, { readOnly: true })
-    const steps = new Set<string>()
-    const all: typeof database.all = (sql, ...values) => {
-      for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) steps.add(String(detail))
-      return database.all(sql, ...values)
-    }
-    const { refusals } = bindOperations(sqliteRefused, { ...database, all })
+  const list = async (database: Database) => {
+    const { refusals } = bindOperations(sqliteRefused, database)
     await listEveryWay(refusals)
-    await auditEveryWay(bindOperations(sqliteAudit, { ...database, all }).before)
+    await auditEveryWay(bindOperations(sqliteAudit, database).before)
     for (const customerId of ['c-7', undefined])
       expect(refusals({ customerId }, { most: MOST_REFUSALS, look: 1 }).refusals).toHaveLength(MOST_REFUSALS)
-    database.close()
-    expect([...steps].filter((step) => /^SCAN (?!f$|\(subquery|found|described)/.test(step))).toEqual([])
+  }
+  for await (const { steps } of plansOf({ customers, fill: FILL_REFUSALS, last: 100_000 }, list)) {
+    expect(steps.filter((step) => /^SCAN (?!f$|\(subquery|found|described)/.test(step))).toEqual([])
     for (const search of [
       'audit_event USING COVERING INDEX audit_event_refusal (customer_id=? AND refusal>? AND refusal<?)',
       'audit_event USING INDEX audit_event_at (at>? AND at<?)',
@@ -208,9 +158,8 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
       'r USING INDEX sqlite_autoindex_refused_delivery_1 (refusal=?)',
     ])
       expect(
-        [...steps].some((step) => step.startsWith(`SEARCH ${search}`)),
-        `${search} in ${[...steps]}`,
+        steps.some((step) => step.startsWith(`SEARCH ${search}`)),
+        `${search} in ${steps}`,
       ).toBe(true)
   }
-  raw.close()
 })

@@ -2,24 +2,31 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { parse } from 'yaml'
-import type { OpenApi } from '../../tools/contract.ts'
+import type { Answer, OpenApi, Operation } from '../../tools/contract.ts'
 
 export const written = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
 export const published = inlined(parse(written))
 
-/** Makes a function that finds the check at a place of a contract. */
-function checksOf(document: OpenApi): (pointer: string) => ValidateFunction | undefined {
-  const ajv = addFormats.default(new Ajv2020({ strict: false }))
+const newAjv = () => addFormats.default(new Ajv2020({ strict: false }))
+const ajv = newAjv()
+const judges = new WeakMap<OpenApi, (pointer: string) => ValidateFunction | undefined>()
+
+/** The check by what stands at a place of a contract. */
+function checkAt(pointer: string, contract: OpenApi): ValidateFunction | undefined {
+  const judge = judges.get(contract) ?? judgeBy(contract)
+  judges.set(contract, judge)
+  return judge(pointer)
+}
+
+function judgeBy(contract: OpenApi): (pointer: string) => ValidateFunction | undefined {
   // Answers are written as they are, so a field that the contract does not name is a violation.
-  ajv.addSchema(closed(document), 'contract')
+  const compiler = newAjv().addSchema(closed(contract), 'contract')
   const checks = new Map<string, ValidateFunction | undefined>()
   return (pointer) => {
-    if (!checks.has(pointer)) checks.set(pointer, ajv.getSchema(`contract#/${pointer}`))
+    if (!checks.has(pointer)) checks.set(pointer, compiler.getSchema(`contract#/${pointer}`))
     return checks.get(pointer)
   }
 }
-
-const checksBy = new WeakMap<OpenApi, ReturnType<typeof checksOf>>()
 
 /** What is wrong with a JSON answer by openapi.yaml, or another contract. Where that knows no such operation, a refusal must still be one. */
 export function contractViolation(
@@ -33,29 +40,58 @@ export function contractViolation(
   const operation = contract.paths[path]?.[method.toLowerCase()]
   const answer = operation?.responses[status]
   if (operation && !answer) return `${method} ${path}: status ${status} is not in the contract`
-  if (answer ? answer.content['application/json'] === undefined : status < 400) return undefined
+  if (answer ? answer.content?.['application/json'] === undefined : status < 400) return undefined
   const inAnswer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema']
   const steps = answer ? inAnswer : ['components', 'schemas', 'Failure']
   const pointer = steps.map(asStep).join('/')
-  const find = checksBy.get(contract) ?? checksOf(contract)
-  checksBy.set(contract, find)
-  const check = find(pointer)
+  const check = checkAt(pointer, contract)
   if (check?.(body)) return undefined
   return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
 
-const DESCRIBED = /^(etag|retry-after|www-authenticate|x-request-id)$/
-const DESCRIBED_WITH_ALLOWANCE = /^ratelimit-|^(etag|retry-after|www-authenticate|x-request-id)$/
-
-/** The headers of an answer that openapi.yaml does not name at its status. Other refusals than 429 share their description, without the allowance. */
-export function headerViolation(method: string, route: string, status: number, sent: object): string | undefined {
-  const path = route.replaceAll(/:(\w+)/g, '{$1}')
-  const answer = published.paths[path]?.[method.toLowerCase()]?.responses[status]
-  const names = status < 300 || status === 429 ? DESCRIBED_WITH_ALLOWANCE : DESCRIBED
-  const unknown = Object.keys(sent).filter((name) => names.test(name) && !(name in (answer?.headers ?? {})))
-  if (answer === undefined || unknown.length === 0) return undefined
-  return `${method} ${path}: ${status} has the headers ${unknown.join(', ')}`
+/** What is wrong with a message to an endpoint by openapi.yaml. */
+export function messageViolation(body: unknown, headers: Headers): string | undefined {
+  const pointer = 'webhooks/message/post'
+  const { parameters } = (published.webhooks as { message: { post: Operation } }).message.post
+  const wrong = parameters?.filter(({ name, schema }) => !ajv.validate(schema, headers[name] ?? null)) ?? []
+  const check = checkAt(`${pointer}/requestBody/content/application~1json/schema`, published)
+  if (check?.(body) && wrong.length === 0) return undefined
+  return `${wrong.map(({ name }) => `${name}: ${headers[name]}`)} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
+
+interface Header {
+  readonly required?: boolean
+  readonly schema: { readonly type: string }
+}
+
+const DESCRIBED = /^(allow|etag|ratelimit-.*|retry-after|www-authenticate|x-request-id)$/
+
+/** What is wrong with the headers of an answer by openapi.yaml. At an address that it does not know, those of another refusal with this status count. */
+export function headerViolation(method: string, route: string, status: number, sent: Headers): string | undefined {
+  const path = route.replaceAll(/:(\w+)/g, '{$1}')
+  const operation = published.paths[path]?.[method === 'HEAD' ? 'get' : method.toLowerCase()]
+  const answer = operation ? operation.responses[status] : refusalWith(status)
+  if (answer === undefined) return undefined
+  const described = Object.entries(answer.headers).map(([name, { $ref }]) => [name, headerOf($ref)] as const)
+  const wrong = described.flatMap(([name, { required, schema }]) => {
+    const value = sent[name]
+    if (value === undefined) return required ? [`has no ${name}`] : []
+    const isNumber = schema.type === 'integer' && /^\d+$/.test(String(value))
+    return ajv.validate(schema, isNumber ? Number(value) : value) ? [] : [`has ${name}: ${value}`]
+  })
+  const unknown = Object.keys(sent).filter((name) => DESCRIBED.test(name) && !(name in answer.headers))
+  const all = [...wrong, ...unknown.map((name) => `has ${name}, which is not described`)]
+  return all.length === 0 ? undefined : `${method} ${path}: ${status} ${all.join('; ')}`
+}
+
+type Headers = Readonly<Record<string, unknown>>
+
+const headerOf = ($ref: string): Header => published.components.headers?.[$ref.split('/').at(-1) ?? ''] as Header
+
+const refusalWith = (status: number): Answer | undefined =>
+  Object.values(published.paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ responses }) => (status < 400 ? [] : (responses[status] ?? [])))[0]
 
 const patterns = Object.keys(published.paths).map((path) => {
   const steps = path.split(/\{\w+\}/).map(RegExp.escape)
@@ -91,7 +127,12 @@ export function inlined({ components, ...document }: OpenApi): OpenApi {
     return found ? whole(found) : Object.fromEntries(Object.entries(part).map(([key, value]) => [key, whole(value)]))
   }
   const paths = whole(document.paths) as OpenApi['paths']
-  return { ...document, components: { ...others, schemas: { Failure } }, paths }
+  return {
+    ...document,
+    components: { ...others, schemas: { Failure } },
+    paths,
+    webhooks: whole(document.webhooks) as object,
+  }
 }
 
 type Parts = Record<'schemas' | 'responses' | 'parameters', Readonly<Record<string, object>>>

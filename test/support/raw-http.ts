@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect } from 'vitest'
-import { contractViolation } from './contract.ts'
+import { contractViolation, headerViolation } from './contract.ts'
 
 /** Sends bytes as they are and reads until the server closes the connection. */
 export function exchange(url: string, bytes: string): Promise<string> {
@@ -28,6 +28,12 @@ export function parseAnswers(bytes: string): RawAnswer[] {
       const body = JSON.parse(text || '{}')
       if (text !== '') {
         expect(contractViolation('', '', status, body)).toBeUndefined()
+        const lines = head.split('\r\n').slice(1)
+        const sent = Object.fromEntries(
+          lines.map((line) => line.split(/: (.*)/, 2)).map(([name = '', value]) => [name.toLowerCase(), value]),
+        )
+        // The Allow of CONNECT is empty, and a balancer that refuses a method knows none.
+        if (status !== 405) expect(headerViolation('', '', status, sent)).toBeUndefined()
         expect(text.endsWith('}\n')).toBe(true)
       }
       return { status, head: head.toLowerCase(), body }

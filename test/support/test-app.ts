@@ -65,9 +65,7 @@ export async function testApp(settings: Variables = {}): Promise<TestApp> {
     },
   })
   const app = await buildApp({
-    config,
     loaded,
-    background: true,
     store,
     clock,
     random: systemRandom,

@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { atTheEnd } from './at-the-end.ts'
+import { messageViolation } from './contract.ts'
 import { pace, until } from './until.ts'
 
 /** One request as it arrived, complete. */
@@ -82,6 +83,10 @@ export function firstArrivals(received: readonly Received[]): Map<string, string
   for (const { order = '', id } of received) orders.set(order, (orders.get(order) ?? new Set()).add(id))
   return new Map(Array.from(orders, ([order, ids]) => [order, [...ids]]))
 }
+
+/** What is wrong with the messages by openapi.yaml. */
+export const violations = (received: readonly Received[]): string[] =>
+  received.flatMap(({ body, headers }) => messageViolation(JSON.parse(body), headers) ?? [])
 
 /** Ids that came with different bytes: a repeat must be one. */
 export function changedRepeats(received: readonly Received[]): string[] {

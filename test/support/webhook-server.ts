@@ -11,17 +11,14 @@ import { openStore } from '#src/store/open-store.ts'
 // A server whose attempts end sooner than the 15 seconds that users get. Started as a process by test/support/webhook-process.ts.
 const timeoutMilliseconds = Number(process.argv[2])
 const loaded = loadConfig(process.env)
-const { config } = loaded
-const { store } = await openStore(config, Date.now(), { toServe: true })
+const { store } = await openStore(loaded.config, Date.now(), { toServe: true })
 const lines = new Writable({
   write(chunk, _encoding, done) {
     process.stdout.write(chunk, () => done())
   },
 })
 const app = await buildApp({
-  config,
   loaded,
-  background: true,
   store,
   clock: systemClock,
   random: systemRandom,

@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { describe, expect, inject, it, vi } from 'vitest'
-import { newDatabase } from '../support/postgres-server.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { storesOfRun } from '../support/stores.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../support/test-app.ts'
 
 const DAY = 86_400_000
@@ -75,14 +75,9 @@ describe('a signing key', () => {
   })
 })
 
-const databases = [
-  ['SQLite', async () => ({})],
-  ['PostgreSQL', async () => ({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })],
-] as const
-
-describe.each(databases)('replicas on one %s', (_name, settings) => {
+describe.each(storesOfRun())('replicas on one %s store', (_kind, emptyStore) => {
   const replicas = async (count: number, more = {}): Promise<[TestApp, TestApp, ...TestApp[]]> => {
-    const first = await testApp({ ...(await settings()), ...more })
+    const first = await testApp({ ...(await emptyStore()), ...more })
     const others = await Promise.all(Array.from({ length: count - 1 }, () => testAppBeside(first, more)))
     return [first, ...others] as [TestApp, TestApp, ...TestApp[]]
   }

@@ -1,5 +1,4 @@
-import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { createCustomers } from '#src/customer/customer.rule.ts'
 import { systemClock } from '#src/lib/clock.ts'
@@ -8,10 +7,9 @@ import type { Store } from '#src/store/store.ts'
 import { ask } from '../support/ask.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { pauseAfterRefusal } from '../support/ledger.ts'
-import { newDatabase } from '../support/postgres-server.ts'
 import { addEndpoint, isCaughtUp, openTestStore, storedDeliveries } from '../support/push.ts'
 import { randomBelow } from '../support/random.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import { storesOfRun } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 import { type PushingServer, startPushing } from '../support/webhook-process.ts'
 import {
@@ -43,11 +41,6 @@ async function makeKey(store: Store): Promise<string> {
   return (await createApiKeys({ ...rules, customers }).issue(customer.id, 'erp')).key
 }
 
-const databases = {
-  sqlite: async () => `sqlite:${join(tempFolder(), 'teslim.db')}`,
-  postgres: () => newDatabase(inject('postgresUrl')),
-}
-
 /** Writers that deliver to any server that answers, each its own orders one after the other, until told to stop. */
 function startWriters(servers: readonly PushingServer[], key: string) {
   let stopped = false
@@ -75,13 +68,11 @@ function startWriters(servers: readonly PushingServer[], key: string) {
   }
 }
 
-it.each([
-  ['sqlite', 1],
-  ['postgres', 2],
-] as const)(
+it.each(storesOfRun())(
   'on %s every delivery arrives, in order, from servers that are killed in turn to an endpoint that fails in every way',
-  async (kind, count) => {
-    const databaseUrl = await databases[kind]()
+  async (kind, emptyStore) => {
+    const count = kind === 'postgres' ? 2 : 1
+    const { DATABASE_URL: databaseUrl } = await emptyStore()
     const store = await openTestStore(databaseUrl)
     const receiver = await startReceiver()
     const ways: readonly Behaviour[] = [refuse, refuse, hang, closeHalfWay, acceptAfter(TIMEOUT + 300)]
@@ -121,51 +112,57 @@ it.each([
   240_000,
 )
 
-it('another replica takes over within ten seconds after the one that pushes was killed, and after it was stopped', async () => {
-  const databaseUrl = await databases.postgres()
-  const store = await openTestStore(databaseUrl)
-  const receiver = await startReceiver()
-  const key = await makeKey(store)
-  const ids = await Promise.all(Array.from({ length: 40 }, () => addEndpoint(store, receiver.url)))
-  const holder = await startPushing(databaseUrl, USUAL_TIMEOUT)
-  const deliver = async (url: string, n: number): Promise<void> => {
-    const body = `{"OrderID":"o","Status":1,"n":${n}}`
-    expect((await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })).status).toBe(200)
-  }
-  const allCameTo = (n: number) => (): boolean =>
-    receiver.received.filter(({ body }) => body.includes(`"n":${n}}`)).length >= ids.length
-  const allConfirmed = () =>
-    until('everything is confirmed', async () => {
-      const caughtUp = await Promise.all(ids.map((id) => isCaughtUp(store, id)))
-      return caughtUp.every(Boolean)
-    })
-  await deliver(holder.url, 1)
-  await until('the first one pushes', allCameTo(1))
-  const other = await startPushing(databaseUrl, USUAL_TIMEOUT)
-  await deliver(other.url, 2)
-  await until('the first one still pushes', allCameTo(2))
-  // What it has sent, but not stored, is sent again.
-  await allConfirmed()
-  holder.child.kill('SIGKILL')
-  await deliver(other.url, 3)
-  await until('the other one pushes', allCameTo(3), WITHIN_TEN_SECONDS)
-  await allConfirmed()
+it.each(storesOfRun('postgres'))(
+  'another replica takes over within ten seconds after the one that pushes was killed, and after it was stopped',
+  async (_, emptyStore) => {
+    const { DATABASE_URL: databaseUrl } = await emptyStore()
+    const store = await openTestStore(databaseUrl)
+    const receiver = await startReceiver()
+    const key = await makeKey(store)
+    const ids = await Promise.all(Array.from({ length: 40 }, () => addEndpoint(store, receiver.url)))
+    const holder = await startPushing(databaseUrl, USUAL_TIMEOUT)
+    const deliver = async (url: string, n: number): Promise<void> => {
+      const body = `{"OrderID":"o","Status":1,"n":${n}}`
+      expect((await fetch(`${url}/Purchase/update`, { method: 'POST', headers: { ApiKey: key }, body })).status).toBe(
+        200,
+      )
+    }
+    const allCameTo = (n: number) => (): boolean =>
+      receiver.received.filter(({ body }) => body.includes(`"n":${n}}`)).length >= ids.length
+    const allConfirmed = () =>
+      until('everything is confirmed', async () => {
+        const caughtUp = await Promise.all(ids.map((id) => isCaughtUp(store, id)))
+        return caughtUp.every(Boolean)
+      })
+    await deliver(holder.url, 1)
+    await until('the first one pushes', allCameTo(1))
+    const other = await startPushing(databaseUrl, USUAL_TIMEOUT)
+    await deliver(other.url, 2)
+    await until('the first one still pushes', allCameTo(2))
+    // What it has sent, but not stored, is sent again.
+    await allConfirmed()
+    holder.child.kill('SIGKILL')
+    await deliver(other.url, 3)
+    await until('the other one pushes', allCameTo(3), WITHIN_TEN_SECONDS)
+    await allConfirmed()
 
-  const third = await startPushing(databaseUrl, USUAL_TIMEOUT)
-  other.child.kill('SIGSTOP')
-  await deliver(third.url, 4)
-  await until('the third one pushes', allCameTo(4), WITHIN_TEN_SECONDS)
-  other.child.kill('SIGCONT')
-  await deliver(third.url, 5)
-  await until('it still does', allCameTo(5))
-  // The one that went on has noticed that it holds nothing.
-  await deliver(other.url, 6)
-  await until('it still does', allCameTo(6))
-  await allConfirmed()
-  expect(receiver.received.length).toBe(6 * ids.length)
-  expect(await other.end('SIGTERM')).toBe(0)
-  await deliver(third.url, 7)
-  await until('it still does', allCameTo(7))
-  expect(await third.end('SIGTERM')).toBe(0)
-  expect(receiver.received.length).toBe(7 * ids.length)
-}, 120_000)
+    const third = await startPushing(databaseUrl, USUAL_TIMEOUT)
+    other.child.kill('SIGSTOP')
+    await deliver(third.url, 4)
+    await until('the third one pushes', allCameTo(4), WITHIN_TEN_SECONDS)
+    other.child.kill('SIGCONT')
+    await deliver(third.url, 5)
+    await until('it still does', allCameTo(5))
+    // The one that went on has noticed that it holds nothing.
+    await deliver(other.url, 6)
+    await until('it still does', allCameTo(6))
+    await allConfirmed()
+    expect(receiver.received.length).toBe(6 * ids.length)
+    expect(await other.end('SIGTERM')).toBe(0)
+    await deliver(third.url, 7)
+    await until('it still does', allCameTo(7))
+    expect(await third.end('SIGTERM')).toBe(0)
+    expect(receiver.received.length).toBe(7 * ids.length)
+  },
+  120_000,
+)

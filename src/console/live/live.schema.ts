@@ -1,9 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { DeliverySchema, OrderIdSchema } from '#src/purchase/purchase.schema.ts'
+import { DeliverySummarySchema } from '#src/purchase/deliveries/deliveries.schema.ts'
 import { LatencySchema, StoreKindSchema } from '../console.schema.ts'
-
-const { ReceiptID, Status, Duplicate, ReceivedAt, Erased, CustomerID } = DeliverySchema.properties
 
 export const LiveSchema = named('LiveFrame', {
   At: Type.String({ format: 'date-time', description: 'When the frame was made' }),
@@ -27,18 +25,10 @@ export const LiveSchema = named('LiveFrame', {
     }),
     { description: 'Deliveries since the frame before, the oldest second first' },
   ),
-  Newest: Type.Array(
-    Type.Object({
-      ReceiptID,
-      OrderID: Type.Optional(OrderIdSchema),
-      Status,
-      Duplicate,
-      ReceivedAt,
-      Erased,
-      CustomerID,
-    }),
-    { maxItems: 200, description: 'The newest of these deliveries, newest first' },
-  ),
+  Newest: Type.Array(DeliverySummarySchema, {
+    maxItems: 200,
+    description: 'The newest of these deliveries, newest first',
+  }),
   Skipped: Type.Integer({ description: 'How many more deliveries there are than Newest has', examples: [0] }),
   Latency: Type.Object(LatencySchema, { description: 'Of deliveries to this process during the last minute' }),
   Queue: Type.Object(
@@ -49,7 +39,8 @@ export const LiveSchema = named('LiveFrame', {
     description: 'Deliveries that this process refused since the frame before, by errorCode',
     examples: [{ PRODUCT_NOT_AUTHORIZED: 3 }],
   }),
-  Replicas: Type.Union([Type.Integer({ examples: [3] }), Type.Null()], {
+  Replicas: Type.Union([Type.Integer(), Type.Null()], {
+    examples: [null],
     description: 'Servers on the same PostgreSQL database; null for a file, and where they cannot be counted',
   }),
   Store: StoreKindSchema,

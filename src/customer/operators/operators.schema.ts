@@ -73,10 +73,10 @@ const OperatedCustomerSchema = named('Customer', {
     examples: ['shop@example.com'],
   }),
   IsAPI: Type.Boolean({ description: 'Whether it may log in' }),
-  IsOperator: Type.Boolean({ description: 'Whether it sees the data of all customers' }),
-  IsReadOnly: Type.Boolean({ description: 'Whether it is an operator that may only read' }),
+  IsOperator: Type.Boolean({ description: 'Whether it sees the data of all customers', examples: [false] }),
+  IsReadOnly: Type.Boolean({ description: 'Whether it is an operator that may only read', examples: [false] }),
   IsEnabled: Type.Boolean({ description: 'Whether its tokens and keys work' }),
-  IsRemoved: Type.Boolean({ description: 'Whether nothing but the id is left' }),
+  IsRemoved: Type.Boolean({ description: 'Whether nothing but the id is left', examples: [false] }),
   Regions,
   AuthorityRules,
   CreatedAt: time('When it was added'),
@@ -84,7 +84,7 @@ const OperatedCustomerSchema = named('Customer', {
     Live: Type.Integer({ description: 'API keys that work', examples: [2] }),
     ExpiringSoon: Type.Integer({
       description: 'Those that expire within 14 days, and no other key took their place',
-      examples: [0],
+      examples: [1],
     }),
   }),
   LastUsedAt: nullable(time('When one of its keys was used last'), 'Null for never; known a few seconds later'),
@@ -100,10 +100,11 @@ const OperatedCustomerSchema = named('Customer', {
 const OperatedKeySchema = named('ApiKey', {
   ...KeySchema.properties,
   CustomerID: Type.String({ description: 'The customer of the key', examples: [CUSTOMER_ID] }),
-  SuccessorID: Type.Union([Type.String({ examples: [KEY_ID] }), Type.Null()], {
+  SuccessorID: Type.Union([Type.String(), Type.Null()], {
+    examples: [null],
     description: 'The key that replaced this one when it was rotated',
   }),
-  ExpiresSoon: Type.Boolean({ description: 'Whether the key works, but expires within 14 days' }),
+  ExpiresSoon: Type.Boolean({ description: 'Whether the key works, but expires within 14 days', examples: [false] }),
 })
 
 export const CustomersSchema = Type.Object({

@@ -23,7 +23,7 @@ export interface Media {
 export interface Answer {
   readonly description: string
   readonly headers: Readonly<Record<string, Reference>>
-  readonly content: Readonly<Record<string, Media>>
+  readonly content?: Readonly<Record<string, Media>>
 }
 
 export interface Parameter {
@@ -55,6 +55,7 @@ export interface OpenApi {
   }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly webhooks?: object
   components: {
     readonly schemas: Readonly<Record<string, Schema>>
     headers?: Record<string, object>
@@ -66,6 +67,7 @@ const REQUEST_ID = '4f1c7d0e-2d0b-4b5e-9d53-6f6f6a0a3c11'
 
 const WHY: Readonly<Record<number, string>> = {
   400: 'The request is not valid',
+  405: 'The answer to any other method than those that this address has',
   408: 'The request did not arrive in time',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type or encoding',
@@ -75,17 +77,24 @@ const WHY: Readonly<Record<number, string>> = {
 }
 
 const HEADERS = {
+  Allow: {
+    description: 'The methods of this address; the 204 that answers OPTIONS has it, too',
+    required: true,
+    schema: { type: 'string', pattern: '^[A-Z]+(, [A-Z]+)*$', examples: ['GET, HEAD'] },
+  },
   RequestId: {
     description: 'Names the request in the log: the id that the request carried in this header, or a new one',
+    required: true,
     schema: { type: 'string', examples: [REQUEST_ID] },
   },
   ETag: {
     description:
       'Send it as If-None-Match: while nothing has changed, the answer is 304 without a body. A page that has a NextCursor has none.',
-    schema: { type: 'string', examples: ['W/"Zr2n3YwzTfC4vX0kq1mJbA"'] },
+    schema: { type: 'string', pattern: '^W/"[!#-~]+"$', examples: ['W/"Zr2n3YwzTfC4vX0kq1mJbA"'] },
   },
   RateLimitLimit: {
-    description: 'Deliveries a minute that the API key may make; absent if there is no limit, like the other two',
+    description:
+      'Deliveries a minute that the API key may make. This and the other two are absent if it has no limit, and from answers to requests that are refused before the key is known',
     schema: { type: 'integer', minimum: 1, examples: [600] },
   },
   RateLimitRemaining: {
@@ -98,11 +107,13 @@ const HEADERS = {
   },
   RetryAfter: {
     description: 'Seconds to wait before the next try',
+    required: true,
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
   Challenge: {
     description: 'Which credentials are missing or wrong',
-    schema: { type: 'string', examples: ['Bearer realm="teslim"'] },
+    required: true,
+    schema: { type: 'string', pattern: '^(ApiKey|Bearer) realm="teslim"', examples: ['Bearer realm="teslim"'] },
   },
 }
 
@@ -113,6 +124,9 @@ const ALLOWANCE = {
   'ratelimit-remaining': header('RateLimitRemaining'),
   'ratelimit-reset': header('RateLimitReset'),
 }
+
+/** Refusals of requests whose API key is not known yet, or whose time is over. */
+const BEFORE_ALLOWANCE: ReadonlySet<number> = new Set([405, 408, 415, 431])
 
 /** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
 export function finishContract(
@@ -142,6 +156,10 @@ export function finishContract(
     )
     if (unexplained.length > 0) throw new Error(`no error of ${operation.operationId} has status ${unexplained}`)
 
+    const unchanged = {
+      description: 'Nothing has changed since the answer whose ETag If-None-Match names',
+      headers: { 'x-request-id': header('RequestId'), etag: header('ETag') },
+    }
     const answers = Object.entries(operation.responses).filter(([status]) => status < '400')
     const successes = answers.map(([status, { description, content: json }]) => {
       const content: Record<string, Media> = { ...json, ...structuredClone(route.alsoAnswers?.[status]) }
@@ -160,25 +178,33 @@ export function finishContract(
     })
     const failures = Array.from(refusals, ([status, definitions]) => {
       const why = operation.responses[status]?.description ?? WHY[status] ?? ''
-      return [String(status), refusal(status, why, definitions)] as const
+      const isCounted = route.isLimited === true && !BEFORE_ALLOWANCE.has(status)
+      return [String(status), refusal(status, why, definitions, isCounted)] as const
     })
-    operation.responses = Object.fromEntries([...successes, ...failures])
+    const conditional = route.isTagged ? [['304', unchanged] as const] : []
+    operation.responses = Object.fromEntries([...successes, ...conditional, ...failures])
   }
 
   /** Most operations share their refusals. */
   const refusals = new Map<string, Answer>()
-  const refusal = (status: number, why: string, definitions: readonly ErrorDefinition[]): Answer => {
+  const refusal = (
+    status: number,
+    why: string,
+    definitions: readonly ErrorDefinition[],
+    isCounted: boolean,
+  ): Answer => {
     const codes = definitions.map(({ code }) => code)
-    const key = `${status} ${why} ${codes}`
+    const key = `${status} ${why} ${codes} ${isCounted}`
     const known = refusals.get(key)
     if (known !== undefined) return known
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
     const named = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
     const headers = {
       'x-request-id': header('RequestId'),
-      ...(codes.includes('RATE_LIMITED') && ALLOWANCE),
+      ...(status === 405 && { allow: header('Allow') }),
       ...(status === 401 && { 'www-authenticate': header('Challenge') }),
       ...((status === 429 || status === 503) && { 'retry-after': header('RetryAfter') }),
+      ...(isCounted && ALLOWANCE),
     }
     const answer: Answer = {
       description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
@@ -216,7 +242,7 @@ export function finishContract(
 }
 
 /** The error codes of a refusal. */
-export const codesOf = ({ content }: Answer): string[] =>
+export const codesOf = ({ content = {} }: Answer): string[] =>
   Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples))
 
 const exampleOfError = ({ code, message }: ErrorDefinition): Example =>

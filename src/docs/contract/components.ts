@@ -50,10 +50,14 @@ export function withComponents(document: OpenApi): OpenApi {
   const moveRefusal = (answer: Answer): object => {
     const codes = codesOf(answer)
     const hint = `add a row that begins with ${codes[0]} to REFUSALS in src/docs/contract/components.ts`
-    const moved = known.get(answer) ?? move('responses', nameOfRefusal(codes), answer, hint)
+    const name = nameOfRefusal(codes)
+    const own = tellsAllowance(answer) && plain.has(name) ? `${name}WithAllowance` : name
+    const moved = known.get(answer) ?? move('responses', own, answer, hint)
     known.set(answer, moved)
     return moved
   }
+  const untold = refusalsOf(document).filter((answer) => !tellsAllowance(answer))
+  const plain = new Set(untold.map((answer) => nameOfRefusal(codesOf(answer))))
   const names = namesOfParameters(document)
   const moveSchemas = (part: unknown): unknown => {
     if (typeof part !== 'object' || part === null) return part
@@ -82,13 +86,18 @@ export function withComponents(document: OpenApi): OpenApi {
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, answer]) => [
         status,
-        status < '400' ? moveSchemas(answer) : moveRefusal(answer),
+        status === '304'
+          ? move('responses', 'NotModified', answer, 'make them equal')
+          : status < '400'
+            ? moveSchemas(answer)
+            : moveRefusal(answer),
       ]),
     ),
   })
   const paths = mapValues(document.paths, (methods) => mapValues(methods, shorten))
+  const webhooks = moveSchemas(document.webhooks)
   const sorted = mapValues(components, (parts) => Object.fromEntries(Object.entries(parts).sort()))
-  return { ...document, components: { ...document.components, ...sorted }, paths } as unknown as OpenApi
+  return { ...document, components: { ...document.components, ...sorted }, paths, webhooks } as unknown as OpenApi
 }
 
 /** Their values are data, not schemas. */
@@ -103,6 +112,22 @@ function nameOfRefusal(codes: readonly string[]): string {
   const name = row?.[0] ?? first.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase())
   if (!isName(name)) throw new Error(`a refusal with the codes ${codes.join(', ')} has no name`)
   return name
+}
+
+const refusalsOf = ({ paths }: OpenApi): Answer[] =>
+  Object.values(paths)
+    .flatMap(Object.values<Operation>)
+    .flatMap(({ responses }) => Object.entries(responses))
+    .flatMap(([status, answer]) => (status < '400' ? [] : [answer]))
+
+const tellsAllowance = ({ headers }: Answer): boolean => 'ratelimit-limit' in headers
+
+/** Throws if there are rows that name no refusal. For the default settings: others may leave refusals out. */
+export function refuseUnusedRows(document: OpenApi): void {
+  const used = new Set(refusalsOf(document).map((answer) => nameOfRefusal(codesOf(answer))))
+  const unused = REFUSALS.map(([name]) => name).filter((name) => !used.has(name))
+  if (unused.length > 0)
+    throw new Error(`remove the rows ${unused.join(', ')} from REFUSALS: no refusal has these names`)
 }
 
 /** Names the parameters that several operations share: `limit` is `Limit`; `from` of deliveries only is `DeliveriesFrom`. */

@@ -7,6 +7,7 @@ import type { RegisteredRoute, Registries, RouteSchema } from './errors.ts'
 import { copier, operationOf } from './operations.ts'
 import { OPERATOR_TAG, referencePage, WEBHOOK_TAG } from './page.ts'
 import { contractText } from './text.ts'
+import { contractWebhooks } from './webhooks.ts'
 import { toYaml } from './yaml.ts'
 
 const INFO = {
@@ -64,7 +65,7 @@ export function contractOf(routes: readonly RegisteredRoute[], registries: Regis
   const components = { securitySchemes: SECURITY_SCHEMES, schemas: { Failure: copy(Failure) } }
   const info = { title: 'teslim', version: VERSION, description: contractText(config), ...INFO }
   const document = { openapi: '3.1.0', info, components, servers: SERVERS, tags: TAGS, paths }
-  return finishContract(document, schemas, registries)
+  return { ...finishContract(document, schemas, registries), webhooks: contractWebhooks(copy) }
 }
 
 /** The page and the Postman collection are made from the whole document. In the others, what stands more than once has a name. */

@@ -61,6 +61,7 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   contentEncoding: always,
   headersTooLarge: always,
   internal: always,
+  methodNotAllowed: always,
   invalidRequest: validated,
   bodyMissing: withBody,
   bodyNotUtf8: withBody,
@@ -73,9 +74,8 @@ const CONCERNS: Partial<Record<keyof typeof httpErrors, (route: RouteSchema) => 
   notJsonType: ({ consumes }) => consumes?.includes('application/json') === true,
   tokenMissing: withToken,
   notBearer: withToken,
-  // Answers to addresses and methods that are in no operation.
+  // Answers to addresses that are in no operation.
   notFound: never,
-  methodNotAllowed: never,
   noTunnel: never,
   // Only the readiness check answers this.
   stopping: never,

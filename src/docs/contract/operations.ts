@@ -9,7 +9,7 @@ interface Written extends Schema {
   readonly content?: Readonly<Record<string, Media>>
 }
 
-type Copy = (schema: object) => Written
+export type Copy = (schema: object) => Written
 
 /** What the schema of a route says about its operation. `finishContract` adds credentials, refusals and examples. */
 export function operationOf(route: RouteSchema, operationId: string, copy: Copy): Operation {

@@ -125,7 +125,7 @@ const bodyExamples = ({ example, examples = {} }: Media) =>
       )
     : [{ name: 'Example', value: example }]
 
-const pageAnswers = (status: string, { description, content }: Answer) =>
+const pageAnswers = (status: string, { description, content = {} }: Answer) =>
   Object.entries(content).map(([type, { schema, example }]) => {
     const data = schema.properties?.success ? schema.properties.data : undefined
     return { status, type, description, enveloped: data !== undefined, fields: answerFields(data ?? schema), example }

@@ -1,4 +1,4 @@
-/** A list or map that JSON writes within this column stands on one line; longer lists of names take several to a line. */
+/** A list or map that JSON writes within this column stands on one line; longer lists of names, and examples of refusals, take several to a line. */
 const LINE_WIDTH = 112
 /** Longer texts are continued on the next line. */
 const TEXT_WIDTH = 122
@@ -12,22 +12,26 @@ function after(value: unknown, indent: string, name?: string): string {
   if (typeof value !== 'object' || value === null) return ` ${JSON.stringify(value)}`
   const used = name?.length ?? 0
   if (roomAfter(value, LINE_WIDTH - indent.length - used) >= 0) return ` ${flow(value)}`
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && /^[\w-]+$/.test(item)))
-    return ` ${filled(flow(value), indent, LINE_WIDTH, indent.length + used)}`
-  const lines = Array.isArray(value)
+  if (isList(value) ? value.every(isName) : name === 'value' && Object.values(value).every(isOnOneLine))
+    return ` ${filled(flowParts(value), indent, LINE_WIDTH, indent.length + used)}`
+  const lines = isList(value)
     ? value.map((item) => `-${after(item, `${indent}  `)}`)
     : Object.entries(value).map(([key, item]) => `${plainOrQuoted(key, false)}:${after(item, `${indent}  `, key)}`)
   return (name === undefined ? ' ' : `\n${indent}`) + lines.join(`\n${indent}`)
 }
+
+const isList = Array.isArray as (value: object) => value is unknown[]
+const isName = (item: unknown): boolean => typeof item === 'string' && /^[\w-]+$/.test(item)
+const isOnOneLine = (item: unknown): boolean =>
+  typeof item === 'string' ? !item.includes('\n') : typeof item !== 'object' || item === null
 
 /** What is left of a line after a value: negative if it does not fit, or has a text of several lines. */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === 'string') return value.includes('\n') ? -1 : room - value.length - 2
   if (typeof value !== 'object' || value === null) return room - String(value).length
   let left = room - 1
-  const isList = Array.isArray(value)
   for (const [name, item] of Object.entries(value)) {
-    left = roomAfter(item, isList ? left : left - name.length - 3) - 1
+    left = roomAfter(item, isList(value) ? left : left - name.length - 3) - 1
     if (left < 0) return left
   }
   return left
@@ -36,29 +40,33 @@ function roomAfter(value: unknown, room: number): number {
 function flow(value: unknown): string {
   if (typeof value === 'string') return plainOrQuoted(value, true)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const isList = Array.isArray(value)
-  const parts = isList
-    ? value.map(flow)
-    : Object.entries(value).map(([name, item]) => `${plainOrQuoted(name, true)}: ${flow(item)}`)
-  const [open, close] = isList ? '[]' : '{}'
-  return parts.length === 0 ? `${open}${close}` : `${open} ${parts.join(', ')} ${close}`
+  return Object.keys(value).length === 0 ? JSON.stringify(value) : flowParts(value).join(' ')
+}
+
+/** The brackets and entries of a list or map. */
+function flowParts(value: object): string[] {
+  const entries = Object.entries(value)
+  const parts = entries.map(([name, item], index) => {
+    const comma = index + 1 < entries.length ? ',' : ''
+    return (isList(value) ? flow(item) : `${plainOrQuoted(name, true)}: ${flow(item)}`) + comma
+  })
+  return isList(value) ? ['[', ...parts, ']'] : ['{', ...parts, '}']
 }
 
 /** A text of several lines is a literal block, with the sign for the newlines at its end. */
 function longText(text: string, indent: string): string {
   if (!/^[\x21-\x7e][\x20-\x7e]*\n[\n\x20-\x7e]*$/.test(text))
-    return filled(plainOrQuoted(text, false), indent, TEXT_WIDTH, indent.length)
+    return filled(plainOrQuoted(text, false).split(/(?<=\S) (?=\S)/), indent, TEXT_WIDTH, indent.length)
   const sign = text.endsWith('\n\n') ? '|+' : text.endsWith('\n') ? '|' : '|-'
   const lines = text.replace(/\n$/, '').split('\n')
   return [sign, ...lines.map((line) => line && indent + line)].join('\n')
 }
 
-/** Continues a text on further lines, at single spaces. */
-function filled(text: string, indent: string, width: number, column: number): string {
-  if (column + text.length <= width) return text
+/** Puts words into as few lines as they need. */
+function filled(words: readonly string[], indent: string, width: number, column: number): string {
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(/(?<=\S) (?=\S)/)) {
+  for (const word of words) {
     const start = lines.length === 0 ? column : indent.length
     if (line !== '' && start + line.length + 1 + word.length > width) {
       lines.push(line)

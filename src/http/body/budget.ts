@@ -57,8 +57,8 @@ const PART_OF_HEAP = 4
 /** A key that is alone with its bodies gets three quarters of their pool; one that comes then gets three quarters of the rest. */
 const BODIES_SHARE = 3
 
-export function createBodyBudget({ bodyBudgetBytes, httpThreads }: Config, clock: Clock): BodyBudget {
-  const bytes = bodyBudgetBytes || defaultBudget(httpThreads)
+export function createBodyBudget({ bodyBudgetBytes }: Config, clock: Clock): BodyBudget {
+  const bytes = bodyBudgetBytes || defaultBudget()
   return {
     strangers: createPool(bytes / 4, clock),
     small: createPool(bytes / 8, clock, BODIES_SHARE),
@@ -68,10 +68,10 @@ export function createBodyBudget({ bodyBudgetBytes, httpThreads }: Config, clock
   }
 }
 
-function defaultBudget(threads: number): number {
+function defaultBudget(): number {
   // 0 if it is unknown, and a huge number if the control group sets no limit.
   const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
-  return Math.floor(Math.min(memory / PART_OF_MEMORY / threads, getHeapStatistics().heap_size_limit / PART_OF_HEAP))
+  return Math.floor(Math.min(memory / PART_OF_MEMORY, getHeapStatistics().heap_size_limit / PART_OF_HEAP))
 }
 
 /** A body that is incomplete after this time may lose its room to another one. */

@@ -32,9 +32,8 @@ export function limitConnections(
   const accepted = Math.min(Math.ceil(config.maxConnections * (1 + PART_REFUSED)), connectionsByDescriptors(config))
   const most = Math.min(config.maxConnections, Math.floor(accepted / (1 + PART_REFUSED)))
   if (most < config.maxConnections) {
-    const wanted = config.httpThreads === 1 ? `is ${config.maxConnections}` : 'is more'
     log.warn(
-      `the limit of open files (ulimit -n) allows ${most * config.httpThreads} connections, TESLIM_MAX_CONNECTIONS ${wanted}: raise ulimit -n or lower TESLIM_MAX_CONNECTIONS`,
+      `the limit of open files (ulimit -n) allows ${most} connections, TESLIM_MAX_CONNECTIONS is ${config.maxConnections}: raise ulimit -n or lower TESLIM_MAX_CONNECTIONS`,
     )
   }
   server.maxConnections = accepted
@@ -97,7 +96,7 @@ const OWN_DESCRIPTORS = 48
 const DESCRIPTORS_PER_HASH_THREAD = 6
 const LEAST_CONNECTIONS = 8
 
-function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl, httpThreads }: Config): number {
+function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }: Config): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
   // The report would look up the host name of every peer.
   report.excludeNetwork = true
@@ -107,5 +106,5 @@ function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl, 
   if (!Number.isInteger(files)) return Number.POSITIVE_INFINITY
   const hashing = (hashConcurrency || availableParallelism()) * DESCRIPTORS_PER_HASH_THREAD
   const pool = databaseUrl.startsWith('sqlite:') ? 0 : databasePool
-  return Math.max(LEAST_CONNECTIONS, Math.floor((files - pool) / httpThreads) - OWN_DESCRIPTORS - hashing)
+  return Math.max(LEAST_CONNECTIONS, files - pool - OWN_DESCRIPTORS - hashing)
 }

@@ -2,17 +2,10 @@ import { writeSync } from 'node:fs'
 import { destination, type Logger, pino } from 'pino'
 import { isoMilliseconds, systemClock } from '../clock.ts'
 
-export interface ThreadLog {
+interface ServiceLog {
   readonly logger: Logger
   /** Writes a whole JSON line of level info unchanged, which is cheaper than building it with pino. */
   writeInfo(line: string): void
-  /** Hands over the lines that wait. */
-  handOver(): void
-}
-
-export interface ServiceLog extends Omit<ThreadLog, 'handOver'> {
-  /** Writes JSON lines of another thread. */
-  write(lines: string): void
   /** Writes what is buffered. Await it before the process ends. */
   flush(): Promise<void>
   /** Writes as much as possible without waiting. Call it first in the handler of `exit`. */
@@ -43,39 +36,12 @@ export function createLog(level: string, prettify?: Prettify): ServiceLog {
   output.on('write', () => {
     broken = false
   })
-  const write = (lines: string): void => void output.write(prettify ? lines.replace(/.+\n/g, prettify) : lines)
-  // Each write makes the destination measure its whole buffer, so lines are joined first.
-  const { logger, writeInfo, handOver } = createThreadLog(level, write)
-  return {
-    logger,
-    writeInfo,
-    write,
-    flush() {
-      handOver()
-      return new Promise((resolve) => output.flush(() => resolve()))
-    },
-    flushNow() {
-      try {
-        // By default the destination retries forever if the terminal is gone, the disk full or the reader stuck.
-        writeSync(1, '')
-        triesLeft = MOST_TRIES
-        handOver()
-        if (!broken) output.flushSync()
-      } catch {
-        // Nothing can be reported without a log.
-      }
-      output.destroy()
-    },
-  }
-}
 
-/** Joins lines, and passes them on in groups. */
-export function createThreadLog(level: string, pass: (lines: string) => void): ThreadLog {
+  // Each write makes the destination measure its whole buffer, so lines are joined first.
   let lines = ''
   let waiting = false
-
   const handOver = (): void => {
-    if (lines !== '') pass(lines)
+    if (lines !== '') output.write(prettify ? lines.replace(/.+\n/g, prettify) : lines)
     lines = ''
   }
   const write = (line: string): void => {
@@ -97,6 +63,21 @@ export function createThreadLog(level: string, pass: (lines: string) => void): T
     writeInfo: (line) => {
       if (writesInfo) write(line)
     },
-    handOver,
+    flush() {
+      handOver()
+      return new Promise((resolve) => output.flush(() => resolve()))
+    },
+    flushNow() {
+      try {
+        // By default the destination retries forever if the terminal is gone, the disk full or the reader stuck.
+        writeSync(1, '')
+        triesLeft = MOST_TRIES
+        handOver()
+        if (!broken) output.flushSync()
+      } catch {
+        // Nothing can be reported without a log.
+      }
+      output.destroy()
+    },
   }
 }

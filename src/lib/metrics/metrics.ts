@@ -26,25 +26,13 @@ export interface Metrics {
   showHistogram(name: string, help: string, read: () => Histogram): void
   /** Read only at a scrape. Left out of a scrape while it fails or takes too long. */
   gauge(name: string, help: string, read: Read): void
-  /** Like a gauge, but each thread has its own, and a scrape shows their sum. */
-  threadGauge(name: string, help: string, read: Read): void
   /** Like a gauge, but its values only rise. */
   readCounter(name: string, help: string, read: Read): void
-  /** Like a gauge whose labels are `quantile`s. A scrape shows the greatest of each thread. */
+  /** Like a gauge whose labels are `quantile`s. */
   summary(name: string, help: string, read: Read): void
-  /** The whole scrape, in the Prometheus text format 0.0.4 or OpenMetrics 1.0, with what other threads have. */
-  text(format: Format, others?: readonly ThreadSamples[]): Promise<string>
-  /** What a thread adds to the scrape of another one. */
-  ofThread(): Promise<ThreadSamples>
+  /** The whole scrape, in the Prometheus text format 0.0.4 or OpenMetrics 1.0. */
+  text(format: Format): Promise<string>
 }
-
-/** Lines of samples, by the name of their family. */
-export type ThreadSamples = Readonly<Record<string, string>>
-
-/** Makes one value of those of two threads. */
-type Merge = (one: number, other: number) => number
-
-const sum: Merge = (one, other) => one + other
 
 interface Family {
   readonly name: string
@@ -52,8 +40,6 @@ interface Family {
   readonly help: string
   /** Lines of samples. */
   readonly lines: () => string | Promise<string>
-  /** Undefined for what every thread would read alike. */
-  readonly merge?: Merge
 }
 
 /** How long a scrape waits for one gauge: a store that hangs must not hide everything else. */
@@ -67,35 +53,30 @@ export function createMetrics(): Metrics {
     families.set(family.name, family)
   }
 
-  const addRead = (type: Family['type'], name: string, help: string, read: Read, merge?: Merge): void =>
-    add({ name, help, type, lines: async () => sampleLines(name, await read()), ...(merge && { merge }) })
+  const addRead = (type: Family['type'], name: string, help: string, read: Read): void =>
+    add({ name, help, type, lines: async () => sampleLines(name, await read()) })
 
   return {
     counter(name, help) {
       const counts = keptByLabels((): Count => ({ value: 0 }))
       const lines = () => counts.lines((text, { value }) => sample(name, text, value))
-      add({ name, help, type: 'counter', merge: sum, lines })
+      add({ name, help, type: 'counter', lines })
       return counts.of
     },
     histogram(name, help, bounds) {
       const histograms = keptByLabels(() => createHistogram(bounds))
       const lines = () => histograms.lines((text, one) => bucketLines(name, text, one))
-      add({ name, help, type: 'histogram', merge: sum, lines })
+      add({ name, help, type: 'histogram', lines })
       return histograms.of
     },
     showHistogram: (name, help, read) =>
-      add({ name, help, type: 'histogram', merge: sum, lines: () => bucketLines(name, '', read()) }),
+      add({ name, help, type: 'histogram', lines: () => bucketLines(name, '', read()) }),
     gauge: (name, help, read) => addRead('gauge', name, help, read),
-    threadGauge: (name, help, read) => addRead('gauge', name, help, read, sum),
     readCounter: (name, help, read) => addRead('counter', name, help, read),
-    summary: (name, help, read) => addRead('summary', name, help, read, Math.max),
-    async text(format, others = []) {
-      const parts = await Promise.all(Array.from(families.values(), (family) => familyText(family, format, others)))
+    summary: (name, help, read) => addRead('summary', name, help, read),
+    async text(format) {
+      const parts = await Promise.all(Array.from(families.values(), (family) => familyText(family, format)))
       return parts.join('') + (format === 'openmetrics' ? '# EOF\n' : '')
-    },
-    async ofThread() {
-      const own = Array.from(families.values()).filter(({ merge }) => merge !== undefined)
-      return Object.fromEntries(await Promise.all(own.map(async (family) => [family.name, await linesOf(family)])))
     },
   }
 }
@@ -119,27 +100,12 @@ const linesOf = ({ lines }: Family): Promise<string> =>
   within(PATIENCE_MILLISECONDS, Promise.resolve().then(lines)).catch(() => '')
 
 /** A family without samples is left out: the name alone says nothing. */
-async function familyText(family: Family, format: Format, others: readonly ThreadSamples[]): Promise<string> {
-  const { name, type, help, merge } = family
-  const own = await linesOf(family)
-  const samples =
-    merge === undefined || others.length === 0 ? own : merged(merge, [own, ...others.map((o) => o[name] ?? '')])
+async function familyText(family: Family, format: Format): Promise<string> {
+  const { name, type, help } = family
+  const samples = await linesOf(family)
   if (samples === '') return ''
   const shown = format === 'openmetrics' && type === 'counter' ? name.replace(/_total$/, '') : name
   return `# HELP ${shown} ${help}\n# TYPE ${shown} ${type}\n${samples}`
-}
-
-/** Merges the values of samples that several threads have. */
-function merged(merge: Merge, texts: readonly string[]): string {
-  const values = new Map<string, number>()
-  for (const line of texts.join('').split('\n')) {
-    const end = line.lastIndexOf(' ')
-    if (end < 0) continue
-    const [name, value] = [line.slice(0, end), Number(line.slice(end + 1))]
-    const known = values.get(name)
-    values.set(name, known === undefined ? value : merge(known, value))
-  }
-  return Array.from(values, ([name, value]) => `${name} ${value}\n`).join('')
 }
 
 const sampleLines = (name: string, readings: Readings): string =>

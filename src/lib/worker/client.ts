@@ -1,23 +1,21 @@
-import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
-import type { Answer, Join, Question } from './messages.ts'
+import type { Worker } from 'node:worker_threads'
+import type { Answer, Question } from './messages.ts'
 
 /** Asks a worker thread that answers with `answerRequests`. The thread starts with the first request, and again after it has ended. */
-export interface WorkerClient<Request> {
+interface WorkerClient<Request> {
   ask<Result>(request: Request): Promise<Result>
   /** Returns how many requests have no answer yet. */
   underWay(): number
-  /** Lets somebody else ask the same thread, through the other end of this port. */
-  join(port: MessagePort): void
   /** Ends the thread after its last answer. Requests from now on are rejected, as `onDeath` says. */
   close(): Promise<void>
   /** Ends the thread at once: requests without an answer are rejected too. */
   terminate(): Promise<void>
 }
 
-export interface WorkerClientOptions<Failure> {
+interface WorkerClientOptions<Failure> {
   /** Begins error messages. */
   readonly name: string
-  readonly spawn: () => Peer
+  readonly spawn: () => Worker
   /** Makes the error of requests that the thread did not answer before it ended. The next request starts another thread. */
   readonly onDeath: (cause: Error) => Error
   /** Makes the error of a request that failed. */
@@ -26,26 +24,8 @@ export interface WorkerClientOptions<Failure> {
   readonly idleMilliseconds?: number
 }
 
-/** A worker thread, or the port of one that others ask too. */
-export type Peer = Pick<Worker, 'postMessage' | 'terminate' | 'on' | 'once'>
-
-/** Makes a peer of whoever answers on the port that is handed over: a thread that another client started, by its `join`, or this thread. */
-export function joinedPeer(handOver: (port: MessagePort) => void): Peer {
-  const { port1, port2 } = new MessageChannel()
-  handOver(port2)
-  const events = { message: 'message', error: 'messageerror', exit: 'close' } as const
-  type Listener = (value: unknown) => void
-  const peer = {
-    postMessage: (message: unknown) => port1.postMessage(message),
-    terminate: async () => port1.close(),
-    on: (event: keyof typeof events, listener: Listener) => port1.on(events[event], listener),
-    once: (event: keyof typeof events, listener: Listener) => port1.once(events[event], listener),
-  }
-  return peer as unknown as Peer
-}
-
 interface Thread {
-  readonly worker: Peer
+  readonly worker: Worker
   readonly waiting: Map<number, { resolve(result: unknown): void; reject(error: Error): void }>
 }
 
@@ -92,8 +72,7 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
       else asked?.reject(onFailure(failure))
     })
     started.worker.on('error', (error: Error) => bury(error.message))
-    // A port does not tell the status.
-    started.worker.on('exit', (code: unknown) => bury(typeof code === 'number' ? `it ended with ${code}` : 'it ended'))
+    started.worker.on('exit', (code) => bury(`it ended with ${code}`))
     return started
   }
 
@@ -114,14 +93,6 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
         thread.waiting.set(id, { resolve: resolve as (result: unknown) => void, reject })
       }),
     underWay: () => thread?.waiting.size ?? 0,
-    join(port) {
-      if (closed) {
-        port.close()
-        return
-      }
-      thread ??= start()
-      thread.worker.postMessage({ join: port } satisfies Join, [port])
-    },
     async close() {
       closed = true
       clearTimeout(resting)
@@ -138,7 +109,7 @@ export function createWorkerClient<Request, Failure>(options: WorkerClientOption
 }
 
 /** Ends a thread after its last answer. */
-function endOf(worker: Peer): Promise<void> {
+function endOf(worker: Worker): Promise<void> {
   worker.postMessage(null)
   // `once` from node:events would reject when the thread dies from an error.
   return new Promise((resolve) => worker.once('exit', () => resolve()))

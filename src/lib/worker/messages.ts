@@ -1,9 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
-
-export interface Join {
-  readonly join: MessagePort
-}
-
 export interface Question<Request> {
   readonly id: number
   readonly request: Request

@@ -29,7 +29,9 @@ export const SupplierDeliveriesSchema = Type.Object({
   NextCursor: nextCursor,
 })
 
+export const DeliverySummarySchema = named('DeliverySummary', { ...item, CustomerID })
+
 export const DeliveriesSchema = Type.Object({
-  Deliveries: Type.Array(named('DeliverySummary', { ...item, CustomerID }), { description: 'Newest first' }),
+  Deliveries: Type.Array(DeliverySummarySchema, { description: 'Newest first' }),
   NextCursor: nextCursor,
 })

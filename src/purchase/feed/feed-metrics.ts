@@ -8,7 +8,7 @@ const LAGS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86
 export function createFeedMetrics(metrics: Metrics, clock: Clock) {
   let followers = 0
   const help = 'Open event streams and requests that wait for deliveries.'
-  metrics.threadGauge('teslim_feed_followers', help, () => followers)
+  metrics.gauge('teslim_feed_followers', help, () => followers)
   const lag = metrics.histogram(
     'teslim_feed_lag_seconds',
     'Age of the last delivery in each page that a follower got.',

@@ -61,20 +61,19 @@ export const FeedHeadersSchema = Type.Object({
 
 const { ReceiptID, OrderID, CustomerID, Status, Duplicate, ReceivedAt, Erased, Payload } = DeliverySchema.properties
 
+export const FeedDeliverySchema = named('FeedDelivery', {
+  ReceiptID,
+  OrderID,
+  Status,
+  Duplicate,
+  ReceivedAt,
+  Erased,
+  CustomerID: Type.Optional(CustomerID),
+  Payload,
+})
+
 export const FeedSchema = Type.Object({
-  Deliveries: Type.Array(
-    named('FeedDelivery', {
-      ReceiptID,
-      OrderID,
-      Status,
-      Duplicate,
-      ReceivedAt,
-      Erased,
-      CustomerID: Type.Optional(CustomerID),
-      Payload,
-    }),
-    { description: 'In the order of their commits' },
-  ),
+  Deliveries: Type.Array(FeedDeliverySchema, { description: 'In the order of their commits' }),
   NextCursor: Type.String({
     description:
       'Send it as after to get what follows; it is never null. It does not expire, but is refused with 410 once deliveries that follow it were removed',

@@ -7,15 +7,14 @@ import { createHistoryWatch } from './history-watch.ts'
 
 export interface HistoryOptions {
   readonly config: Config
-  readonly background: boolean
   readonly store: Store
 }
 
 const LOOK_EVERY_MILLISECONDS = 1000
 
-const plugin: FastifyPluginAsync<HistoryOptions> = async (app, { config, background, store }) => {
+const plugin: FastifyPluginAsync<HistoryOptions> = async (app, { config, store }) => {
   // A file has no failovers.
-  if (!background || config.databaseUrl.startsWith('sqlite:')) return
+  if (config.databaseUrl.startsWith('sqlite:')) return
   const watch = createHistoryWatch({ history: store.history, log: app.log })
   const closing = new AbortController()
   const lookAgainAndAgain = async (): Promise<void> => {

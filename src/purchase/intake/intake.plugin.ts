@@ -45,8 +45,6 @@ declare module 'fastify' {
 
 export interface PurchaseOptions {
   readonly config: Config
-  /** What API keys may still deliver, where several threads count it together. */
-  readonly allowances: SharedArrayBuffer | undefined
   readonly deliveries: DeliveryStore
   readonly versions: VersionWatch
   readonly clock: Clock
@@ -65,9 +63,9 @@ const CREDENTIALS = {
 }
 
 const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) => {
-  const { config, allowances, deliveries, versions, clock, random, metrics } = options
+  const { config, deliveries, versions, clock, random, metrics } = options
   const countDelivery = deliveryCounts(metrics)
-  const takeAllowance = createRateLimit(config.rateLimit, clock, allowances)
+  const takeAllowance = createRateLimit(config.rateLimit, clock)
   const intake = createIntake({
     deliveries,
     clock,

@@ -1,4 +1,3 @@
-import { type Bucket, createBuckets, createSharedBuckets } from '#src/lib/buckets.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { ApiKey } from '#src/store/store.ts'
 
@@ -13,6 +12,12 @@ export interface Allowance {
   readonly retrySeconds: number
 }
 
+/** Tokens of an API key, as counted at a time of the monotonic clock. */
+interface Bucket {
+  readonly tokens: number
+  readonly at: number
+}
+
 const MINUTE_MILLISECONDS = 60_000
 
 /** Counts a delivery of a key; returns undefined for a key without a limit. */
@@ -21,10 +26,21 @@ export type TakeAllowance = (key: Pick<ApiKey, 'id' | 'rateLimit'>) => Allowance
 /**
  * Keeps a token bucket for each API key: `perMinute` deliveries at once, and `perMinute` a minute from then on, where `perMinute`
  * is the key's own limit or else `usual`; 0 is no limit. A bucket that was not used for a minute is full and is forgotten, so
- * only keys in use take memory. Threads that share the memory count together.
+ * only keys in use take memory.
  */
-export function createRateLimit(usual: number, clock: Clock, shared?: SharedArrayBuffer): TakeAllowance {
-  const buckets = shared ? createSharedBuckets(shared, MINUTE_MILLISECONDS) : createBuckets(MINUTE_MILLISECONDS)
+export function createRateLimit(usual: number, clock: Clock): TakeAllowance {
+  let recent = new Map<string, Bucket>()
+  let before = new Map<string, Bucket>()
+  let turnedAt = Number.NEGATIVE_INFINITY
+
+  /** Forgets the buckets that are full again. */
+  const turn = (now: number): void => {
+    const elapsed = now - turnedAt
+    if (elapsed < MINUTE_MILLISECONDS) return
+    before = elapsed < 2 * MINUTE_MILLISECONDS ? recent : new Map()
+    recent = new Map()
+    turnedAt = now
+  }
 
   const filled = (bucket: Bucket | undefined, perMinute: number, now: number): number =>
     bucket === undefined
@@ -36,14 +52,11 @@ export function createRateLimit(usual: number, clock: Clock, shared?: SharedArra
     if (perMinute === 0) return undefined
     const secondsFor = (tokens: number): number => Math.ceil((tokens * 60) / perMinute)
     const now = clock.monotonic()
-    let allowed = false
-    let tokens = 0
-    buckets.update(id, now, (bucket) => {
-      const there = filled(bucket, perMinute, now)
-      allowed = there >= 1
-      tokens = allowed ? there - 1 : there
-      return { tokens, at: now }
-    })
+    turn(now)
+    const there = filled(recent.get(id) ?? before.get(id), perMinute, now)
+    const allowed = there >= 1
+    const tokens = allowed ? there - 1 : there
+    recent.set(id, { tokens, at: now })
     return {
       allowed,
       limit: perMinute,

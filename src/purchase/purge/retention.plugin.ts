@@ -13,12 +13,11 @@ declare module 'fastify' {
 
 export interface RetentionOptions {
   readonly config: Config
-  readonly background: boolean
   readonly store: Store
   readonly clock: Clock
 }
 
-const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, background, store, clock }) => {
+const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, store, clock }) => {
   const { purges, audit } = store
   const { retentionDays: days, retentionOrders } = config
   const retention = createDeliveryRetention(
@@ -26,9 +25,7 @@ const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, backg
     { days, orders: retentionOrders === 'on' },
   )
   app.decorate('deliveryRetention', retention)
-  app.readiness.onceOpen(() => {
-    if (background) retention.start()
-  })
+  app.readiness.onceOpen(() => retention.start())
   app.addHook('preClose', () => retention.stop())
 }
 

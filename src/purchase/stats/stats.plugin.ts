@@ -15,12 +15,11 @@ import { statsAnswer } from './stats-answer.ts'
 
 export interface StatsOptions {
   readonly config: Config
-  readonly background: boolean
   readonly store: Store
   readonly clock: Clock
 }
 
-const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { config, background, store, clock }) => {
+const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { config, store, clock }) => {
   const { rollUps, customers } = store
   const readStats = createStats({ rollUps, customers, clock })
   const counting = createRollUps({
@@ -29,7 +28,7 @@ const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { config, ba
     onFailed: (error) => app.log.warn({ err: error }, 'deliveries could not be counted by hour'),
   })
   app.readiness.onceOpen(() => {
-    if (background && config.rollUps === 'on') counting.start()
+    if (config.rollUps === 'on') counting.start()
   })
   app.addHook('preClose', () => counting.stop())
 

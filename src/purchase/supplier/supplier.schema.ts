@@ -14,6 +14,7 @@ export const supplierSchema = (config: Config) =>
         Label: Type.String({ examples: ['erp'] }),
         CreatedAt: Type.String({ format: 'date-time' }),
         ExpiresAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+          examples: ['2027-02-19T08:37:25.959Z'],
           description: 'When the key stops working; null if it has no end',
         }),
         Networks: Type.Union([Type.Array(Type.String({ examples: ['203.0.113.0/24'] })), Type.Null()], {

@@ -7,7 +7,7 @@ export interface Listening {
   leave(): void
 }
 
-export interface Listener {
+interface Listener {
   /** Run before notices are awaited. */
   readonly sql: string
   readonly onNotice: () => void

@@ -55,7 +55,7 @@ export async function openPostgresStore({
     if (!create && (await appliedTo(database.query)).length === 0) throw new AppError(storeErrors.missing)
     const migrated = await migrate(database, known, now)
     if (toServe) refuseIf(await whyBehind(database.query))
-    return { store: storeOn(database, limits), migrated, created: migrated.length === known.length, share: null }
+    return { store: storeOn(database, limits), migrated, created: migrated.length === known.length }
   } catch (error) {
     await database.close()
     throw error

@@ -18,7 +18,7 @@ const WAITS = `
 
 type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   readonly deliveries: Pick<DeliveryConnection, 'tryStatements' | 'storeProof'>
   readonly query: Query
   readonly lookUpFirst: Query

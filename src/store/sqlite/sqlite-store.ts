@@ -1,6 +1,4 @@
-import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
-import { joinedPeer } from '#src/lib/worker/client.ts'
 import { migrationName, pendingMigrations } from '../migrate.ts'
 import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
@@ -25,13 +23,12 @@ import { sqliteSecrets } from './secrets.ts'
 import { sqliteSigningKeys } from './signing-keys.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
-import { readerHere, writerHere } from './thread/here.ts'
 import type { StoreThread } from './thread/operations.ts'
 import { createReader, type SpawnReader } from './thread/reader.ts'
 import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
 import { sqliteWebhooks } from './webhooks/webhooks.ts'
 
-export interface SqliteOptions {
+interface SqliteOptions {
   readonly path: string
   readonly now: number
   readonly limits: QueueLimits
@@ -73,38 +70,23 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const migrated = migrate(database, known, now)
     const files = watchedFiles(path)
     const watch = watchStore(toServe ? [...files, watchedFile(lockPath(path))] : files, realPath(path))
-    const patienceMilliseconds = toServe ? servingPatience(limits) : undefined
-    const spawnWriter = withoutThreads ? await writerHere() : spawn
-    const writer = createWriter({ path, files, watch, spawn: spawnWriter, patienceMilliseconds })
-    const reader = createReader(path, withoutThreads ? await readerHere() : spawnReader)
-    const commits = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+    const patienceMilliseconds = toServe
+      ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds)
+      : undefined
+    const writing = withoutThreads ? await import('./thread/writing.ts') : undefined
+    const reading = withoutThreads ? await import('./thread/reading.ts') : undefined
+    const writer = createWriter({ path, files, watch, spawn, here: writing?.openWriting, patienceMilliseconds })
+    const reader = createReader(path, { spawn: spawnReader, here: reading?.openReading })
     return {
-      store: storeOn({ database, watch, writer, reader, commits }, limits, () => lock?.release()),
+      store: storeOn({ database, watch, writer, reader }, limits, () => lock?.release()),
       migrated,
       created,
-      share: { commits, admit: writer.join },
     }
   } catch (error) {
     database.close()
     lock?.release()
     throw error
   }
-}
-
-export interface JoinOptions extends Pick<SqliteOptions, 'path' | 'limits'> {
-  readonly commits: Int32Array
-  /** Passes a port on to the thread that opened the store. */
-  readonly handOver: (port: MessagePort) => void
-}
-
-/** Returns a store that another thread of this process has opened. It reads by itself, and writes through that thread's writer. */
-export function joinSqliteStore({ path, limits, commits, handOver }: JoinOptions): Store {
-  const database = openDatabase(path, { readOnly: true })
-  const files = watchedFiles(path)
-  const watch = watchStore(files, realPath(path))
-  const patienceMilliseconds = servingPatience(limits)
-  const writer = createWriter({ path, files, watch, spawn: () => joinedPeer(handOver), patienceMilliseconds })
-  return storeOn({ database, watch, writer, reader: createReader(path), commits }, limits)
 }
 
 export async function inspectSqliteStore({
@@ -120,9 +102,10 @@ export async function inspectSqliteStore({
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
     const writer = createWriter({ path, files, watch })
-    const reader = createReader(path, await readerHere())
+    const { openReading } = await import('./thread/reading.ts')
+    const reader = createReader(path, { here: openReading })
     return {
-      store: storeOn({ database, watch, writer, reader, commits: null }, limits),
+      store: storeOn({ database, watch, writer, reader }, limits),
       pending,
       empty: pending.length === known.length,
       async findDamage(look) {
@@ -154,25 +137,20 @@ export async function inspectSqliteStore({
 /** How long other work may wait for the lock of another process while it keeps deliveries waiting. */
 const SERVING_PATIENCE_MILLISECONDS = 2000
 
-const servingPatience = ({ longestWaitMilliseconds }: QueueLimits): number =>
-  Math.min(SERVING_PATIENCE_MILLISECONDS, longestWaitMilliseconds)
-
 interface Connections {
   /** The connection of the calling thread, for look-ups of single rows. */
   readonly database: Database
   readonly writer: Writer
   readonly reader: StoreThread
   readonly watch: StoreWatch
-  /** Counts the commits of deliveries, for every thread of this process that watches them; null if nobody does. */
-  readonly commits: Int32Array | null
 }
 
 function storeOn(
-  { database, writer, reader, watch, commits }: Connections,
+  { database, writer, reader, watch }: Connections,
   limits: QueueLimits,
   release: () => void = () => undefined,
 ): Store {
-  const deliveries = sqliteDeliveries(database, writer, reader, limits, commits)
+  const deliveries = sqliteDeliveries(database, writer, reader, limits)
   /** SQLite changes it with each change of the schema. */
   let triedSchema: unknown
   const tryStatements = async (): Promise<void> => {

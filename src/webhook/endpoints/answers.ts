@@ -36,7 +36,10 @@ export const withSecretAnswer = ({ endpoint, secret }: WithSecret) => ({
 export const shownAnswer = ({ endpoint, failing, setAside }: ShownEndpoint) => ({
   Endpoint: endpointAnswer(endpoint),
   Failing: failing.map(({ nextAt, ...delivery }) => ({ ...deliveryAnswer(delivery), NextTryAt: iso(nextAt) })),
-  SetAside: setAside.map((delivery) => ({ ...deliveryAnswer(delivery), SetAsideAt: iso(delivery.setAsideAt) })),
+  SetAside: setAside.map((delivery) => ({
+    ...deliveryAnswer(delivery),
+    SetAsideAt: isoMilliseconds(delivery.setAsideAt),
+  })),
 })
 
 type Waiting = Omit<ShownEndpoint['failing'][number], 'nextAt'>

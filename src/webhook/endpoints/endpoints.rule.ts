@@ -61,7 +61,7 @@ export interface WithSecret {
 export interface ShownEndpoint {
   readonly endpoint: DescribedEndpoint
   readonly failing: readonly ShownDelivery[]
-  readonly setAside: readonly ShownDelivery[]
+  readonly setAside: readonly (ShownDelivery & { readonly setAsideAt: number })[]
 }
 
 type ShownDelivery = WaitingDelivery & { readonly receiptId: string | null }
@@ -161,7 +161,9 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       return {
         endpoint: await describe(webhook),
         failing: all.filter(({ setAsideAt }) => setAsideAt === null).slice(0, MOST_SHOWN),
-        setAside: all.filter(({ setAsideAt }) => setAsideAt !== null).slice(0, MOST_SHOWN),
+        setAside: all
+          .flatMap(({ setAsideAt, ...delivery }) => (setAsideAt === null ? [] : [{ ...delivery, setAsideAt }]))
+          .slice(0, MOST_SHOWN),
       }
     },
 

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type SchemaOptions, type TSchema, Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
 import { WEBHOOK_PAUSES } from '#src/store/store.ts'
 import { LONGEST_GIVE_UP_SECONDS, LONGEST_OVERLAP_HOURS, SHORTEST_GIVE_UP_SECONDS } from './limits.ts'
@@ -12,8 +12,11 @@ const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTp4yKLBvDHo='
 
 const time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T08:37:25.959Z'] })
-const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
-  Type.Union([schema, Type.Null()], { description })
+const orNull = <Schema extends TSchema>(schema: Schema, description: string, options: SchemaOptions = {}) =>
+  Type.Union([schema, Type.Null()], { description, ...options })
+
+/** Of an active endpoint. */
+const NULL_EXAMPLE = { examples: [null] }
 const EndpointID = Type.String({ description: 'Names the endpoint', examples: [ENDPOINT_ID] })
 const Status = Type.Integer({ minimum: 0, maximum: 3, examples: [3] })
 
@@ -35,8 +38,9 @@ const EndpointSchema = named('Endpoint', {
       { title: 'PausedReason' },
     ),
     'operator: by an operator; gone: it answered 410; customer-removed: with its customer; restored: the store was restored or copied. Null for an endpoint that is active',
+    NULL_EXAMPLE,
   ),
-  PausedAt: orNull(time('When it was paused'), 'Null for an endpoint that is active'),
+  PausedAt: orNull(time('When it was paused'), 'Null for an endpoint that is active', NULL_EXAMPLE),
   Pending: Type.Integer({
     description: 'At most this many deliveries are still to be confirmed: some of them may not be for this endpoint',
     examples: [12],
@@ -100,7 +104,7 @@ export const ShownEndpointSchema = Type.Object({
     Type.Object({ ...delivery, NextTryAt: orNull(time('When it is tried again'), 'Null if it waits for others') }),
     { description: 'Deliveries that failed and are tried again, the oldest first; at most 100' },
   ),
-  SetAside: Type.Array(Type.Object({ ...delivery, SetAsideAt: orNull(time('When it was set aside'), 'Never null') }), {
+  SetAside: Type.Array(Type.Object({ ...delivery, SetAsideAt: time('When it was set aside') }), {
     description: 'Deliveries that are not tried again, the oldest first; at most 100',
   }),
 })
@@ -111,7 +115,7 @@ const AttemptSchema = named('Attempt', {
     Type.String({ examples: [RECEIPT_ID] }),
     'The delivery; null for a test, or if it was removed since',
   ),
-  Test: Type.Boolean({ description: 'Whether an operator sent a test' }),
+  Test: Type.Boolean({ description: 'Whether an operator sent a test', examples: [false] }),
   Status: orNull(Type.Integer({ examples: [500] }), 'The status of the answer; null if none came'),
   Error: orNull(Type.String({ examples: ['status 500'] }), 'Why it failed; null for a success'),
   Milliseconds: Type.Number({ description: 'How long it took', examples: [12] }),

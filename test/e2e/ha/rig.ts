@@ -63,8 +63,10 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
   const cwd = join(cluster.folder, 'teslim')
   mkdirSync(cwd)
   const envOf = (databaseUrl: string) => ({ ...SETTINGS, DATABASE_URL: databaseUrl })
+  // Two seconds are too few for a machine that starts three nodes and other tests.
+  const patient = envOf(`${cluster.hostList}?connect_timeout=30`)
   const prepare = async (...args: string[]) => {
-    const { status, stdout, stderr } = await runPrepared([...args, '--json'], { cwd, env: envOf(cluster.hostList) })
+    const { status, stdout, stderr } = await runPrepared([...args, '--json'], { cwd, env: patient })
     if (status !== 0) throw new Error(`teslim ${args.join(' ')}: ${stderr}`)
     return JSON.parse(stdout)
   }
@@ -76,7 +78,8 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
 
   const start = async (way: Way): Promise<Replica> => {
     const env = envOf(way === 'HAProxy' ? cluster.haproxy : cluster.hostList)
-    const server = await startServer({ cwd, env }, atTheEnd)
+    // A start that cannot reach the database ends; as a supervisor does, one tries again.
+    const server = await startServer({ cwd, env }, atTheEnd).catch(() => startServer({ cwd, env }, atTheEnd))
     return { way, url: server.url, server, delivered: [], refused: [], read: [], unread: [] }
   }
   const replicas = await Promise.all([start('host list'), start('host list'), start('HAProxy')])
@@ -113,7 +116,12 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       await pace(PAUSE_MILLISECONDS)
     }
   }
-  const attempts = async () => JSON.stringify(await prepare('webhook', 'show', Endpoint.EndpointID))
+  let judgedLogs = replicas.map(() => 0)
+  /** Five hundred attempts are kept, which may be those of the last seconds; the line of the log stays. */
+  const webhookNotices = async () => {
+    const shown = await prepare('webhook', 'show', Endpoint.EndpointID)
+    return JSON.stringify(shown) + replicas.map(({ server }, index) => server.output().slice(judgedLogs[index]))
+  }
   let scenario = 0
 
   return {
@@ -160,7 +168,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       )) as unknown as Stored[]
       const judged = [
         ...followed.map(({ follower }) => judgeFollower(follower, stored)),
-        judgeWebhook(receiver, stored, attempts),
+        judgeWebhook(receiver, stored, webhookNotices),
       ]
       const problems = [...judgeStored(stored, acknowledged), ...(await Promise.all(judged)).flat()]
       for (const { way, server } of replicas) {
@@ -173,12 +181,15 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
         acknowledged: acknowledged.size,
         lost: acknowledged.difference(there).size,
       }
-      // What was lost is not looked for again.
+      // From here on all have what the table has, in its order: what was lost, and said to be lost, is not looked for again.
       acknowledged = acknowledged.intersection(there)
       for (const { follower } of followed) {
-        follower.receipts = follower.receipts.filter((receipt) => there.has(receipt))
+        follower.receipts = [...there]
         follower.told = []
       }
+      const first = new Map(receiver.received.toReversed().map((one) => [one.id, one]))
+      receiver.received.splice(0, Infinity, ...stored.flatMap(({ receipt }) => first.get(receipt) ?? []))
+      judgedLogs = replicas.map(({ server }) => server.output().length)
       return verdict
     },
     log: () => [cluster.log(), ...replicas.map(({ way, server }) => `--- ${way}\n${shortTail(server)}`)].join('\n'),

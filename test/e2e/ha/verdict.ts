@@ -45,20 +45,20 @@ export async function judgeFollower({ name, receipts, told }: Follower, stored: 
 }
 
 /**
- * The endpoint got everything that is stored, those of an order in the order of commits; repeats have the same bytes. Its attempts tell if it
- * got what is not stored.
+ * The endpoint got everything that is stored, those of an order in the order of commits; repeats have the same bytes. Its attempts or the
+ * log tell if it got what is not stored.
  */
 export async function judgeWebhook(
   { received }: Receiver,
   stored: readonly Stored[],
-  attempts: () => Promise<string>,
+  notices: () => Promise<string>,
 ): Promise<string[]> {
   const there = new Set(stored.map(({ receipt }) => receipt))
   const got = () => new Set(received.map(({ id }) => id))
   const missing = () => there.difference(got()).size
   await until('', () => missing() === 0, { milliseconds: GOT_MILLISECONDS }).catch(() => undefined)
   const gone = got().difference(there).size
-  const told = /lost deliveries/.test(await attempts())
+  const told = /lost deliveries|may have got were lost/.test(await notices())
   const orders = Map.groupBy(stored, ({ order }) => order)
   const wrong = [...firstArrivals(received)].filter(([order, ids]) => {
     const left = ids.filter((id) => there.has(id))
@@ -66,7 +66,7 @@ export async function judgeWebhook(
   })
   return [
     ...(missing() > 0 ? [`the webhook misses ${missing()} of ${stored.length} deliveries; it was told: ${told}`] : []),
-    ...(gone > 0 && !told ? [`the webhook got ${gone} deliveries that were lost, and its attempts do not say so`] : []),
+    ...(gone > 0 && !told ? [`the webhook got ${gone} deliveries that were lost, and nothing says so`] : []),
     ...(missing() === 0 && wrong.length > 0 && !told
       ? [`the webhook got ${wrong.length} orders in another order`]
       : []),

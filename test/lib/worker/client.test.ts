@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { createWorkerClient, joinedPeer } from '#src/lib/worker/client.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { createWorkerClient } from '#src/lib/worker/client.ts'
 
 /** Answers a text with an exclamation mark added, but obeys some texts. */
 const THREAD = `
@@ -17,11 +17,6 @@ const THREAD = `
     if (text === 'think') for (const end = performance.now() + 200; performance.now() < end; );
     if (text === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     return text + '!'
-  }, {
-    together: {
-      accepts: (text) => text.startsWith('together'),
-      work: (texts) => texts.map((text) => (text === 'together fail' ? { error: 'on purpose' } : { result: texts.length + ' ' + text })),
-    },
   })`
 
 function startClient(idleMilliseconds?: number) {
@@ -39,18 +34,6 @@ function startClient(idleMilliseconds?: number) {
   })
   onTestFinished(() => client.terminate())
   return { client, workers }
-}
-
-/** Another client of the thread that the first one asks, as another thread would have it. */
-function joinClient({ join }: ReturnType<typeof startClient>['client']) {
-  const client = createWorkerClient<unknown, string>({
-    name: 'the thread',
-    spawn: () => joinedPeer(join),
-    onDeath: (cause) => new Error(`lost: ${cause.message}`),
-    onFailure: (failure) => new Error(`failed: ${failure}`),
-  })
-  onTestFinished(() => client.terminate())
-  return client
 }
 
 const outcomesOf = async (asked: Promise<unknown>[]) =>
@@ -127,67 +110,4 @@ it('a thread with nothing to do ends, not before its last answer, and the next r
   const closing = client.close()
   await expect(client.ask('b')).rejects.toThrow('the thread is closed')
   await closing
-})
-
-describe('a thread that several clients ask', () => {
-  it('answers each its own questions, and the first one starts it', async () => {
-    const { client, workers } = startClient()
-    const other = joinClient(client)
-    const asked = [other.ask('a'), client.ask('b'), other.ask('fail'), other.ask('function'), client.ask('c')]
-    const [a, b, failed, notSent, c] = await outcomesOf(asked)
-    expect([a, b, failed, c]).toEqual(['a!', 'b!', 'failed: Error: on purpose', 'c!'])
-    expect(notSent).toContain('could not be cloned')
-    expect(workers).toHaveLength(1)
-  })
-
-  it('that dies is missed by all of them, and started again by whoever asks next', async () => {
-    const { client, workers } = startClient()
-    const other = joinClient(client)
-    await Promise.all([client.ask('a'), other.ask('b')])
-    expect(await outcomesOf([other.ask('die'), other.ask('c')])).toEqual([
-      'lost: the thread died: it ended',
-      'lost: the thread died: it ended',
-    ])
-    // The first client may hear of the death later than the other one.
-    await expect.poll(() => other.ask('c').catch(({ message }) => message)).toBe('c!')
-    expect(await client.ask('d')).toBe('d!')
-    expect(workers).toHaveLength(2)
-  })
-
-  it('goes on when one of them closes, and ends when the first one does', async () => {
-    const { client, workers } = startClient()
-    const other = joinClient(client)
-    const third = joinClient(client)
-    const asked = [other.ask('a'), third.ask('b')]
-    await other.close()
-    expect(await outcomesOf([...asked, other.ask('c')])).toEqual(['a!', 'b!', 'lost: the thread is closed'])
-    expect(await client.ask('d')).toBe('d!')
-    const ended = new Promise((resolve) => workers[0]?.once('exit', resolve))
-    await client.close()
-    expect(await ended).toBe(0)
-    expect((await outcomesOf([third.ask('e')]))[0]).toMatch(/^lost: /)
-  })
-
-  it('gets questions that wait at the same time together, if they may be, without passing others of the same client', async () => {
-    const { client } = startClient()
-    const other = joinClient(client)
-    await Promise.all([client.ask('a'), other.ask('a')])
-    const busy = client.ask('think')
-    const answered: unknown[] = []
-    const asked = [
-      client.ask('together 1'),
-      other.ask('together 2'),
-      other.ask('together fail'),
-      client.ask('b'),
-      client.ask('together 3'),
-      other.ask('together 4'),
-    ].map((one) => one.catch(({ message }: Error) => message).then((answer) => void answered.push(answer)))
-    await Promise.all([busy, ...asked])
-    // "b" is in the way of the client's own third one, so whether that comes together with the others' depends on who is taken first.
-    const texts = answered.map((answer) => String(answer).replace(/^\d (.*)/, '$1!'))
-    const ownOrder = ['together 1!', 'b!', 'together 3!']
-    expect(texts.filter((text) => ownOrder.includes(text))).toEqual(ownOrder)
-    expect(new Set(texts)).toEqual(new Set([...ownOrder, 'failed: on purpose', 'together 2!', 'together 4!']))
-    expect(answered.some((answer) => /^[34] together/.test(String(answer)))).toBe(true)
-  })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { failure } from '../../support/failure.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
 import { type TestApp, testApp } from '../../support/test-app.ts'
 
@@ -38,11 +38,8 @@ async function walk(who: ReadingSupplier, query: string, between: () => Promise<
 
 const receiptsOf = (all: readonly { ReceiptID: string }[]) => all.map(({ ReceiptID }) => ReceiptID)
 
-describe.each<[string, object]>([
-  ['SQLite', {}],
-  ['PostgreSQL', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-])('GET /Purchase/deliveries on %s', async (_name, settings) => {
-  const service: TestApp = await testApp({ TESLIM_TOKEN_TTL: '31536000', ...settings })
+describe.each(storesOfRun())('GET /Purchase/deliveries on %s', async (_kind, emptyStore) => {
+  const service: TestApp = await testApp({ TESLIM_TOKEN_TTL: '31536000', ...(await emptyStore()) })
   const { clock } = service
   const operator = await readingSupplier(service, { operator: true, authority: [] })
   const readOnly = await readingSupplier(service, { operator: true, readOnly: true, authority: [] })

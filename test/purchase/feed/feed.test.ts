@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { anyText } from '../../support/any-text.ts'
-import { newDatabase, runSql } from '../../support/postgres-server.ts'
 import { delivery } from '../../support/store-rows.ts'
+import { runSql, storesOfRun } from '../../support/stores.ts'
 import { addCustomer, PASSWORD, type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
 
 interface Item {
@@ -49,8 +49,8 @@ async function openStream(service: TestApp, bearer: string, query = '', headers 
   return { request, response, ended, events, text: () => text }
 }
 
-describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
-  const here = await testApp(kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {})
+describe.each(storesOfRun())('the feed on %s', async (kind, emptyStore) => {
+  const here = await testApp(await emptyStore())
   // An embedded store has one process.
   const there = kind === 'postgres' ? await testAppBeside(here) : here
   for (const service of new Set([here, there])) await service.app.listen({ port: 0 })
@@ -212,40 +212,43 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', async (kind) => {
   })
 })
 
-it('a delivery that a slow transaction commits late is not skipped', async () => {
-  const databaseUrl = await newDatabase(inject('postgresUrl'))
-  const here = await testApp({ DATABASE_URL: databaseUrl })
-  const there = await testAppBeside(here)
-  // On a busy machine, the three seconds that it waits for another transaction may be over.
-  await runSql(databaseUrl, "ALTER FUNCTION deliver_1 SET lock_timeout = '60s'")
-  const one = await addCustomer(here)
-  const bearer = await token(here, one.email)
-  const slow = new pg.Client({ connectionString: databaseUrl })
-  await slow.connect()
-  await slow.query('BEGIN')
-  const { rows } = await slow.query('SELECT number FROM customer WHERE id = $1', [one.id])
-  await slow.query(
-    `SELECT * FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['slow'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
+it.each(storesOfRun('postgres'))(
+  'a delivery that a slow transaction commits late is not skipped',
+  async (_, emptyStore) => {
+    const { DATABASE_URL: databaseUrl } = await emptyStore()
+    const here = await testApp({ DATABASE_URL: databaseUrl })
+    const there = await testAppBeside(here)
+    // On a busy machine, the three seconds that it waits for another transaction may be over.
+    await runSql(databaseUrl, "ALTER FUNCTION deliver_1 SET lock_timeout = '60s'")
+    const one = await addCustomer(here)
+    const bearer = await token(here, one.email)
+    const slow = new pg.Client({ connectionString: databaseUrl })
+    await slow.connect()
+    await slow.query('BEGIN')
+    const { rows } = await slow.query('SELECT number FROM customer WHERE id = $1', [one.id])
+    await slow.query(
+      `SELECT * FROM deliver_1(ARRAY[$1::bigint], ARRAY[$2::uuid], ARRAY['slow'], ARRAY[1::smallint], ARRAY[0::bigint], NULL, NULL,
        ARRAY[NULL::integer], ARRAY[1], ARRAY[true], ARRAY[1], ARRAY[7], '{"n":0}', ARRAY[NULL::bytea])`,
-    [rows[0].number, delivery(one.id).receiptId],
-  )
-  const writers = [here, there].map(({ store }, writer) =>
-    store.deliveries.deliver(delivery(one.id, { orderId: `fast${writer}` })),
-  )
-  // Both writers now wait for the slow transaction.
-  const waitingForIt = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'"
-  await expect.poll(() => runSql(databaseUrl, waitingForIt), { timeout: 30_000 }).toHaveLength(2)
-  const waiting = ask(there, bearer, '?wait=30')
-  await slow.query('COMMIT')
-  await slow.end()
-  await Promise.all(writers)
-  const deliveries = (await waiting).json().data.Deliveries
-  const { NextCursor: cursor } = (await ask(there, bearer)).json().data
-  expect(deliveries[0]).toMatchObject({ OrderID: 'slow' })
-  const all = (await ask(here, bearer)).json().data.Deliveries.map(({ OrderID }: Item) => OrderID)
-  expect(all.toSorted()).toEqual(['fast0', 'fast1', 'slow'])
-  expect((await ask(there, bearer, `?after=${cursor}`)).json().data.Deliveries).toEqual([])
-})
+      [rows[0].number, delivery(one.id).receiptId],
+    )
+    const writers = [here, there].map(({ store }, writer) =>
+      store.deliveries.deliver(delivery(one.id, { orderId: `fast${writer}` })),
+    )
+    // Both writers now wait for the slow transaction.
+    const waitingForIt = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'"
+    await expect.poll(() => runSql(databaseUrl, waitingForIt), { timeout: 30_000 }).toHaveLength(2)
+    const waiting = ask(there, bearer, '?wait=30')
+    await slow.query('COMMIT')
+    await slow.end()
+    await Promise.all(writers)
+    const deliveries = (await waiting).json().data.Deliveries
+    const { NextCursor: cursor } = (await ask(there, bearer)).json().data
+    expect(deliveries[0]).toMatchObject({ OrderID: 'slow' })
+    const all = (await ask(here, bearer)).json().data.Deliveries.map(({ OrderID }: Item) => OrderID)
+    expect(all.toSorted()).toEqual(['fast0', 'fast1', 'slow'])
+    expect((await ask(there, bearer, `?after=${cursor}`)).json().data.Deliveries).toEqual([])
+  },
+)
 
 it('a token that expires ends its stream and its long poll', async () => {
   const service = await testApp()

@@ -1,7 +1,7 @@
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
-import { newDatabase, runSql } from '../../support/postgres-server.ts'
+import { type EmptyStore, runSql, storesOfRun } from '../../support/stores.ts'
 import { readingSupplier } from '../../support/supplier.ts'
 import { type TestApp, testApp } from '../../support/test-app.ts'
 
@@ -11,8 +11,8 @@ const orders = async ({ get }: Supplier, query: string): Promise<string[]> =>
   (await get(`/Purchase/feed?${query}`)).json().data.Deliveries.map(({ OrderID }: { OrderID: string }) => OrderID)
 
 /** Two customers with deliveries, and a cursor of the first one that lies a few positions after the last delivery. */
-async function started(databaseUrl = {}) {
-  const service = await testApp(databaseUrl)
+async function started(emptyStore: EmptyStore) {
+  const service = await testApp(await emptyStore())
   const [one, other] = [await readingSupplier(service), await readingSupplier(service)]
   const last = await one.deliver({ OrderID: 'A', Status: 1 })
   await other.deliver({ OrderID: 'B', Status: 1 })
@@ -46,10 +46,9 @@ async function expectRefused({ get }: Supplier, cursor: string, what: string) {
   return /go on with the cursor (\S+)$/.exec(message)?.[1]
 }
 
-describe.each(['sqlite', 'postgres'])('the feed on %s', (kind) => {
+describe.each(storesOfRun())('the feed on %s', (_kind, emptyStore) => {
   it('refuses a cursor beyond the last delivery, and gives one that begins again', async () => {
-    const url = kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
-    const { one, whole, lost } = await started(url)
+    const { one, whole, lost } = await started(emptyStore)
     const cursor = await expectRefused(one, lost, 'Which ones before them are left cannot be told')
     await one.deliver({ OrderID: 'C', Status: 1 })
     expect(await orders(one, `after=${whole}`)).toEqual(['C'])
@@ -57,7 +56,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s', (kind) => {
   })
 })
 
-describe('the feed on a PostgreSQL that failed over', () => {
+describe.each(storesOfRun('postgres'))('the feed on %s that failed over', (_kind, emptyStore) => {
   /** What a promoted standby lacks, and what the promotion changes. */
   const failOver = async ({ config, store }: TestApp, lost: number): Promise<void> => {
     const last = (await store.deliveries.lastPosition()) - lost
@@ -66,9 +65,7 @@ describe('the feed on a PostgreSQL that failed over', () => {
   }
 
   it('refuses a cursor of what was lost, says when that was noticed, and serves all others', async () => {
-    const { service, one, other, last, whole, lost } = await started({
-      DATABASE_URL: await newDatabase(inject('postgresUrl')),
-    })
+    const { service, one, other, last, whole, lost } = await started(emptyStore)
     await failOver(service, 0)
     await other.deliver({ OrderID: 'D', Status: 1 })
     const { resumed } = await service.store.history()
@@ -82,7 +79,7 @@ describe('the feed on a PostgreSQL that failed over', () => {
   })
 
   it('tells a request that waits at a lost place, though nothing of its customer came', async () => {
-    const { service, one, other } = await started({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })
+    const { service, one, other } = await started(emptyStore)
     await one.deliver({ OrderID: 'L', Status: 1 })
     const { NextCursor } = (await one.get('/Purchase/feed')).json().data
     const waiting = one.get(`/Purchase/feed?after=${NextCursor}&wait=60`)

@@ -1,6 +1,6 @@
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { type EmptyStore, storesOfRun } from '../../support/stores.ts'
 import { readingSupplier } from '../../support/supplier.ts'
 import { testApp, testAppBeside } from '../../support/test-app.ts'
 
@@ -12,9 +12,9 @@ interface Page {
 }
 
 /** A feed of which the first day was removed, but for what orders need. */
-async function purgedFeed(kind: string) {
-  const databaseUrl = kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {}
-  const service = await testApp({ ...databaseUrl, TESLIM_TOKEN_TTL: '31536000', TESLIM_RETENTION_DAYS: '30' })
+async function purgedFeed(emptyStore: EmptyStore) {
+  const settings = { TESLIM_TOKEN_TTL: '31536000', TESLIM_RETENTION_DAYS: '30' }
+  const service = await testApp({ ...(await emptyStore()), ...settings })
   const { store, clock } = service
   const one = await readingSupplier(service)
   const deliver = (OrderID: string, Status: number) => one.deliver({ OrderID, Status, n: clock.time++ })
@@ -35,9 +35,9 @@ async function purgedFeed(kind: string) {
   return { service, store, clock, start, deliver, feed, page, purge, young, cursors, left }
 }
 
-describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) => {
+describe.each(storesOfRun())('the feed on %s, after a purge', (_kind, emptyStore) => {
   it('refuses a cursor before what was removed, says since when everything is there, and serves later ones', async () => {
-    const { feed, page, young, cursors, left } = await purgedFeed(kind)
+    const { feed, page, young, cursors, left } = await purgedFeed(emptyStore)
     for (const cursor of cursors.slice(0, 5)) {
       for (const [query, headers] of [
         [`?after=${cursor}`, {}],
@@ -63,7 +63,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
   })
 
   it('begins with the first that is left, one at a time, until another purge removes what comes next', async () => {
-    const { start, deliver, feed, page, purge, cursors, left } = await purgedFeed(kind)
+    const { start, deliver, feed, page, purge, cursors, left } = await purgedFeed(emptyStore)
     const seen: string[] = []
     let after = ''
     const read: string[] = []
@@ -83,7 +83,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
   })
 
   it('ends a stream and a long poll that are overtaken by a purge, instead of skipping', async () => {
-    const { clock, start, deliver, feed, page, purge } = await purgedFeed(kind)
+    const { clock, start, deliver, feed, page, purge } = await purgedFeed(emptyStore)
     clock.time = start + 2 * DAY
     const { NextCursor: cursor } = await page('?limit=1000')
     await deliver('D', 1)
@@ -98,7 +98,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
   })
 
   it('the server removes by itself what its setting says, once a day, and records it', async () => {
-    const { service, store, clock, start, deliver, page } = await purgedFeed(kind)
+    const { service, store, clock, start, deliver, page } = await purgedFeed(emptyStore)
     clock.time = start + 2 * DAY
     await deliver('D', 1)
     await deliver('D', 2)
@@ -130,7 +130,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
   })
 
   it('the server removes too much by a day at most when its clock jumps ahead', async () => {
-    const { service, clock, deliver, page } = await purgedFeed(kind)
+    const { service, clock, deliver, page } = await purgedFeed(emptyStore)
     await deliver('F', 2)
     const before = (await page('?limit=1000')).Deliveries
     clock.time += 200 * DAY
@@ -140,7 +140,7 @@ describe.each(['sqlite', 'postgres'])('the feed on %s, after a purge', (kind) =>
   })
 
   it('orders go as soon as a server starts that is told so', async () => {
-    const { service, clock, start, deliver, page } = await purgedFeed(kind)
+    const { service, clock, start, deliver, page } = await purgedFeed(emptyStore)
     // On a busy machine its own timer would purge first.
     await service.app.deliveryRetention.stop()
     clock.time = start + 38 * DAY - 1

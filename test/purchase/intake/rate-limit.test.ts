@@ -1,10 +1,5 @@
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { newSharedBuckets } from '#src/lib/buckets.ts'
-import { newId } from '#src/lib/ids.ts'
-import { systemRandom } from '#src/lib/random.ts'
 import { type Allowance, createRateLimit } from '#src/purchase/intake/rate-limit.ts'
 import { failure } from '../../support/failure.ts'
 import { addSupplier } from '../../support/supplier.ts'
@@ -139,12 +134,7 @@ describe('the limit of a key itself', () => {
   })
 })
 
-const kinds = [
-  ['counted by one thread', () => undefined],
-  ['counted by several threads together', newSharedBuckets],
-] as const
-
-describe.each(kinds)('a limit %s', (_name, memory) => {
+describe('a limit', () => {
   const KEY = { id: '01a209bb-6ee2-7e6b-b22b-29a8924d2b38', rateLimit: null }
   const steps = fc.array(fc.record({ wait: fc.nat(130_000), tries: fc.integer({ min: 1, max: 30 }) }), {
     maxLength: 20,
@@ -154,7 +144,7 @@ describe.each(kinds)('a limit %s', (_name, memory) => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), steps, (perMinute, all) => {
         const clock = new TestClock()
-        const take = createRateLimit(perMinute, clock, memory())
+        const take = createRateLimit(perMinute, clock)
         const passed: number[] = []
         for (const { wait, tries } of all) {
           clock.time += wait
@@ -173,7 +163,7 @@ describe.each(kinds)('a limit %s', (_name, memory) => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100_000 }), steps, (perMinute, all) => {
         const clock = new TestClock()
-        const take = createRateLimit(perMinute, clock, memory())
+        const take = createRateLimit(perMinute, clock)
         for (const { wait, tries } of all) {
           clock.time += wait
           for (let i = 0; i < tries; i++) {
@@ -186,49 +176,5 @@ describe.each(kinds)('a limit %s', (_name, memory) => {
         }
       }),
     )
-  })
-})
-
-describe('threads that count together', () => {
-  const keyOf = (id: string) => ({ id, rateLimit: null })
-
-  it('allow a key no more than its limit, and each key its own', () => {
-    const clock = new TestClock()
-    const memory = newSharedBuckets()
-    const threads = [1, 2, 3].map(() => createRateLimit(10, clock, memory))
-    const ids = Array.from({ length: 500 }, () => newId(clock.now(), systemRandom))
-    for (const id of ids) {
-      const taken = Array.from({ length: 12 }, (_, i) => threads[i % 3]?.(keyOf(id))?.remaining)
-      expect(taken).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0])
-    }
-    clock.time += 6000
-    for (const id of ids) expect(threads.map((take) => take(keyOf(id))?.allowed)).toEqual([true, false, false])
-  })
-
-  it('go on when one of them has died while it counted', () => {
-    const memory = newSharedBuckets()
-    const take = createRateLimit(10, new TestClock(), memory)
-    const id = newId(0, systemRandom)
-    Atomics.store(new Int32Array(memory), 0, 1)
-    expect([take(keyOf(id))?.remaining, take(keyOf(id))?.remaining]).toEqual([9, 8])
-    expect(Atomics.load(new Int32Array(memory), 0)).toBe(0)
-  })
-
-  it('allow no more while they count at the same time', async () => {
-    const memory = newSharedBuckets()
-    const counting = `
-      import { parentPort, workerData } from 'node:worker_threads'
-      import { createRateLimit } from ${JSON.stringify(new URL('../../../src/purchase/intake/rate-limit.ts', import.meta.url).href)}
-      const take = createRateLimit(50_000, { now: () => 0, monotonic: () => 0 }, workerData)
-      const key = { id: '01a209bb-6ee2-7e6b-b22b-29a8924d2b38', rateLimit: null }
-      let allowed = 0
-      for (let i = 0; i < 40_000; i++) if (take(key).allowed) allowed++
-      parentPort.postMessage(allowed)`
-    const allowed = Array.from({ length: 3 }, async () => {
-      const url = new URL(`data:text/javascript,${encodeURIComponent(counting)}`)
-      const [count] = await once(new Worker(url, { workerData: memory }), 'message')
-      return count as number
-    })
-    expect((await Promise.all(allowed)).reduce((sum, count) => sum + count, 0)).toBe(50_000)
   })
 })

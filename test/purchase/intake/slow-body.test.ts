@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { describe, expect, inject, it } from 'vitest'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { describe, expect, it } from 'vitest'
+import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier } from '../../support/supplier.ts'
 import { PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
 
@@ -54,8 +54,8 @@ const ENDINGS: [
   ],
 ]
 
-describe.each(['sqlite', 'postgres'])('a body that takes more than half a second, on %s,', async (kind) => {
-  const service = await testApp(kind === 'postgres' ? { DATABASE_URL: await newDatabase(inject('postgresUrl')) } : {})
+describe.each(storesOfRun())('a body that takes more than half a second, on %s,', async (_kind, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const { app, clock, store } = service
   await app.listen({ port: 0 })
 

@@ -1,13 +1,8 @@
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { describe, expect, it } from 'vitest'
+import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier } from '../../support/supplier.ts'
 import { type TestApp, testApp } from '../../support/test-app.ts'
-
-const STORES = {
-  sqlite: async (): Promise<string | undefined> => undefined,
-  postgres: () => newDatabase(inject('postgresUrl')),
-}
 
 const bodies = fc.oneof(
   fc.constantFrom(
@@ -34,9 +29,8 @@ const bodies = fc.oneof(
 )
 const idempotencyKeys = fc.option(fc.constantFrom('key-1', 'key-2', 'no key', ''), { nil: undefined })
 
-describe.each(Object.entries(STORES))('validateOnly=true on %s', async (_name, open) => {
-  const databaseUrl = await open()
-  const service = await testApp(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl })
+describe.each(storesOfRun())('validateOnly=true on %s', async (_kind, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const all = await addSupplier(service)
   const some = await addSupplier(service, { authority: ['A-*'] })
   const send = ({ app }: TestApp, key: string, body: string, idempotencyKey: string | undefined, query = '') =>

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { failure } from '../../support/failure.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
+import { testApp, testAppBeside } from '../../support/test-app.ts'
 
 interface ListedOrder {
   readonly OrderID: string
@@ -38,11 +38,8 @@ async function walk(who: ReadingSupplier, query: string, between: () => Promise<
 
 const idsOf = (pages: readonly (readonly ListedOrder[])[]) => pages.flat().map(({ OrderID }) => OrderID)
 
-describe.each<[string, () => Promise<TestApp>]>([
-  ['SQLite', () => testApp()],
-  ['PostgreSQL', async () => testApp({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })],
-])('the list of orders on %s', async (_name, start) => {
-  const service = await start()
+describe.each(storesOfRun())('the list of orders on %s', async (_kind, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const { clock } = service
   const filled = await readingSupplier(service)
   const begun = clock.now()

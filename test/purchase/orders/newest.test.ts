@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { failure } from '../../support/failure.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp } from '../../support/test-app.ts'
+import { testApp } from '../../support/test-app.ts'
 
 interface Listed {
   readonly OrderID: string
@@ -21,11 +21,8 @@ interface Page {
 /** The clock is moved by days. */
 const LONG_TOKENS = { TESLIM_TOKEN_TTL: '31536000' }
 
-describe.each<[string, () => Promise<TestApp>]>([
-  ['SQLite', () => testApp(LONG_TOKENS)],
-  ['PostgreSQL', async () => testApp({ ...LONG_TOKENS, DATABASE_URL: await newDatabase(inject('postgresUrl')) })],
-])('the list of orders, newest first, on %s', async (_name, start) => {
-  const service = await start()
+describe.each(storesOfRun())('the list of orders, newest first, on %s', async (_kind, emptyStore) => {
+  const service = await testApp({ ...LONG_TOKENS, ...(await emptyStore()) })
   const { clock, store } = service
   const operator = await readingSupplier(service, { operator: true })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { failure } from '../../support/failure.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier, type ReadingSupplier, readingSupplier } from '../../support/supplier.ts'
 import { PASSWORD, testApp } from '../../support/test-app.ts'
 
@@ -15,13 +15,8 @@ interface Listed {
 
 type Reader = Pick<ReadingSupplier, 'get'>
 
-const where = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
-
-describe.each(where)('GET /Purchase/refusals on %s', async (_name, settings) => {
-  const service = await testApp({ TESLIM_KEEP_REFUSED: 'known', TESLIM_TOKEN_TTL: '31536000', ...settings })
+describe.each(storesOfRun())('GET /Purchase/refusals on %s', async (_name, emptyStore) => {
+  const service = await testApp({ TESLIM_KEEP_REFUSED: 'known', TESLIM_TOKEN_TTL: '31536000', ...(await emptyStore()) })
   const { app, clock } = service
   const operator = await readingSupplier(service, { operator: true, authority: [] })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
-import { describe, expect, inject, it } from 'vitest'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { describe, expect, it } from 'vitest'
+import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier } from '../../support/supplier.ts'
 import { type TestApp, testApp } from '../../support/test-app.ts'
 
@@ -43,13 +43,8 @@ const suppliersOf = (service: TestApp) => {
   }
 }
 
-const where = [
-  ['sqlite', {}],
-  ['postgres', { DATABASE_URL: await newDatabase(inject('postgresUrl')) }],
-] as const
-
-describe.each(where)('GET /Supplier/refusals on %s', async (_name, settings) => {
-  const service = await testApp(settings)
+describe.each(storesOfRun())('GET /Supplier/refusals on %s', async (_name, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const { app, clock, customers } = service
   const newSupplier = suppliersOf(service)
 

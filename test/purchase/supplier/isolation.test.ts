@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { published } from '../../support/contract.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier } from '../../support/supplier.ts'
-import { PASSWORD, type TestApp, testApp } from '../../support/test-app.ts'
+import { PASSWORD, testApp } from '../../support/test-app.ts'
 
 interface Sent {
   readonly whose: number
@@ -105,11 +105,8 @@ const ROUTES = [...KEY_ROUTES, ...TOKEN_ROUTES]
 
 const SETTINGS = { TESLIM_KEEP_REFUSED: 'known', TESLIM_TOKEN_TTL: '31536000' }
 
-describe.each<[string, () => Promise<TestApp>]>([
-  ['SQLite', () => testApp(SETTINGS)],
-  ['PostgreSQL', async () => testApp({ ...SETTINGS, DATABASE_URL: await newDatabase(inject('postgresUrl')) })],
-])('an API key, or a token, on %s', async (_name, start) => {
-  const service = await start()
+describe.each(storesOfRun())('an API key, or a token, on %s', async (_kind, emptyStore) => {
+  const service = await testApp({ ...SETTINGS, ...(await emptyStore()) })
   const { app, clock } = service
 
   it('covers every route that there is to read with a key or a token', () => {

@@ -1,8 +1,8 @@
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { failure } from '../../support/failure.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { addSupplier } from '../../support/supplier.ts'
 import { type TestApp, testApp, testAppBeside } from '../../support/test-app.ts'
 
@@ -39,11 +39,8 @@ async function keyHolder(service: TestApp, more: Parameters<typeof addSupplier>[
   return { ...supplier, get, deliver, page, list }
 }
 
-describe.each<[string, () => Promise<TestApp>]>([
-  ['SQLite', () => testApp()],
-  ['PostgreSQL', async () => testApp({ DATABASE_URL: await newDatabase(inject('postgresUrl')) })],
-])('what a supplier reads by its API key on %s', async (_name, start) => {
-  const service = await start()
+describe.each(storesOfRun())('what a supplier reads by its API key on %s', async (_kind, emptyStore) => {
+  const service = await testApp(await emptyStore())
   const { app, clock } = service
   const main = await keyHolder(service, { authority: ['*', 'A-*'] })
   const other = await keyHolder(service)

@@ -1,23 +1,18 @@
-import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { shownAnswer } from '#src/webhook/endpoints/answers.ts'
 import { openEndpoints } from '#src/webhook/endpoints/open-endpoints.ts'
 import { atTheEnd } from '../../support/at-the-end.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
 import { customer, delivery, webhook } from '../../support/store-rows.ts'
-import { tempFolder } from '../../support/temp-folder.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { TestClock } from '../../support/test-app.ts'
 
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 
-it.each([
-  ['sqlite', `sqlite:${join(tempFolder(), 'teslim.db')}`],
-  ['postgres', await newDatabase(inject('postgresUrl'))],
-])('what fails and what is set aside is shown, and how old it is, on %s', async (_name, DATABASE_URL) => {
-  const { config } = loadConfig({ DATABASE_URL })
+it.each(storesOfRun())('what fails and what is set aside is shown, and how old it is, on %s', async (_, emptyStore) => {
+  const { config } = loadConfig(await emptyStore())
   const { store } = await openStore(config, 0)
   atTheEnd(() => store.close())
   const clock = new TestClock()

@@ -1,14 +1,14 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { newId } from '#src/lib/ids.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import type { NewDelivery, PurgePage, Store } from '#src/store/store.ts'
-import { newDatabase } from '../../support/postgres-server.ts'
 import { addEndpoint, isCaughtUp, openTestStore, startPush, storedDeliveries } from '../../support/push.ts'
 import { randomBelow } from '../../support/random.ts'
 import { seriesOf } from '../../support/scrape.ts'
 import { customer, delivery } from '../../support/store-rows.ts'
+import { storesOfRun } from '../../support/stores.ts'
 import { until } from '../../support/until.ts'
 import {
   accept,
@@ -21,14 +21,14 @@ import {
   refuse,
   repeats,
   startReceiver,
+  violations,
 } from '../../support/webhook-receiver.ts'
 
 const DAY = 86_400_000
 const SHORT = { timeoutMilliseconds: 500 }
 
-describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
-  const open = async (): Promise<Store> =>
-    openTestStore(kind === 'postgres' ? await newDatabase(inject('postgresUrl')) : undefined)
+describe.each(storesOfRun())('pushing from %s', (_kind, emptyStore) => {
+  const open = async (): Promise<Store> => openTestStore((await emptyStore()).DATABASE_URL)
 
   /** A store with a customer that delivers. */
   const prepare = async () => {
@@ -72,6 +72,7 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
       .digest('base64')
     expect(headers['webhook-signature']).toBe(`v1,${signed}`)
     expect(receiver.received).toHaveLength(1)
+    expect(violations(receiver.received)).toEqual([])
     expect(await store.webhooks.find(id)).toMatchObject({ failingSince: null, nextTryAt: null, waiting: 0 })
   })
 
@@ -290,6 +291,7 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
     const last = receiver.received.at(-1)
     expect(last?.id).toBe(first.receiptId)
     expect(last?.body).toContain('"Erased":true')
+    expect(violations(receiver.received)).toEqual([])
     expect(last?.body).not.toMatch(/secret-order|payload/)
   })
 
@@ -389,6 +391,7 @@ describe.each(['sqlite', 'postgres'])('pushing from %s', (kind) => {
       return String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ').length
     }
     await until('both sign', async () => (await signatures()) === 2)
+    expect(violations(receiver.received)).toEqual([])
     await until('one signs', async () => (await signatures()) === 1)
     expect(Date.now()).toBeGreaterThanOrEqual(end)
     const last = receiver.received.at(-1)

@@ -13,7 +13,7 @@ interface Relations {
   readonly finals: boolean[]
 }
 
-export interface Batch {
+interface Batch {
   readonly deliveries: readonly NewDelivery[]
   readonly relations: Relations
 }

@@ -12,7 +12,7 @@ const REST_MILLISECONDS = 10
 const POLL_EVERY_MILLISECONDS = 200
 const LISTEN_AGAIN_AFTER_POLLS = 10
 
-export interface CommitWatch {
+interface CommitWatch {
   watch(onCommit: () => void): () => void
   close(): void
 }

@@ -1,4 +1,4 @@
-import { ifDurable, type Standby } from '../protocol/durability.ts'
+import { ifDurable, type Standby } from '../protocol/safety.ts'
 
 export const deliverStatement = (standby: Standby) => ({
   name: 'teslim_deliver_1',

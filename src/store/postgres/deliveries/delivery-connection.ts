@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Connection } from '../protocol/connection.ts'
-import { ifDurable, type Standby, WAITS_FOR_STANDBY, WHY_NO_STANDBY } from '../protocol/durability.ts'
 import { isFull, UnsafeServer, unavailable } from '../protocol/failures.ts'
 import { createMessage, type Message, type Parameters, type Preparation, type Statement } from '../protocol/message.ts'
+import { ifDurable, type Standby, WAITS_FOR_STANDBY, WHY_NO_STANDBY } from '../protocol/safety.ts'
 import { deliverStatement, NO_DELIVERIES } from './deliver-statement.ts'
 
 /** The connection that carries deliveries. It is opened before all others, kept, and reconnects automatically. */
@@ -30,7 +30,7 @@ export interface BatchSender {
 
 type Send = (addParameters: (parameters: Parameters) => void) => Promise<pg.QueryResult>
 
-export interface DeliveryConnectionOptions {
+interface DeliveryConnectionOptions {
   open(): Promise<Connection>
   readonly standby: Standby
   /** Whether so many commits that were given up wait at the server that one more could leave none of its connections to others. */

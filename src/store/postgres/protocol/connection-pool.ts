@@ -19,7 +19,7 @@ export interface ConnectionPool {
   close(): void
 }
 
-export interface ConnectionPoolOptions {
+interface ConnectionPoolOptions {
   /** Whether one more connection may be opened. */
   hasRoom(): boolean
   open(): Promise<Connection>
@@ -99,10 +99,12 @@ export function createConnectionPool({
         clearTimeout(timer)
         resolve(connection)
       }
+      // An opening that took long may have used up the time.
+      const left = Math.max(0, deadline - performance.now())
       const timer = setTimeout(() => {
         waiting.delete(settle)
         reject(whenBusy())
-      }, deadline - performance.now())
+      }, left)
       waiting.add(settle)
     })
 

@@ -11,7 +11,6 @@ import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
 import { type StoreThread, sendOperations } from '../thread/operations.ts'
 import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
-import { createCommitNotices } from './commit-notices.ts'
 import { foresee } from './foresight.ts'
 import { pulseReads } from './pulse.ts'
 import { deliveryReads } from './reads.ts'
@@ -51,7 +50,7 @@ const ARRIVALS = `
   SELECT d.position, c.id AS customer_id FROM delivery d JOIN customer c ON c.number = d.customer
    WHERE d.position > $1 ORDER BY d.position LIMIT ${MOST_ARRIVALS}`
 
-export interface SqliteDeliveries extends DeliveryStore {
+interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
@@ -60,10 +59,9 @@ export function sqliteDeliveries(
   writer: StoreThread,
   reader: StoreThread,
   limits: QueueLimits,
-  commits: Int32Array | null,
 ): SqliteDeliveries {
   const pack = createPacker(2)
-  const notices = createCommitNotices(commits)
+  const watchers = new Set<() => void>()
   const recent = createRecentCommits()
   // Gives a batch that leaves the queue at the last moment time to be written.
   const grace = Math.min(MOST_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
@@ -77,9 +75,9 @@ export function sqliteDeliveries(
     async commit(deliveries, deadline) {
       const args = [pack(deliveries)]
       const { outcomes, span } = await writer.run<BatchOutcome>('deliveries', 'deliverBatch', args, deadline + grace)
-      if (notices.isWatched()) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
+      if (watchers.size > 0) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
       else recent.seen(undefined)
-      notices.tell()
+      for (const onCommit of watchers) onCommit()
       return deliveries.map((delivery, index) => outcomeOf(delivery, outcomes?.[index] ?? null))
     },
   })
@@ -108,7 +106,10 @@ export function sqliteDeliveries(
       return positionsFromRow(database.get(POSITIONS, ...receipts) as Row)
     },
     countFrom: async (time, most) => Number(database.get(COUNT_FROM, firstReceiptOf(time), most)?.count),
-    watch: notices.watch,
+    watch(onCommit) {
+      watchers.add(onCommit)
+      return () => void watchers.delete(onCommit)
+    },
     async arrivals(afterPosition) {
       const known = recent.since(afterPosition)
       if (known !== undefined) return known

@@ -1,5 +1,4 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { type Settled, settled } from '#src/lib/worker/answer.ts'
 import { digestOf } from '#src/store/shared/foresight.ts'
 import { receiptFromRow } from '#src/store/shared/rows.ts'
 import type { Receipt } from '#src/store/store.ts'
@@ -150,21 +149,15 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
     })
 
   const deliverAll = (deliveries: readonly StoredDelivery[]): BatchOutcome => {
-    stored = 0
-    noteTimes(database, deliveries)
-    const outcomes = deliveries.map(deliver)
-    const span = { from: lastPosition - stored, to: lastPosition }
-    return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
-  }
-
-  /** Stores all batches in one transaction, or none. */
-  const commitAll = (batches: readonly (readonly StoredDelivery[])[]): BatchOutcome[] => {
     try {
       return database.transaction(() => {
         numbers.clear()
-        const outcomes = batches.map(deliverAll)
-        if (outcomes.some(({ span }) => span !== null && span.to > span.from)) blocks.addComplete(lastPosition)
-        return outcomes
+        stored = 0
+        noteTimes(database, deliveries)
+        const outcomes = deliveries.map(deliver)
+        if (stored > 0) blocks.addComplete(lastPosition)
+        const span = { from: lastPosition - stored, to: lastPosition }
+        return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
       })
     } catch (error) {
       blocks.forget()
@@ -172,31 +165,19 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
     }
   }
 
-  const deliverBatch = (batch: DeliveryBatch): BatchOutcome => {
-    admit(batch.bytesOfLog)
-    const deliveries = unpackBatch(batch)
-    try {
-      return commitAll([deliveries])[0] as BatchOutcome
-    } catch (error) {
-      if (error instanceof AppError) throw error
-      try {
-        return { outcomes: deliverOneByOne(deliveries), span: null }
-      } finally {
-        blocks.forget()
-      }
-    }
-  }
-
   return {
-    deliverBatch,
-    /** Stores the batches of several threads with one commit; if that fails, each by itself. */
-    deliverBatches(batches: readonly DeliveryBatch[]): readonly Settled[] {
+    deliverBatch(batch: DeliveryBatch): BatchOutcome {
+      admit(batch.bytesOfLog)
+      const deliveries = unpackBatch(batch)
       try {
-        admit(batches.reduce((sum, { bytesOfLog }) => sum + bytesOfLog, 0))
-        return commitAll(batches.map(unpackBatch)).map((result) => ({ result }))
+        return deliverAll(deliveries)
       } catch (error) {
         if (error instanceof AppError) throw error
-        return batches.map((batch) => settled(() => deliverBatch(batch)))
+        try {
+          return { outcomes: deliverOneByOne(deliveries), span: null }
+        } finally {
+          blocks.forget()
+        }
       }
     },
   }

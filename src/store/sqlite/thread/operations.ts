@@ -1,8 +1,8 @@
-import type { MessagePort } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
-import { answerRequests, type Settled } from '#src/lib/worker/answer.ts'
-import { createWorkerClient, type Peer } from '#src/lib/worker/client.ts'
+import { answerRequests } from '#src/lib/worker/answer.ts'
+import { createWorkerClient } from '#src/lib/worker/client.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { Store } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
@@ -51,12 +51,10 @@ export const sendOperations = <Work extends object>(work: Work, { run }: StoreTh
 
 type Noun = keyof Store
 
-/** A thread that has a connection of its own to the file. */
+/** A thread that has a connection of its own to the file, or the calling thread with a second connection. */
 export interface StoreThread {
   /** `deadline`, by `monotonicMilliseconds`, limits the wait for its turn and for the lock of another process. */
   run<Result>(noun: Noun, name: string, args: readonly unknown[], deadline?: number): Promise<Result>
-  /** Lets another thread of this process use this one, through the other end of the port. */
-  join(port: MessagePort): void
   close(): Promise<void>
 }
 
@@ -74,10 +72,22 @@ interface Failure {
   readonly message: string
 }
 
-export interface StoreThreadOptions {
+/** Performs operations on a connection of its own. */
+export interface Performer {
+  perform(request: Request): unknown
+  failureOf(error: unknown): Failure
+  close(): Promise<void>
+}
+
+interface StoreThreadOptions {
   /** Names the thread in error messages. */
   readonly name: string
-  readonly spawn: () => Peer
+  readonly spawn: () => Worker
+  /**
+   * Opens what performs the operations in the calling thread, instead of one of their own. For commands: they wait for each operation
+   * anyway, and a thread takes longer to start than most of them take.
+   */
+  readonly here?: (() => Performer) | undefined
   /** Sets the deadline of operations that come without one. */
   readonly patienceMilliseconds: number
   readonly onGone?: (reason: string) => void
@@ -85,106 +95,92 @@ export interface StoreThreadOptions {
 }
 
 export function createStoreThread(options: StoreThreadOptions): StoreThread {
-  const { name, spawn, patienceMilliseconds, onGone, idleMilliseconds } = options
-  const client = createWorkerClient<Request, Failure>({
-    name: `the ${name}`,
-    spawn,
-    ...(idleMilliseconds !== undefined && { idleMilliseconds }),
-    onDeath: (cause) => new AppError(storeErrors.unavailable, { reason: cause.message, cause }),
-    onFailure({ kind, message }) {
-      if (kind === 'defect') return new Error(`the ${name} failed: ${message}`)
-      if (kind === 'gone') onGone?.(message)
-      return new AppError(storeErrors.unavailable, { reason: message })
-    },
-  })
+  const { name, spawn, here, patienceMilliseconds, onGone, idleMilliseconds } = options
+  const onFailure = ({ kind, message }: Failure): Error => {
+    if (kind === 'defect') return new Error(`the ${name} failed: ${message}`)
+    if (kind === 'gone') onGone?.(message)
+    return new AppError(storeErrors.unavailable, { reason: message })
+  }
+  const { ask, close } = here
+    ? performHere(here, onFailure)
+    : createWorkerClient<Request, Failure>({
+        name: `the ${name}`,
+        spawn,
+        ...(idleMilliseconds !== undefined && { idleMilliseconds }),
+        onDeath: (cause) => new AppError(storeErrors.unavailable, { reason: cause.message, cause }),
+        onFailure,
+      })
   return {
     run(noun, name, args, deadline) {
       const askedAt = monotonicMilliseconds()
-      return client.ask({ noun, name, args, askedAt, deadline: deadline ?? askedAt + patienceMilliseconds })
+      return ask({ noun, name, args, askedAt, deadline: deadline ?? askedAt + patienceMilliseconds })
     },
-    join: client.join,
-    close: client.close,
+    close,
   }
 }
 
-export interface AnswerOperationsOptions {
+/** Opens the connection with the first operation, as a thread does. */
+function performHere(open: () => Performer, onFailure: (failure: Failure) => Error) {
+  let performer: Performer | undefined
+  return {
+    async ask<Result>(request: Request): Promise<Result> {
+      performer ??= open()
+      try {
+        return performer.perform(request) as Result
+      } catch (error) {
+        throw onFailure(performer.failureOf(error))
+      }
+    },
+    close: async () => performer?.close(),
+  }
+}
+
+interface PerformerOptions {
   /** Throws unless an operation may begin. */
   readonly admit?: () => void
+  /** Throws if what an operation did must not be confirmed. */
   readonly confirm?: () => void
   readonly onClose?: () => Promise<void>
-  /** An operation with one argument, and how to run several of them, which wait at the same time, at once. */
-  readonly together?: {
-    readonly noun: Noun
-    readonly name: string
-    readonly run: (args: readonly unknown[]) => readonly Settled[]
-  }
 }
 
-/** Runs in the thread that has the database: answers each operation when it is done and `confirm` has not thrown. Closes the database at the end. */
-export function answerOperations(
-  port: MessagePort,
+export function createPerformer(
   database: Database,
   operations: { readonly [Name in Noun]?: object },
-  {
-    admit = () => undefined,
-    confirm = () => undefined,
-    onClose = async () => undefined,
-    together,
-  }: AnswerOperationsOptions = {},
-): void {
+  { admit = () => undefined, confirm = () => undefined, onClose = async () => undefined }: PerformerOptions = {},
+): Performer {
   let gone: AppError | undefined
   const startedAt = monotonicMilliseconds()
 
   /** Returns the time until which to work on it. On a busy machine a thread may take seconds to start; what waited for that is not late. */
   const deadlineOf = ({ deadline, askedAt }: Request): number => deadline + Math.max(0, startedAt - askedAt)
 
-  const perform = (request: Request): unknown => {
-    const { noun, name, args } = request
-    if (gone !== undefined) throw gone
-    const deadline = deadlineOf(request)
-    if (monotonicMilliseconds() >= deadline) throw new AppError(storeErrors.unavailable, { reason: TOO_LATE })
-    admit()
-    database.waitForLockUntil(deadline)
-    const operation = (operations[noun] as Record<string, Operation>)[name] as Operation
-    const result = operation(...args)
-    confirm()
-    return result
-  }
-
-  const performTogether = (requests: readonly Request[]): readonly Settled[] => {
-    const { run = () => [] } = together ?? {}
-    const deadline = Math.min(...requests.map(deadlineOf))
-    // Each is refused by itself if it must be.
-    if (gone !== undefined || monotonicMilliseconds() >= deadline) return []
-    try {
+  return {
+    perform(request) {
+      const { noun, name, args } = request
+      if (gone !== undefined) throw gone
+      const deadline = deadlineOf(request)
+      if (monotonicMilliseconds() >= deadline) throw new AppError(storeErrors.unavailable, { reason: TOO_LATE })
+      admit()
       database.waitForLockUntil(deadline)
-      const settled = run(requests.map(({ args }) => args[0]))
+      const operation = (operations[noun] as Record<string, Operation>)[name] as Operation
+      const result = operation(...args)
       confirm()
-      return settled
-    } catch (error) {
-      return requests.map(() => ({ error }))
-    }
-  }
-
-  const failureOf = (error: unknown): Failure => {
-    if (!(error instanceof AppError)) return { kind: 'defect', message: String((error as Error).stack) }
-    if (error.code === storeErrors.gone.code) gone = error
-    return { kind: error === gone ? 'gone' : 'unavailable', message: error.details.reason ?? error.message }
-  }
-
-  answerRequests(port, perform, {
-    failureOf,
-    async onClose() {
+      return result
+    },
+    failureOf(error) {
+      if (!(error instanceof AppError)) return { kind: 'defect', message: String((error as Error).stack) }
+      if (error.code === storeErrors.gone.code) gone = error
+      return { kind: error === gone ? 'gone' : 'unavailable', message: error.details.reason ?? error.message }
+    },
+    async close() {
       await onClose()
       database.close()
     },
-    ...(together && {
-      together: {
-        accepts: ({ noun, name }: Request) => noun === together.noun && name === together.name,
-        work: performTogether,
-      },
-    }),
-  })
+  }
 }
+
+/** Runs in a thread of its own: answers each operation when it is done and confirmed. */
+export const answerOperations = (port: MessagePort, { perform, failureOf, close }: Performer): void =>
+  answerRequests(port, perform, { failureOf, onClose: close })
 
 const TOO_LATE = 'earlier operations took too long'

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { serveReads } from './reading.ts'
+import { answerOperations } from './operations.ts'
+import { openReading } from './reading.ts'
 
-if (parentPort) serveReads(parentPort, workerData.path)
+if (parentPort) answerOperations(parentPort, openReading(workerData.path))

@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads'
 import { apiKeyReads } from '../api-keys.ts'
 import { auditReads } from '../audit.ts'
 import { customerReads } from '../customers.ts'
@@ -9,12 +8,11 @@ import { purgeReads } from '../purges/reads.ts'
 import { refusedReads } from '../refused.ts'
 import { rollUpReads } from '../roll-ups.ts'
 import { webhookReads } from '../webhooks/reads.ts'
-import { answerOperations, bindOperations } from './operations.ts'
+import { bindOperations, createPerformer, type Performer } from './operations.ts'
 
-/** Answers the reader's operations, with a connection of its own. */
-export function serveReads(port: MessagePort, path: string): void {
+export function openReading(path: string): Performer {
   const database = openDatabase(path, { readOnly: true })
-  answerOperations(port, database, {
+  return createPerformer(database, {
     customers: bindOperations(customerReads, database),
     apiKeys: bindOperations(apiKeyReads, database),
     audit: bindOperations(auditReads, database),

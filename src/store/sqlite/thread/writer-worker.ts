@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { answerOperations } from './operations.ts'
 import type { WriterData } from './writer.ts'
-import { serveWrites } from './writing.ts'
+import { openWriting } from './writing.ts'
 
-if (parentPort) serveWrites(parentPort, workerData as WriterData)
+if (parentPort) answerOperations(parentPort, openWriting(workerData as WriterData))

@@ -1,14 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import type { Peer } from '#src/lib/worker/client.ts'
 import { createProof, type Proof } from '#src/store/shared/proof.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { FULL_REASON, LOCK_REASON, LOG_REASON } from '../database.ts'
 import { otherHolders, otherWriters } from '../locks/file-locks.ts'
 import type { WatchedFile } from '../store-file.ts'
 import type { StoreWatch } from '../store-watch.ts'
-import { createStoreThread, type StoreThread } from './operations.ts'
+import { createStoreThread, type Performer, type StoreThread } from './operations.ts'
 
 /** The only thread that writes to the file. It answers an operation after its commit. */
 export interface Writer extends StoreThread, Pick<Proof, 'prove'> {}
@@ -19,14 +18,15 @@ export interface WriterData {
   readonly files: readonly WatchedFile[]
 }
 
-export type SpawnWriter = (workerData: WriterData) => Peer
+export type SpawnWriter = (workerData: WriterData) => Worker
 
 const spawnWorker: SpawnWriter = (workerData) =>
   new Worker(new URL('./writer-worker.ts', import.meta.url), { name: 'writer', workerData })
 
-export interface WriterOptions extends WriterData {
+interface WriterOptions extends WriterData {
   readonly watch: StoreWatch
   readonly spawn?: SpawnWriter | undefined
+  readonly here?: ((data: WriterData) => Performer) | undefined
   readonly patienceMilliseconds?: number | undefined
 }
 
@@ -35,10 +35,11 @@ const PATIENCE_MILLISECONDS = 10_000
 const WITHOUT_ROOM = [FULL_REASON, LOG_REASON]
 
 export function createWriter(options: WriterOptions): Writer {
-  const { path, files, watch, spawn = spawnWorker, patienceMilliseconds = PATIENCE_MILLISECONDS } = options
+  const { path, files, watch, spawn = spawnWorker, here, patienceMilliseconds = PATIENCE_MILLISECONDS } = options
   const thread = createStoreThread({
     name: 'writer',
     spawn: () => spawn({ path, files }),
+    here: here && (() => here({ path, files })),
     patienceMilliseconds,
     onGone: watch.report,
   })
@@ -90,7 +91,6 @@ export function createWriter(options: WriterOptions): Writer {
 
   return {
     run: (...operation) => watchWrite(() => ask(...operation)),
-    join: thread.join,
     close: thread.close,
     prove,
   }

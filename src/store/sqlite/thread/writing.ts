@@ -1,11 +1,9 @@
-import type { MessagePort } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { apiKeyWrites } from '../api-keys.ts'
 import { auditWrites } from '../audit.ts'
 import { customerWrites } from '../customers.ts'
 import { type Database, openDatabase } from '../database.ts'
-import type { DeliveryBatch } from '../deliveries/batch.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { loginFailureWrites } from '../login-failures.ts'
 import { purgeWrites } from '../purges/writes.ts'
@@ -19,7 +17,7 @@ import { webhookProgress } from '../webhooks/progress.ts'
 import { wipeAttempts } from '../webhooks/wipe-attempts.ts'
 import { webhookWrites } from '../webhooks/writes.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import { answerOperations, bindOperations } from './operations.ts'
+import { bindOperations, createPerformer, type Performer } from './operations.ts'
 import type { WriterData } from './writer.ts'
 
 const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
@@ -45,18 +43,11 @@ const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   },
 })
 
-/** Answers the writer's operations, with a connection of its own. */
-export function serveWrites(port: MessagePort, { path, files }: WriterData): void {
+export function openWriting({ path, files }: WriterData): Performer {
   const database = openDatabase(path)
   const checkpoints = createCheckpoints(database)
-  const operations = operationsOn(database, checkpoints)
-  answerOperations(port, database, operations, {
+  return createPerformer(database, operationsOn(database, checkpoints), {
     admit: checkpoints.admit,
-    together: {
-      noun: 'deliveries',
-      name: 'deliverBatch',
-      run: (batches) => operations.deliveries.deliverBatches(batches as readonly DeliveryBatch[]),
-    },
     confirm() {
       // A commit to a file that is no longer the store must not be confirmed.
       const reason = changeOf(files)
