@@ -13,7 +13,7 @@ RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
 COPY bin bin
 COPY src src
 COPY tools/warm-cache.js tools/
-COPY openapi.yaml LICENSE ./
+COPY LICENSE ./
 # /docs shows these guides.
 COPY docs/suppliers.md docs/api-customers.md docs/
 

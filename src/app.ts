@@ -13,7 +13,7 @@ import { customerIdsPlugin } from '#src/customer/customer-ids.plugin.ts'
 import { operatorActionsPlugin } from '#src/customer/operators/actions.plugin.ts'
 import { operatorsErrors } from '#src/customer/operators/operators.errors.ts'
 import { operatorReadsPlugin } from '#src/customer/operators/reads.plugin.ts'
-import { docsPlugin } from '#src/docs/docs.plugin.ts'
+import { docsPlugin, listRoutes } from '#src/docs/docs.plugin.ts'
 import { installCrossOrigin } from '#src/http/answers/cross-origin.ts'
 import { installReadAnswers } from '#src/http/answers/read-answers.ts'
 import { installBodyReading } from '#src/http/body/parsers.ts'
@@ -68,20 +68,20 @@ import { webhookPlugin } from '#src/webhook/webhook.plugin.ts'
 
 export type App = FastifyInstance
 
-/** Every error that callers can get. */
-const ERRORS = [
-  httpErrors,
-  consoleErrors,
-  customerErrors,
-  loginErrors,
-  operatorErrors,
-  operatorsErrors,
-  purchaseErrors,
-  signingKeyErrors,
-  storeErrors,
-  tokenErrors,
-  webhookErrors,
-]
+/** Every error that callers can get, by module. */
+const ERRORS = {
+  http: httpErrors,
+  console: consoleErrors,
+  customer: customerErrors,
+  login: loginErrors,
+  operator: operatorErrors,
+  operators: operatorsErrors,
+  purchase: purchaseErrors,
+  signingKey: signingKeyErrors,
+  store: storeErrors,
+  token: tokenErrors,
+  webhook: webhookErrors,
+}
 
 export interface AppDependencies {
   readonly loaded: LoadedConfig
@@ -97,7 +97,7 @@ export interface AppDependencies {
   readonly traces?: { install(app: App): void } | undefined
   /** How webhooks are sent; replaced in tests. */
   readonly sending?: Partial<SenderOptions>
-  /** Registered before every route, so that it sees them all; `npm run openapi` uses it. */
+  /** Registered before every route, so that it sees them all; for tests. */
   readonly observer?: FastifyPluginAsync
 }
 
@@ -107,7 +107,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { metrics, logger, writeInfo, traces, sending, observer } = dependencies
   const { config, proxyVariables } = loaded
   const certificate = readCertificate(config, clock.now())
-  const requests = createRequestMetrics(metrics, ERRORS)
+  const requests = createRequestMetrics(metrics, Object.values(ERRORS))
   const app = Fastify(serverOptions(config, logger, certificate, requests))
   connectLogger(app, logger)
 
@@ -129,13 +129,14 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
     clock,
   )
   installSchemas(app)
+  const routes = listRoutes(app)
   if (observer) await app.register(observer)
 
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
   const versions = createVersionWatch(store.accountVersion, clock)
   app.register(healthPlugin, { store, clock })
   app.register(rootPlugin, { config })
-  app.register(docsPlugin, { config })
+  app.register(docsPlugin, { config, routes, errors: ERRORS })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(hashingPlugin, { config })
   app.register(loginPlugin, { config, store, clock, random, metrics })

@@ -49,6 +49,7 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
   purchase: ['customer'],
   console: ['purchase'],
   customer: ['audit'],
+  docs: ['purchase', 'token', 'webhook'],
   webhook: ['audit', 'customer', 'purchase', 'token'],
 }
 
@@ -98,6 +99,8 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
     case 'rule':
       if (to.kind === 'rule') return to.module === from.module || (NEIGHBOURS[from.module] ?? []).includes(to.module)
       if (to.kind === 'doctor') return from.module === 'console'
+      // The contract describes HTTP.
+      if (to.kind === 'http') return from.module === 'docs'
       return port || (typeOnly && to.kind === 'config')
     case 'http':
       return to.kind === 'http' || (typeOnly && (to.kind === 'config' || port))

@@ -7,9 +7,9 @@ import {
   type OpenApi,
   type Operation,
   type Parameter,
-} from './contract-answers.ts'
-import { exampleOf } from './contract-examples.ts'
-import { isForOperators } from './contract-page.ts'
+} from '#src/docs/contract/answers.ts'
+import { exampleOf } from '#src/docs/contract/examples.ts'
+import { isForOperators } from '#src/docs/contract/page.ts'
 
 const ID = '0b6a8e0e-6f57-4b52-9a55-7e51f1a3d0c1'
 
@@ -59,7 +59,7 @@ pm.test('the status is that of a success, or 404 if the refused body was not kep
 })
 pm.test('the answer names its request', () => pm.response.to.have.header('x-request-id'))
 const isJson = /^application.json/.test(pm.response.headers.get('content-type') ?? '')
-if (isJson && !path.endsWith('/payload') && !path.startsWith('/.well-known/')) {
+if (isJson && !path.endsWith('/payload') && !/^\\/(\\.well-known|openapi)\\b/.test(path)) {
   const answer = pm.response.json()
   pm.test('the answer is a success envelope', () => {
     pm.expect(answer).to.have.all.keys('data', 'success', 'message')

@@ -150,7 +150,10 @@ export const settings = {
   opsPort: setting('TESLIM_OPS_PORT', whole(9464, 0, 65535, 'Port of the second listener; 0 turns it off.')),
   docs: setting(
     'TESLIM_DOCS',
-    choice(['on', 'off'], 'Serve the API reference page at `/docs`; `/openapi.yaml` is always served.'),
+    choice(
+      ['on', 'off'],
+      'Serve the API reference page at `/docs`; `/openapi.yaml` and `/openapi.json` are always served.',
+    ),
   ),
   console: setting('TESLIM_CONSOLE', choice(['on', 'off'], 'Serve the console for operators at `/console`.')),
   corsOrigins: setting('TESLIM_CORS_ORIGINS', {

@@ -1,11 +1,16 @@
 import { readFile } from 'node:fs/promises'
-import type { FastifyPluginAsync } from 'fastify'
+import { setImmediate } from 'node:timers/promises'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { keepAnswer } from '#src/http/answers/kept-answers.ts'
 import { tagAnswer } from '#src/http/answers/read-answers.ts'
 import { failures } from '#src/http/envelope.ts'
 import { keptWork } from '#src/lib/shared-work.ts'
-import { asYaml, servedContract, type Variants } from './served-contract.ts'
+import type { OpenApi } from './contract/answers.ts'
+import type { Form } from './contract/contract.ts'
+import type { RegisteredRoute, Registries, RouteSchema } from './contract/errors.ts'
 
 /** Scripts, styles and data of this service only, nothing inline, and no HTML made from text. */
 const PAGE_POLICY =
@@ -26,34 +31,75 @@ const read = (path: string): Promise<string> => readFile(new URL(path, import.me
 
 export interface DocsOptions {
   readonly config: Config
+  /** Every route of the server, once all are registered. */
+  readonly routes: readonly RegisteredRoute[]
+  /** What callers can be refused with, by module. */
+  readonly errors: Registries
 }
 
-export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config }) => {
-  const variants = keptWork(
-    async () => JSON.parse(await read('./contract-variants.json')) as { yaml: Variants; json: Variants },
-  )
-  const contract = keptWork(async () =>
-    keepAnswer(servedContract(await read('../../openapi.yaml'), (await variants()).yaml, config, asYaml)),
-  )
-  const schema = {
-    summary: 'OpenAPI document',
-    description: 'This contract, with the field names and credentials that the settings of this service ask for.',
-    operationId: 'openapi',
-    isTagged: true,
-    tags: ['Operation'],
-    response: {
-      200: {
-        description: 'The contract, as OpenAPI 3.1',
-        content: { 'application/yaml': { schema: { type: 'string', examples: ['openapi: 3.1.0\n'] } } },
-      },
-      ...failures(500),
-    },
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Makes the contract of this server anew. */
+    contract: () => Promise<OpenApi>
   }
-  app.get('/openapi.yaml', { schema }, async (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=60').type('application/yaml; charset=utf-8')
-    tagAnswer(reply)
-    return contract()
+}
+
+/** Lists the routes as they are registered. A scope may still add to a schema that is in the list. */
+export function listRoutes(app: FastifyInstance): readonly RegisteredRoute[] {
+  const routes: RegisteredRoute[] = []
+  app.addHook('onRoute', ({ method, url, schema = {} }) => {
+    // Fastify adds HEAD to each GET.
+    for (const each of [method].flat()) {
+      if (each !== 'HEAD') routes.push({ method: each, url, schema: schema as RouteSchema })
+    }
   })
+  return routes
+}
+
+/** Not loaded before somebody asks, so that a start costs nothing more. */
+const generator = () => import('./contract/contract.ts')
+
+const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, errors }) => {
+  const contract = async (): Promise<OpenApi> => (await generator()).contractOf(routes, errors, config)
+  app.decorate('contract', contract)
+  const textOf = async (form: Form): Promise<string> => {
+    const document = await contract()
+    // Other requests have their turn between the two halves of the work.
+    await setImmediate()
+    return (await generator()).TEXTS[form](document)
+  }
+
+  const serveContract = (form: 'yaml' | 'json', about: object, json: object): void => {
+    const load = keptWork(async () => keepAnswer(await textOf(form)))
+    const schema = {
+      operationId: form === 'yaml' ? 'openapi' : 'openapiJson',
+      isTagged: true,
+      tags: ['Operation'],
+      ...about,
+      response: { 200: { description: 'The contract, as OpenAPI 3.1', ...json }, ...failures(500) },
+    }
+    app.get(`/openapi.${form}`, { schema }, async (_request, reply) => {
+      reply.header('cache-control', 'public, max-age=60').type(`application/${form}; charset=utf-8`)
+      tagAnswer(reply)
+      return load()
+    })
+  }
+  serveContract(
+    'yaml',
+    {
+      summary: 'OpenAPI document',
+      description: 'This contract, as the settings of this service make it.',
+    },
+    { content: { 'application/yaml': { schema: { type: 'string', examples: ['openapi: 3.1.0\n'] } } } },
+  )
+  serveContract(
+    'json',
+    {
+      summary: 'OpenAPI document as JSON',
+      description: 'The same as /openapi.yaml, for tools that read no YAML. It stands alone, in no envelope.',
+    },
+    Type.Object({ openapi: Type.String({ examples: ['3.1.0'] }) }, { additionalProperties: true }),
+  )
 
   if (config.docs === 'off') return
   const serve = (path: string, type: string, text: () => Promise<string>): void => {
@@ -70,9 +116,7 @@ export const docsPlugin: FastifyPluginAsync<DocsOptions> = async (app, { config 
     })
   }
   for (const { path, type, file } of FILES) serve(path, type, () => read(file))
-  serve('/docs/reference.json', 'application/json', async () =>
-    withoutSpace(servedContract(await read('./page/reference.json'), (await variants()).json, config)),
-  )
+  serve('/docs/reference.json', 'application/json', () => textOf('page'))
 }
 
-const withoutSpace = (json: string): string => JSON.stringify(JSON.parse(json))
+export const docsPlugin = fastifyPlugin(plugin, { name: 'docs' })

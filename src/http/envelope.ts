@@ -7,7 +7,7 @@ export const successSchema = <Data extends TSchema>(data: Data, description: str
 
 export const success = <Data>(data: Data) => ({ data, success: true as const, message: 'OK' })
 
-const FailureSchema = Type.Object(
+export const FailureSchema = Type.Object(
   {
     data: Type.Null(),
     success: Type.Literal(false),

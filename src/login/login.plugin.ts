@@ -64,14 +64,16 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
   readBodiesOfStrangers(app, Math.min(LONGEST_BODY, config.bodyLimitBytes))
   const readBody = contractBodyReader([emailField, 'Password', 'callbackData'], config.fieldCase)
 
+  const isRejected = config.loginAuthorization === 'reject'
+  const { authorizationSent: _sent, ...otherErrors } = loginErrors
   const schema = {
     summary: 'Generate token',
     operationId: 'login',
     tags: ['Login'],
-    description: 'Anonymous: send no Authorization header. When the token expires, log in again.',
+    description: `Anonymous: ${isRejected ? 'send no Authorization header' : 'an Authorization header is ignored'}. The token works for ${config.tokenTtlSeconds} seconds; after that, log in again.`,
     consumes: ['application/json'],
     security: [],
-    errors: [loginErrors, 'SIGNING_KEY_CANNOT_OPEN'],
+    errors: [isRejected ? loginErrors : otherErrors, 'SIGNING_KEY_CANNOT_OPEN'],
     headers: LoginHeadersSchema,
     body: loginBodySchema(emailField),
     response: {
@@ -86,7 +88,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     onRequest: [
       async (request) => {
         const sent = request.headers.authorization !== undefined
-        if (sent && config.loginAuthorization === 'reject') throw new AppError(loginErrors.authorizationSent)
+        if (sent && isRejected) throw new AppError(loginErrors.authorizationSent)
       },
       requireJsonType,
     ],

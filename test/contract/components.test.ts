@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { type Answer, codesOf, type OpenApi } from '#src/docs/contract/answers.ts'
+import { refuseUnusedRows, withComponents } from '#src/docs/contract/components.ts'
 import { contract } from '../../tools/contract.ts'
-import { type Answer, codesOf, type OpenApi } from '../../tools/contract-answers.ts'
-import { refuseUnusedRows, withComponents } from '../../tools/contract-components.ts'
 
-const whole = await contract()
+/** Without parts that several operations share, so that a test may change one of them. */
+const whole = JSON.parse(JSON.stringify(await contract())) as OpenApi
 
 /** The contract with another code in some of the refusals that have this one. */
 function withCode(code: string, beside: string, where: (operationId: string) => boolean): OpenApi {
@@ -35,7 +36,7 @@ describe('the names in openapi.yaml', () => {
   it('say where a name is missing when it gets the code in some operations only', () => {
     const some = withCode('NEW_CODE', 'DELIVERY_NOT_FOUND', (operationId) => operationId === 'purchaseDelivery')
     expect(() => refusals(some)).toThrow(
-      / DeliveryNotFound: add a row that begins with DELIVERY_NOT_FOUND to REFUSALS in tools/,
+      / DeliveryNotFound: add a row that begins with DELIVERY_NOT_FOUND to REFUSALS in src/,
     )
   })
 

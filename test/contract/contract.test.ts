@@ -5,10 +5,11 @@ import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { contract, toYaml } from '../../tools/contract.ts'
-import type { Operation } from '../../tools/contract-answers.ts'
-import { type Schema, withoutExamples } from '../../tools/contract-examples.ts'
-import { isForOperators } from '../../tools/contract-page.ts'
+import type { Operation } from '#src/docs/contract/answers.ts'
+import { TEXTS } from '#src/docs/contract/contract.ts'
+import { type Schema, withoutExamples } from '#src/docs/contract/examples.ts'
+import { isForOperators } from '#src/docs/contract/page.ts'
+import { contract } from '../../tools/contract.ts'
 import { anyText } from '../support/any-text.ts'
 import { contractViolation, published, written } from '../support/contract.ts'
 import { operating } from '../support/operating.ts'
@@ -23,7 +24,7 @@ const operations = Object.entries(published.paths).flatMap(([path, methods]) =>
 
 describe('openapi.yaml', () => {
   it('is what the registered routes say', async () => {
-    expect(written, 'run npm run openapi').toBe(toYaml(await contract()))
+    expect(written, 'run npm run openapi').toBe(TEXTS.yaml(await contract()))
   })
 
   it('takes at most 120 lines for an operation', () => {
@@ -132,8 +133,8 @@ describe('openapi.yaml', () => {
     for (const { operation } of suppliers) expect(operation.security).toEqual([{ ApiKey: [] }])
   })
 
-  it('is served unchanged as application/yaml', async () => {
-    const { app } = await testApp({ TESLIM_DOCS: 'off' })
+  it('is what a server with the default settings serves as application/yaml', async () => {
+    const { app } = await testApp()
     const answer = await app.inject('/openapi.yaml')
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/yaml; charset=utf-8'])
     expect(answer.payload).toBe(written)

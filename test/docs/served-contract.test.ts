@@ -1,64 +1,155 @@
-import { readFileSync } from 'node:fs'
-import fc from 'fast-check'
+import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { parse, stringify } from 'yaml'
-import { loadConfig } from '#src/config/load-config.ts'
-import { asYaml, EMAIL_FIELD_STAND_IN, servedContract } from '#src/docs/served-contract.ts'
-import { contract, toYaml } from '../../tools/contract.ts'
-import { pageJson } from '../../tools/contract-page.ts'
+import { parse } from 'yaml'
+import type { Variables } from '#src/config/load-config.ts'
+import { type Answer, codesOf, type Media, type OpenApi, type Operation } from '#src/docs/contract/answers.ts'
+import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
+import { deliveryExample } from '#src/purchase/intake/intake.schema.ts'
 import { inlined } from '../support/contract.ts'
 import { testApp } from '../support/test-app.ts'
 
-const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
-const ANSWERS = ['contract', 'camel', 'both']
-const BEARERS = ['optional', 'required', 'ignored']
-/** What fits on a line must not depend on the length of the name. */
-const EMAIL_FIELDS = ['Email', `user.Name${'e'.repeat(55)}`, 'on']
-/** Every two values of two settings are together in one of them. */
-const combinations = ANSWERS.flatMap((TESLIM_LOGIN_ANSWER, answer) =>
-  BEARERS.map((TESLIM_PURCHASE_BEARER, bearer) => ({
-    TESLIM_LOGIN_ANSWER,
-    TESLIM_PURCHASE_BEARER,
-    TESLIM_LOGIN_EMAIL_FIELD: EMAIL_FIELDS[(answer + bearer) % EMAIL_FIELDS.length] as string,
-  })),
-)
+interface Served {
+  readonly app: FastifyInstance
+  readonly document: OpenApi
+  readonly operation: (id: string) => Operation
+}
 
-describe('the contract that is served', () => {
-  it('knows what the page shows by default', async () => {
-    expect(read('../../src/docs/page/reference.json'), 'run npm run openapi').toBe(pageJson(await contract()))
+async function served(settings: Variables): Promise<Served> {
+  const { app } = await testApp(settings)
+  const document = inlined(parse((await app.inject('/openapi.yaml')).payload))
+  const all = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  const operation = (id: string): Operation => {
+    const found = all.find(({ operationId }) => operationId === id)
+    if (found === undefined) throw new Error(`there is no operation ${id}`)
+    return found
+  }
+  return { app, document, operation }
+}
+
+const json = (of: { content?: Operation['responses'][string]['content'] } | undefined): Media =>
+  of?.content?.['application/json'] ?? { schema: {} }
+
+describe('the contract that a server serves', () => {
+  it('is, without names, what the generator makes, as JSON too, and may be kept by whoever asks for either', async () => {
+    const { app, document } = await served({})
+    expect(document).toEqual(JSON.parse(JSON.stringify(await app.contract())))
+    const answers = await Promise.all(['yaml', 'json'].map((form) => app.inject(`/openapi.${form}`)))
+    expect(answers[1]?.json()).toEqual(parse(answers[0]?.payload ?? ''))
+    for (const [index, form] of ['yaml', 'json'].entries()) {
+      const { etag } = answers[index]?.headers ?? {}
+      expect(answers[index]?.headers).toMatchObject({
+        'content-type': `application/${form}; charset=utf-8`,
+        'cache-control': 'public, max-age=60',
+      })
+      const again = await app.inject({ url: `/openapi.${form}`, headers: { 'if-none-match': String(etag) } })
+      expect([again.statusCode, again.payload]).toEqual([304, ''])
+    }
   })
 
-  it.each(combinations)(
-    'is what the generator writes with %j, as YAML and as the data of the page',
+  it.each([
+    ['contract', ['Token', 'Expiration']],
+    ['camel', ['token', 'expiration']],
+    ['both', ['Token', 'Expiration', 'token', 'expiration']],
+  ])('has the fields of a login answer with %s, and so has the page', async (TESLIM_LOGIN_ANSWER, fields) => {
+    const { app, operation } = await served({ TESLIM_LOGIN_ANSWER })
+    const { schema, example } = json(operation('login').responses['200'])
+    expect(schema.properties?.data?.required).toEqual(fields)
+    const all = [...fields, 'callbackData']
+    expect(example).toMatchObject({ data: Object.fromEntries(all.map((name) => [name, expect.any(String)])) })
+    const { operations } = (await app.inject('/docs/reference.json')).json()
+    const { answers } = operations.find(({ id }: { id: string }) => id === 'login')
+    expect(answers[0].fields.map(({ name }: { name: string }) => name)).toEqual(all)
+  })
+
+  it.each(['user.Name', 'on', 'y', 'NaN', 'e1'])('has %s as the e-mail field of a login', async (field) => {
+    const { operation } = await served({ TESLIM_LOGIN_EMAIL_FIELD: field })
+    const { schema, example } = json(operation('login').requestBody)
+    expect(schema.required).toEqual([field, 'Password'])
+    expect(example).toMatchObject({ [field]: 'shop@example.com' })
+  })
+
+  it.each([
+    ['optional', [{ ApiKey: [] }, { ApiKey: [], bearer: [] }], true],
+    ['required', [{ ApiKey: [], bearer: [] }], true],
+    ['ignored', [{ ApiKey: [] }], false],
+  ])('has the credentials of a delivery with a bearer token %s', async (TESLIM_PURCHASE_BEARER, security, refuses) => {
+    const { operation } = await served({ TESLIM_PURCHASE_BEARER })
+    for (const { security: taken, responses } of ['purchaseUpdate', 'purchaseUpdates'].map(operation)) {
+      expect(taken).toEqual(security)
+      expect(JSON.stringify(responses['401']).includes('TOKEN_FOREIGN')).toBe(refuses)
+    }
+  })
+
+  it('has the places, limits and examples of a delivery', async () => {
+    const { operation } = await served({
+      TESLIM_ORDER_ID_POINTERS: '/Order/No,/Head/Order~1No',
+      TESLIM_PRODUCT_POINTERS: '/Head/Lines/*/Code',
+      TESLIM_ORDER_ID: 'required',
+      TESLIM_BODY_LIMIT: '20480',
+      TESLIM_IDEMPOTENCY_DAYS: '30',
+    })
+    const { parameters = [], requestBody } = operation('purchaseUpdate')
+    expect(requestBody?.description).toContain('at most 20480 bytes')
+    expect(requestBody?.description).toContain('/Order/No, /Head/Order~1No; without one the delivery is refused')
+    expect(requestBody?.description).toContain('those at /Head/Lines/*/Code.')
+    expect(parameters.find(({ name }) => name === 'Idempotency-Key')?.description).toContain('for 30 days')
+    const body = { Head: { 'Order/No': 'PO-1', Lines: [{ Code: 'SKU-1' }] }, Status: 2 }
+    expect(json(requestBody).examples?.status2).toMatchObject({ value: body })
+    const uploaded = operation('purchaseUpdates').requestBody?.content['application/x-ndjson']
+    expect(JSON.stringify(uploaded?.examples)).toContain(JSON.stringify(`${JSON.stringify(body)}\n`).slice(1, -1))
+    const { example } = json(operation('supplierGet').responses['200'])
+    const Limits = { BodyBytes: 20_480, OrderIDRequired: true, IdempotencyDays: 30 }
+    expect(example).toMatchObject({ data: { Limits } })
+  })
+
+  it.each([[{}], [{ TESLIM_ORDER_ID_POINTERS: '/A/*/*/No', TESLIM_PRODUCT_POINTERS: '/P' }]])(
+    'has an example of a delivery in which a server with %j finds order and product',
     async (settings) => {
-      const { app } = await testApp(settings)
-      const document = await contract(settings)
-      const [yaml, json] = [await app.inject('/openapi.yaml'), await app.inject('/docs/reference.json')]
-      expect(yaml.payload, 'run npm run openapi').toBe(toYaml(document))
-      expect(inlined(parse(yaml.payload)), 'without names').toEqual(document)
-      expect(json.payload, 'run npm run openapi').toBe(JSON.stringify(JSON.parse(pageJson(document))))
+      const { config } = await testApp(settings)
+      const { facts, scan } = createDeliveryReader(config)
+      const found = facts(scan(Buffer.from(JSON.stringify(deliveryExample(config, 'PO-7', 3)))))
+      expect(found).toMatchObject({ status: 3, orderId: 'PO-7', products: ['SKU-1'], oddities: [] })
     },
   )
 
-  it('takes any name for the e-mail field that the setting allows', () => {
-    const name = fc.oneof(
-      fc.constantFrom('y', 'N', 'No', 'TRUE', 'False', 'null', 'Off', 'e1', 'x-', 'a.b', 'NaN', 'Infinity'),
-      fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/),
-    )
-    const change = { from: 0, count: 1, lines: [`${EMAIL_FIELD_STAND_IN}: 1`] }
-    fc.assert(
-      fc.property(name, (field) => {
-        fc.pre(!/^(?:email|password|callbackdata)$/i.test(field))
-        const { config } = loadConfig({ TESLIM_LOGIN_EMAIL_FIELD: field })
-        const served = servedContract(
-          'Email: 1',
-          { [`TESLIM_LOGIN_EMAIL_FIELD=${EMAIL_FIELD_STAND_IN}`]: [change] },
-          config,
-          asYaml,
-        )
-        expect(`${served}\n`).toBe(stringify({ [field]: 1 }, { compat: 'yaml-1.1' }))
-        expect(parse(served)).toEqual({ [field]: 1 })
-      }),
-    )
+  it('has the limit of API keys', async () => {
+    const limited = await served({ TESLIM_RATE_LIMIT: '120' })
+    expect(limited.operation('purchaseUpdate').description).toContain('may make 120 deliveries a minute')
+    const { operation } = await served({})
+    expect(operation('purchaseUpdate').description).toContain('API keys have no limit')
+  })
+
+  it('has what becomes of an Authorization header of a login, and how long a token works', async () => {
+    const { operation } = await served({ TESLIM_LOGIN_AUTHORIZATION: 'ignore', TESLIM_TOKEN_TTL: '900' })
+    const { description, responses } = operation('login')
+    expect(description).toContain('an Authorization header is ignored. The token works for 900 seconds')
+    expect(codesOf(responses['400'] as Answer)).not.toContain('AUTHORIZATION_NOT_ALLOWED')
+    const usual = (await served({})).operation('login')
+    expect(codesOf(usual.responses['400'] as Answer)).toContain('AUTHORIZATION_NOT_ALLOWED')
+  })
+
+  it('has only the operations and links that are there', async () => {
+    const { document, operation } = await served({ TESLIM_DOCS: 'off', TESLIM_CONSOLE: 'off' })
+    expect(Object.keys(document.paths)).not.toContain('/Operator/live')
+    const { example } = json(operation('root').responses['200'])
+    expect(JSON.stringify(example)).toContain('/openapi.yaml')
+    expect(JSON.stringify(example)).not.toMatch(/docs|console/i)
+    expect((await served({})).document.paths).toHaveProperty(['/Operator/live'])
+  })
+
+  it('has what holds for every operation', async () => {
+    const { document } = await served({
+      TESLIM_FIELD_CASE: 'exact',
+      TESLIM_PURCHASE_BEARER: 'required',
+      TESLIM_CORS_ORIGINS: 'https://shop.example',
+    })
+    const { description } = document.info
+    for (const part of ['must be spelled exactly', 'A delivery needs a token', 'Pages of the origins'])
+      expect(description).toContain(part)
+    // Who asks for the contract need not know who may ask from a page.
+    expect(description).not.toContain('shop.example')
+    const usual = (await served({})).document.info.description
+    expect(usual).toContain('sends no CORS headers')
+    expect(usual).toContain('So are the fields of the login')
   })
 })

@@ -2,29 +2,49 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { parse } from 'yaml'
-import type { Answer, OpenApi, Operation } from '../../tools/contract-answers.ts'
+import type { Answer, OpenApi, Operation } from '../../tools/contract.ts'
 
 export const written = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
 export const published = inlined(parse(written))
 
-const ajv = addFormats.default(new Ajv2020({ strict: false }))
-// Answers are written as they are, so a field that the contract does not name is a violation.
-ajv.addSchema(closed(published), 'contract')
+const newAjv = () => addFormats.default(new Ajv2020({ strict: false }))
+const ajv = newAjv()
+const judges = new WeakMap<OpenApi, (pointer: string) => ValidateFunction | undefined>()
 
-const checks = new Map<string, ValidateFunction | undefined>()
+/** The check by what stands at a place of a contract. */
+function checkAt(pointer: string, contract: OpenApi): ValidateFunction | undefined {
+  const judge = judges.get(contract) ?? judgeBy(contract)
+  judges.set(contract, judge)
+  return judge(pointer)
+}
 
-/** What is wrong with a JSON answer by openapi.yaml. Where that knows no such operation, a refusal must still be one. */
-export function contractViolation(method: string, route: string, status: number, body: unknown): string | undefined {
+function judgeBy(contract: OpenApi): (pointer: string) => ValidateFunction | undefined {
+  // Answers are written as they are, so a field that the contract does not name is a violation.
+  const compiler = newAjv().addSchema(closed(contract), 'contract')
+  const checks = new Map<string, ValidateFunction | undefined>()
+  return (pointer) => {
+    if (!checks.has(pointer)) checks.set(pointer, compiler.getSchema(`contract#/${pointer}`))
+    return checks.get(pointer)
+  }
+}
+
+/** What is wrong with a JSON answer by openapi.yaml, or another contract. Where that knows no such operation, a refusal must still be one. */
+export function contractViolation(
+  method: string,
+  route: string,
+  status: number,
+  body: unknown,
+  contract = published,
+): string | undefined {
   const path = route.replaceAll(/:(\w+)/g, '{$1}')
-  const operation = published.paths[path]?.[method.toLowerCase()]
+  const operation = contract.paths[path]?.[method.toLowerCase()]
   const answer = operation?.responses[status]
   if (operation && !answer) return `${method} ${path}: status ${status} is not in the contract`
   if (answer ? answer.content?.['application/json'] === undefined : status < 400) return undefined
   const inAnswer = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema']
   const steps = answer ? inAnswer : ['components', 'schemas', 'Failure']
   const pointer = steps.map(asStep).join('/')
-  if (!checks.has(pointer)) checks.set(pointer, ajv.getSchema(`contract#/${pointer}`))
-  const check = checks.get(pointer)
+  const check = checkAt(pointer, contract)
   if (check?.(body)) return undefined
   return `${method} ${path}: ${status} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }
@@ -34,7 +54,7 @@ export function messageViolation(body: unknown, headers: Headers): string | unde
   const pointer = 'webhooks/message/post'
   const { parameters } = (published.webhooks as { message: { post: Operation } }).message.post
   const wrong = parameters?.filter(({ name, schema }) => !ajv.validate(schema, headers[name] ?? null)) ?? []
-  const check = ajv.getSchema(`contract#/${pointer}/requestBody/content/application~1json/schema`)
+  const check = checkAt(`${pointer}/requestBody/content/application~1json/schema`, published)
   if (check?.(body) && wrong.length === 0) return undefined
   return `${wrong.map(({ name }) => `${name}: ${headers[name]}`)} ${JSON.stringify(body)} ${problems(check?.errors)}`
 }

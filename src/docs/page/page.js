@@ -84,7 +84,7 @@ function contents({ operations }) {
       ),
     ),
     ...Array.from(byTag, ([tag, some]) => group(tag, ...some.map(link))),
-    group('Files', h('a', { href: '/openapi.yaml' }, 'openapi.yaml')),
+    group('Files', ...['openapi.yaml', 'openapi.json'].map((name) => h('a', { href: `/${name}` }, name))),
   ].flat()
 }
 

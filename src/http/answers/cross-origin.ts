@@ -16,7 +16,7 @@ export interface CrossOrigin {
 }
 
 /** Reads alone: neither the login nor deliveries, whose credentials do not belong into a page. */
-const READS = /^\/(?:(?:Purchase|Supplier|Customer)\/.*|openapi\.yaml|\.well-known\/jwks\.json)$/
+const READS = /^\/(?:(?:Purchase|Supplier|Customer)\/.*|openapi\.(?:yaml|json)|\.well-known\/jwks\.json)$/
 const METHODS = ['GET', 'HEAD']
 
 const REQUEST_HEADERS = 'authorization, apikey, last-event-id, if-none-match'

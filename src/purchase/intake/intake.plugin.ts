@@ -18,10 +18,10 @@ import { purchaseErrors } from '../purchase.errors.ts'
 import { createRefusedDelivery } from '../refused-delivery.ts'
 import { createIntake, type Intake } from './intake.rule.ts'
 import {
-  PurchaseBodySchema,
-  PurchaseHeadersSchema,
   PurchaseQuerySchema,
+  purchaseBodySchema,
   purchaseExamples,
+  purchaseHeadersSchema,
   ReceiptSchema,
   ValidationSchema,
   validatesOnly,
@@ -92,8 +92,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     operationId: 'purchaseUpdate',
     isLimited: true,
     tags: ['Purchase'],
-    description:
-      'Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. If API keys are limited, RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance.',
+    description: `Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. ${limitText(config)} RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance of a limited key.`,
     security: deliveryCredentials,
     errors: [
       'API_KEY_MISSING',
@@ -102,10 +101,10 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
       'PRODUCT_NOT_AUTHORIZED',
       'RATE_LIMITED',
     ],
-    bodyExamples: purchaseExamples,
-    headers: PurchaseHeadersSchema,
+    bodyExamples: purchaseExamples(config),
+    headers: purchaseHeadersSchema(config),
     querystring: PurchaseQuerySchema,
-    body: PurchaseBodySchema,
+    body: purchaseBodySchema(config),
     response: {
       200: successSchema(
         Type.Union([ReceiptSchema, ValidationSchema]),
@@ -136,6 +135,11 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     },
   })
 }
+
+const limitText = ({ rateLimit }: Config): string =>
+  rateLimit === 0
+    ? 'API keys have no limit, unless a key has one of its own.'
+    : `An API key may make ${rateLimit} deliveries a minute, unless it has a limit of its own.`
 
 /** Puts the allowance into the headers of the answer; returns an error if it is used up. */
 function refusalBy(allowance: Allowance | undefined, reply: FastifyReply): AppError | undefined {

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import type { Config } from '#src/config/load-config.ts'
 import type { Problem } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { named } from '#src/lib/json/named-schema.ts'
@@ -6,16 +7,17 @@ import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
 import { IDEMPOTENCY_KEY } from './intake.rule.ts'
 
-export const PurchaseHeadersSchema = Type.Object({
-  ApiKey: Type.String({ description: 'The key that teslim key issue printed' }),
-  'Idempotency-Key': Type.Optional(
-    Type.String({
-      pattern: IDEMPOTENCY_KEY.source,
-      description: 'Identifies this delivery: a retry with the same key and the same bytes gets the first receipt',
-      examples: ['PO-1001-processing'],
-    }),
-  ),
-})
+export const purchaseHeadersSchema = ({ idempotencyDays }: Config) =>
+  Type.Object({
+    ApiKey: Type.String({ description: 'The key that teslim key issue printed' }),
+    'Idempotency-Key': Type.Optional(
+      Type.String({
+        pattern: IDEMPOTENCY_KEY.source,
+        description: `Identifies this delivery: for ${idempotencyDays} days a retry with the same key and the same bytes gets the first receipt`,
+        examples: ['PO-1001-processing'],
+      }),
+    ),
+  })
 
 export const PurchaseQuerySchema = Type.Object({
   validateOnly: Type.Optional(
@@ -39,25 +41,49 @@ export function validatesOnly(query: object, invalidRequest: (problems: readonly
   throw invalidRequest([{ path: 'query/validateOnly', message: 'must be true, and sent once' }])
 }
 
-export const PurchaseBodySchema = Type.Object(
-  { Status: StatusSchema },
-  {
-    additionalProperties: true,
-    description: 'A purchase order. Whatever it holds besides Status is kept byte for byte.',
-  },
-)
+export const PurchaseBodySchema = Type.Object({ Status: StatusSchema }, { additionalProperties: true })
+
+export const purchaseBodySchema = ({ orderIdPointers, orderId, productPointers, bodyLimitBytes }: Config) => ({
+  ...PurchaseBodySchema,
+  description: [
+    `A purchase order of at most ${bodyLimitBytes} bytes. Whatever it holds besides Status is kept byte for byte.`,
+    `The order id is the first of ${orderIdPointers.join(', ')}; ${orderId === 'required' ? 'without one the delivery is refused' : 'it may be missing'}.`,
+    `The products are those at ${productPointers.join(', ')}.`,
+    'Names in these JSON Pointers are case-insensitive, and * stands for each element of an array.',
+  ].join(' '),
+})
+
+/** A delivery with its order id and its product where a server with these settings looks for them. */
+export function deliveryExample({ orderIdPointers, productPointers }: Config, order: string, status: number): object {
+  const body = {}
+  put(body, orderIdPointers.at(-1) ?? '', order)
+  put(body, '/Status', status)
+  put(body, productPointers.at(-1) ?? '', 'SKU-1')
+  return body
+}
+
+/** Puts a value where a pointer leads, unless another value is in the way. */
+function put(body: object, pointer: string, value: string | number): void {
+  const steps = pointer.split('/').slice(1)
+  let place = body as Record<string, unknown>
+  for (const [index, step] of steps.entries()) {
+    const name = step === '*' ? '0' : step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const inner = steps[index + 1] === '*' ? [] : {}
+    place[name] ??= index + 1 === steps.length ? value : inner
+    if (typeof place[name] !== 'object') return
+    place = place[name] as Record<string, unknown>
+  }
+}
 
 /** Examples for the contract: one delivery for each Status. */
-export const purchaseExamples = Object.fromEntries(
-  // The first one is what people send first: not a cancellation.
-  [2, 1, 3, 0].map((status) => [
-    `status${status}`,
-    {
-      summary: `Status ${status}: ${STATUS_MEANINGS[status]}`,
-      value: { OrderID: 'PO-1', Status: status, Products: [{ Sku: 'SKU-1', Quantity: 3 }] },
-    },
-  ]),
-)
+export const purchaseExamples = (config: Config) =>
+  Object.fromEntries(
+    // The first one is what people send first: not a cancellation.
+    [2, 1, 3, 0].map((status) => [
+      `status${status}`,
+      { summary: `Status ${status}: ${STATUS_MEANINGS[status]}`, value: deliveryExample(config, 'PO-1', status) },
+    ]),
+  )
 
 export const ReceiptSchema = named('Receipt', {
   ReceiptID: Type.String({

@@ -98,7 +98,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     security: deliveryCredentials,
     consumes: ['application/x-ndjson'],
     errors: ['API_KEY_MISSING', 'API_KEY_INVALID', ...(config.purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN'])],
-    bodyExamples: uploadExamples,
+    bodyExamples: uploadExamples(config),
     headers: UploadHeadersSchema,
     querystring: PurchaseQuerySchema,
     body: UploadBodySchema,

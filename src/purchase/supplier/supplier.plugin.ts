@@ -12,7 +12,7 @@ import { createFindDelivery } from '../find-delivery.ts'
 import { NoQuerySchema, ReceiptParamsSchema } from '../page.schema.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { DeliverySchema, PayloadSchema } from '../purchase.schema.ts'
-import { SupplierSchema } from './supplier.schema.ts'
+import { supplierSchema } from './supplier.schema.ts'
 
 export interface SupplierReadsOptions {
   readonly config: Config
@@ -31,7 +31,7 @@ const plugin: FastifyPluginAsyncTypebox<SupplierReadsOptions> = async (app, { co
       description: 'Checks an API key without a delivery: its customer, expiry, authority rules and limits.',
       tags: ['Supplier'],
       errors: KEY_ERRORS,
-      response: { 200: successSchema(SupplierSchema, 'The API key'), ...failures(401, 500, 503) },
+      response: { 200: successSchema(supplierSchema(config), 'The API key'), ...failures(401, 500, 503) },
     }
     app.get('/Supplier/Get', { schema: supplier }, async ({ supplier: { key, customer } }) =>
       success({

@@ -2,8 +2,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { createApiKeys } from '#src/customer/api-key.rule.ts'
+import { isForOperators } from '#src/docs/contract/page.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { isForOperators } from '../../../tools/contract-page.ts'
 import { published } from '../../support/contract.ts'
 import { webhook } from '../../support/store-rows.ts'
 import { addCustomer, LOGIN, PASSWORD, testApp } from '../../support/test-app.ts'
@@ -47,6 +47,7 @@ const tagged = [
   '/Customer/Get',
   '/.well-known/jwks.json',
   '/openapi.yaml',
+  '/openapi.json',
   '/docs/page.js',
   '/docs/reference.json',
 ]

@@ -1,5 +1,3 @@
-import { globSync } from 'node:fs'
-import { basename } from 'node:path'
 import { STATUS } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
@@ -8,8 +6,16 @@ import { tokenErrors } from '#src/token/token.errors.ts'
 
 export type Registry = Readonly<Record<string, ErrorDefinition>>
 
+/** Every registry by the name of its module; that of a tag is the default of its routes. */
+export type Registries = Readonly<Record<string, Registry>>
+
 /** The schema of a route. `errors`, `bodyExamples`, `alsoAnswers`, `isTagged`, `isLimited` and `security` are for the contract only. */
 export interface RouteSchema {
+  readonly operationId?: string
+  readonly summary?: string
+  readonly description?: string
+  /** Whether it is left out. */
+  readonly hide?: boolean
   readonly tags?: readonly string[]
   readonly security?: readonly Record<string, readonly string[]>[]
   readonly consumes?: readonly string[]
@@ -27,6 +33,12 @@ export interface RouteSchema {
   readonly isLimited?: boolean
   /** Other media types than JSON that a success may have, by status. */
   readonly alsoAnswers?: Readonly<Record<string, Readonly<Record<string, { readonly schema: object }>>>>
+}
+
+export interface RegisteredRoute {
+  readonly method: string
+  readonly url: string
+  readonly schema: RouteSchema
 }
 
 const always = (): boolean => true
@@ -99,22 +111,15 @@ export const RARE_CODES: ReadonlySet<string> = new Set([
   ...Object.values(forgedTokens).map(({ code }) => code),
 ])
 
-/** Every registry by its name: the one of `src/login/login.errors.ts` is `login`. */
-const registries = new Map<string, Registry>()
-for (const file of globSync('src/**/*.errors.ts', { cwd: new URL('../', import.meta.url) })) {
-  const [registry = {}] = Object.values((await import(`../${file}`)) as Record<string, Registry>)
-  registries.set(basename(file, '.errors.ts'), registry)
-}
-
 /** Credentials of a route: as it says, else a token if it can answer 401. */
 export const securityOf = ({ security, response = {} }: RouteSchema) =>
   security ?? ('401' in response ? [{ bearer: [] }] : [])
 
 /** Every error that a route can answer, by status. */
-export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
+export function refusalsOf(route: RouteSchema, registries: Registries): Map<number, ErrorDefinition[]> {
   const declared = new Set(Object.keys(route.response ?? {}).map(Number))
   const isDeclared = ({ kind }: ErrorDefinition): boolean => declared.has(STATUS[kind])
-  const own = route.errors ?? [registries.get(route.tags?.[0]?.toLowerCase() ?? '') ?? {}]
+  const own = route.errors ?? [registries[route.tags?.[0]?.toLowerCase() ?? ''] ?? {}]
   const shared = Object.entries(httpErrors as Registry)
     .map(([name, definition]) => ({ definition, concerns: CONCERNS[name as keyof typeof httpErrors] }))
     .filter(({ definition, concerns }) => concerns?.(route) ?? isDeclared(definition))
@@ -122,7 +127,7 @@ export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
   const special = shared.filter(({ concerns }) => concerns !== always)
   const general = shared.filter(({ concerns }) => concerns === always)
   const definitions = [
-    ...own.flatMap(definitionsOf).filter(isDeclared),
+    ...own.flatMap((named) => definitionsOf(named, registries)).filter(isDeclared),
     ...special.map(({ definition }) => definition),
     ...(withToken(route) ? Object.values(tokenErrors) : []),
     ...Object.values(storeAnswers).filter(isDeclared),
@@ -134,11 +139,11 @@ export function refusalsOf(route: RouteSchema): Map<number, ErrorDefinition[]> {
   return new Map(sorted.map(([status, some]) => [status, withoutRepeats(some)]))
 }
 
-function definitionsOf(named: Registry | string): ErrorDefinition[] {
+function definitionsOf(named: Registry | string, registries: Registries): ErrorDefinition[] {
   if (typeof named !== 'string') return Object.values(named)
-  const all = [...registries.values()].flatMap((registry) => Object.values(registry))
+  const all = Object.values(registries).flatMap((registry) => Object.values(registry))
   const found = all.find(({ code }) => code === named)
-  if (found === undefined) throw new Error(`no src/**/*.errors.ts has the error ${named}`)
+  if (found === undefined) throw new Error(`ERRORS in src/app.ts has no error ${named}`)
   return [found]
 }
 

@@ -1,12 +1,9 @@
 import { httpErrors } from '#src/http/http.errors.ts'
 import { wanted } from '#src/http/validation-problems.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
-import { type RouteSchema, refusalsOf, securityOf } from './contract-errors.ts'
-import { exampleOf, type Schema } from './contract-examples.ts'
-
-interface Reference {
-  readonly $ref: string
-}
+import { type Registries, type RouteSchema, refusalsOf, securityOf } from './errors.ts'
+import { exampleOf, type Schema } from './examples.ts'
+import { ALLOWANCE, BEFORE_ALLOWANCE, HEADERS, header, REQUEST_ID, type Reference } from './headers.ts'
 
 export interface Example {
   /** Absent if it is the message. */
@@ -30,7 +27,7 @@ export interface Parameter {
   readonly name: string
   readonly in: string
   readonly description?: string
-  required?: boolean
+  readonly required?: boolean
   schema: Schema
   example?: unknown
 }
@@ -41,7 +38,7 @@ export interface Operation {
   readonly description?: string
   readonly tags: readonly string[]
   readonly parameters?: readonly Parameter[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly requestBody?: { readonly description?: string; readonly content: Readonly<Record<string, Media>> }
   security?: readonly Readonly<Record<string, readonly string[]>>[]
   responses: Record<string, Answer>
 }
@@ -63,8 +60,6 @@ export interface OpenApi {
   }
 }
 
-const REQUEST_ID = '4f1c7d0e-2d0b-4b5e-9d53-6f6f6a0a3c11'
-
 const WHY: Readonly<Record<number, string>> = {
   400: 'The request is not valid',
   405: 'The answer to any other method than those that this address has',
@@ -76,60 +71,12 @@ const WHY: Readonly<Record<number, string>> = {
   503: 'The service cannot take the request right now; send it again after Retry-After seconds',
 }
 
-const HEADERS = {
-  Allow: {
-    description: 'The methods of this address; the 204 that answers OPTIONS has it, too',
-    required: true,
-    schema: { type: 'string', pattern: '^[A-Z]+(, [A-Z]+)*$', examples: ['GET, HEAD'] },
-  },
-  RequestId: {
-    description: 'Names the request in the log: the id that the request carried in this header, or a new one',
-    required: true,
-    schema: { type: 'string', examples: [REQUEST_ID] },
-  },
-  ETag: {
-    description:
-      'Send it as If-None-Match: while nothing has changed, the answer is 304 without a body. A page that has a NextCursor has none.',
-    schema: { type: 'string', pattern: '^W/"[!#-~]+"$', examples: ['W/"Zr2n3YwzTfC4vX0kq1mJbA"'] },
-  },
-  RateLimitLimit: {
-    description:
-      'Deliveries a minute that the API key may make. This and the other two are absent if it has no limit, and from answers to requests that are refused before the key is known',
-    schema: { type: 'integer', minimum: 1, examples: [600] },
-  },
-  RateLimitRemaining: {
-    description: 'Deliveries that it may make now',
-    schema: { type: 'integer', minimum: 0, examples: [599] },
-  },
-  RateLimitReset: {
-    description: 'Seconds until it may make as many as ever again',
-    schema: { type: 'integer', minimum: 0, examples: [1] },
-  },
-  RetryAfter: {
-    description: 'Seconds to wait before the next try',
-    required: true,
-    schema: { type: 'integer', minimum: 0, examples: [1] },
-  },
-  Challenge: {
-    description: 'Which credentials are missing or wrong',
-    required: true,
-    schema: { type: 'string', pattern: '^(ApiKey|Bearer) realm="teslim"', examples: ['Bearer realm="teslim"'] },
-  },
-}
-
-const header = (name: keyof typeof HEADERS): Reference => ({ $ref: `#/components/headers/${name}` })
-
-const ALLOWANCE = {
-  'ratelimit-limit': header('RateLimitLimit'),
-  'ratelimit-remaining': header('RateLimitRemaining'),
-  'ratelimit-reset': header('RateLimitReset'),
-}
-
-/** Refusals of requests whose API key is not known yet, or whose time is over. */
-const BEFORE_ALLOWANCE: ReadonlySet<number> = new Set([405, 408, 415, 431])
-
 /** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
-export function finishContract(document: OpenApi, routes: ReadonlyMap<string, RouteSchema>): OpenApi {
+export function finishContract(
+  document: OpenApi,
+  routes: ReadonlyMap<string, RouteSchema>,
+  registries: Registries,
+): OpenApi {
   const resolve = (ref: string): Schema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const examples: Record<string, Example> = {}
 
@@ -139,18 +86,14 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     operation.security = securityOf(route)
     // Tools fill in the `example` of a parameter: a second try with the example Idempotency-Key would be a 422.
     for (const parameter of operation.parameters ?? []) {
-      const { example } = parameter
-      if (example !== undefined) parameter.schema = { ...parameter.schema, examples: [example] }
-      if (parameter.required === false) delete parameter.required
       // A path needs a value, so here the tools may fill it in.
       if (parameter.in === 'path') parameter.example = exampleOf(parameter.schema, resolve)
-      else delete parameter.example
     }
     for (const media of Object.values(operation.requestBody?.content ?? {})) {
       if (route.bodyExamples) media.examples = route.bodyExamples
       else media.example = exampleOf(media.schema, resolve)
     }
-    const refusals = refusalsOf(route)
+    const refusals = refusalsOf(route, registries)
     const unexplained = Object.keys(operation.responses).filter(
       (status) => status >= '400' && !refusals.has(Number(status)),
     )
@@ -178,16 +121,25 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
     })
     const failures = Array.from(refusals, ([status, definitions]) => {
       const why = operation.responses[status]?.description ?? WHY[status] ?? ''
-      const answer = refusal(status, why, definitions)
-      const isCounted = route.isLimited && !BEFORE_ALLOWANCE.has(status)
-      return [String(status), { ...answer, headers: { ...answer.headers, ...(isCounted && ALLOWANCE) } }] as const
+      const isCounted = route.isLimited === true && !BEFORE_ALLOWANCE.has(status)
+      return [String(status), refusal(status, why, definitions, isCounted)] as const
     })
     const conditional = route.isTagged ? [['304', unchanged] as const] : []
     operation.responses = Object.fromEntries([...successes, ...conditional, ...failures])
   }
 
-  const refusal = (status: number, why: string, definitions: readonly ErrorDefinition[]): Answer => {
+  /** Most operations share their refusals. */
+  const refusals = new Map<string, Answer>()
+  const refusal = (
+    status: number,
+    why: string,
+    definitions: readonly ErrorDefinition[],
+    isCounted: boolean,
+  ): Answer => {
     const codes = definitions.map(({ code }) => code)
+    const key = `${status} ${why} ${codes} ${isCounted}`
+    const known = refusals.get(key)
+    if (known !== undefined) return known
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
     const named = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const)
     const headers = {
@@ -195,8 +147,9 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
       ...(status === 405 && { allow: header('Allow') }),
       ...(status === 401 && { 'www-authenticate': header('Challenge') }),
       ...((status === 429 || status === 503) && { 'retry-after': header('RetryAfter') }),
+      ...(isCounted && ALLOWANCE),
     }
-    return {
+    const answer: Answer = {
       description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
       headers,
       content: {
@@ -211,16 +164,15 @@ export function finishContract(document: OpenApi, routes: ReadonlyMap<string, Ro
         },
       },
     }
+    refusals.set(key, answer)
+    return answer
   }
 
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) finish(operation)
-  const text = JSON.stringify(document.paths)
-  const kept = Object.entries(examples).filter(([code]) => text.includes(`#/components/examples/${code}"`))
-  const headers = Object.entries(HEADERS).filter(([name]) => text.includes(`#/components/headers/${name}"`))
   document.components = {
     ...document.components,
-    headers: Object.fromEntries(headers),
-    examples: Object.fromEntries(kept.sort()),
+    headers: HEADERS,
+    examples: Object.fromEntries(Object.entries(examples).sort()),
   }
   const tagOf = (methods: OpenApi['paths'][string]): string => Object.values(methods)[0]?.tags[0] ?? ''
   // By tag, that is by caller: the two operations of the original contract come first.

@@ -6,10 +6,9 @@ import {
   type OpenApi,
   type Operation,
   type Parameter,
-} from './contract-answers.ts'
-import { RARE_CODES } from './contract-errors.ts'
-import type { Schema } from './contract-examples.ts'
-import { toJson } from './to-json.ts'
+} from './answers.ts'
+import { RARE_CODES } from './errors.ts'
+import type { Schema } from './examples.ts'
 
 /** A row of a table of fields. */
 interface Field {
@@ -28,7 +27,7 @@ export const WEBHOOK_TAG = 'Webhook'
 export const isForOperators = ({ tags }: Pick<Operation, 'tags'>): boolean =>
   tags.includes(OPERATOR_TAG) || tags.includes(WEBHOOK_TAG)
 
-/** The contract as the reference page shows it: `npm run openapi` writes it, the page only lays it out. */
+/** The contract as the reference page shows it: the page only lays it out. */
 export function referencePage(document: OpenApi) {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -90,7 +89,7 @@ function pageOperation(method: string, path: string, operation: Operation) {
     parameters: parameters.map(pageParameter),
     ...(body && {
       body: {
-        description: body.schema.description ?? '',
+        description: operation.requestBody?.description ?? '',
         fields: bodyFields(body.schema),
         examples: bodyExamples(body),
       },
@@ -165,5 +164,3 @@ function typeOf(schema: Schema): string {
   if (minimum === undefined) return named
   return maximum === undefined ? `${named} from ${minimum}` : `${named} ${minimum} to ${maximum}`
 }
-
-export const pageJson = (document: OpenApi): string => toJson(referencePage(document))

@@ -1,17 +1,40 @@
+import type { Config } from '#src/config/load-config.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 
 const meanings = STATUS_MEANINGS.map((meaning, status) => `| ${status} | The purchase order has been ${meaning}. |`)
   .join('\n')
   .replace('has been being', 'is being')
 
-/** What holds for every operation, as Markdown. */
-export const CONTRACT_TEXT = `Token login for API customers and purchase-order deliveries from suppliers.
+/** By `TESLIM_PURCHASE_BEARER`. */
+const BEARER = {
+  optional: 'A token sent with a delivery must be valid and belong to the customer of the key.',
+  required: 'A delivery needs a token, too, which must be valid and belong to the customer of the key.',
+  ignored: 'A token sent with a delivery is ignored.',
+}
+
+/** By `TESLIM_FIELD_CASE`. */
+const FIELD_CASE = {
+  any: 'So are the fields of the login and `Status`.',
+  exact: 'The fields of the login and `Status` must be spelled exactly as shown here.',
+}
+
+const NO_PAGES = `teslim sends no CORS headers, so a web page of another origin cannot call it. That is deliberate: an API key or a password in
+a page is readable by everyone who opens the page. Call teslim from a server.`
+const SOME_PAGES = `Pages of the origins that the operator named may send GET and HEAD to \`/Purchase/\`, \`/Supplier/\`, \`/Customer/\`, the key set and
+this contract, with a token or key of their own, and no cookies. They can never log in or deliver.`
+
+/** What holds for every operation of a server with these settings, as Markdown. */
+export const contractText = ({
+  purchaseBearer,
+  fieldCase,
+  corsOrigins,
+}: Config): string => `Token login for API customers and purchase-order deliveries from suppliers.
 
 ### Answers
 
-Every JSON answer is \`{ data, success, message }\`, except the key set and the payload of a delivery. A refusal has \`data: null\`,
-\`success: false\`, a \`message\` for people, a stable \`errorCode\` for programs, the \`requestId\` that finds the request in the log, and
-for an invalid request \`errors\`, which name each wrong field. The header \`x-request-id\` has the same id: the one the
+Every JSON answer is \`{ data, success, message }\`, except the key set, the payload of a delivery and this contract. A refusal
+has \`data: null\`, \`success: false\`, a \`message\` for people, a stable \`errorCode\` for programs, the \`requestId\` that finds the
+request in the log, and for an invalid request \`errors\`, which name each wrong field. The header \`x-request-id\` has the same id: the one the
 request carried in this header, or a new one.
 
 ### Status of a purchase order
@@ -23,8 +46,8 @@ ${meanings}
 ### Credentials
 
 Suppliers deliver with an API key in the \`ApiKey\` header. API customers log in and send the token as \`Authorization: Bearer\`; when it
-expires, they log in again. A token sent with a delivery must be valid and belong to the customer of the key. Keys and tokens in the
-address are ignored.
+expires, they log in again. ${BEARER[purchaseBearer]}
+Keys and tokens in the address are ignored.
 
 ### Retries
 
@@ -33,10 +56,7 @@ to repeat with the same \`Idempotency-Key\`.
 
 ### Browsers
 
-Unless the operator names origins in \`TESLIM_CORS_ORIGINS\`, teslim sends no CORS headers, so a web page of another origin cannot call it.
-That is deliberate: an API key or a password in a page is readable by everyone who opens the page. Call teslim from a server. Pages of the
-named origins may send GET and HEAD to \`/Purchase/\`, \`/Supplier/\`, \`/Customer/\`, the key set and this contract, with a token or key
-of their own, and no cookies. They can never log in or deliver.
+${corsOrigins.length === 0 ? NO_PAGES : SOME_PAGES}
 
 ### Caching and compression
 
@@ -49,8 +69,8 @@ of their own, and no cookies. They can never log in or deliver.
 
 ### What is tolerated
 
-- **Letter case:** paths, header names and query parameters are case-insensitive. So are the fields of the login and \`Status\`, unless
-  the service is set to exact spelling. A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
+- **Letter case:** paths, header names and query parameters are case-insensitive. ${FIELD_CASE[fieldCase]}
+  A field sent twice, in one spelling or two, is refused. Answers use the spelling shown here.
 - **Trailing slash:** allowed on every path.
 - **Byte order mark:** allowed before a body. Bytes that are not UTF-8 are refused.
 - **Content-Type:** the login takes \`application/json\`, \`application/*+json\` and \`text/json\`, with any parameters. A delivery is

@@ -1,6 +1,7 @@
 import { MessageHeadersSchema, MessageSchema } from '#src/webhook/message.schema.ts'
-import { exampleOf, type Schema } from './contract-examples.ts'
-import { WEBHOOK_TAG } from './contract-page.ts'
+import { exampleOf } from './examples.ts'
+import type { Copy } from './operations.ts'
+import { WEBHOOK_TAG } from './page.ts'
 
 const retryAfter = {
   description: 'Seconds or a date; one hour at most counts',
@@ -11,10 +12,10 @@ const waits = {
   headers: { 'retry-after': retryAfter },
 }
 
-/** What endpoints of webhooks receive, as the `webhooks` of OpenAPI 3.1. `plain` turns schemas of routes into those of the contract. */
-export function contractWebhooks(plain: (part: unknown) => unknown) {
-  const schema = plain(MessageSchema) as Schema
-  const parameters = Object.entries((plain(MessageHeadersSchema) as Schema).properties ?? {}).map(
+/** What endpoints of webhooks receive, as the `webhooks` of OpenAPI 3.1. */
+export function contractWebhooks(copy: Copy) {
+  const schema = copy(MessageSchema)
+  const parameters = Object.entries(copy(MessageHeadersSchema).properties ?? {}).map(
     ([name, { description, ...value }]) => ({ name, in: 'header', required: true, description, schema: value }),
   )
   const post = {

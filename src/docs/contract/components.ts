@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Answer, codesOf, type OpenApi, type Operation } from './contract-answers.ts'
+import { type Answer, codesOf, type OpenApi, type Operation } from './answers.ts'
 
 /**
  * A refusal has the name of its first code, `CURSOR_PURGED` is `CursorPurged`, unless a row here has that code first and all its other
@@ -36,10 +36,12 @@ export function withComponents(document: OpenApi): OpenApi {
     responses: {},
     parameters: {},
   }
+  /** What operations share is looked at once. */
+  const known = new Map<object, object>()
   const move = (kind: Kind, name: string, part: object, hint: string): object => {
-    const { [name]: known = part } = components[kind]
-    if (!isDeepStrictEqual(known, part)) {
-      const [one, other] = [known, part].map((shape) => JSON.stringify(shape).slice(0, 300))
+    const { [name]: named = part } = components[kind]
+    if (!isDeepStrictEqual(named, part)) {
+      const [one, other] = [named, part].map((shape) => JSON.stringify(shape).slice(0, 300))
       throw new Error(`two ${kind} have the name ${name}: ${hint}. One is ${one}, the other ${other}`)
     }
     components[kind][name] = part
@@ -47,16 +49,23 @@ export function withComponents(document: OpenApi): OpenApi {
   }
   const moveRefusal = (answer: Answer): object => {
     const codes = codesOf(answer)
-    const hint = `add a row that begins with ${codes[0]} to REFUSALS in tools/contract-components.ts`
+    const hint = `add a row that begins with ${codes[0]} to REFUSALS in src/docs/contract/components.ts`
     const name = nameOfRefusal(codes)
-    return move('responses', tellsAllowance(answer) && plain.has(name) ? `${name}WithAllowance` : name, answer, hint)
+    const own = tellsAllowance(answer) && plain.has(name) ? `${name}WithAllowance` : name
+    const moved = known.get(answer) ?? move('responses', own, answer, hint)
+    known.set(answer, moved)
+    return moved
   }
   const untold = refusalsOf(document).filter((answer) => !tellsAllowance(answer))
   const plain = new Set(untold.map((answer) => nameOfRefusal(codesOf(answer))))
   const names = namesOfParameters(document)
   const moveSchemas = (part: unknown): unknown => {
-    if (Array.isArray(part)) return part.map(moveSchemas)
     if (typeof part !== 'object' || part === null) return part
+    const moved = known.get(part) ?? (Array.isArray(part) ? part.map(moveSchemas) : moveSchema(part))
+    known.set(part, moved)
+    return moved
+  }
+  const moveSchema = (part: object): object => {
     const inner = Object.fromEntries(
       Object.entries(part).map(([key, value]) => [key, DATA.has(key) ? value : moveSchemas(value)]),
     )
