@@ -8,7 +8,7 @@ import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = tempFolder()
-const WORKER = new URL('../../src/store/sqlite/thread/reader-worker.ts', import.meta.url)
+const WORKER = new URL('../../src/store/sqlite/thread/worker.ts', import.meta.url)
 const limits = { maxDeliveries: 1000, maxBytes: 1e8, longestWaitMilliseconds: 10_000 }
 const ALL = { most: 10, look: 10 }
 

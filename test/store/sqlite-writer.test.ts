@@ -7,7 +7,7 @@ import type { NewDelivery } from '#src/store/store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const folder = tempFolder()
-const WORKER = new URL('../../src/store/sqlite/thread/writer-worker.ts', import.meta.url)
+const WORKER = new URL('../../src/store/sqlite/thread/worker.ts', import.meta.url)
 
 async function storeWithWorkers(name: string) {
   const workers: Worker[] = []

@@ -70,10 +70,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const patienceMilliseconds = toServe
       ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds)
       : undefined
-    const writing = withoutThreads ? await import('./thread/writing.ts') : undefined
-    const reading = withoutThreads ? await import('./thread/reading.ts') : undefined
-    const writer = createWriter({ path, files, watch, spawn, here: writing?.openWriting, patienceMilliseconds })
-    const reader = createReader(path, { spawn: spawnReader, here: reading?.openReading })
+    const here = withoutThreads ? await import('./thread/serve.ts') : undefined
+    const writer = createWriter({ path, files, watch, spawn, here: here?.openWriting, patienceMilliseconds })
+    const reader = createReader(path, { spawn: spawnReader, here: here?.openReading })
     return {
       store: storeOn({ database, watch, writer, reader }, limits, () => lock?.release()),
       migrated,
@@ -99,7 +98,7 @@ export async function inspectSqliteStore({
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
     const writer = createWriter({ path, files, watch })
-    const { openReading } = await import('./thread/reading.ts')
+    const { openReading } = await import('./thread/serve.ts')
     const reader = createReader(path, { here: openReading })
     return {
       store: storeOn({ database, watch, writer, reader }, limits),

@@ -4,7 +4,7 @@ import { createStoreThread, type Performer, type StoreThread } from './operation
 export type SpawnReader = (path: string) => Worker
 
 const spawnWorker: SpawnReader = (path) =>
-  new Worker(new URL('./reader-worker.ts', import.meta.url), { name: 'reader', workerData: { path } })
+  new Worker(new URL('./worker.ts', import.meta.url), { name: 'reader', workerData: { path } })
 
 const IDLE_MILLISECONDS = 60_000
 

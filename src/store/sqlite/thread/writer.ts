@@ -21,7 +21,7 @@ export interface WriterData {
 export type SpawnWriter = (workerData: WriterData) => Worker
 
 const spawnWorker: SpawnWriter = (workerData) =>
-  new Worker(new URL('./writer-worker.ts', import.meta.url), { name: 'writer', workerData })
+  new Worker(new URL('./worker.ts', import.meta.url), { name: 'writer', workerData })
 
 interface WriterOptions extends WriterData {
   readonly watch: StoreWatch

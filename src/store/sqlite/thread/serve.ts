@@ -6,6 +6,7 @@ import { boundNouns } from '../nouns.ts'
 import { changeOf } from '../store-file.ts'
 import { webhookLeases } from '../webhooks/leases.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
+import { webhookReads } from '../webhooks/reads.ts'
 import { webhookWrites } from '../webhooks/writes.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { bindOperations, createPerformer, type Performer } from './operations.ts'
@@ -38,5 +39,13 @@ export function openWriting({ path, files }: WriterData): Performer {
       checkpoints.afterCommit()
     },
     onClose: checkpoints.close,
+  })
+}
+
+export function openReading(path: string): Performer {
+  const database = openDatabase(path, { readOnly: true })
+  return createPerformer(database, {
+    ...boundNouns(database),
+    webhooks: bindOperations(webhookReads, database),
   })
 }
