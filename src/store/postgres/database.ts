@@ -6,7 +6,6 @@ import { type Connection, GRACE_MILLISECONDS, type Values } from './protocol/con
 import { type ConnectionPool, createConnectionPool } from './protocol/connection-pool.ts'
 import type { Standby } from './protocol/durability.ts'
 import { cannotOpen, Full, isLost, isUnavailable, unavailable } from './protocol/failures.ts'
-import type { Parameters } from './protocol/message.ts'
 import { onceFree } from './protocol/once-free.ts'
 import { createPresence } from './protocol/presence.ts'
 import { serversOf } from './protocol/server-list.ts'
@@ -37,7 +36,7 @@ export interface Database {
   /** Stores something first, and then does what `followed` does: a server may have been superseded without knowing it. */
   readonly followedAnew: Query
   /** Stores a batch, in the order of the calls. A call need not wait for the answer to the one before. */
-  storeBatch(addParameters: (parameters: Parameters) => void): ReturnType<Query>
+  storeBatch(batch: readonly (Buffer | null)[]): ReturnType<Query>
   /** `direct` is false behind a pooler. */
   transaction<Result>(work: (query: Query, direct: boolean) => Promise<Result>): Promise<Result>
   /** Listens on a connection of its own, where `sql` is run first. Rejects behind a pooler, and when none can be spared. */
@@ -194,9 +193,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       readiness.distrust()
       return database.followed(...query)
     },
-    async storeBatch(addParameters) {
+    async storeBatch(batch) {
       const { connection, send } = await batchSender()
-      return answerOf(send(addParameters), connection)
+      return answerOf(send(batch), connection)
     },
     transaction: (work) =>
       within(readers, async (query, direct) => {

@@ -8,7 +8,7 @@ import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { CustomerNumbers } from '../customer-numbers.ts'
 import type { Database, Row } from '../database.ts'
-import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
+import { argumentsOf, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { BY_POSITION } from './by-position.ts'
 import { createCommitWatch } from './commit-watch.ts'
@@ -104,7 +104,7 @@ export function postgresDeliveries(
       const looked = lookedUp.then(() => numbers.of(deliveries.map(({ customerId }) => customerId)))
       lookedUp = looked.catch(() => undefined)
       const known = await looked
-      const { rows } = await storeBatch((parameters) => addBatch(batch, known, parameters))
+      const { rows } = await storeBatch(argumentsOf(batch, known))
       blocks.stored(deliveries.length)
       return outcomesOf(batch, rows)
     } catch (error) {
