@@ -110,14 +110,14 @@ export async function inspectStore(options: StoreOptions): Promise<InspectedStor
 export async function unverifiedDatabase({
   databaseUrl,
 }: Pick<StoreOptions, 'databaseUrl'>): Promise<string | undefined> {
-  if (databaseUrl.startsWith('sqlite:')) return undefined
-  const { unverifiedServers } = await import('./postgres/protocol/server-list.ts')
+  if (!isPostgres({ databaseUrl })) return undefined
+  const { unverifiedServers } = await import('./postgres/connection/server-list.ts')
   const hosts = unverifiedServers(databaseUrl)
   if (hosts.length === 0) return undefined
   return `the connection to ${hosts.join(', ')} is not verified, so that others on the way could read the password and all deliveries: set sslmode=verify-full in DATABASE_URL, with sslrootcert=FILE for an authority of your own`
 }
 
-const isPostgres = ({ databaseUrl }: StoreOptions): boolean => /^postgres/.test(databaseUrl)
+const isPostgres = ({ databaseUrl }: Pick<StoreOptions, 'databaseUrl'>): boolean => /^postgres/.test(databaseUrl)
 
 /** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */
 export const findServer = (options: StoreOptions): string | undefined =>
@@ -144,7 +144,7 @@ export async function refuseServers(options: StoreOptions): Promise<void> {
     throw new AppError(storeErrors.inUse, { message: `The store is in use by ${server}. Stop that process first.` })
   if (!isPostgres(options)) return
   const { openDatabase } = await import('./postgres/database.ts')
-  const { refuseSessions } = await import('./postgres/other-sessions.ts')
+  const { refuseSessions } = await import('./postgres/other-servers.ts')
   const database = await openDatabase(databaseOf(options))
   try {
     await database.transaction((query, direct) => (direct ? refuseSessions(query) : Promise.resolve()))
@@ -153,9 +153,10 @@ export async function refuseServers(options: StoreOptions): Promise<void> {
   }
 }
 
-/** Keeps servers off a SQLite store while a command works on it. Throws STORE_IN_USE when a server does. */
-export function keepServersOff({ databaseUrl }: StoreOptions, now: number, command: string): ServerLock {
-  const path = sqlitePath(databaseUrl)
+/** Keeps servers off a SQLite store while a command works on it. Throws STORE_IN_USE when a server does. On PostgreSQL nothing can keep them off. */
+export function keepServersOff(options: StoreOptions, now: number, command: string): Pick<ServerLock, 'release'> {
+  if (isPostgres(options)) return { release: () => undefined }
+  const path = sqlitePath(options.databaseUrl)
   return opening(path, () => lockForServer(path, now, `${command}, `))
 }
 

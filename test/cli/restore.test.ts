@@ -20,8 +20,7 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors, refuseCursorsAfter } from '#src/purchase/cursors.ts'
-import { withoutServers } from '#src/store/backup/restore-store.ts'
-import { openStore } from '#src/store/open-store.ts'
+import { keepServersOff, openStore } from '#src/store/open-store.ts'
 import { lockForServer } from '#src/store/sqlite/locks/server-lock.ts'
 import type { Customer } from '#src/store/store.ts'
 import { runCommand } from '../support/command.ts'
@@ -731,9 +730,10 @@ it.each(['sqlite', 'postgres'])(
       stderr: '',
       stdout: expect.stringContaining('Every cursor made before is refused'),
     })
-    const startServer = async () => (await openStore(config, 0, { toServe: true })).store.close()
+    const lock = keepServersOff(config, 0, 'teslim restore')
     if (kind === 'sqlite')
-      await expect(withoutServers(config, 0, startServer)).rejects.toThrow(/in use by teslim restore, process/)
+      await expect(openStore(config, 0, { toServe: true })).rejects.toThrow(/in use by teslim restore, process/)
+    lock.release()
     const { store } = await openStore(config, 0)
     const cursors = createCursors(store.secrets, systemRandom)
     for (const before of [cursor, older])

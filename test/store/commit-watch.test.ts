@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { Listening } from '#src/store/postgres/connection/listening.ts'
 import { createCommitWatch } from '#src/store/postgres/deliveries/commit-watch.ts'
-import type { Listening } from '#src/store/postgres/listening.ts'
 import { until } from '../support/until.ts'
 
 /** Connections that open when the test says so, in any order. */

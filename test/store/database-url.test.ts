@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { inspectStore } from '#src/store/open-store.ts'
-import { unverifiedServers } from '#src/store/postgres/protocol/server-list.ts'
+import { unverifiedServers } from '#src/store/postgres/connection/server-list.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 /** A server without TLS that asks whoever connects for a password in clear, and what it was sent. */

@@ -3,7 +3,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import { refuseCursorsAfter } from '#src/purchase/cursors.ts'
 import type { StagedRestore } from '#src/store/backup/restore-store.ts'
-import { findMoved, movedText, refuseServers, sqlitePath } from '#src/store/open-store.ts'
+import { findMoved, keepServersOff, movedText, refuseServers, sqlitePath } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { type CliContext, type Command, Misuse } from '../command.ts'
 import { pausedText } from '../output/paused.ts'
@@ -208,19 +208,21 @@ function comparedText(compared: Compared): string {
 
 /** For a store that was set back while no server was running. */
 async function acceptRecovered(config: Config, json: boolean, context: CliContext): Promise<void> {
-  const { withoutServers } = await import('#src/store/backup/restore-store.ts')
   await refuseServers(config)
   const now = context.clock.now()
-  const { contents, endpointsPaused } = await withStore(context, 'change', (store) =>
-    withoutServers(config, now, async () => {
+  const { contents, endpointsPaused } = await withStore(context, 'change', async (store) => {
+    const lock = keepServersOff(config, now, 'teslim restore')
+    try {
       const contents = await contentsOf(store, config, context)
       // Nobody knows how far the cursors of before may be trusted: a server may have stored deliveries since.
       await refuseCursorsAfter(0, store.secrets, now)
       const endpointsPaused = await store.webhooks.pauseAll('restored', now)
       await recordAction(store, context)('store.restore', null, { recovered: true })
       return { contents, endpointsPaused }
-    }),
-  )
+    } finally {
+      lock.release()
+    }
+  })
   if (json) {
     context.out(JSON.stringify({ recovered: true, ...contentsJson(contents), ...pausedJson(endpointsPaused) }))
     return

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { destination, type Logger, pino } from 'pino'
 import { isoMilliseconds, systemClock } from '../clock.ts'
 
-export interface ServiceLog {
+interface ServiceLog {
   readonly logger: Logger
   /** Writes a whole JSON line of level info unchanged, which is cheaper than building it with pino. */
   writeInfo(line: string): void

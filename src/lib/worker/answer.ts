@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Answer, Question } from './messages.ts'
 
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly failureOf?: (error: unknown) => NonNullable<unknown>
   /** Runs before the end is told to who asked. */
   readonly onClose?: () => Promise<void>

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Answer, Question } from './messages.ts'
 
 /** Asks a worker thread that answers with `answerRequests`. The thread starts with the first request, and again after it has ended. */
-export interface WorkerClient<Request> {
+interface WorkerClient<Request> {
   ask<Result>(request: Request): Promise<Result>
   /** Returns how many requests have no answer yet. */
   underWay(): number
@@ -12,7 +12,7 @@ export interface WorkerClient<Request> {
   terminate(): Promise<void>
 }
 
-export interface WorkerClientOptions<Failure> {
+interface WorkerClientOptions<Failure> {
   /** Begins error messages. */
   readonly name: string
   readonly spawn: () => Worker

@@ -26,7 +26,7 @@ import {
 import { copyPages } from './copy-pages.ts'
 import { clearKilled, fileIdentity, NOT_CREATED } from './killed-backups.ts'
 
-export interface BackupOptions {
+interface BackupOptions {
   /** The embedded store, and how a store is opened. */
   readonly from: StoreOptions
   readonly to: string
@@ -39,7 +39,7 @@ export interface BackupOptions {
   onProgress(step: 'copied' | 'checked', done: number, all: number): void
 }
 
-export interface Backup {
+interface Backup {
   readonly path: string
   readonly bytes: number
   readonly sha256: string

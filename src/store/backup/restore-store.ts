@@ -3,9 +3,8 @@ import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '#src/lib/app-error.ts'
 import { refuseRootIn } from '#src/lib/folder-of-another.ts'
-import { limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { keepServersOff, limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { opening } from '../sqlite/database.ts'
-import { lockForServer } from '../sqlite/locks/server-lock.ts'
 import { openSqliteStore } from '../sqlite/sqlite-store.ts'
 import { createStoreFile, databaseFiles, realPath, stagingPath } from '../sqlite/store-file.ts'
 import { storeErrors } from '../store.errors.ts'
@@ -14,7 +13,7 @@ import { removeDatabase, requireRoom } from './backup-files.ts'
 import { replaceStore } from './replace-store.ts'
 import { invalid, openVerified, sizeOfBackup, type VerifiedBackup, type VerifyOptions } from './verify-backup.ts'
 
-export interface RestoreOptions extends VerifyOptions {
+interface RestoreOptions extends VerifyOptions {
   /** Absolute. */
   readonly path: string
   /** The store to replace, and how a store is opened. */
@@ -57,7 +56,7 @@ export async function restoreStore<Result>(
   const copy = stagingPath(real)
   if (databaseFiles(copy).includes(realPath(path)))
     throw invalid(`${path} has the name that a restore gives to its own copy: give it another name first`)
-  const lock = opening(target, () => lockForServer(target, now, 'teslim restore, '))
+  const lock = keepServersOff(to, now, 'teslim restore')
   try {
     removeDatabase(copy)
     requireRoom(dirname(real), bytes + MIB, 'The restored store')
@@ -101,18 +100,6 @@ async function finishCopy<Result>(
     }
   } finally {
     await store.close()
-  }
-}
-
-/** Keeps servers off a store while `work` changes what they read at their start. On PostgreSQL nothing can. */
-export async function withoutServers<Result>({ databaseUrl }: StoreOptions, now: number, work: () => Promise<Result>) {
-  if (!databaseUrl.startsWith('sqlite:')) return work()
-  const path = sqlitePath(databaseUrl)
-  const lock = opening(path, () => lockForServer(path, now, 'teslim restore, '))
-  try {
-    return await work()
-  } finally {
-    lock.release()
   }
 }
 

@@ -22,10 +22,10 @@ export interface VerifiedBackup extends InspectedStore {
 }
 
 /** `unchecked`: there is one, but no secret to compare it with. */
-export type HmacFound = 'matches' | 'missing' | 'unchecked'
+type HmacFound = 'matches' | 'missing' | 'unchecked'
 
 /** Tells whether an HMAC was made of a SHA-256 under a secret of this service; undefined if it has none. */
-export type JudgeHmac = ((digest: string, hmac: string) => Promise<boolean>) | undefined
+type JudgeHmac = ((digest: string, hmac: string) => Promise<boolean>) | undefined
 
 /** Returns the size of a backup. Throws if there is none, or if it is not in one file. */
 export function sizeOfBackup(path: string): number {

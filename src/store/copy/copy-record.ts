@@ -1,16 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Database, Query } from '../postgres/database.ts'
-import { refuseSessions } from '../postgres/other-sessions.ts'
+import { refuseSessions } from '../postgres/other-servers.ts'
 import { storeErrors } from '../store.errors.ts'
-import { canonical, SMALL_TABLES } from './copy-tables.ts'
+import { type CopyTable, canonical } from './copy-tables.ts'
 import { type CopiedTable, digestTarget } from './table-digest.ts'
 
 /**
  * Makes the table `store_copy` in an empty target. It says which store is copied into it, and what the target held when the last
  * copy was finished, or before the first: a copy is refused once anything else has changed since.
  */
-export const claimTarget = (source: DatabaseSync, { transaction }: Database, now: number): Promise<void> =>
+export const claimTarget = (
+  source: DatabaseSync,
+  { transaction }: Database,
+  small: readonly CopyTable[],
+  now: number,
+): Promise<void> =>
   transaction(async (query, direct) => {
     await query('LOCK TABLE customer IN EXCLUSIVE MODE')
     const known = await query(`SELECT FROM pg_tables WHERE tablename = 'store_copy' AND schemaname = current_schema`)
@@ -22,19 +27,24 @@ export const claimTarget = (source: DatabaseSync, { transaction }: Database, now
       await query('INSERT INTO store_copy (source) VALUES ($1)', identityOf(source))
       await query('UPDATE purge SET generation = $1, erasures = $2', ...removalsOf(source.prepare(REMOVALS).get()))
       const tables: CopiedTable[] = []
-      for (const table of SMALL_TABLES) tables.push(await digestTarget(query, table))
+      for (const table of small) tables.push(await digestTarget(query, table))
       await recordCopy(query, tables, now)
     }
-    await refuseUsed(source, query, direct)
+    await refuseUsed(source, query, small, direct)
   })
 
 /** Keeps others from changing the target until the end of the transaction, and refuses if they have changed it before. */
-export async function lockTarget(source: DatabaseSync, query: Query, direct: boolean): Promise<void> {
+export async function lockTarget(
+  source: DatabaseSync,
+  query: Query,
+  small: readonly CopyTable[],
+  direct: boolean,
+): Promise<void> {
   await query('SET LOCAL idle_in_transaction_session_timeout = 0')
   // The lock of `deliver_1`.
   await query(`SELECT pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer)`)
-  await query(`LOCK TABLE ${SMALL_TABLES.map(({ name }) => name)} IN ACCESS EXCLUSIVE MODE`)
-  await refuseUsed(source, query, direct)
+  await query(`LOCK TABLE ${small.map(({ name }) => name)} IN ACCESS EXCLUSIVE MODE`)
+  await refuseUsed(source, query, small, direct)
 }
 
 /** Deliveries are only added to the target, so what was removed or erased here since an earlier run would stay there. */
@@ -61,11 +71,16 @@ export async function recordCopy(query: Query, tables: readonly CopiedTable[], n
   await query('UPDATE store_copy SET finished = $1', JSON.stringify(finished))
 }
 
-async function refuseUsed(source: DatabaseSync, query: Query, direct: boolean): Promise<void> {
+async function refuseUsed(
+  source: DatabaseSync,
+  query: Query,
+  small: readonly CopyTable[],
+  direct: boolean,
+): Promise<void> {
   if (direct) await refuseSessions(query)
   const record = (await query('SELECT source, finished FROM store_copy')).rows[0]
   if (record?.source !== identityOf(source)) throw refused('it holds a copy of another store')
-  await refuseChanged(query, JSON.parse(String(record.finished)))
+  await refuseChanged(query, small, JSON.parse(String(record.finished)))
   await refuseUnknownDelivery(source, query)
 }
 
@@ -85,11 +100,15 @@ async function refuseUnknownDelivery(source: DatabaseSync, query: Query): Promis
     throw refused(`its last delivery, ${last.receipt}, is not in this store`)
 }
 
-async function refuseChanged(query: Query, { at, lastPosition: position, tables }: Finished): Promise<void> {
+async function refuseChanged(
+  query: Query,
+  small: readonly CopyTable[],
+  { at, lastPosition: position, tables }: Finished,
+): Promise<void> {
   const since = `since the copy of ${new Date(at).toISOString()}`
   const serves = 'it is in use on its own, and a second copy would undo that'
   if ((await lastPosition(query)) !== position) throw refused(`deliveries were stored in it ${since}; ${serves}`)
-  for (const table of SMALL_TABLES) {
+  for (const table of small) {
     const { rows, sha256 } = await digestTarget(query, table)
     const before = tables.find(({ name }) => name === table.name)
     if (rows !== before?.rows || sha256 !== before.sha256)

@@ -4,10 +4,10 @@ import { openDatabase, type Query } from '../postgres/database.ts'
 import type { Moved } from '../sqlite/moved.ts'
 import { claimTarget, lockTarget, recordCopy, refusePurged } from './copy-record.ts'
 import { openSource } from './copy-source.ts'
-import { arrayType, COPY_TABLES, type CopyTable, canonical, SMALL_TABLES } from './copy-tables.ts'
+import { arrayType, type CopyTable, canonical, findTables, smallOf } from './copy-tables.ts'
 import { type CopiedTable, digestSource, digestTarget, type OnRows, rowsOf } from './table-digest.ts'
 
-export interface CopyOptions {
+interface CopyOptions {
   /** The embedded store, and how a store is opened. */
   readonly from: StoreOptions
   /** The URL of the PostgreSQL database. */
@@ -44,22 +44,24 @@ export async function copyStore({ from, to, now, whileServing, onProgress }: Cop
     await (await openStore({ ...from, databaseUrl: to }, now)).store.close()
     const target = await openDatabase({ url: to, connections: 2, timeoutSeconds: 600 })
     try {
-      await claimTarget(source.database, target, now)
+      const all = await findTables(source.database, target.query)
+      const small = smallOf(all)
+      await claimTarget(source.database, target, small, now)
       await refusePurged(source.database, target.query)
-      for (const table of COPY_TABLES.filter((each) => !SMALL_TABLES.includes(each)))
+      for (const table of all.filter((each) => !small.includes(each)))
         await copyTable(source.database, target.query, table, onProgress)
       const copied = await target.transaction(async (query, direct) => {
-        await lockTarget(source.database, query, direct)
+        await lockTarget(source.database, query, small, direct)
         // The copied customers fill `erased_customer` again.
-        await query(`TRUNCATE ${SMALL_TABLES.map(({ name }) => name)}, erased_customer`)
-        for (const table of SMALL_TABLES) await copyTable(source.database, query, table, onProgress)
+        await query(`TRUNCATE ${small.map(({ name }) => name)}, erased_customer`)
+        for (const table of small) await copyTable(source.database, query, table, onProgress)
         await setSequences(query)
         const tables: CopiedTable[] = []
-        for (const table of COPY_TABLES) tables.push(await compare(source.database, query, table, onProgress))
-        const { paused, left } = await pauseWebhooks(query, tables, now)
+        for (const table of all) tables.push(await compare(source.database, query, table, onProgress))
+        const { paused, left } = await pauseWebhooks(query, all, tables, now)
         await recordCopy(query, left, now)
         // Not left to autovacuum, which may be minutes away, or off.
-        await query(`ANALYZE ${COPY_TABLES.map(({ name }) => name)}`)
+        await query(`ANALYZE ${all.map(({ name }) => name)}`)
         return { tables, paused }
       })
       return { ...copied, ...source.finish() }
@@ -82,8 +84,8 @@ async function setSequences(query: Query): Promise<void> {
 }
 
 /** Pauses the endpoints of the copy: those of the embedded store may go on. Returns their number, and the tables as they are now. */
-async function pauseWebhooks(query: Query, tables: readonly CopiedTable[], now: number) {
-  const table = COPY_TABLES.find(({ name }) => name === 'webhook') as CopyTable
+async function pauseWebhooks(query: Query, all: readonly CopyTable[], tables: readonly CopiedTable[], now: number) {
+  const table = all.find(({ name }) => name === 'webhook') as CopyTable
   const { count } = await query(PAUSE, now)
   const changed = await digestTarget(query, table)
   return { paused: count, left: tables.map((each) => (each.name === table.name ? changed : each)) }

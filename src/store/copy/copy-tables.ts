@@ -1,3 +1,6 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Query, Row } from '../postgres/database.ts'
+
 type Kind = 'integer' | 'flag' | 'text' | 'bytes' | 'uuid'
 
 export interface CopyTable {
@@ -7,225 +10,75 @@ export interface CopyTable {
   readonly key: readonly string[]
 }
 
-/** Computed from the deliveries: the copy makes it again when deliveries come in. */
-export const DERIVED_TABLES: readonly string[] = ['delivery_block', 'block_customers']
+/** Each database has its own list of migrations. The other two are computed from the deliveries: the copy makes them again when deliveries come in. */
+const NOT_COPIED: readonly string[] = ['schema_migration', 'delivery_block', 'block_customers']
 
-/** Every other table of the store except the list of migrations; a table comes after those that it refers to. */
-export const COPY_TABLES: readonly CopyTable[] = [
-  {
-    name: 'customer',
-    columns: {
-      number: 'integer',
-      id: 'text',
-      email: 'text',
-      password_hash: 'text',
-      is_api: 'flag',
-      operator: 'flag',
-      read_only: 'flag',
-      enabled: 'flag',
-      token_generation: 'text',
-      created_at: 'integer',
-      erased_at: 'integer',
-    },
-    key: ['number'],
-  },
-  { name: 'customer_region', columns: { customer: 'integer', region: 'text' }, key: ['customer', 'region'] },
-  { name: 'authority_rule', columns: { customer: 'integer', rule: 'text' }, key: ['customer', 'rule'] },
-  {
-    name: 'signing_key',
-    columns: { kid: 'text', algorithm: 'text', private_jwk: 'text', created_at: 'integer', expires_at: 'integer' },
-    key: ['kid'],
-  },
-  {
-    name: 'api_key',
-    columns: {
-      id: 'text',
-      customer: 'integer',
-      hash: 'bytes',
-      label: 'text',
-      created_at: 'integer',
-      expires_at: 'integer',
-      revoked_at: 'integer',
-      successor: 'text',
-      networks: 'text',
-      rate_limit: 'integer',
-    },
-    key: ['id'],
-  },
-  { name: 'api_key_use', columns: { key_id: 'text', used_at: 'integer', address: 'text' }, key: ['key_id'] },
-  { name: 'account_version', columns: { number: 'integer' }, key: ['number'] },
-  {
-    name: 'purge',
-    columns: {
-      generation: 'integer',
-      position: 'integer',
-      announced: 'integer',
-      done_before: 'integer',
-      leased_until: 'integer',
-      erasures: 'integer',
-    },
-    key: ['generation'],
-  },
-  { name: 'unordered_time', columns: { high: 'integer', low: 'integer' }, key: ['high'] },
-  { name: 'service_secret', columns: { name: 'text', value: 'bytes' }, key: ['name'] },
-  {
-    name: 'login_failure',
-    columns: { name: 'bytes', count: 'integer', last_at: 'integer', expires_at: 'integer' },
-    key: ['name'],
-  },
-  {
-    name: 'audit_event',
-    columns: {
-      number: 'integer',
-      at: 'integer',
-      actor: 'text',
-      action: 'text',
-      customer_id: 'text',
-      address: 'text',
-      request_id: 'text',
-      details: 'text',
-      refusal: 'text',
-      order_id: 'text',
-      key_id: 'text',
-    },
-    key: ['number'],
-  },
-  {
-    name: 'refused_delivery',
-    columns: {
-      number: 'integer',
-      refusal: 'text',
-      at: 'integer',
-      customer_id: 'text',
-      key_id: 'text',
-      order_id: 'text',
-      error_code: 'text',
-      message: 'text',
-      request_id: 'text',
-      address: 'text',
-      payload: 'bytes',
-    },
-    key: ['number'],
-  },
-  { name: 'refused_tally', columns: { bytes: 'integer', removed: 'integer', not_kept: 'integer' }, key: ['bytes'] },
-  {
-    name: 'delivery_hour',
-    columns: { customer: 'integer', hour: 'integer', status: 'integer', duplicate: 'flag', count: 'integer' },
-    key: ['customer', 'hour', 'status', 'duplicate'],
-  },
-  { name: 'roll_up', columns: { position: 'integer' }, key: ['position'] },
-  {
-    name: 'refusal_hour',
-    columns: { customer: 'integer', hour: 'integer', action: 'text', code: 'text', count: 'integer' },
-    key: ['customer', 'hour', 'action', 'code'],
-  },
-  {
-    name: 'webhook',
-    columns: {
-      id: 'text',
-      url: 'text',
-      customer_id: 'text',
-      statuses: 'text',
-      duplicates: 'flag',
-      ca: 'text',
-      give_up: 'integer',
-      created_at: 'integer',
-      secret: 'text',
-      former_secret: 'text',
-      former_until: 'integer',
-      paused_reason: 'text',
-      paused_at: 'integer',
-      version: 'integer',
-    },
-    key: ['id'],
-  },
-  {
-    // Without the lease: nobody holds an endpoint of the copy.
-    name: 'webhook_progress',
-    columns: {
-      webhook: 'text',
-      epoch: 'integer',
-      position: 'integer',
-      generation: 'integer',
-      confirmed: 'text',
-      last_success_at: 'integer',
-      failing_since: 'integer',
-      next_try_at: 'integer',
-    },
-    key: ['webhook'],
-  },
-  {
-    name: 'webhook_waiting',
-    columns: {
-      webhook: 'text',
-      position: 'integer',
-      failures: 'integer',
-      first_failed_at: 'integer',
-      next_at: 'integer',
-      set_aside_at: 'integer',
-      last_error: 'text',
-    },
-    key: ['webhook', 'position'],
-  },
-  {
-    name: 'webhook_attempt',
-    columns: {
-      number: 'integer',
-      webhook: 'text',
-      at: 'integer',
-      position: 'integer',
-      receipt: 'text',
-      customer: 'integer',
-      status: 'integer',
-      error: 'text',
-      milliseconds: 'integer',
-      response: 'text',
-      next_at: 'integer',
-    },
-    key: ['number'],
-  },
-  {
-    name: 'webhook_minute',
-    columns: { webhook: 'text', minute: 'integer', succeeded: 'integer', failed: 'integer', longest: 'integer' },
-    key: ['webhook', 'minute'],
-  },
-  {
-    name: 'order_state',
-    columns: {
-      customer: 'integer',
-      order_id: 'text',
-      status: 'integer',
-      state_position: 'integer',
-      latest_position: 'integer',
-      digest: 'bytes',
-    },
-    key: ['customer', 'order_id'],
-  },
-  {
-    name: 'idempotency',
-    columns: { customer: 'integer', key: 'text', position: 'integer', kept_at: 'integer' },
-    key: ['customer', 'key'],
-  },
-  {
-    name: 'delivery',
-    columns: {
-      position: 'integer',
-      receipt: 'uuid',
-      customer: 'integer',
-      order_id: 'text',
-      status: 'integer',
-      received_at: 'integer',
-      echo_of: 'integer',
-      previous: 'integer',
-      payload: 'bytes',
-      origin: 'bytes',
-    },
-    key: ['position'],
-  },
-]
+/** Nobody holds an endpoint of the copy. */
+const COLUMNS_NOT_COPIED: Readonly<Record<string, readonly string[]>> = {
+  webhook_progress: ['holder', 'leased_at', 'leased_until'],
+}
 
-/** Every table except the deliveries, which are only ever added. */
-export const SMALL_TABLES = COPY_TABLES.filter(({ name }) => name !== 'delivery')
+const KINDS: Readonly<Record<string, Kind>> = {
+  bigint: 'integer',
+  integer: 'integer',
+  smallint: 'integer',
+  boolean: 'flag',
+  text: 'text',
+  bytea: 'bytes',
+  uuid: 'uuid',
+}
+
+/** In the order in which they were created: a table comes after those that it refers to. */
+const HERE = `
+  SELECT t.name AS "table", c.name, c.pk AS key
+    FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' ORDER BY t.rowid, c.cid`
+
+const THERE = `
+  SELECT c.relname AS "table", a.attname AS name, format_type(a.atttypid, NULL) AS type,
+         coalesce(array_position(k.conkey, a.attnum), 0) AS key
+    FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = current_schema
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'p'
+   WHERE c.relkind IN ('r', 'p')`
+
+/** Returns the tables that both databases have, with the columns that both have, as their catalogs say. */
+export async function findTables(source: DatabaseSync, query: Query): Promise<CopyTable[]> {
+  const here = Map.groupBy(source.prepare(HERE).all() as Row[], ({ table }) => String(table))
+  const there = Map.groupBy((await query(THERE)).rows, ({ table }) => String(table))
+  return Array.from(here, ([name, own]) => tableOf(name, own, there.get(name) ?? [])).filter(
+    ({ name, key }) => key.length > 0 && !NOT_COPIED.includes(name),
+  )
+}
+
+function tableOf(name: string, here: readonly Row[], there: readonly Row[]): CopyTable {
+  const types = new Map(there.map((column) => [column.name, String(column.type)]))
+  const shared = here
+    .map((column) => String(column.name))
+    .filter((column) => types.has(column) && !COLUMNS_NOT_COPIED[name]?.includes(column))
+  const columns = Object.fromEntries(
+    shared.map((column) => [column, kindOf(name, column, types.get(column) as string)]),
+  )
+  // A table of one row has no key that both sides have.
+  const key = [keyOf(here), keyOf(there)].find((key) => key.length > 0 && key.every((column) => column in columns))
+  return { name, columns, key: key ?? shared.slice(0, 1) }
+}
+
+const keyOf = (columns: readonly Row[]): string[] =>
+  columns
+    .filter(({ key }) => Number(key) > 0)
+    .toSorted((one, other) => Number(one.key) - Number(other.key))
+    .map(({ name }) => String(name))
+
+function kindOf(table: string, column: string, type: string): Kind {
+  const kind = KINDS[type]
+  if (kind === undefined)
+    throw new Error(`the column ${column} of ${table} has the type ${type}, which cannot be copied`)
+  return kind
+}
+
+/** Returns every table except the deliveries, which are only ever added. */
+export const smallOf = (tables: readonly CopyTable[]): CopyTable[] => tables.filter(({ name }) => name !== 'delivery')
 
 /** PostgreSQL's type for an array of a kind. */
 export const arrayType: Record<Kind, string> = {

@@ -1,7 +1,7 @@
 import type { StoreFacts } from '../opened-store.ts'
+import { WAITS_FOR_STANDBY } from './connection/safety.ts'
 import type { Database } from './database.ts'
 import { whyBehind, whyUnfit } from './fitness.ts'
-import { WAITS_FOR_STANDBY } from './protocol/durability.ts'
 
 /** PostgreSQL 14, as `server_version_num`. */
 const OLDEST_VERSION = 140_000

@@ -1,9 +1,9 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createProof, type Proof } from '../shared/proof.ts'
 import { storeErrors } from '../store.errors.ts'
+import type { Values } from './connection/connection.ts'
+import { isLost, notReady, unavailable } from './connection/failures.ts'
 import type { DeliveryConnection } from './deliveries/delivery-connection.ts'
-import type { Values } from './protocol/connection.ts'
-import { isLost, notReady, unavailable } from './protocol/failures.ts'
 
 /** What every delivery looks up. A lock of the tables of accounts stops only those that are not cached. */
 const VERSION = 'SELECT number FROM account_version'
@@ -18,7 +18,7 @@ const WAITS = `
 
 type Query = (sql: string, ...values: Values) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   readonly deliveries: Pick<DeliveryConnection, 'tryStatements' | 'storeProof'>
   readonly query: Query
   readonly lookUpFirst: Query

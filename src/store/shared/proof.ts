@@ -17,7 +17,7 @@ export interface Proof {
   prove(): Promise<void>
 }
 
-export interface ProofOptions {
+interface ProofOptions {
   /** Does what a delivery does but stores nothing; if `durable`, it writes something and waits until that is durable. */
   readonly probe: (durable: boolean) => Promise<void>
   /** Whether writes prove nothing at the moment. */

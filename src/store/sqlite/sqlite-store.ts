@@ -26,7 +26,7 @@ import { createReader, type SpawnReader } from './thread/reader.ts'
 import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
 import { sqliteWebhooks } from './webhooks/webhooks.ts'
 
-export interface SqliteOptions {
+interface SqliteOptions {
   readonly path: string
   readonly now: number
   readonly limits: QueueLimits

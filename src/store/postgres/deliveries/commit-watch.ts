@@ -1,5 +1,5 @@
+import type { Listening } from '../connection/listening.ts'
 import type { Database } from '../database.ts'
-import type { Listening } from '../listening.ts'
 
 /** `deliver_1` notifies only while somebody holds this lock. Asking for it waits for the commit that is under way. */
 const LOCK = `7425, -'last_position'::regclass::oid::integer`
@@ -12,7 +12,7 @@ const REST_MILLISECONDS = 10
 const POLL_EVERY_MILLISECONDS = 200
 const LISTEN_AGAIN_AFTER_POLLS = 10
 
-export interface CommitWatch {
+interface CommitWatch {
   watch(onCommit: () => void): () => void
   close(): void
 }

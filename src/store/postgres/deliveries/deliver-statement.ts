@@ -1,4 +1,4 @@
-import { ifDurable, type Standby } from '../protocol/durability.ts'
+import { ifDurable, type Standby } from '../connection/safety.ts'
 
 export const deliverStatement = (standby: Standby): string =>
   `SELECT * FROM deliver_1(${ifDurable('$1', 'bigint[]', standby)}, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`

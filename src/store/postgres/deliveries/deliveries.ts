@@ -50,7 +50,7 @@ const ARRIVALS = `
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-export interface PostgresDeliveries extends DeliveryStore {
+interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import type { Connection } from '../protocol/connection.ts'
-import { ifDurable, type Standby, WAITS_FOR_STANDBY, WHY_NO_STANDBY } from '../protocol/durability.ts'
-import { isFull, UnsafeServer, unavailable } from '../protocol/failures.ts'
+import type { Connection } from '../connection/connection.ts'
+import { isFull, UnsafeServer, unavailable } from '../connection/failures.ts'
+import { ifDurable, type Standby, WAITS_FOR_STANDBY, WHY_NO_STANDBY } from '../connection/safety.ts'
 import { deliverStatement, NO_DELIVERIES } from './deliver-statement.ts'
 
 /** The connection that carries deliveries. It is opened before all others, kept, and reconnects automatically. */
@@ -29,7 +29,7 @@ export interface BatchSender {
 
 type Send = (batch: readonly (Buffer | null)[]) => Promise<pg.QueryResult>
 
-export interface DeliveryConnectionOptions {
+interface DeliveryConnectionOptions {
   open(): Promise<Connection>
   readonly standby: Standby
   /** Whether so many commits that were given up wait at the server that one more could leave none of its connections to others. */

@@ -2,7 +2,7 @@ import type { StoreHistory } from '#src/store/store.ts'
 import type { Row } from '../database.ts'
 
 /** The position of the last delivery, whether or not it was purged since. A purge leaves the newest delivery. */
-export const LAST_EVER = 'greatest((SELECT max(position) FROM delivery), (SELECT position FROM purge))'
+const LAST_EVER = 'greatest((SELECT max(position) FROM delivery), (SELECT position FROM purge))'
 
 /**
  * A row if a place lies among lost positions: those that `begin_history_1` left out, or those after the last one. While nothing was

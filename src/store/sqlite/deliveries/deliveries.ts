@@ -50,7 +50,7 @@ const ARRIVALS = `
   SELECT d.position, c.id AS customer_id FROM delivery d JOIN customer c ON c.number = d.customer
    WHERE d.position > $1 ORDER BY d.position LIMIT ${MOST_ARRIVALS}`
 
-export interface SqliteDeliveries extends DeliveryStore {
+interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 

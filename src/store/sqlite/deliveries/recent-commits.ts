@@ -10,7 +10,7 @@ export interface Span {
  * Remembers which customers had deliveries committed since the last look, so that they need not be read from the store. That
  * is known only while every new position comes from this process.
  */
-export interface RecentCommits {
+interface RecentCommits {
   /** Takes null for positions that are not known. */
   add(span: Span | null, customerIds: Iterable<string>): void
   since(position: number): NewArrivals | undefined

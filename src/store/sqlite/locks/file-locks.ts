@@ -2,7 +2,7 @@ import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import type { WatchedFile } from '../store-file.ts'
 
 /** Resolves to whether this process holds a lock on a file; undefined where the system does not show that (all but Linux). */
-export type HoldsLock = () => Promise<boolean | undefined>
+type HoldsLock = () => Promise<boolean | undefined>
 
 /**
  * Asks by a descriptor that SQLite keeps open as long as the store. The list of all locks (/proc/locks) is not reliable: the

@@ -79,7 +79,7 @@ export interface Performer {
   close(): Promise<void>
 }
 
-export interface StoreThreadOptions {
+interface StoreThreadOptions {
   /** Names the thread in error messages. */
   readonly name: string
   readonly spawn: () => Worker
@@ -135,7 +135,7 @@ function performHere(open: () => Performer, onFailure: (failure: Failure) => Err
   }
 }
 
-export interface PerformerOptions {
+interface PerformerOptions {
   /** Throws unless an operation may begin. */
   readonly admit?: () => void
   /** Throws if what an operation did must not be confirmed. */

@@ -23,7 +23,7 @@ export type SpawnWriter = (workerData: WriterData) => Worker
 const spawnWorker: SpawnWriter = (workerData) =>
   new Worker(new URL('./writer-worker.ts', import.meta.url), { name: 'writer', workerData })
 
-export interface WriterOptions extends WriterData {
+interface WriterOptions extends WriterData {
   readonly watch: StoreWatch
   readonly spawn?: SpawnWriter | undefined
   readonly here?: ((data: WriterData) => Performer) | undefined

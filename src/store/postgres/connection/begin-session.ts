@@ -1,7 +1,6 @@
 import type { QueryResult } from 'pg'
-import { DURABILITY, whyNotDurable } from './durability.ts'
 import { isNoFunction, ReadOnlyServer, UnsafeServer } from './failures.ts'
-import { ISOLATION, whyUnsafeIsolation } from './isolation.ts'
+import { DURABILITY, ISOLATION, whyNotDurable, whyUnsafeIsolation } from './safety.ts'
 import { TIMELINE } from './timeline.ts'
 
 /** What the statement that begins a session answers. */

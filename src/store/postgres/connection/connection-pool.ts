@@ -19,7 +19,7 @@ export interface ConnectionPool {
   close(): void
 }
 
-export interface ConnectionPoolOptions {
+interface ConnectionPoolOptions {
   /** Whether one more connection may be opened. */
   hasRoom(): boolean
   open(): Promise<Connection>

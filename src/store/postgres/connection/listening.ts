@@ -1,5 +1,5 @@
-import type { Connection } from './protocol/connection.ts'
-import { unavailable } from './protocol/failures.ts'
+import type { Connection } from './connection.ts'
+import { unavailable } from './failures.ts'
 
 export interface Listening {
   /** Runs a statement on the connection that listens. */
@@ -7,7 +7,7 @@ export interface Listening {
   leave(): void
 }
 
-export interface Listener {
+interface Listener {
   /** Run before notices are awaited. */
   readonly sql: string
   readonly onNotice: () => void

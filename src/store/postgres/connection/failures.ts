@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { OTHER_TABLES, storeErrors } from '#src/store/store.errors.ts'
-import { whyRefused } from './durability.ts'
+import { whyRefused } from './safety.ts'
 
 /** The server answers but must not be used. The message is for operators. */
 export class UnsafeServer extends Error {}

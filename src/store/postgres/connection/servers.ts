@@ -22,7 +22,7 @@ export interface Servers {
   close(): Promise<void>
 }
 
-export interface ServersOptions {
+interface ServersOptions {
   /** Limits the sessions at one server. */
   readonly most: number
   readonly timeoutSeconds: number
