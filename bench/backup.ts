@@ -11,7 +11,7 @@ import { syncDisk } from './server-process.ts'
 import { BIN, prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const PER_SECOND = 5000
-const MOST_CONNECTIONS = 2000
+const MAX_CONNECTIONS = 2000
 const FILL_PAYLOAD_BYTES = 2000
 const FILL_AT_ONCE = 1000
 
@@ -22,7 +22,7 @@ export async function benchBackup(_load: Load, { folder, rounds, seconds, most }
   fill(database, most)
   const server = await startTeslim(folder, `sqlite:${database}`)
   const deliver = () =>
-    openLoop({ url: server.url, apiKey, perSecond: PER_SECOND, seconds, mostConnections: MOST_CONNECTIONS })
+    openLoop({ url: server.url, apiKey, perSecond: PER_SECOND, seconds, mostConnections: MAX_CONNECTIONS })
   const rows: string[][] = []
   const ratios: { rate: number; p99: number }[] = []
   console.log(`${PER_SECOND} deliveries a second offered, ${rounds} rounds of ${seconds} s without and with a backup`)
@@ -32,7 +32,7 @@ export async function benchBackup(_load: Load, { folder, rounds, seconds, most }
       apiKey,
       perSecond: PER_SECOND / 2,
       seconds: 2,
-      mostConnections: MOST_CONNECTIONS,
+      mostConnections: MAX_CONNECTIONS,
     })
     for (let round = 0; round < rounds; round++) {
       await syncDisk()

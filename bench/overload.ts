@@ -7,7 +7,7 @@ import { printTable } from './report.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 /** More than the server holds, so that some are refused. */
-const MOST_CONNECTIONS = 10_000
+const MAX_CONNECTIONS = 10_000
 
 /** Deliveries at twice the rate that is taken in a closed loop, whatever becomes of those before. */
 export async function benchOverload(load: Load, { folder, seconds, connections }: BenchOptions): Promise<void> {
@@ -21,7 +21,7 @@ export async function benchOverload(load: Load, { folder, seconds, connections }
     const looking = setInterval(() => {
       most = Math.max(most, server.memory())
     }, 100)
-    const loaded = openLoop({ url: server.url, apiKey, perSecond, seconds, mostConnections: MOST_CONNECTIONS })
+    const loaded = openLoop({ url: server.url, apiKey, perSecond, seconds, mostConnections: MAX_CONNECTIONS })
     await wait(seconds * 1000)
     const normalAfter = await untilNormal(server.url, apiKey)
     const result = await loaded

@@ -15,7 +15,7 @@ import { OTHER_FIELDS } from './shapes.ts'
 import { prepareTeslim, startTeslim } from './teslim-server.ts'
 
 const DAY = 86_400_000
-const MOST_CONNECTIONS = 500
+const MAX_CONNECTIONS = 500
 const BIN = join(import.meta.dirname, '../bin/teslim.js')
 
 export interface PurgeBenchOptions {
@@ -40,7 +40,7 @@ export async function benchPurge(
       .join(' + ')
   const server = await startTeslim(folder, databaseUrl)
   const deliver = (): Promise<OpenLoopResult> =>
-    openLoop({ url: server.url, apiKey, perSecond, seconds, mostConnections: MOST_CONNECTIONS })
+    openLoop({ url: server.url, apiKey, perSecond, seconds, mostConnections: MAX_CONNECTIONS })
   try {
     await deliver()
     await syncDisk()

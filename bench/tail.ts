@@ -15,7 +15,7 @@ const CONNECTIONS = 256
 
 /** A server that starts at full rate compiles its code for the first five seconds: one request in a hundred then waits 20 ms or more. */
 const WARM_UP_SECONDS = 10
-const MOST_WARM_UP = 10_000
+const MAX_WARM_UP = 10_000
 
 const servers = join(import.meta.dirname, 'servers')
 const STALLS = join(servers, 'stalls.ts')
@@ -96,7 +96,7 @@ async function measure(
   { folder, seconds, shape }: BenchOptions,
 ): Promise<{ row: string[]; stalls: string[][] }> {
   const load = { url: server.url, apiKey, shape, mostConnections: CONNECTIONS, whenBusy: 'wait' } as const
-  await openLoop({ ...load, perSecond: Math.min(perSecond, MOST_WARM_UP), seconds: WARM_UP_SECONDS })
+  await openLoop({ ...load, perSecond: Math.min(perSecond, MAX_WARM_UP), seconds: WARM_UP_SECONDS })
   await syncDisk()
   writeFileSync(stalls, '')
   const disk = watchDisk(join(folder, 'sync'))

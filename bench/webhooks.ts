@@ -12,7 +12,7 @@ const PER_SECOND = 2000
 const ENDPOINTS = 100
 /** A hundred POSTs for each delivery. */
 const PER_SECOND_TO_MANY = 20
-const MOST_CONNECTIONS = 200
+const MAX_CONNECTIONS = 200
 /** A server looks every second which endpoints it may push to. */
 const TAKEN_MILLISECONDS = 3000
 
@@ -73,7 +73,7 @@ async function remove(bench: Bench, ids: readonly string[]): Promise<void> {
 }
 
 const deliver = ({ teslim, apiKey, options }: Bench, perSecond: number): Promise<OpenLoopResult> =>
-  openLoop({ url: teslim.url, apiKey, perSecond, seconds: options.seconds, mostConnections: MOST_CONNECTIONS })
+  openLoop({ url: teslim.url, apiKey, perSecond, seconds: options.seconds, mostConnections: MAX_CONNECTIONS })
 
 /** Waits until everything has arrived, so that a round does not begin with the rest of the one before. */
 async function settle(bench: Bench): Promise<void> {

@@ -12,13 +12,13 @@ import type { Row } from './least-writer.ts'
 const [, , path = ''] = process.argv
 const writer = new Worker(new URL('./least-writer.ts', import.meta.url), { name: 'writer', workerData: path })
 
-const MOST_UNDER_WAY = 2
+const MAX_UNDER_WAY = 2
 let rows: Row[] = []
 let answers: (() => void)[] = []
 const underWay: (() => void)[][] = []
 
 function send(): void {
-  if (rows.length === 0 || underWay.length === MOST_UNDER_WAY) return
+  if (rows.length === 0 || underWay.length === MAX_UNDER_WAY) return
   writer.postMessage(rows)
   underWay.push(answers)
   rows = []

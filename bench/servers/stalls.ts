@@ -5,13 +5,13 @@ import { isMainThread } from 'node:worker_threads'
 
 /**
  * Loaded with `--import` into each thread of a server under measurement: writes a line for everything that held a thread up for
- * `LEAST_MILLISECONDS` or more to the file that `BENCH_STALLS` names.
+ * `MIN_MILLISECONDS` or more to the file that `BENCH_STALLS` names.
  */
-const LEAST_MILLISECONDS = 5
+const MIN_MILLISECONDS = 5
 const file = process.env.BENCH_STALLS ?? ''
 
 const note = (what: string, milliseconds: number): void => {
-  if (milliseconds >= LEAST_MILLISECONDS) appendFileSync(file, `${what}\t${milliseconds.toFixed(1)}\n`)
+  if (milliseconds >= MIN_MILLISECONDS) appendFileSync(file, `${what}\t${milliseconds.toFixed(1)}\n`)
 }
 
 /** The function, measured wherever `nameOf` gives a name. */

@@ -21,7 +21,7 @@ export interface AuditPage {
 export const CURSOR_PATTERN = '^[0-9]{1,15}-[0-9]{1,15}$'
 
 /** Events that one request looks at. */
-const MOST_LOOKED_AT = 2_000
+const MAX_LOOKED_AT = 2_000
 
 /** Lists the audit log, newest first. */
 export const createAuditList =
@@ -35,7 +35,7 @@ export const createAuditList =
     const owner = keyId === undefined ? customerId : (await apiKeys.findById(keyId))?.customerId
     if (keyId !== undefined && (owner === undefined || (customerId ?? owner) !== owner)) return nothing
     const place = cursor === undefined ? null : placeOf(cursor)
-    const bounds = { most: limit, look: MOST_LOOKED_AT }
+    const bounds = { most: limit, look: MAX_LOOKED_AT }
     const { events, next } = await audit.before(place, { ...filter, customerId: owner }, bounds)
     return { events, nextCursor: next?.join('-') ?? null }
   }

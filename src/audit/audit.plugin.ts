@@ -128,12 +128,12 @@ function once<Value>(work: () => Value): () => Value {
 /** Faults of the service are in the log, not in the audit log. */
 const isFault = ({ kind }: AppError): boolean => kind === 'internal' || kind === 'unavailable' || kind === 'overloaded'
 
-const MOST_PROBLEMS = 3
+const MAX_PROBLEMS = 3
 
 /** Safe to store: problems contain field paths and refused product codes, nothing else from the request. */
 function reasonOf({ details: { reason, problems = [] } }: AppError): string | null {
   if (reason !== undefined || problems.length === 0) return reason ?? null
-  const named = problems.slice(0, MOST_PROBLEMS).map(({ path, message }) => `${path} ${message}`.trim())
+  const named = problems.slice(0, MAX_PROBLEMS).map(({ path, message }) => `${path} ${message}`.trim())
   const more = problems.length - named.length
   return [...named, ...(more > 0 ? [`${more} more`] : [])].join('; ')
 }

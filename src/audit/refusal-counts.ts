@@ -1,7 +1,7 @@
 import type { NewRefusals } from '#src/store/store.ts'
 
 /** Counts by customer that are held at once. Further ones count as refusals of unknown customers. */
-const MOST_OF_CUSTOMERS = 1_000
+const MAX_OF_CUSTOMERS = 1_000
 
 /** Counts refusals until they are written. Its memory is bounded. */
 export function createRefusalCounts() {
@@ -12,7 +12,7 @@ export function createRefusalCounts() {
       for (const refusal of refusals) {
         const { hour, action, errorCode } = refusal
         const named = `${hour} ${action} ${errorCode} ${refusal.customerId ?? ''}`
-        const full = counts.size >= MOST_OF_CUSTOMERS && !counts.has(named)
+        const full = counts.size >= MAX_OF_CUSTOMERS && !counts.has(named)
         const name = full ? `${hour} ${action} ${errorCode} ` : named
         const customerId = full ? null : refusal.customerId
         const count = (counts.get(name)?.count ?? 0) + refusal.count

@@ -48,10 +48,10 @@ const BUDGETS = {
   customer: { most: 60, ofSource: 20 },
   address: { most: 60, ofSource: 20 },
 }
-const MOST_OF_A_CODE = 10
-const MOST_NAMES_COUNTED = 1000
-const MOST_NAMES_TOLD = 10
-const MOST_CUSTOMERS_TOLD = 100
+const MAX_OF_A_CODE = 10
+const MAX_NAMES_COUNTED = 1000
+const MAX_NAMES_TOLD = 10
+const MAX_CUSTOMERS_TOLD = 100
 
 /** Decides which refusals of a minute are recorded, and counts the others. Its memory is bounded. */
 export function createRefusalWindow() {
@@ -60,9 +60,9 @@ export function createRefusalWindow() {
   const notListed = new Map<string, ReturnType<typeof createRest>>()
 
   const count = (refusal: Refusal): void => {
-    restIn(rests, refusal.action, MOST_NAMES_COUNTED)?.count(refusal)
+    restIn(rests, refusal.action, MAX_NAMES_COUNTED)?.count(refusal)
     if (refusal.keyId !== null && refusal.customerId !== null)
-      restIn(notListed, refusal.customerId, MOST_CUSTOMERS_TOLD)?.count(refusal)
+      restIn(notListed, refusal.customerId, MAX_CUSTOMERS_TOLD)?.count(refusal)
   }
 
   return {
@@ -75,7 +75,7 @@ export function createRefusalWindow() {
       const countOf = (name: string): number => kept.get(name) ?? 0
       const { most, ofSource } = BUDGETS[kind]
       // The more a source has had, the more is left for others: the first refusals of each are recorded in any flood.
-      const room = countOf(kind) < most * (1 - countOf(source) / ofSource) && countOf(ofCode) < MOST_OF_A_CODE
+      const room = countOf(kind) < most * (1 - countOf(source) / ofSource) && countOf(ofCode) < MAX_OF_A_CODE
       if (room) for (const name of [kind, source, ofCode]) kept.set(name, countOf(name) + 1)
       else count(refusal)
       return room
@@ -121,8 +121,8 @@ function createRest() {
 
 function countName(names: Map<string, number>, name: string): void {
   const known = names.get(name)
-  if (known !== undefined || names.size < MOST_NAMES_COUNTED) names.set(name, (known ?? 0) + 1)
+  if (known !== undefined || names.size < MAX_NAMES_COUNTED) names.set(name, (known ?? 0) + 1)
 }
 
 const mostOf = (names: Map<string, number>): Record<string, number> =>
-  Object.fromEntries([...names].sort(([, one], [, other]) => other - one).slice(0, MOST_NAMES_TOLD))
+  Object.fromEntries([...names].sort(([, one], [, other]) => other - one).slice(0, MAX_NAMES_TOLD))

@@ -16,8 +16,8 @@ export interface Refusals {
 const WINDOW_MILLISECONDS = 60_000
 const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limits of the queue while the store is away; further refusals are only counted. Half of it is for known API keys. */
-const MOST_WAITING = 1_000
-const MOST_WAITING_OF_STRANGERS = MOST_WAITING / 2
+const MAX_WAITING = 1_000
+const MAX_WAITING_OF_STRANGERS = MAX_WAITING / 2
 const LONGEST_REASON = 200
 /** The message to a supplier is cut to this length before it comes here. */
 export const LONGEST_MESSAGE = 500
@@ -83,7 +83,7 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
       arm()
       const now = clock.now()
       counts.add([counted(refusal, now)])
-      const most = refusal.keyId === null ? MOST_WAITING_OF_STRANGERS : MOST_WAITING
+      const most = refusal.keyId === null ? MAX_WAITING_OF_STRANGERS : MAX_WAITING
       if (waiting.length >= most) window.count(refusal)
       else if (window.admit(refusal)) {
         const refusalId = refusal.delivery && newId(now)

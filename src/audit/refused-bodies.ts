@@ -25,10 +25,10 @@ export interface RefusedBodiesDependencies {
 
 const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limits of what waits, and of what is written in a second. Each body counts `ROW_BYTES` more. */
-const MOST_WAITING_BYTES = 4 * 1024 * 1024
-const MOST_WRITTEN_BYTES = 2 * 1024 * 1024
+const MAX_WAITING_BYTES = 4 * 1024 * 1024
+const MAX_WRITTEN_BYTES = 2 * 1024 * 1024
 /** Deliveries wait for the transaction: so many bodies take some 20 ms in a file. */
-const MOST_WRITTEN = 500
+const MAX_WRITTEN = 500
 
 /** Queues refused bodies and writes them every second, so that a flood of them costs neither memory nor the disk much. */
 export function createRefusedBodies(dependencies: RefusedBodiesDependencies): RefusedBodies {
@@ -94,7 +94,7 @@ export function createRefusedBodies(dependencies: RefusedBodiesDependencies): Re
     keep(bytes, describe) {
       arm()
       const size = bytes + ROW_BYTES
-      if (waitingBytes + size > MOST_WAITING_BYTES || size > mostBytes) {
+      if (waitingBytes + size > MAX_WAITING_BYTES || size > mostBytes) {
         notKept++
         dropped.value++
         return
@@ -115,7 +115,7 @@ function firstOf(bodies: readonly NewRefusedBody[]): readonly NewRefusedBody[] {
   let bytes = 0
   const beyond = bodies.findIndex(({ payload }, index) => {
     bytes += payload.length + ROW_BYTES
-    return (index > 0 && bytes > MOST_WRITTEN_BYTES) || index === MOST_WRITTEN
+    return (index > 0 && bytes > MAX_WRITTEN_BYTES) || index === MAX_WRITTEN
   })
   return bodies.slice(0, beyond < 0 ? bodies.length : beyond)
 }

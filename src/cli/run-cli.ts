@@ -61,7 +61,7 @@ async function helpAskedFor(argv: readonly string[], { columns }: CliContext): P
   if (asks) {
     const both = `${first} ${second}`.trim()
     const groups = await loadGroups()
-    const help = helpOn(named.slice(0, MOST_WORDS).join(' '), groups, columns) ?? helpOn(both, groups, columns)
+    const help = helpOn(named.slice(0, MAX_WORDS).join(' '), groups, columns) ?? helpOn(both, groups, columns)
     if (help !== undefined) return help
     if (commandNames.includes(first)) return helpOn(first, groups, columns)
     throw noCommand(both)
@@ -72,11 +72,11 @@ async function helpAskedFor(argv: readonly string[], { columns }: CliContext): P
 }
 
 /** The longest name: `delivery refused list`. */
-const MOST_WORDS = 3
+const MAX_WORDS = 3
 
 async function findCommand(argv: readonly string[]): Promise<{ command: Command; rest: string[] }> {
   const option = argv.findIndex((word) => word.startsWith('-'))
-  const words = argv.slice(0, option < 0 ? MOST_WORDS : Math.min(option, MOST_WORDS))
+  const words = argv.slice(0, option < 0 ? MAX_WORDS : Math.min(option, MAX_WORDS))
   for (let count = words.length; count > 0; count--) {
     const command = await loadCommand(words.slice(0, count).join(' '))
     if (command) return { command, rest: argv.slice(count) }

@@ -11,16 +11,16 @@ export interface Match {
   readonly text: string
 }
 
-export const MOST_MATCHES = 20
+export const MAX_MATCHES = 20
 export const LONGEST_TEXT = 200
 
 const SHORTEST_PREFIX = 4
 const BEGINS_AN_ID = /^[0-9a-f][0-9a-f-]{0,35}$/
 /** Customers that one step looks at, and all steps of one search. */
 const CUSTOMERS_AT_ONCE = 2_500
-const MOST_CUSTOMERS = 20_000
+const MAX_CUSTOMERS = 20_000
 /** Deliveries that the search for a request looks at. */
-const MOST_DELIVERIES = 20_000
+const MAX_DELIVERIES = 20_000
 
 type FindStore = Pick<Store, 'deliveries' | 'customers' | 'apiKeys' | 'refused' | 'audit'>
 
@@ -37,7 +37,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
   }
 
   const ofDelivering = async (requestId: string): Promise<Match[]> => {
-    const receipts = await deliveries.receiptsOfRequest(requestId, { most: MOST_MATCHES, look: MOST_DELIVERIES })
+    const receipts = await deliveries.receiptsOfRequest(requestId, { most: MAX_MATCHES, look: MAX_DELIVERIES })
     return (await Promise.all((receipts ?? []).map(ofReceipt))).flat()
   }
 
@@ -68,8 +68,8 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
   const ofEmail = async (part: string): Promise<Match[]> => {
     const found: Match[] = []
     let after = ''
-    for (let looked = 0; looked < MOST_CUSTOMERS && found.length < MOST_MATCHES; looked += CUSTOMERS_AT_ONCE) {
-      const bounds = { most: MOST_MATCHES, look: CUSTOMERS_AT_ONCE }
+    for (let looked = 0; looked < MAX_CUSTOMERS && found.length < MAX_MATCHES; looked += CUSTOMERS_AT_ONCE) {
+      const bounds = { most: MAX_MATCHES, look: CUSTOMERS_AT_ONCE }
       const { customers: some, next } = await customers.search({ text: part }, after, bounds)
       // The search also finds beginnings of ids, which are found only if they are unique.
       found.push(...some.filter(({ email }) => email.includes(part)).map(customerMatch))
@@ -92,8 +92,8 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
   const ofOrder = async (orderId: string): Promise<Match[]> => {
     const found: Match[] = []
     let after: OrderPlace | null = null
-    for (let looked = 0; looked < MOST_CUSTOMERS && found.length < MOST_MATCHES; looked += CUSTOMERS_AT_ONCE) {
-      const bounds = { most: MOST_MATCHES, look: CUSTOMERS_AT_ONCE }
+    for (let looked = 0; looked < MAX_CUSTOMERS && found.length < MAX_MATCHES; looked += CUSTOMERS_AT_ONCE) {
+      const bounds = { most: MAX_MATCHES, look: CUSTOMERS_AT_ONCE }
       const page: Awaited<ReturnType<typeof deliveries.orders>> = await deliveries.orders(after, { orderId }, bounds)
       found.push(
         ...page.orders.map(
@@ -119,7 +119,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
       ofEmail(lower),
     ]
     const found = (await Promise.all(ways)).flat()
-    return withoutRepeats(found).slice(0, MOST_MATCHES)
+    return withoutRepeats(found).slice(0, MAX_MATCHES)
   }
 }
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
-import { LONGEST_TEXT, MOST_MATCHES } from './find.rule.ts'
+import { LONGEST_TEXT, MAX_MATCHES } from './find.rule.ts'
 
 const RECEIPT = '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'
 
@@ -34,5 +34,5 @@ const MatchSchema = named('Match', {
 })
 
 export const MatchesSchema = Type.Object({
-  Matches: Type.Array(MatchSchema, { maxItems: MOST_MATCHES, description: `At most ${MOST_MATCHES}` }),
+  Matches: Type.Array(MatchSchema, { maxItems: MAX_MATCHES, description: `At most ${MAX_MATCHES}` }),
 })

@@ -29,7 +29,7 @@ export interface Accounts {
   cachedByApiKey(text: string, address: string): Account | undefined
 }
 
-const MOST_CACHED = 10_000
+const MAX_CACHED = 10_000
 
 /** Caches accounts by key until any account changes; then clears the cache. */
 export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clock: Clock): Accounts {
@@ -53,7 +53,7 @@ export function createAccounts(apiKeys: ApiKeyStore, versions: VersionWatch, clo
     const { key, customer } = found
     const networks = key.networks === null ? null : compileNetworks(key.networks)
     const account = { key, customer, authority: compileAuthority(customer.authority), networks }
-    if (cached.size >= MOST_CACHED) cached.clear()
+    if (cached.size >= MAX_CACHED) cached.clear()
     // An account read before a change was noticed must not be cached after it.
     if (asOf === versions.version()) cached.set(digest, account)
     return account

@@ -7,7 +7,7 @@ export interface Networks {
   contain(address: string): boolean
 }
 
-const MOST_NETWORKS = 100
+const MAX_NETWORKS = 100
 
 /**
  * Checks a list of networks and returns it as it is stored: each one in its canonical spelling (RFC 5952), sorted, none twice. An
@@ -16,7 +16,7 @@ const MOST_NETWORKS = 100
 export function checkNetworks(texts: readonly string[]): string[] {
   if (texts.length === 0) refuse('The list of networks is empty: write "anywhere" to allow every address.')
   const read = new Map(texts.map(checkNetwork).map((network) => [networkText(network), network]))
-  if (read.size > MOST_NETWORKS) refuse(`A key has at most ${MOST_NETWORKS} networks, not ${read.size}.`)
+  if (read.size > MAX_NETWORKS) refuse(`A key has at most ${MAX_NETWORKS} networks, not ${read.size}.`)
   return [...read].sort(([, one], [, other]) => compare(one, other)).map(([text]) => text)
 }
 

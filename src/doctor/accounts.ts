@@ -4,7 +4,7 @@ import type { Customers } from '#src/customer/customer.rule.ts'
 import { SANDBOX_EMAIL } from '#src/customer/sandbox.ts'
 import type { Check } from './checks.ts'
 
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 export interface Accounts {
   readonly customers: Pick<Customers, 'list'>
@@ -77,8 +77,8 @@ function isReplaced({ customerId, label, createdAt, expiresAt, successorId }: Ex
 }
 
 const listed = (all: readonly string[]): string => {
-  const more = all.length > MOST_NAMED ? `, and ${all.length - MOST_NAMED} more` : ''
-  return `${all.slice(0, MOST_NAMED).join(', ')}${more}`
+  const more = all.length > MAX_NAMED ? `, and ${all.length - MAX_NAMED} more` : ''
+  return `${all.slice(0, MAX_NAMED).join(', ')}${more}`
 }
 
 const day = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10)

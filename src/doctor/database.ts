@@ -8,7 +8,7 @@ import type { Check } from './checks.ts'
 const DAY_MILLISECONDS = 86_400_000
 /** Clocks that are kept right differ by far less. */
 const CLOCK_MILLISECONDS = 2000
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 /** The check fails below the first limit and warns below the second. */
 const FEW_DAYS = 7
 const SOME_DAYS = 60
@@ -63,9 +63,9 @@ function checkClock(ahead: number): Check {
 
 /** A store on one machine has only its own deliveries to compare the clock with. */
 export async function checkFuture({ deliveries }: Store, now: number): Promise<Check[]> {
-  const count = await deliveries.countFrom(now + CLOCK_MILLISECONDS, MOST_COUNTED)
+  const count = await deliveries.countFrom(now + CLOCK_MILLISECONDS, MAX_COUNTED)
   if (count === 0) return []
-  const many = `${count === MOST_COUNTED ? 'at least ' : ''}${counted(count, 'delivery was', 'deliveries were')}`
+  const many = `${count === MAX_COUNTED ? 'at least ' : ''}${counted(count, 'delivery was', 'deliveries were')}`
   const message = `${many} received later than it is now: the clock was set back, check it (NTP)`
   return [{ name: 'clock', status: 'warning', message }]
 }

@@ -10,7 +10,7 @@ import type { Check } from './checks.ts'
 
 const MIB = 1024 * 1024
 /** The check fails below the first limit and warns below the second. */
-const LEAST_FREE_BYTES = 100 * MIB
+const MIN_FREE_BYTES = 100 * MIB
 const LITTLE_FREE_BYTES = 1024 * MIB
 
 /** Checks who may read the files of an embedded store, and files with a secret; and the free space. */
@@ -71,7 +71,7 @@ async function checkSpace(folder: string): Promise<Check[]> {
   const text = `${Math.floor(free / MIB).toLocaleString('en')} MiB free for ${folder}`
   if (free >= LITTLE_FREE_BYTES) return [{ name: 'disk', status: 'ok', message: text }]
   const message = `${text}: make room; on a full disk deliveries are refused with 503`
-  return [{ name: 'disk', status: free < LEAST_FREE_BYTES ? 'failed' : 'warning', message }]
+  return [{ name: 'disk', status: free < MIN_FREE_BYTES ? 'failed' : 'warning', message }]
 }
 
 async function checkSecretFiles(config: Config): Promise<Check[]> {

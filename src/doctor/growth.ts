@@ -18,7 +18,7 @@ const SOME_DAYS = 30
 /** The size of a delivery is taken from the latest ones: most of the file may be older, or removed by a purge. */
 const SAMPLE = 1000
 /** Deliveries that are counted here because the server has not yet. */
-const MOST_COUNTED = 50_000
+const MAX_COUNTED = 50_000
 /** The size of a delivery without its payload: its columns, indexes and order, and its part of unused room in pages. */
 const BYTES_BESIDE_PAYLOAD = 400
 
@@ -31,7 +31,7 @@ export async function checkGrowth({ deliveries, rollUps }: Store, free: number, 
   const days = Math.max(1, (now - start) / DAY_MILLISECONDS)
   const sample = await deliveries.before(Number.MAX_SAFE_INTEGER, { from: start }, { most: SAMPLE, look: SAMPLE })
   const range = { customerId: undefined, from: hourOf(start), to: hourOf(now) + 1, hoursEach: 1 }
-  const counts = await rollUps.read(range, MOST_COUNTED)
+  const counts = await rollUps.read(range, MAX_COUNTED)
   const count = counts.deliveries.flatMap(({ byStatus }) => byStatus).reduce((sum, each) => sum + each, 0)
   const bytes = sample.deliveries.reduce((sum, { payloadBytes }) => sum + payloadBytes + BYTES_BESIDE_PAYLOAD, 0)
   const bytesADay = (count / days) * (bytes / Math.max(1, sample.deliveries.length))

@@ -24,7 +24,7 @@ import { checkWebhooks } from './webhooks.ts'
 
 const MIB = 1024 * 1024
 /** Larger files are not checked for damage. One of 512 MiB takes some seconds to read, one of 32 MiB a moment. */
-const MOST_BYTES = { quick: 32 * MIB, usual: 512 * MIB, full: Number.POSITIVE_INFINITY }
+const MAX_BYTES = { quick: 32 * MIB, usual: 512 * MIB, full: Number.POSITIVE_INFINITY }
 
 /** Checks the store itself. It is opened as it is, and nothing in it is changed. */
 export async function checkStore(config: Config, options: ExaminationOptions): Promise<Check[]> {
@@ -130,7 +130,7 @@ async function checkDamage(
 ): Promise<Check[]> {
   if (size === 0) return []
   const name = 'integrity'
-  const isLarge = size > MOST_BYTES[depth]
+  const isLarge = size > MAX_BYTES[depth]
   if (!isLarge) onBegin?.(name)
   const damage = await findDamage(isLarge ? 'schema' : 'pages')
   if (damage !== undefined) {
@@ -140,7 +140,7 @@ async function checkDamage(
   }
   if (!isLarge) return [{ name, status: 'ok', message: 'the file is undamaged' }]
   const large = size < 1024 * MIB ? `${Math.ceil(size / MIB)} MiB` : `${(size / 1024 / MIB).toFixed(1)} GiB`
-  const command = size > MOST_BYTES.usual ? 'teslim doctor --full' : 'teslim doctor'
+  const command = size > MAX_BYTES.usual ? 'teslim doctor --full' : 'teslim doctor'
   const message = `not checked, since the file has ${large}: run ${command}`
   return [{ name, status: 'skipped', message }]
 }

@@ -11,7 +11,7 @@ import type { Check } from './checks.ts'
 const NAME = 'webhooks'
 const HOUR_MILLISECONDS = 3_600_000
 const DAY_MILLISECONDS = 86_400_000
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 const PAUSED = [
   ['gone', 'since they answered 410', 'resume them, or remove them'],
@@ -82,9 +82,9 @@ function checkBehind(all: readonly Progress[], { retentionDays }: Config): Check
 }
 
 function named(some: readonly Webhook[]): string {
-  const more = some.length > MOST_NAMED ? `, and ${some.length - MOST_NAMED} more` : ''
+  const more = some.length > MAX_NAMED ? `, and ${some.length - MAX_NAMED} more` : ''
   return `${some
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(({ id }) => id)
     .join(', ')}${more}`
 }

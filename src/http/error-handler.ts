@@ -139,13 +139,13 @@ const FRAMEWORK_STATUS: Readonly<Record<number, ErrorDefinition | undefined>> = 
   415: httpErrors.notJsonType,
 }
 
-const MOST_PROBLEMS = 20
+const MAX_PROBLEMS = 20
 
 export function invalidRequest(problems: readonly Problem[]): AppError {
   const first = problems.slice(0, 3).map(({ path, message }) => `${path || 'the body'} ${message}`)
   const summary = first.join('; ')
   return new AppError(httpErrors.invalidRequest, {
     message: `The request is not valid: ${summary}${summary.endsWith('?') ? '' : '.'}`,
-    problems: problems.slice(0, MOST_PROBLEMS),
+    problems: problems.slice(0, MAX_PROBLEMS),
   })
 }

@@ -34,8 +34,8 @@ export interface LineExchangeOptions {
 }
 
 /** Beyond this, the connection is not read. */
-const MOST_UNREAD_BYTES = 65_536
-const MOST_UNREAD_PIECES = 256
+const MAX_UNREAD_BYTES = 65_536
+const MAX_UNREAD_PIECES = 256
 
 /** Sends the head of the answer with its first line, as clients may wait for 100 before they send their body. */
 export function openLineExchange(reply: FastifyReply, options: LineExchangeOptions): LineExchange {
@@ -68,7 +68,7 @@ export function openLineExchange(reply: FastifyReply, options: LineExchangeOptio
   const onData = (piece: Buffer): void => {
     pieces.push(piece)
     unread += piece.length
-    if (unread >= MOST_UNREAD_BYTES || pieces.length >= MOST_UNREAD_PIECES) body.pause()
+    if (unread >= MAX_UNREAD_BYTES || pieces.length >= MAX_UNREAD_PIECES) body.pause()
     announce()
   }
   const leave = (): void => {

@@ -30,14 +30,14 @@ const TYPES: Readonly<Record<string, string | undefined>> = {
 }
 
 /** A body may have as many errors as it has bytes. */
-const MOST_PROBLEMS = 20
+const MAX_PROBLEMS = 20
 
 /** Turns the validator's first errors into plain sentences. */
 export const validationProblems = ({ validation = [], validationContext = 'body' }: FastifyError): Problem[] =>
   validation
     // Drops the errors of single choices: one for the whole choice follows.
     .filter(({ schemaPath }) => !schemaPath.includes('/anyOf/'))
-    .slice(0, MOST_PROBLEMS)
+    .slice(0, MAX_PROBLEMS)
     .map((error) => {
       // The server option `verbose` adds these two.
       const { instancePath, keyword, params, parentSchema = {}, data } = error as typeof error & Verbose

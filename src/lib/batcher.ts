@@ -58,7 +58,7 @@ const STANDING_MILLISECONDS = 1000
 const CATCHING_UP = 0.9
 
 /** With two commits under way, the next batch is ready when a commit ends. `commit` must keep their order. */
-const MOST_UNDER_WAY = 2
+const MAX_UNDER_WAY = 2
 
 /** Limits of one batch, so that the next one forms while it is committed. */
 const BATCH_ITEMS = 512
@@ -180,7 +180,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   /** Commits a large batch at once, and a small one after the first turn in which nothing was added. */
   const considerCommit = (lastLength: number): void => {
     const { length } = queue
-    if (underWay === MOST_UNDER_WAY || (underWay > 0 && length < WORTHWHILE)) return
+    if (underWay === MAX_UNDER_WAY || (underWay > 0 && length < WORTHWHILE)) return
     if (length >= WORTHWHILE || (length > 0 && length === lastLength)) void commitBatch()
     else if (length > 0 && !considering) {
       considering = true

@@ -21,7 +21,7 @@ interface Remembered {
   readonly until: number
 }
 
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 const KEY_BYTES = 32
 
 export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryOptions): PasswordMemory {
@@ -47,7 +47,7 @@ export function createPasswordMemory({ seconds, random, clock }: PasswordMemoryO
       // Moves the entry to the end, so that the first is the oldest.
       remembered.delete(customer.id)
       const [oldest] = remembered.keys()
-      if (remembered.size >= MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest)
+      if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest)
       remembered.set(customer.id, { digest: digestOf(customer, password), until: clock.monotonic() + seconds * 1000 })
     },
   }

@@ -72,17 +72,17 @@ export function delayAfter(count: number, { free, firstDelay, longestDelay }: Li
 }
 
 /** Concurrent tries of one account from one address in one process: two processes together stay within the free tries. */
-const MOST_AT_ONCE = 4
+const MAX_AT_ONCE = 4
 
 export const mostAtOnce = (pair: LoginFailures | undefined, { free }: Limit): number =>
-  Math.max(1, Math.min(MOST_AT_ONCE, free - (pair?.count ?? 0)))
+  Math.max(1, Math.min(MAX_AT_ONCE, free - (pair?.count ?? 0)))
 
 /** Clocks of replicas may differ by this much; a failure further ahead means that a clock was set back. */
-const MOST_AHEAD = MINUTE
+const MAX_AHEAD = MINUTE
 
 /** Returns the milliseconds until the next try, 0 if it may be made now. */
 export function remainingDelay(failures: LoginFailures | undefined, limit: Limit, now: number): number {
-  if (failures === undefined || failures.lastAt > now + MOST_AHEAD) return 0
+  if (failures === undefined || failures.lastAt > now + MAX_AHEAD) return 0
   const delay = delayAfter(failures.count, limit)
   // The last failure may lie ahead of this clock: another replica counted it meanwhile.
   return delay === 0 ? 0 : Math.max(0, failures.lastAt + delay - now)

@@ -54,7 +54,7 @@ export interface Throttle {
 
 /** How long an address without failures is cached: most logins come from such addresses. */
 const CLEAN_MILLISECONDS = 1000
-const MOST_CLEAN = 10_000
+const MAX_CLEAN = 10_000
 
 export function createThrottle(failures: LoginFailureStore, clock: Clock): Throttle {
   const clean = new Map<string, Begun & { readonly until: number }>()
@@ -97,7 +97,7 @@ export function createThrottle(failures: LoginFailureStore, clock: Clock): Throt
       const begun = { attempt, standing: await look(attempt), until }
       const { pair, address: others, known } = begun.standing
       if (!pair?.count && !others?.count && known !== undefined) {
-        if (clean.size >= MOST_CLEAN) clean.clear()
+        if (clean.size >= MAX_CLEAN) clean.clear()
         clean.set(name, begun)
       }
       return begun

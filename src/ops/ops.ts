@@ -22,7 +22,7 @@ const CONTENT_TYPES: Record<Format, string> = {
 }
 
 const PLAIN = 'text/plain; charset=utf-8'
-const MOST_CONNECTIONS = 64
+const MAX_CONNECTIONS = 64
 /** Short, so that idle connections cannot keep a scrape away for long. */
 const KEEP_ALIVE_MILLISECONDS = 5000
 
@@ -46,7 +46,7 @@ export function buildOps({ metrics, ...dependencies }: OpsDependencies): Ops {
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
     forceCloseConnections: true,
   })
-  ops.server.maxConnections = MOST_CONNECTIONS
+  ops.server.maxConnections = MAX_CONNECTIONS
   ops.addHook('onClose', async () => stopSampling())
 
   ops.get('/metrics', async (request, reply) => {

@@ -26,7 +26,7 @@ export interface DeliveryReader {
 
 /** Longer order ids and product codes would not fit into the indexes of the stores. */
 export const LONGEST_ID = 200
-const MOST_ODDITIES = 10
+const MAX_ODDITIES = 10
 const NONE: readonly Problem[] = []
 
 const STATUS = 0
@@ -58,7 +58,7 @@ export function createDeliveryReader(settings: DeliverySettings): DeliveryReader
       if (meant === undefined) continue
       const place = `${meant.slice(0, meant.lastIndexOf('/'))}/${pointerPart(field)}`
       oddities.set(place, { path: place, message: `was ignored: it looks like a misspelled ${meant}` })
-      if (oddities.size === MOST_ODDITIES) break
+      if (oddities.size === MAX_ODDITIES) break
     }
     return [...oddities.values()]
   }

@@ -11,7 +11,7 @@ export interface WordsDependencies {
   readonly cursors: Cursors
 }
 
-const MOST_LOOKED_AT = 20_000
+const MAX_LOOKED_AT = 20_000
 
 export const createLostWords =
   ({ deliveries, cursors }: WordsDependencies): InWords =>
@@ -19,7 +19,7 @@ export const createLostWords =
     if (!(error instanceof LostPlace)) return error
     const { at, lastLeft } = error
     const filter = customerId === null ? {} : { customerId }
-    const bounds = { most: 1, look: MOST_LOOKED_AT }
+    const bounds = { most: 1, look: MAX_LOOKED_AT }
     const [last] = (await deliveries.before(lastLeft.position + 1, filter, bounds)).deliveries
     const cursor = await cursors.seal(feedPurpose(customerId), sealedPlace(lastLeft))
     const when = at === null ? '' : ` (noticed at ${isoMilliseconds(at)})`

@@ -8,7 +8,7 @@ export type MeantFor = (path: string, field: string) => string | undefined
 const LONGEST_FIELD = 64
 /** Shorter names have too many neighbours for two edits. */
 const TWO_EDITS_FROM = 6
-const MOST_REMEMBERED = 1000
+const MAX_REMEMBERED = 1000
 
 export function createMeantFor(pointers: readonly string[]): MeantFor {
   const objects = new Map<string, (field: string) => string | undefined>()
@@ -41,7 +41,7 @@ function remembering(fields: ReadonlyMap<string, string>): (field: string) => st
     const name = plain(field)
     const close = nearest(name, fields.keys(), name.length < TWO_EDITS_FROM ? 1 : 2)
     const pointer = close === undefined ? undefined : fields.get(close)
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.set(field, pointer)
     return pointer
   }

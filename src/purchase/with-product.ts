@@ -7,8 +7,8 @@ interface Item {
 }
 
 /** Payloads that one request reads on the request thread to find a product. */
-export const MOST_READ = 125
-const MOST_READ_BYTES = 256 * 1024
+export const MAX_READ = 125
+const MAX_READ_BYTES = 256 * 1024
 
 /**
  * Makes a function that reads payloads up to a limit of bytes and keeps up to `limit` items whose payload names the product. `last`
@@ -17,7 +17,7 @@ const MOST_READ_BYTES = 256 * 1024
 export const createProductFilter =
   (deliveries: DeliveryStore, productsOf: (payload: Uint8Array) => readonly string[]) =>
   async <Some extends Item>(items: readonly Some[], product: string, limit: number) => {
-    const read = withinBytes(items, MOST_READ_BYTES)
+    const read = withinBytes(items, MAX_READ_BYTES)
     const positions = read.map(({ position }) => position)
     const payloads = await deliveries.payloads(positions, product)
     const found: Some[] = []

@@ -85,14 +85,14 @@ export const missing = (options: StoreOptions): AppError =>
   })
 
 /** More than an empty file that was made a database: a first start that found no room leaves that. */
-const LEAST_BYTES_OF_STORE = 8192
+const MIN_BYTES_OF_STORE = 8192
 
 /** Whether a store is there and could not be opened because its disk is full: it can be once there is room. */
 export function lacksRoom(options: StoreOptions, error: unknown): boolean {
   if (isPostgres(options) || !(error instanceof AppError)) return false
   const isFull = [FULL_REASON, 'ENOSPC'].some((text) => reasonOf(error).includes(text))
   return (
-    isFull && (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) >= LEAST_BYTES_OF_STORE
+    isFull && (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) >= MIN_BYTES_OF_STORE
   )
 }
 

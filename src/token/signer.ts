@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /** Sends this many texts at once, so that the thread has work while the others of the turn still come in. */
-const MOST_TOGETHER = 8
+const MAX_TOGETHER = 8
 
 /**
  * Signs all texts of one turn of the event loop together in a thread, because waking a thread takes as long as one signature.
@@ -59,7 +59,7 @@ export function createSigner(
       const waiting = asked.get(key) ?? []
       waiting.push({ text, resolve, reject })
       asked.set(key, waiting)
-      if (waiting.length === MOST_TOGETHER) {
+      if (waiting.length === MAX_TOGETHER) {
         asked.delete(key)
         void signThere(key, waiting)
       }

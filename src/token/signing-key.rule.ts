@@ -27,7 +27,7 @@ export interface Rewrapped {
 export type SigningKeyRules = ReturnType<typeof createSigningKeyRules>
 
 /** Concurrent changes are rare: losing more often than this means a defect. */
-const MOST_TRIES = 10
+const MAX_TRIES = 10
 
 /** The operators' actions on signing keys, beside running servers. */
 export function createSigningKeyRules(dependencies: RotationDependencies) {
@@ -97,7 +97,7 @@ export function createSigningKeyRules(dependencies: RotationDependencies) {
 }
 
 async function persistently<Result>(attempt: () => Promise<Result | undefined>): Promise<Result> {
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const result = await attempt()
     if (result !== undefined) return result
   }

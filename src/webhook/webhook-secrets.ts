@@ -30,7 +30,7 @@ interface Stored {
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>
 
-const MOST_TRIES = 10
+const MAX_TRIES = 10
 
 /** Seals the secrets that sign, and opens them. */
 export function createWebhookSecrets(options: SealingOptions) {
@@ -72,7 +72,7 @@ export function createWebhookSecrets(options: SealingOptions) {
     /** Encrypts every secret in use under the secret of the service, whether it was unencrypted or under the former one. */
     async rewrap(store: WebhookStore, now: number): Promise<Rewrapped> {
       if (!sealing.hasSecret) throw new AppError(signingKeyErrors.secretMissing)
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
         const result = await rewrapOnce(store, now)
         if (result !== undefined) return result
       }

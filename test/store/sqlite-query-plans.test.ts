@@ -128,7 +128,7 @@ const FILL_REFUSALS = `
   SELECT printf('%08x-%04x-7000-8000-%012x', n / 65536, n % 65536, n), n, 'c-' || (n % 50), 'k', 'X', 'No.', 'r', '::1', zeroblob(300) FROM numbers WHERE n % 10 = 7`
 
 const MIDDLE = '00000000-c350-7000-8000-000000000000'
-const MOST_REFUSALS = 251
+const MAX_REFUSALS = 251
 
 /**
  * The pages of refusals of a customer, of one without any, and of all: the first, a later one, one of a period, those of an error
@@ -143,7 +143,7 @@ async function listEveryWay({ refusals, list }: Pick<RefusedStore, 'refusals' | 
     { idPrefix: MIDDLE.slice(0, 12) },
   ]
   for (const customerId of ['c-7', 'nobody', undefined]) {
-    for (const range of ranges) await refusals({ customerId, ...range }, { most: MOST_REFUSALS, look: MOST_REFUSALS })
+    for (const range of ranges) await refusals({ customerId, ...range }, { most: MAX_REFUSALS, look: MAX_REFUSALS })
     await list({ customerId, limit: 50 })
   }
 }
@@ -160,7 +160,7 @@ async function auditEveryWay({ before, list }: AuditStore): Promise<void> {
   for (const whose of [{}, { customerId: 'c-7' }, { customerId: 'nobody' }, { requestId: 'r' }, { requestId: 'none' }])
     for (const filter of filters)
       for (const place of [null, [50_000, 50_000]] as const)
-        await before(place, { ...filter, ...whose }, { most: 50, look: MOST_REFUSALS })
+        await before(place, { ...filter, ...whose }, { most: 50, look: MAX_REFUSALS })
   await list({ customerId: 'c-7', limit: 50 })
 }
 
@@ -171,7 +171,7 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
     await listEveryWay({ refusals, list })
     await auditEveryWay(nouns.audit as AuditStore)
     for (const customerId of ['c-7', undefined])
-      expect((await refusals({ customerId }, { most: MOST_REFUSALS, look: 1 })).refusals).toHaveLength(MOST_REFUSALS)
+      expect((await refusals({ customerId }, { most: MAX_REFUSALS, look: 1 })).refusals).toHaveLength(MAX_REFUSALS)
   }
   for await (const { steps } of plansOf({ customers, fill: FILL_REFUSALS, last: 100_000 }, listAll)) {
     expect(steps.filter((step) => /^SCAN (?!f$|found|logged|kept|CONSTANT)/.test(step))).toEqual([])

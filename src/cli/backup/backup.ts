@@ -59,7 +59,7 @@ function refusePostgres({ databaseUrl }: Config, to: string): void {
   )
 }
 
-const MOST_KEPT = 10_000
+const MAX_KEPT = 10_000
 
 function readSchedule(input: Input): { every: number; keep: number } | undefined {
   const text = input.text('every')
@@ -71,7 +71,6 @@ function readSchedule(input: Input): { every: number; keep: number } | undefined
   const every = parseDuration(text)
   if (!every) throw new Misuse(`--every takes a time such as 6h, 30m or 1d, not "${text}"`)
   const keep = kept === undefined ? 28 : /^\d{1,5}$/.test(kept) ? Number(kept) : 0
-  if (keep < 1 || keep > MOST_KEPT)
-    throw new Misuse(`--keep takes a whole number from 1 to ${MOST_KEPT}, not "${kept}"`)
+  if (keep < 1 || keep > MAX_KEPT) throw new Misuse(`--keep takes a whole number from 1 to ${MAX_KEPT}, not "${kept}"`)
   return { every, keep }
 }

@@ -4,7 +4,7 @@ import type { ApiKey } from '#src/store/store.ts'
 const MINUTE_MILLISECONDS = 60_000
 const DAY_MILLISECONDS = 86_400_000
 /** A duration has at most six digits. */
-const MOST_MINUTES = 999_999
+const MAX_MINUTES = 999_999
 
 /** What a restore made wider of the limits of a key, and the options of `key set` that undo it. */
 export function limitsUndone(before: ApiKey, after: ApiKey, now: number): [happened: string, options: string[]][] {
@@ -34,5 +34,5 @@ function rateText(rate: number | null): string {
 
 function durationText(milliseconds: number): string {
   const minutes = Math.max(1, Math.floor(milliseconds / MINUTE_MILLISECONDS))
-  return minutes <= MOST_MINUTES ? `${minutes}m` : `${Math.floor(milliseconds / DAY_MILLISECONDS)}d`
+  return minutes <= MAX_MINUTES ? `${minutes}m` : `${Math.floor(milliseconds / DAY_MILLISECONDS)}d`
 }

@@ -182,7 +182,7 @@ async function lastChange({ audit }: Store, { lastDelivery }: Contents): Promise
   return Math.max(event?.at ?? 0, lastDelivery?.receivedAt ?? 0)
 }
 
-const MOST_NAMED = 20
+const MAX_NAMED = 20
 
 /** The command is never wrapped: each line would be one when it is pasted. */
 const undoneText = ([what, happened, command]: Undone): string => `${printable(`${what} ${happened}`)}:\n  ${command}`
@@ -193,8 +193,8 @@ function comparedText(compared: Compared): string {
     return `What was undone is not known: ${notCompared?.replace(/\.$/, '')}.`
   const named = (what: string, names: readonly string[]): string[] => {
     if (names.length === 0) return []
-    const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : ''
-    return [`${what} that are no longer there: ${names.slice(0, MOST_NAMED).join(', ')}${more}`]
+    const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
+    return [`${what} that are no longer there: ${names.slice(0, MAX_NAMED).join(', ')}${more}`]
   }
   return [
     `Undone: ${counted(deliveriesUndone, 'delivery', 'deliveries')}, ${counted(actions, 'action')} of operators.`,

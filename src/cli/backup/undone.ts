@@ -16,7 +16,7 @@ export interface Comparison {
   readonly actions: number
 }
 
-const MOST_EVENTS = 100_000
+const MAX_EVENTS = 100_000
 
 /** Compares the store as it was with the one that is to replace it, whose last change was at `since`. */
 export async function compareStores(was: Store, willBe: Store, since: number, now: number): Promise<Comparison> {
@@ -28,7 +28,7 @@ export async function compareStores(was: Store, willBe: Store, since: number, no
   const endpoints = await pairs(was, willBe, ({ webhooks }) => webhooks.list().catch(() => []))
   const emails = new Map(customers.both.map(([, after]) => [after.id, after.email]))
   const removed = new Set(customers.both.filter(([before]) => isRemoved(before)).map(([{ id }]) => id))
-  const events = await was.audit.list({ from: since + 1, limit: MOST_EVENTS })
+  const events = await was.audit.list({ from: since + 1, limit: MAX_EVENTS })
   const erased = new Set(
     events
       .filter(({ action, details }) => action === 'customer.remove' && details.erase)

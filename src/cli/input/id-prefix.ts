@@ -3,7 +3,7 @@ import type { Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/
 
 const SHORTEST = 4
 const UUID_LENGTH = 36
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 const ambiguous = {
   code: 'ID_AMBIGUOUS',
@@ -18,8 +18,8 @@ const isPrefix = (text: string): boolean =>
 /** Returns the only match; undefined for none. Throws, naming the matches, when there are several. */
 function only<Found>(prefix: string, found: readonly Found[], describe: (each: Found) => string): Found | undefined {
   if (found.length < 2) return found[0]
-  const named = found.slice(0, MOST_NAMED).map(describe).join(', ')
-  const more = found.length > MOST_NAMED ? ', and more' : ''
+  const named = found.slice(0, MAX_NAMED).map(describe).join(', ')
+  const more = found.length > MAX_NAMED ? ', and more' : ''
   throw new AppError(ambiguous, { message: `Several ids begin with ${prefix}: ${named}${more}. Type more characters.` })
 }
 
@@ -30,7 +30,7 @@ export const byPrefix = (customers: CustomerStore): CustomerStore => ({
     const exact = await customers.findById(id)
     if (exact !== undefined || !isPrefix(id)) return exact
     const prefix = id.toLowerCase()
-    const next = await customers.list({ afterId: prefix, limit: MOST_NAMED + 1 })
+    const next = await customers.list({ afterId: prefix, limit: MAX_NAMED + 1 })
     const found = next.filter((each) => each.id.startsWith(prefix))
     return only(id, found, (each) => `${each.id} (${each.email})`)
   },
@@ -56,7 +56,7 @@ export function findEndpointId(
 /** Expands a unique prefix of a receipt to the whole receipt; returns the text unchanged if nothing matches. */
 export async function findReceipt(text: string, deliveries: DeliveryStore): Promise<string> {
   if (!isPrefix(text)) return text
-  const found = await deliveries.receiptsWith(text.toLowerCase(), MOST_NAMED + 1)
+  const found = await deliveries.receiptsWith(text.toLowerCase(), MAX_NAMED + 1)
   return only(text, found, (receipt) => receipt) ?? text
 }
 
@@ -64,5 +64,5 @@ export async function findReceipt(text: string, deliveries: DeliveryStore): Prom
 export async function findRefusal(text: string, refused: RefusedStore): Promise<string> {
   const id = text.toLowerCase()
   if (!isPrefix(id)) return id
-  return only(text, await refused.idsWith(id, MOST_NAMED + 1), (each) => each) ?? id
+  return only(text, await refused.idsWith(id, MAX_NAMED + 1), (each) => each) ?? id
 }

@@ -32,7 +32,7 @@ export async function readPassword(input: Input, context: CliContext): Promise<P
 }
 
 /** Far more than a secret may have: a wrong file is refused before all of it is read. */
-const MOST_BYTES = 4096
+const MAX_BYTES = 4096
 
 /** Reads a secret from stdin, without one newline at the end. Errors call it `what`. */
 export async function readSecretText(what: string, { stdin }: CliContext): Promise<string> {
@@ -50,7 +50,7 @@ async function readAll(stdin: Readable, what: string): Promise<Buffer> {
   for await (const chunk of stdin) {
     chunks.push(chunk)
     length += chunk.length
-    if (length > MOST_BYTES) throw new Misuse(`the ${what} on stdin is longer than ${MOST_BYTES} bytes`)
+    if (length > MAX_BYTES) throw new Misuse(`the ${what} on stdin is longer than ${MAX_BYTES} bytes`)
   }
   return Buffer.concat(chunks)
 }

@@ -3,9 +3,9 @@ import { wrapWords } from './wrap-words.ts'
 const GAP = '  '
 const INDENT = '  '
 /** The least room in which the last column is wrapped beside the others. */
-const LEAST_ROOM = 40
+const MIN_ROOM = 40
 /** The least room for the meanings of a definition list. */
-const LEAST_MEANING = 24
+const MIN_MEANING = 24
 
 /**
  * Text in columns under a heading, in lines of `width` characters. Where the columns do not fit into one line, they go on in
@@ -47,7 +47,7 @@ export function definitions(rows: readonly (readonly [string, string])[], width:
   const left = Math.max(...rows.map(([name]) => name.length))
   return rows
     .flatMap(([name, text]) =>
-      wrapWords(text, Math.max(LEAST_MEANING, width - left - 2 * GAP.length)).map(
+      wrapWords(text, Math.max(MIN_MEANING, width - left - 2 * GAP.length)).map(
         (line, index) => INDENT + (index === 0 ? name : '').padEnd(left) + GAP + line,
       ),
     )
@@ -71,4 +71,4 @@ const lineWidth = (columns: readonly number[], widths: readonly number[], indent
 /** Whether a text can stand beside the other columns, whole or wrapped at words. */
 const fits = (text: string, room: number): boolean =>
   text.length <= room ||
-  (room >= LEAST_ROOM && text.includes(' ') && text.split(' ').every((word) => word.length <= room))
+  (room >= MIN_ROOM && text.includes(' ') && text.split(' ').every((word) => word.length <= room))

@@ -12,7 +12,7 @@ import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText } 
 import { inOtherWords, withPurchases } from './with-purchases.ts'
 
 const DEFAULT_LIMIT = 50
-const MOST_IN_A_PAGE = 500
+const MAX_IN_A_PAGE = 500
 
 export const orderList: Command = {
   name: 'order list',
@@ -31,7 +31,7 @@ export const orderList: Command = {
       const orders: Order[] = []
       let cursor: string | undefined
       do {
-        const most = Math.min(limit - orders.length, MOST_IN_A_PAGE)
+        const most = Math.min(limit - orders.length, MAX_IN_A_PAGE)
         const page: OrderList = await readBack.list(OPERATOR, { ...wanted, order, cursor, limit: most })
         orders.push(...page.orders)
         cursor = page.nextCursor ?? undefined
@@ -85,7 +85,7 @@ export const orderShow: Command = {
       const pages: OrderDetail[] = []
       let cursor: string | undefined
       do {
-        const query = { customer, cursor, limit: MOST_IN_A_PAGE, withPayloads: false }
+        const query = { customer, cursor, limit: MAX_IN_A_PAGE, withPayloads: false }
         pages.push(await readBack.detail(OPERATOR, orderId, query))
         cursor = pages.at(-1)?.nextCursor ?? undefined
       } while (cursor !== undefined)

@@ -142,7 +142,7 @@ function deliveriesText(title: string, time: string, deliveries: Deliveries, col
 }
 
 /** The attempts that the terminal shows; --json has up to 500. */
-const MOST_ATTEMPTS = 20
+const MAX_ATTEMPTS = 20
 
 function attemptsText({ attempts, minutes }: ShownAttempts, columns: number | undefined): string {
   const [succeeded, failed] = (['succeeded', 'failed'] as const).map((name) =>
@@ -153,7 +153,7 @@ function attemptsText({ attempts, minutes }: ShownAttempts, columns: number | un
   const sum = `Last 24 hours: ${minutes.length === 0 ? 'no delivery was sent' : both}`
   if (attempts.length === 0) return sum
   const rows = attempts
-    .slice(0, MOST_ATTEMPTS)
+    .slice(0, MAX_ATTEMPTS)
     .map(({ at, position, receiptId, milliseconds, error, status, response }) => [
       timeText(at),
       position === null ? 'test' : (receiptId ?? 'removed'),

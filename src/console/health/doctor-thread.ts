@@ -5,12 +5,12 @@ import type { DoctorMessage } from './doctor-message.ts'
 import type { Examination } from './examiner.ts'
 
 /** Enough for the accounts of tens of thousands of customers. More ends the thread, and nothing else. */
-const MOST_MEGABYTES = 128
+const MAX_MEGABYTES = 128
 
 const spawnWorker = (loaded: LoadedConfig): Worker =>
   new Worker(new URL('./doctor-worker.ts', import.meta.url), {
     workerData: loaded,
-    resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
+    resourceLimits: { maxOldGenerationSizeMb: MAX_MEGABYTES },
   })
 
 /** Runs the checks of `teslim doctor` in a thread that ends with them (docs/decisions/0031-health-in-a-thread.md). */

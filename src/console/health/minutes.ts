@@ -36,7 +36,7 @@ export interface Minutes {
 }
 
 const MINUTE_MILLISECONDS = 60_000
-const MOST_MINUTES = 60
+const MAX_MINUTES = 60
 
 /** Notes each minute once it is over: the differences between counts that are kept anyway. */
 export function createMinutes(sources: MinuteSources, clock: Clock): Minutes {
@@ -66,7 +66,7 @@ export function createMinutes(sources: MinuteSources, clock: Clock): Minutes {
         rssBytes: sources.rssBytes(),
         cpuPercent: Math.round(((now.cpu - former.cpu) / passed) * 1000) / 10,
       })
-      if (minutes.length > MOST_MINUTES) minutes.shift()
+      if (minutes.length > MAX_MINUTES) minutes.shift()
       former = now
     },
     list: () => minutes,

@@ -4,7 +4,7 @@ import type { DeliveryStore } from '#src/store/store.ts'
 import type { Latency } from '../recent-latency.ts'
 import { type LiveAnswer, type LiveState, liveAnswer } from './live-answer.ts'
 import { askRarely, countNew } from './sources.ts'
-import { createTally, MOST_NEWEST, PERIOD_SECONDS } from './tally.ts'
+import { createTally, MAX_NEWEST, PERIOD_SECONDS } from './tally.ts'
 
 export interface LiveFrame {
   /** The newest position; undefined while the store has not been read. */
@@ -49,7 +49,7 @@ export interface LiveHub {
 }
 
 /** Deliveries that one read looks at. */
-const MOST_LOOKED_AT = 200_000
+const MAX_LOOKED_AT = 200_000
 /** A read that takes longer counts as a store that does not answer. */
 const PATIENCE_MILLISECONDS = 2000
 
@@ -114,7 +114,7 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
     }
     joined.seen ??= position === undefined ? undefined : tally.stepAt(position)
     const missed = position === undefined ? 0 : newest - position
-    if (joined.seen === undefined && position !== undefined && missed > 0 && missed <= MOST_LOOKED_AT) {
+    if (joined.seen === undefined && position !== undefined && missed > 0 && missed <= MAX_LOOKED_AT) {
       void catchUp(reader, joined, position)
       return
     }
@@ -158,8 +158,8 @@ export function createLiveHub(dependencies: LiveHubDependencies): LiveHub {
 
   const bounds = () => ({
     from: clock.now() - PERIOD_SECONDS * 1000,
-    look: MOST_LOOKED_AT,
-    newest: MOST_NEWEST,
+    look: MAX_LOOKED_AT,
+    newest: MAX_NEWEST,
   })
 
   const publish = (): void => {

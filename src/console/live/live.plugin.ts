@@ -22,11 +22,11 @@ export interface LiveOptions {
 }
 
 const TICK_MILLISECONDS = 1000
-const MOST_CONSOLES = 500
+const MAX_CONSOLES = 500
 /** One operator, or whoever has its token, must not keep the others from looking. */
-const MOST_OF_AN_OPERATOR = 20
+const MAX_OF_AN_OPERATOR = 20
 const RETRY_SECONDS = 10
-const TOO_MANY_OF_AN_OPERATOR = `You have ${MOST_OF_AN_OPERATOR} live views open at this process, as many as one operator may. Close one, or try again later.`
+const TOO_MANY_OF_AN_OPERATOR = `You have ${MAX_OF_AN_OPERATOR} live views open at this process, as many as one operator may. Close one, or try again later.`
 
 const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, store, versions, clock, requests }) => {
   const hub = createLiveHub({
@@ -65,9 +65,9 @@ const plugin: FastifyPluginAsyncTypebox<LiveOptions> = async (app, { config, sto
 
   const refuseBeyondLimits = (operator: string): void => {
     const more = { retryAfterSeconds: RETRY_SECONDS }
-    if (hub.readersOf(operator) >= MOST_OF_AN_OPERATOR)
+    if (hub.readersOf(operator) >= MAX_OF_AN_OPERATOR)
       throw new AppError(consoleErrors.full, { ...more, message: TOO_MANY_OF_AN_OPERATOR })
-    if (hub.readers() >= MOST_CONSOLES) throw new AppError(consoleErrors.full, more)
+    if (hub.readers() >= MAX_CONSOLES) throw new AppError(consoleErrors.full, more)
   }
 
   const schema = {

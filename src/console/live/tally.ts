@@ -27,7 +27,7 @@ interface Step {
 }
 
 export const PERIOD_SECONDS = 15 * 60
-export const MOST_NEWEST = 200
+export const MAX_NEWEST = 200
 
 /**
  * Counts what comes in, step by step, one a second, and remembers the steps of 15 minutes, so that somebody who missed some gets exactly
@@ -89,7 +89,7 @@ export function createTally() {
       })
       if (pulse !== undefined) {
         merge(seconds, pulse.seconds)
-        if (pulse.newest.length > 0) newest = [...pulse.newest, ...newest].slice(0, MOST_NEWEST)
+        if (pulse.newest.length > 0) newest = [...pulse.newest, ...newest].slice(0, MAX_NEWEST)
       }
       dropOlder(now)
     },

@@ -50,7 +50,7 @@ export type Directory = ReturnType<typeof createDirectory>
 /** Customers that one query with a filter looks at: other reads wait for no more than this. */
 const LOOKED_AT_ONCE = 10_000
 /** Customers that one request with a filter looks at. */
-const MOST_LOOKED_AT = 100_000
+const MAX_LOOKED_AT = 100_000
 const KEYS_AT_ONCE = 500
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -85,7 +85,7 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
     for (let after = afterId, looked = look; ; looked += look) {
       const { customers, next } = await store.customers.search(filter, after, { most: most - found.length, look })
       found.push(...customers)
-      if (next === null || found.length === most || looked >= MOST_LOOKED_AT) return { found, next }
+      if (next === null || found.length === most || looked >= MAX_LOOKED_AT) return { found, next }
       after = next
     }
   }

@@ -4,8 +4,8 @@ import { CUSTOMER_ID, CustomerSchema, KEY_ID, KeySchema, time } from '../custome
 import { ROLES, WARNINGS } from './directory.rule.ts'
 
 export const DEFAULT_LIMIT = 100
-export const MOST_IDS = 100
-const MOST_RULES = 1000
+export const MAX_IDS = 100
+const MAX_RULES = 1000
 /** As TESLIM_RATE_LIMIT. */
 const HIGHEST_RATE = 1_000_000
 /** A year. */
@@ -37,7 +37,7 @@ export const CustomersQuerySchema = Type.Object(
     ids: Type.Optional(
       Type.String({
         minLength: 1,
-        description: `Only these customers, and no other parameter: up to ${MOST_IDS} ids, separated by commas. Unknown ones are left out.`,
+        description: `Only these customers, and no other parameter: up to ${MAX_IDS} ids, separated by commas. Unknown ones are left out.`,
         examples: [CUSTOMER_ID],
       }),
     ),
@@ -145,8 +145,8 @@ export const KeyParamsSchema = Type.Object({
 
 const rules = (description: string) =>
   Type.Array(Type.String({ examples: ['SKU-*'] }), {
-    maxItems: MOST_RULES,
-    title: `a list of at most ${MOST_RULES} rules`,
+    maxItems: MAX_RULES,
+    title: `a list of at most ${MAX_RULES} rules`,
     description,
   })
 

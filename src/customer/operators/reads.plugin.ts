@@ -14,7 +14,7 @@ import {
   CustomersSchema,
   CustomerWithKeysSchema,
   DEFAULT_LIMIT,
-  MOST_IDS,
+  MAX_IDS,
 } from './operators.schema.ts'
 
 declare module 'fastify' {
@@ -85,8 +85,8 @@ const plugin: FastifyPluginAsyncTypebox<OperatorReadsOptions> = async (app, { co
 function readIds(text: string, others: Readonly<Record<string, unknown>>): string[] {
   const [other] = Object.keys(others).filter((name) => others[name] !== undefined)
   if (other !== undefined) throw invalidRequest([{ path: `query/${other}`, message: 'cannot be combined with ids' }])
-  const ids = text.split(',', MOST_IDS + 1).map((id) => id.trim())
-  if (ids.length > MOST_IDS) throw invalidRequest([{ path: 'query/ids', message: `must be at most ${MOST_IDS} ids` }])
+  const ids = text.split(',', MAX_IDS + 1).map((id) => id.trim())
+  if (ids.length > MAX_IDS) throw invalidRequest([{ path: 'query/ids', message: `must be at most ${MAX_IDS} ids` }])
   return ids
 }
 

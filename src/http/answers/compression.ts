@@ -9,9 +9,9 @@ export interface Compression {
 }
 
 /** Password hashing and reading files need the same four threads: so much keeps two cores busy for 0.2 s. */
-const MOST_BYTES_AT_ONCE = 10 * 1024 * 1024
+const MAX_BYTES_AT_ONCE = 10 * 1024 * 1024
 /** More than one for each thread, as a turn of the event loop makes several answers. */
-const MOST_AT_ONCE = 32
+const MAX_AT_ONCE = 32
 
 const QUICK = { gzip: 5, br: 3 }
 const BEST = { gzip: constants.Z_BEST_COMPRESSION, br: constants.BROTLI_MAX_QUALITY }
@@ -26,7 +26,7 @@ export function createCompression(isStrained: () => boolean): Compression {
 
   return {
     compress(content, coding) {
-      if (running >= MOST_AT_ONCE || bytes + content.length > MOST_BYTES_AT_ONCE || isStrained()) return undefined
+      if (running >= MAX_AT_ONCE || bytes + content.length > MAX_BYTES_AT_ONCE || isStrained()) return undefined
       running++
       bytes += content.length
       return packed(content, coding, QUICK).finally(() => {

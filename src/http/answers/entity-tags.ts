@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 
 /** Hashing a larger answer would hold up the event loop for more than a millisecond. */
-const MOST_BYTES = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 /**
  * Makes a weak entity tag (RFC 9110, 8.8.3): it stays the same whatever the content coding. Returns undefined for an answer that is
  * too large to hash.
  */
 export function weakTag(content: string | Uint8Array): string | undefined {
-  if (content.length > MOST_BYTES) return undefined
+  if (content.length > MAX_BYTES) return undefined
   return `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`
 }
 

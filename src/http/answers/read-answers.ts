@@ -7,7 +7,7 @@ import { keptAnswer } from './kept-answers.ts'
 import { addVary } from './vary.ts'
 
 /** Smaller answers fit into one packet anyway. */
-const LEAST_BYTES = 1024
+const MIN_BYTES = 1024
 
 const tagged = new WeakSet<FastifyReply>()
 
@@ -55,7 +55,7 @@ export function installReadAnswers(app: FastifyInstance, isStrained: () => boole
       }
     }
     const { coding, refusesPlain } = preferredCoding(headers['accept-encoding'])
-    const isSmall = payload.length < LEAST_BYTES && Buffer.byteLength(payload) < LEAST_BYTES
+    const isSmall = payload.length < MIN_BYTES && Buffer.byteLength(payload) < MIN_BYTES
     if (!mayCompress || coding === undefined || (isSmall && !refusesPlain)) return send(payload, kept !== undefined)
     const packing =
       kept?.packed[coding]() ?? compress(typeof payload === 'string' ? Buffer.from(payload) : payload, coding)

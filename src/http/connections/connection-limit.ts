@@ -16,7 +16,7 @@ declare module 'fastify' {
 
 /** Connections accepted beyond the limit to get a refusal, as a fraction of it. Node closes further ones without an answer. */
 const PART_REFUSED = 1 / 4
-/** The part of the connections that one address may hold, but at least `LEAST_CONNECTIONS`. */
+/** The part of the connections that one address may hold, but at least `MIN_CONNECTIONS`. */
 const PART_OF_ADDRESS = 1 / 4
 /** How long such a connection may take to send a request. */
 const PATIENCE_MILLISECONDS = 2000
@@ -38,7 +38,7 @@ export function limitConnections(
   }
   server.maxConnections = accepted
 
-  const mostOfAddress = Math.max(LEAST_CONNECTIONS, Math.ceil(most * PART_OF_ADDRESS))
+  const mostOfAddress = Math.max(MIN_CONNECTIONS, Math.ceil(most * PART_OF_ADDRESS))
   const isProxy = trustedPeers(config.trustProxy)
   /** Also of those that have not completed their TLS handshakes. A proxy that names its clients is no client. */
   const ofAddresses = new Map<string, number>()
@@ -94,7 +94,7 @@ export function limitConnections(
 /** File descriptors of the store, its threads and the log, with a reserve. */
 const OWN_DESCRIPTORS = 48
 const DESCRIPTORS_PER_HASH_THREAD = 6
-const LEAST_CONNECTIONS = 8
+const MIN_CONNECTIONS = 8
 
 function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }: Config): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
@@ -106,5 +106,5 @@ function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }
   if (!Number.isInteger(files)) return Number.POSITIVE_INFINITY
   const hashing = (hashConcurrency || availableParallelism()) * DESCRIPTORS_PER_HASH_THREAD
   const pool = databaseUrl.startsWith('sqlite:') ? 0 : databasePool
-  return Math.max(LEAST_CONNECTIONS, files - pool - OWN_DESCRIPTORS - hashing)
+  return Math.max(MIN_CONNECTIONS, files - pool - OWN_DESCRIPTORS - hashing)
 }

@@ -10,7 +10,7 @@ export interface UnreadLimits {
   readonly mostBytes: number
 }
 
-const LEAST_BYTES = 65_536
+const MIN_BYTES = 65_536
 /**
  * A client that has taken something is waited for so many times longer. The system asks for more only when a third of what it holds
  * for a client has gone: over a link of 10 KB/s, seen at 15 seconds.
@@ -55,7 +55,7 @@ export function cutUnread(
       if (writableLength === 0) continue
       const taken = socket.bytesWritten - writableLength
       const last = before.get(socket) ?? { since: now, patienceMilliseconds, taken }
-      const hasTaken = taken - last.taken >= LEAST_BYTES
+      const hasTaken = taken - last.taken >= MIN_BYTES
       const longer = LONGER_ONCE_TAKEN * patienceMilliseconds
       const mark = hasTaken ? { since: now, patienceMilliseconds: longer, taken } : last
       if (now - mark.since >= mark.patienceMilliseconds) {

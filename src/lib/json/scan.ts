@@ -19,7 +19,7 @@ export interface UnknownField {
   readonly end: number
 }
 
-const MOST_UNKNOWN = 200
+const MAX_UNKNOWN = 200
 
 export interface Scan {
   /** The bytes as byte text. */
@@ -82,7 +82,7 @@ function scan(bytes: Buffer, root: PointerNode, limit: number): Scan {
       if (end === NOT_ONE) break
       if (expected & NAME) {
         place = container && childOf(container, text, i + 1, end - 1, escaped)
-        if (container && place === undefined && unknown.length < MOST_UNKNOWN)
+        if (container && place === undefined && unknown.length < MAX_UNKNOWN)
           unknown.push({ path: container.path, start: i + 1, end: end - 1 })
         expected = COLON
       } else if (expected & VALUE) {

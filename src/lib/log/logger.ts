@@ -13,12 +13,12 @@ interface ServiceLog {
 }
 
 /** Bytes buffered for a slow reader of stdout. Further lines are dropped; the service goes on. */
-const MOST_BUFFERED = 8 * 1024 * 1024
+const MAX_BUFFERED = 8 * 1024 * 1024
 /** Lines are written in groups: at this many characters, or after a tenth of a second. */
 const WORTHWHILE = 16_000
 const WITHIN_MILLISECONDS = 100
 /** Retries of a blocked write, a tenth of a second apart. */
-const MOST_TRIES = 10
+const MAX_TRIES = 10
 
 /** Formats a JSON line for people. */
 export type Prettify = (json: string) => string
@@ -27,7 +27,7 @@ export type Prettify = (json: string) => string
 export function createLog(level: string, prettify?: Prettify): ServiceLog {
   let triesLeft = Number.POSITIVE_INFINITY
   // Never synchronous: a terminal that nobody reads must not stop the service.
-  const output = destination({ fd: 1, sync: false, maxLength: MOST_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
+  const output = destination({ fd: 1, sync: false, maxLength: MAX_BUFFERED, retryEAGAIN: () => triesLeft-- > 0 })
   // A full disk under the log must not stop the service either.
   let broken = false
   output.on('error', () => {
@@ -71,7 +71,7 @@ export function createLog(level: string, prettify?: Prettify): ServiceLog {
       try {
         // By default the destination retries forever if the terminal is gone, the disk full or the reader stuck.
         writeSync(1, '')
-        triesLeft = MOST_TRIES
+        triesLeft = MAX_TRIES
         handOver()
         if (!broken) output.flushSync()
       } catch {

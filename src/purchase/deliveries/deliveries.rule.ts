@@ -3,7 +3,7 @@ import { type Caller, customerAskedFor } from '../caller.ts'
 import type { Cursors, Purpose } from '../cursors.ts'
 import { isStorable } from '../find-delivery.ts'
 import type { Period } from '../period.ts'
-import { createProductFilter, MOST_READ } from '../with-product.ts'
+import { createProductFilter, MAX_READ } from '../with-product.ts'
 
 export interface DeliveryListDependencies {
   readonly deliveries: DeliveryStore
@@ -41,13 +41,13 @@ interface Page<Where> {
 }
 
 /** Deliveries that one request with a filter looks at. */
-const MOST_LOOKED_AT = 250
+const MAX_LOOKED_AT = 250
 /** The same without a customer: then they stand side by side. */
-const MOST_LOOKED_AT_OF_ALL = 2_000
+const MAX_LOOKED_AT_OF_ALL = 2_000
 /** Customers whose orders one request looks at. */
-const MOST_CUSTOMERS = 2_500
+const MAX_CUSTOMERS = 2_500
 /** Orders of different customers whose histories one request reads. */
-const MOST_ORDERS = 25
+const MAX_ORDERS = 25
 
 const NEWEST = Number.MAX_SAFE_INTEGER
 
@@ -67,7 +67,7 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
     const most = mostRead(query)
     const { early, end } = await deliveries.positionsWithin(query)
     const filtered = [status, duplicate, from, to, product].some((value) => value !== undefined)
-    const mostLooked = customerId === undefined ? MOST_LOOKED_AT_OF_ALL : MOST_LOOKED_AT
+    const mostLooked = customerId === undefined ? MAX_LOOKED_AT_OF_ALL : MAX_LOOKED_AT
     const bounds = { most, look: filtered ? mostLooked : most }
     const filter = { customerId, status, duplicate, from, to }
     const page = await deliveries.before(Math.min(before, end + 1), filter, bounds)
@@ -83,12 +83,12 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
   ): Promise<Page<Place>> => {
     const most = mostRead(query)
     const from = before === NEWEST ? undefined : before
-    const found = await deliveries.history(customerId, orderId, { from, most: MOST_LOOKED_AT + 1 })
-    const looked = found.filter(({ position }, index) => index < MOST_LOOKED_AT && position !== from)
+    const found = await deliveries.history(customerId, orderId, { from, most: MAX_LOOKED_AT + 1 })
+    const looked = found.filter(({ position }, index) => index < MAX_LOOKED_AT && position !== from)
     const fitting = looked.filter((each) => fits(each, query))
     const shown = fitting.slice(0, most)
     if (fitting.length > most) return { deliveries: shown, next: shown.at(-1)?.position ?? null }
-    return { deliveries: shown, next: found.length > MOST_LOOKED_AT ? (looked.at(-1)?.position ?? null) : null }
+    return { deliveries: shown, next: found.length > MAX_LOOKED_AT ? (looked.at(-1)?.position ?? null) : null }
   }
 
   /** Reads the orders with one id, at most one a customer, by customer. */
@@ -106,7 +106,7 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
       looked++
       shown.push(...page.deliveries)
       if (page.next !== null) return [customerId, page.next]
-      return shown.length === query.limit || looked === MOST_ORDERS || query.product !== undefined
+      return shown.length === query.limit || looked === MAX_ORDERS || query.product !== undefined
         ? [customerId, 0]
         : undefined
     }
@@ -115,7 +115,7 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
       if (next !== undefined) return { deliveries: shown, next }
     }
     const after: OrderPlace | null = place === undefined ? null : { customerId: place[0], orderId }
-    const bounds = { most: MOST_ORDERS, look: MOST_CUSTOMERS }
+    const bounds = { most: MAX_ORDERS, look: MAX_CUSTOMERS }
     const page = await deliveries.orders(after, { orderId }, bounds)
     for (const [index, { customerId }] of page.orders.entries()) {
       const next = await add(customerId, NEWEST)
@@ -150,7 +150,7 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
   }
 }
 
-const mostRead = ({ product, limit }: DeliveryListQuery): number => (product === undefined ? limit : MOST_READ)
+const mostRead = ({ product, limit }: DeliveryListQuery): number => (product === undefined ? limit : MAX_READ)
 
 const fits = ({ status, duplicate, receivedAt }: DeliverySummary, query: DeliveryListQuery): boolean =>
   (query.status === undefined || status === query.status) &&

@@ -50,14 +50,14 @@ export interface Feed {
 }
 
 /** Deliveries that one query looks at: those of one customer may lie far apart. */
-const MOST_LOOKED_AT = 20_000
-const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
+const MAX_LOOKED_AT = 20_000
+const MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
 /** The limit where there is little room. No limit lies between the two, because followers share pages of one size. */
 export const FEW_PAYLOAD_BYTES = 256 * 1024
 
 /** How many bytes of payload a page may have where its text has so much room. */
 export const payloadBytesWithin = (room: number): number =>
-  room >= 2 * MOST_PAYLOAD_BYTES ? MOST_PAYLOAD_BYTES : FEW_PAYLOAD_BYTES
+  room >= 2 * MAX_PAYLOAD_BYTES ? MAX_PAYLOAD_BYTES : FEW_PAYLOAD_BYTES
 
 /** Reads deliveries in the order of their commits, without gaps or repeats. */
 export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDependencies): Feed {
@@ -65,13 +65,13 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
 
   /** `from` is a later position than that of the place, if the scope is known to have nothing between them. */
   const readPage = async (
-    { scope, limit, withPayload, mostPayloadBytes = MOST_PAYLOAD_BYTES, ...query }: FeedQuery,
+    { scope, limit, withPayload, mostPayloadBytes = MAX_PAYLOAD_BYTES, ...query }: FeedQuery,
     from: number | undefined,
   ): Promise<FeedPage> => {
     const place = query.after ?? (await firstPlace(purges))
     const after = from ?? place.position
     const filter = scope === null ? {} : { customerId: scope }
-    const found = await deliveries.after(after, filter, { most: limit, look: MOST_LOOKED_AT })
+    const found = await deliveries.after(after, filter, { most: limit, look: MAX_LOOKED_AT })
     const fitting = withPayload ? withinBytes(found.deliveries, mostPayloadBytes) : found.deliveries
     const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
     const state = await check(place, scope)
@@ -99,7 +99,7 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
       const looked = position - (from ?? after?.position ?? 0)
       after = page.place
       from = undefined
-      if (looked >= MOST_LOOKED_AT) continue
+      if (looked >= MAX_LOOKED_AT) continue
       const wait = arrivals.wait(query.scope, position)
       until.addEventListener('abort', wait.end, { once: true })
       from = await wait.over

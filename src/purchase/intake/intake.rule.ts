@@ -52,7 +52,7 @@ export interface Intake {
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 /** Products that a refusal names: of all together it could be five times as large as the delivery. */
-const MOST_NAMED = 100
+const MAX_NAMED = 100
 
 const DAY_MILLISECONDS = 86_400_000
 
@@ -108,8 +108,8 @@ function checkAuthority({ authority }: Account, delivery: DeliveryFacts, product
   }
   if (products.every(authority.covers)) return
   const refused = [...new Set(products.filter((product) => !authority.covers(product)))]
-  const named = refused.slice(0, MOST_NAMED)
-  const more = refused.length > MOST_NAMED ? `, and ${refused.length - MOST_NAMED} more` : ''
+  const named = refused.slice(0, MAX_NAMED)
+  const more = refused.length > MAX_NAMED ? `, and ${refused.length - MAX_NAMED} more` : ''
   throw new AppError(purchaseErrors.notAuthorized, {
     message: `This API key may not deliver: ${named.join(', ')}${more}.`,
     problems: named.map((product) => ({ path: '', message: `product ${product} is not allowed` })),

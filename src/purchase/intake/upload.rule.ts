@@ -51,12 +51,12 @@ export interface UploadConnection {
 }
 
 /** Deliveries under way, and answers that were not read, of one upload. */
-const MOST_LINES = 256
-const MOST_BYTES = 1024 * 1024
+const MAX_LINES = 256
+const MAX_BYTES = 1024 * 1024
 /** While all uploads together hold this many bytes, only an upload that holds none may read another line. */
-const MOST_BYTES_OF_ALL = 16 * 1024 * 1024
+const MAX_BYTES_OF_ALL = 16 * 1024 * 1024
 /** While all uploads together hold this many bytes, no upload may read another line. */
-const MOST_BYTES_EVER = 32 * 1024 * 1024
+const MAX_BYTES_EVER = 32 * 1024 * 1024
 /** After this time a client that reads no answers may be disconnected, if others need the room. */
 const UNREAD_MILLISECONDS = 2000
 /** What a line takes besides its bytes. */
@@ -84,14 +84,14 @@ export function createUploads(dependencies: UploadDependencies) {
   /** Disconnects the client that has not read for the longest time, if there is too much to hold. */
   const makeRoom = (): void => {
     const [first] = unread
-    if (bytesOfAll < MOST_BYTES_OF_ALL || first === undefined) return
+    if (bytesOfAll < MAX_BYTES_OF_ALL || first === undefined) return
     if (clock.monotonic() - first.since >= UNREAD_MILLISECONDS) first.cut()
   }
 
   return async (connection: UploadConnection, account: Account, validates: boolean): Promise<void> => {
     const answers = createOrderedAnswers({
-      mostPlaces: MOST_LINES,
-      mostBytes: MOST_BYTES,
+      mostPlaces: MAX_LINES,
+      mostBytes: MAX_BYTES,
       write: (text) => write(connection, text),
       onBytes: (difference) => {
         bytesOfAll += difference
@@ -113,7 +113,7 @@ export function createUploads(dependencies: UploadDependencies) {
       }
     }
     const hasPlace = (): boolean =>
-      hasRoom() && bytesOfAll < (answers.bytes() === 0 ? MOST_BYTES_EVER : MOST_BYTES_OF_ALL)
+      hasRoom() && bytesOfAll < (answers.bytes() === 0 ? MAX_BYTES_EVER : MAX_BYTES_OF_ALL)
     const isDue = (): boolean => clock.monotonic() - identifiedAt >= IDENTIFY_EVERY_MILLISECONDS
 
     const identify = async (): Promise<void> => {

@@ -22,7 +22,7 @@ export interface NewestQuery {
 type NewestPlace = readonly [before: number, at: number, generation: number]
 
 /** Deliveries that one request looks at. */
-const MOST_LOOKED_AT = 250
+const MAX_LOOKED_AT = 250
 
 /**
  * Lists orders by the delivery that made their state, newest first, as they were when paging began. It walks back through the
@@ -42,7 +42,7 @@ export function createNewestOrders({ deliveries, purges, cursors, withProduct }:
     const [before, at, generation] = place
     const { early, end } = await deliveries.positionsWithin({ from, to })
     const filtered = [status, product, from, to].some((value) => value !== undefined)
-    const look = filtered ? MOST_LOOKED_AT : Math.min(MOST_LOOKED_AT, 3 * limit)
+    const look = filtered ? MAX_LOOKED_AT : Math.min(MAX_LOOKED_AT, 3 * limit)
     const page = await deliveries.before(Math.min(before, end + 1), filter, { most: look, look })
     const candidates = page.deliveries.filter(({ orderId, duplicate }) => orderId !== null && !duplicate)
     const states = await deliveries.statesAt(positionsOf(candidates), at)

@@ -12,7 +12,7 @@ import { type Caller, customerAskedFor } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
 import { createFindDelivery, isStorable } from '../find-delivery.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { createProductFilter, MOST_READ } from '../with-product.ts'
+import { createProductFilter, MAX_READ } from '../with-product.ts'
 import { withinBytes } from '../within-bytes.ts'
 import { createNewestOrders } from './newest-orders.ts'
 
@@ -58,9 +58,9 @@ export interface OrderDetail {
 }
 
 /** Orders that one request with a filter looks at. */
-const MOST_LOOKED_AT = 250
+const MAX_LOOKED_AT = 250
 /** Bytes of payload in one answer. */
-const MOST_SENT_BYTES = 4 * 1024 * 1024
+const MAX_SENT_BYTES = 4 * 1024 * 1024
 
 export type ReadBack = ReturnType<typeof createReadBack>
 
@@ -73,7 +73,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
     if (customerId !== undefined) return customerId
     const found: string[] = []
     for (let after: OrderPlace | null = null; ; ) {
-      const { orders, next } = await deliveries.orders(after, { orderId }, { most: 2, look: MOST_LOOKED_AT })
+      const { orders, next } = await deliveries.orders(after, { orderId }, { most: 2, look: MAX_LOOKED_AT })
       found.push(...orders.map(({ customerId }) => customerId))
       if (found.length > 1) throw new AppError(purchaseErrors.orderAmbiguous)
       if (next === null) return found[0] ?? missing(purchaseErrors.orderNotFound)
@@ -97,8 +97,8 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
       if (orderId !== undefined && !isStorable(orderId)) return { orders: [], nextCursor: null }
       const filter = { customerId, orderId, status, from, to }
       const filtered = [orderId, status, from, to].some((value) => value !== undefined)
-      const most = product === undefined ? limit : MOST_READ
-      const page = await deliveries.orders(after, filter, { most, look: filtered ? MOST_LOOKED_AT : most })
+      const most = product === undefined ? limit : MAX_READ
+      const page = await deliveries.orders(after, filter, { most, look: filtered ? MAX_LOOKED_AT : most })
       const shown =
         product === undefined ? { found: page.orders, last: undefined } : await withProduct(page.orders, product, limit)
       const next = shown.last ? placeOf(shown.last) : page.next
@@ -116,7 +116,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
       const state =
         newest ?? (await deliveries.orderState(customerId, orderId)) ?? missing(purchaseErrors.orderNotFound)
       const fitting = found.slice(0, query.limit)
-      const shown = query.withPayloads ? withinBytes(fitting, MOST_SENT_BYTES) : fitting
+      const shown = query.withPayloads ? withinBytes(fitting, MAX_SENT_BYTES) : fitting
       const payloads = query.withPayloads ? await deliveries.payloads(shown.map(({ position }) => position)) : undefined
       const next = found[shown.length]?.position
       return {

@@ -34,7 +34,7 @@ export interface RefusalPage {
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Refusals that one request with a filter looks at. */
-const MOST_LOOKED_AT = 250
+const MAX_LOOKED_AT = 250
 
 /** The audit log has no message for a delivery without a customer. */
 const MESSAGES = new Map<string, string>(Object.values(purchaseErrors).map(({ code, message }) => [code, message]))
@@ -53,7 +53,7 @@ export function createRefusalReads({ refused, customers, cursors }: RefusalsDepe
       const texts = [orderId, code, requestId].filter((text) => text !== undefined)
       if (!texts.every(isStorable)) return { refusals: [], nextCursor: null }
       const filter: RefusalFilter = { customerId, orderId, errorCode: code, requestId, before, from, to }
-      const look = texts.length > 0 ? MOST_LOOKED_AT : limit
+      const look = texts.length > 0 ? MAX_LOOKED_AT : limit
       const { refusals, next } = await refused.refusals(filter, { most: limit, look })
       const shown = refusals.map((each) => ({ ...each, message: each.message || (MESSAGES.get(each.errorCode) ?? '') }))
       return { refusals: shown, nextCursor: next === null ? null : await cursors.seal(purpose, next) }

@@ -45,13 +45,13 @@ export interface Stats {
 }
 
 /** Deliveries that one request counts itself because the server has not yet. */
-const MOST_COUNTED = 50_000
+const MAX_COUNTED = 50_000
 
 const HOUR_MILLISECONDS = 3_600_000
 const HOURS_EACH = { hour: 1, day: 24 }
 const DEFAULT_PERIODS = { hour: 24, day: 30 }
 /** 31 days by hour, a leap year by day. */
-const MOST_PERIODS = { hour: 744, day: 366 }
+const MAX_PERIODS = { hour: 744, day: 366 }
 
 export type ReadStats = ReturnType<typeof createStats>
 
@@ -63,7 +63,7 @@ export const createStats =
     const { from, to } = periodsOf(query, now)
     const customerId = await customerAskedFor(caller, query.customer, customers)
     const range = { customerId, from: from * hoursEach, to: to * hoursEach, hoursEach }
-    const counts = await rollUps.read(range, MOST_COUNTED)
+    const counts = await rollUps.read(range, MAX_COUNTED)
     const each = hoursEach * HOUR_MILLISECONDS
     const periods = Array.from({ length: to - from }, (_, index) => ({ from: (from + index) * each, ...nothing() }))
     const totals = nothing()
@@ -83,7 +83,7 @@ function periodsOf({ from, to, by }: StatsQuery, now: number): { from: number; t
   const each = HOURS_EACH[by] * HOUR_MILLISECONDS
   const end = Math.ceil((to ?? now + 1) / each)
   const start = from === undefined ? end - DEFAULT_PERIODS[by] : Math.floor(from / each)
-  const most = MOST_PERIODS[by]
+  const most = MAX_PERIODS[by]
   if (end <= start) throw refused('from must be before to, which is now if it is not given')
   if (end - start > most)
     throw refused(

@@ -9,9 +9,9 @@ import { megabytes, nothingCopied, requireRoom, syncFile } from './backup-files.
 const PAGES_AT_ONCE = 1000
 const MIB = 1024 * 1024
 /** Room for what is written to the log while the copy is made: a fifth of the file, but at least this; and to copy what the log has into the file. */
-const LEAST_ROOM_FOR_LOG = 64 * MIB
+const MIN_ROOM_FOR_LOG = 64 * MIB
 /** With less than this left until the server's log may grow no more, the copy gives way to the server. */
-const LEAST_ROOM_FOR_STORE = 16 * MIB
+const MIN_ROOM_FOR_STORE = 16 * MIB
 
 /** Copies the store as it is at one moment. `onProgress` may throw to end it. */
 export async function copyPages(
@@ -31,7 +31,7 @@ export async function copyPages(
       progress: ({ totalPages, remainingPages }) => {
         onProgress(bytes * (1 - remainingPages / totalPages), bytes)
         const room = logRoom(real)
-        if (mostBytesOfLog(room) - room.wal < LEAST_ROOM_FOR_STORE)
+        if (mostBytesOfLog(room) - room.wal < MIN_ROOM_FOR_STORE)
           throw nothingCopied(
             `the log of the store, which cannot be copied meanwhile, has ${megabytes(room.wal)}, and its disk has ${megabytes(room.free)} left`,
           )
@@ -50,7 +50,7 @@ const sizeOf = (source: DatabaseSync): number =>
 
 function requireRoomFor(bytes: number, store: string, folder: string): void {
   const storeFolder = dirname(store)
-  const forLog = Math.max(bytes / 5, LEAST_ROOM_FOR_LOG) + logRoom(store).wal
+  const forLog = Math.max(bytes / 5, MIN_ROOM_FOR_LOG) + logRoom(store).wal
   const sameDisk = statSync(storeFolder).dev === statSync(folder).dev
   requireRoom(folder, sameDisk ? bytes + forLog : bytes + MIB, 'The backup')
   if (!sameDisk) requireRoom(storeFolder, forLog, "The store's log, which grows while the backup is made,")

@@ -30,8 +30,8 @@ export interface Copied {
 
 export { takeBack } from './take-back.ts'
 
-const MOST_ROWS = 1000
-const MOST_CHARACTERS = 4_000_000
+const MAX_ROWS = 1000
+const MAX_CHARACTERS = 4_000_000
 
 /**
  * Copies an embedded store into a PostgreSQL database that is empty, that an earlier run left unfinished, or that nobody has
@@ -129,7 +129,7 @@ async function copyTable(
       page[index]?.push(kind === 'bytes' && value !== null ? `\\x${value}` : value)
       characters += value?.length ?? 0
     }
-    if (characters > MOST_CHARACTERS || page[0]?.length === MOST_ROWS) await flush()
+    if (characters > MAX_CHARACTERS || page[0]?.length === MAX_ROWS) await flush()
   }
   await flush()
 }

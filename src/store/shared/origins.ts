@@ -2,15 +2,15 @@ import type { Delivery, DeliveryOrigin } from '../store.ts'
 import { firstReceiptOf, UUID_BYTES, uuidFrom, writeUuid } from './uuid.ts'
 
 /** Longer than every address without a zone. */
-const MOST_ADDRESS = 64
+const MAX_ADDRESS = 64
 /** As src/http/request-id.ts has it. */
-const MOST_REQUEST_ID = 128
+const MAX_REQUEST_ID = 128
 
 /** No origin takes more bytes. */
-export const MOST_ORIGIN_BYTES = UUID_BYTES + 1 + MOST_REQUEST_ID + MOST_ADDRESS
+export const MAX_ORIGIN_BYTES = UUID_BYTES + 1 + MAX_REQUEST_ID + MAX_ADDRESS
 
 /**
- * Writes an origin, and returns the place after it. `into` must have room for MOST_ORIGIN_BYTES. An origin is one value, because three
+ * Writes an origin, and returns the place after it. `into` must have room for MAX_ORIGIN_BYTES. An origin is one value, because three
  * would take several percent of a delivery's time:
  * - the API key, as the 16 bytes of its UUID;
  * - 0 and the 16 bytes of the request id if that is a UUID, else its length and its ASCII characters;
@@ -27,10 +27,10 @@ export function writeOrigin({ keyId, address, requestId }: DeliveryOrigin, into:
     into[place] = 0
     end += UUID_BYTES
   } else {
-    into[place] = writeCharacters(requestId, MOST_REQUEST_ID, into, end)
+    into[place] = writeCharacters(requestId, MAX_REQUEST_ID, into, end)
     end += into[place] as number
   }
-  return end + writeCharacters(address, MOST_ADDRESS, into, end)
+  return end + writeCharacters(address, MAX_ADDRESS, into, end)
 }
 
 const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -56,7 +56,7 @@ function writeCharacters(text: string, most: number, into: Uint8Array, at: numbe
 }
 
 export function originBytes(origin: DeliveryOrigin): Uint8Array {
-  const bytes = Buffer.allocUnsafe(MOST_ORIGIN_BYTES)
+  const bytes = Buffer.allocUnsafe(MAX_ORIGIN_BYTES)
   return bytes.subarray(0, writeOrigin(origin, bytes, 0))
 }
 

@@ -16,7 +16,7 @@ type Row = Readonly<Record<string, unknown>>
 
 export const DAY_MILLISECONDS = 86_400_000
 /** Attempts that are kept of one endpoint; for a while there may be a few more, which are not shown. */
-export const MOST_ATTEMPTS = 500
+export const MAX_ATTEMPTS = 500
 
 const COLUMNS = `
   w.id, w.url, w.customer_id, w.statuses, w.duplicates, w.ca, w.give_up, w.created_at, w.secret, w.former_secret, w.former_until,

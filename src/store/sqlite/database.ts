@@ -42,7 +42,7 @@ export interface Database {
 const PAGES_OF_LOG = 16_000
 
 /** The log grows while somebody reads a large part of the store, such as a backup. It is cut to this size afterwards. */
-const MOST_BYTES_OF_LOG = 64 * 1024 * 1024
+const MAX_BYTES_OF_LOG = 64 * 1024 * 1024
 
 /** How long to wait for the lock of another process, unless a deadline is set. */
 const PATIENCE_MILLISECONDS = 5000
@@ -160,7 +160,7 @@ function connect(path: string, { readOnly = false, immutable = false }: OpenOpti
     connection.exec(`PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec(`PRAGMA wal_autocheckpoint = ${PAGES_OF_LOG}`)
-    connection.exec(`PRAGMA journal_size_limit = ${MOST_BYTES_OF_LOG}`)
+    connection.exec(`PRAGMA journal_size_limit = ${MAX_BYTES_OF_LOG}`)
     connection.exec('PRAGMA foreign_keys = ON')
     connection.exec(UNTRUSTED)
     connection.exec('PRAGMA secure_delete = FAST')

@@ -15,14 +15,14 @@ export interface LogRoom {
  * A log that nobody can copy makes reads slower, and the next start after a kill reads all of it. Commits write up to 10 MB a second to
  * it, so a reader that is forgotten takes half an hour to get here.
  */
-const MOST_BYTES_OF_LOG = 16 * 1024 ** 3
+const MAX_BYTES_OF_LOG = 16 * 1024 ** 3
 
 /**
  * Returns how large the log may be. Copying it takes at most its own size once more, so it never has more than half of the room that there
  * is for it. A backup reads one state until it is complete, and copies faster than the log grows, so the log may be as large as the file.
  */
 export const mostBytesOfLog = ({ file, wal, free }: LogRoom): number =>
-  Math.min(Math.max(MOST_BYTES_OF_LOG, file), free, (wal + free) / 2)
+  Math.min(Math.max(MAX_BYTES_OF_LOG, file), free, (wal + free) / 2)
 
 /** Some network file systems do not say how large they are. */
 const freeOf = ({ blocks, bavail, bsize }: StatsFs): number =>

@@ -12,7 +12,7 @@ const TABLES = {
 /** SQLite balances up to three neighbouring pages. */
 const NEIGHBOURS_BYTES = 4 * 4096
 /** More rows than as many bytes can hold. */
-const MOST_NEIGHBOURS = 400
+const MAX_NEIGHBOURS = 400
 /** Of a larger payload, SQLite keeps at least this much with the row, and the rest in pages of its own. */
 const LOCAL_BYTES = 480
 
@@ -34,8 +34,8 @@ export function* wipePages(table: keyof typeof TABLES, after: number, look: numb
   const rows = withinBytes(yield* all(AFTER, after, look))
   const last = rows.at(-1)?.key as number | undefined
   if (last === undefined) return null
-  const before = yield* all(`${SIZES} WHERE ${key} <= $1 ORDER BY ${key} DESC LIMIT $2`, after, MOST_NEIGHBOURS)
-  const beyond = yield* all(AFTER, last, MOST_NEIGHBOURS)
+  const before = yield* all(`${SIZES} WHERE ${key} <= $1 ORDER BY ${key} DESC LIMIT $2`, after, MAX_NEIGHBOURS)
+  const beyond = yield* all(AFTER, last, MAX_NEIGHBOURS)
   const from = (lastNeighbour(before) ?? rows[0])?.key as number
   const to = Number(lastNeighbour(beyond)?.key ?? last)
   const WITHIN = `FROM ${table} WHERE ${key} >= $1 AND ${key} <= $2`

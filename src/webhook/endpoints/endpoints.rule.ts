@@ -75,13 +75,13 @@ export interface ShownAttempts {
 
 export type Endpoints = ReturnType<typeof createEndpoints>
 
-const MOST_ENDPOINTS = 1_000
-const MOST_SHOWN = 100
-const MOST_READ = 5_000
-const MOST_ATTEMPTS = 500
+const MAX_ENDPOINTS = 1_000
+const MAX_SHOWN = 100
+const MAX_READ = 5_000
+const MAX_ATTEMPTS = 500
 const DAY_MILLISECONDS = 86_400_000
 /** Concurrent changes are rare: losing more often than this means a defect. */
-const MOST_TRIES = 10
+const MAX_TRIES = 10
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The operators' actions on endpoints. */
@@ -134,7 +134,7 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
   return {
     async add({ url, customer, statuses, duplicates = true, begin = 'now', giveUpMilliseconds, ca }: NewEndpoint) {
       const all = await webhooks.list()
-      if (all.length >= MOST_ENDPOINTS) throw new AppError(webhookErrors.tooMany)
+      if (all.length >= MAX_ENDPOINTS) throw new AppError(webhookErrors.tooMany)
       const settings = {
         url: await checkUrl(url),
         customerId: customer === undefined ? null : await customerOf(customer),
@@ -157,20 +157,20 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
 
     async show(id: string): Promise<ShownEndpoint> {
       const webhook = await find(id)
-      const all = await webhooks.failing(webhook.id, Math.min(webhook.setAside + MOST_SHOWN, MOST_READ))
+      const all = await webhooks.failing(webhook.id, Math.min(webhook.setAside + MAX_SHOWN, MAX_READ))
       return {
         endpoint: await describe(webhook),
-        failing: all.filter(({ setAsideAt }) => setAsideAt === null).slice(0, MOST_SHOWN),
+        failing: all.filter(({ setAsideAt }) => setAsideAt === null).slice(0, MAX_SHOWN),
         setAside: all
           .flatMap(({ setAsideAt, ...delivery }) => (setAsideAt === null ? [] : [{ ...delivery, setAsideAt }]))
-          .slice(0, MOST_SHOWN),
+          .slice(0, MAX_SHOWN),
       }
     },
 
     async attempts(id: string): Promise<ShownAttempts> {
       const webhook = await find(id)
       const from = clock.now() - DAY_MILLISECONDS
-      const attempts = await webhooks.attempts(webhook.id, MOST_ATTEMPTS)
+      const attempts = await webhooks.attempts(webhook.id, MAX_ATTEMPTS)
       return { attempts: attempts.filter(({ at }) => at >= from), minutes: await webhooks.minutes(webhook.id, from) }
     },
 
@@ -203,7 +203,7 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
 
     /** The secret before signs, too, until the overlap is over. */
     async rotateSecret(id: string, overlapMilliseconds: number): Promise<WithSecret> {
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
         const webhook = await find(id)
         // Servers could not use a secret that is sealed under a wrong one.
         await secrets.signing(webhook, clock.now())

@@ -21,7 +21,7 @@ const LOOKED_AT = 20_000
 const LOOKED_AT_WORKING = 1_000
 const READ_AT_ONCE = 200
 /** Bounds the search for the first delivery that failed among those set aside. */
-const MOST_SET_ASIDE = 1_000
+const MAX_SET_ASIDE = 1_000
 
 export function createProgress({ store: { webhooks, deliveries }, clock }: ProgressDependencies) {
   const nextOf = async (webhook: Webhook): Promise<DeliverySummary | undefined> => {
@@ -39,7 +39,7 @@ export function createProgress({ store: { webhooks, deliveries }, clock }: Progr
 
   const firstFailing = async ({ id, waiting, setAside }: Webhook): Promise<DeliverySummary | undefined> => {
     if (waiting === 0) return undefined
-    const failing = await webhooks.failing(id, Math.min(setAside, MOST_SET_ASIDE) + 1)
+    const failing = await webhooks.failing(id, Math.min(setAside, MAX_SET_ASIDE) + 1)
     const position = failing.find(({ setAsideAt }) => setAsideAt === null)?.position
     if (position === undefined) return undefined
     const { deliveries: found } = await deliveries.after(position - 1, {}, { most: 1, look: 1 })

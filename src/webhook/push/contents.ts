@@ -4,7 +4,7 @@ import type { Pushed } from './entry.ts'
 
 /** Payloads are not sent from memory after this time, because the delivery may have been erased. */
 const FRESH_MILLISECONDS = 2000
-const MOST_BYTES = 4 * 1024 * 1024
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** The deliveries of one endpoint with their payloads, as long as they are fresh. */
 export interface Contents {
@@ -56,6 +56,6 @@ export function createContents(deliveries: Pick<DeliveryStore, 'findByReceipt'>)
         drop(position)
       }
     },
-    isFull: () => bytes >= MOST_BYTES,
+    isFull: () => bytes >= MAX_BYTES,
   }
 }

@@ -34,7 +34,7 @@ const TICK_MILLISECONDS = 1000
 const FIRST_CLAIM = 2
 const LARGEST_CLAIM = 32
 const CLAIM_AGAIN_MILLISECONDS = 50
-const MOST_CLAIMS_IN_A_TICK = 8
+const MAX_CLAIMS_IN_A_TICK = 8
 
 interface Held {
   /** Undefined while the endpoint is loaded, and if its secrets cannot be opened. */
@@ -188,7 +188,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
 
   const claim = async (): Promise<void> => {
     let most = FIRST_CLAIM
-    for (let round = 0; round < MOST_CLAIMS_IN_A_TICK; round++) {
+    for (let round = 0; round < MAX_CLAIMS_IN_A_TICK; round++) {
       const began = clock.monotonic()
       const ids = await webhooks.claim(holder, LEASE_MILLISECONDS, most)
       if (stopped && ids.length > 0) await webhooks.release(holder, ids)

@@ -23,7 +23,7 @@ export interface Ledger {
 
 const MINUTE_MILLISECONDS = 60_000
 /** The store keeps no more. */
-const MOST_ATTEMPTS = 500
+const MAX_ATTEMPTS = 500
 
 export function createLedger(): Ledger {
   let rows = new Map<number, WaitingDelivery | undefined>()
@@ -46,7 +46,7 @@ export function createLedger(): Ledger {
     settle: (position) => void rows.set(position, undefined),
     attempt(attempt) {
       attempts.push(attempt)
-      if (attempts.length > 2 * MOST_ATTEMPTS) attempts = attempts.slice(-MOST_ATTEMPTS)
+      if (attempts.length > 2 * MAX_ATTEMPTS) attempts = attempts.slice(-MAX_ATTEMPTS)
     },
     count: (at, succeeded, milliseconds) =>
       add({
@@ -61,7 +61,7 @@ export function createLedger(): Ledger {
         settled: Array.from(rows, ([position, row]) => (row === undefined ? position : undefined)).filter(
           (position) => position !== undefined,
         ),
-        attempts: attempts.slice(-MOST_ATTEMPTS),
+        attempts: attempts.slice(-MAX_ATTEMPTS),
         minutes: [...minutes.values()],
       }
       rows = new Map()
@@ -72,7 +72,7 @@ export function createLedger(): Ledger {
     putBack(entries) {
       for (const row of entries.waiting) if (!rows.has(row.position)) rows.set(row.position, row)
       for (const position of entries.settled) if (!rows.has(position)) rows.set(position, undefined)
-      attempts = [...entries.attempts, ...attempts].slice(-MOST_ATTEMPTS)
+      attempts = [...entries.attempts, ...attempts].slice(-MAX_ATTEMPTS)
       for (const minute of entries.minutes) add(minute)
     },
   }

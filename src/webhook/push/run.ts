@@ -73,7 +73,7 @@ const TOGETHER_MILLISECONDS = 10
 /** Refreshes the place of an endpoint that gets nothing, so that a purge of others' deliveries does not look like a gap. */
 const LONGEST_WAIT_MILLISECONDS = 60_000
 const PAGE_BYTES = 1024 * 1024
-const MOST_BYTES_IN_FLIGHT = 8 * 1024 * 1024
+const MAX_BYTES_IN_FLIGHT = 8 * 1024 * 1024
 const PURGED = 'the delivery was removed by a purge before it was sent'
 const PURGED_UNREAD = 'deliveries were removed by a purge before they were sent'
 
@@ -100,7 +100,7 @@ export function createRun(
   const maySend = (): boolean =>
     !stopping.signal.aborted && clock.monotonic() - leaseBegan <= LEASE_GOOD_MILLISECONDS && dependencies.isSaving()
 
-  const mayBegin = (): boolean => maySend() && bytesInFlight < MOST_BYTES_IN_FLIGHT
+  const mayBegin = (): boolean => maySend() && bytesInFlight < MAX_BYTES_IN_FLIGHT
 
   const changed = (): void => dependencies.onChange(run)
 

@@ -23,9 +23,9 @@ export interface Connections {
   close(): Promise<void>
 }
 
-export const MOST_CONNECTIONS = 32
+export const MAX_CONNECTIONS = 32
 /** More than headers and body of an answer need: without it an answer in endless pieces without content would be read all the time. */
-const MOST_READ_BYTES = 1_048_576
+const MAX_READ_BYTES = 1_048_576
 export const IDLE_MILLISECONDS = 30_000
 
 interface Options {
@@ -58,7 +58,7 @@ export function createConnections(options: Options): Connections {
     all.add(slot)
     return slot
   }
-  const free = (): Slot | undefined => idle.pop() ?? (all.size < MOST_CONNECTIONS ? add() : undefined)
+  const free = (): Slot | undefined => idle.pop() ?? (all.size < MAX_CONNECTIONS ? add() : undefined)
   const serveNext = (): boolean => {
     const [next] = waiting
     if (next === undefined) return false
@@ -118,7 +118,7 @@ function openSlot({ Client, origin, open, monotonic }: Options): Slot {
     socket = opened
     readBefore = opened.bytesRead
     opened.on('readable', () => {
-      if (opened.bytesRead - readBefore > MOST_READ_BYTES) opened.destroy(new Error('the answer is too large'))
+      if (opened.bytesRead - readBefore > MAX_READ_BYTES) opened.destroy(new Error('the answer is too large'))
     })
     return opened
   }

@@ -15,7 +15,7 @@ export interface Answer {
   readonly body: Buffer | null
 }
 
-const MOST_BYTES = 65_536
+const MAX_BYTES = 65_536
 /** How much of the body is kept. */
 export const KEPT_BYTES = 1024
 
@@ -60,7 +60,7 @@ export function exchange(connections: Connections, post: Post): Exchange {
           // Copied, so that the rest of the chunk can be freed.
           if (length < KEPT_BYTES) kept.push(Buffer.from(chunk.subarray(0, KEPT_BYTES - length)))
           length += chunk.length
-          if (length <= MOST_BYTES) return
+          if (length <= MAX_BYTES) return
           end(answer())
           connections.drop(taken)
         },

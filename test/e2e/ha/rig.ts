@@ -50,7 +50,7 @@ const LANES = 12
 const PAUSE_MILLISECONDS = 40
 const QUIET_MILLISECONDS = 5000
 const SERVED_AGAIN_MILLISECONDS = 60_000
-const MOST_CHARACTERS = 300
+const MAX_CHARACTERS = 300
 const SETTINGS = {
   NODE_ENV: 'production',
   TESLIM_SECRET: 'the secret of failovers',
@@ -200,7 +200,7 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
 const shortTail = (server: ServerProcess): string =>
   tailOf(server.output())
     .split('\n')
-    .map((line) => line.slice(0, MOST_CHARACTERS))
+    .map((line) => line.slice(0, MAX_CHARACTERS))
     .join('\n')
 
 function outageSince(began: number, replicas: readonly Replica[]): Outage {

@@ -11,7 +11,7 @@ import { tempFolder } from '../../support/temp-folder.ts'
 /** What a container limited to 512 MiB has by default: an eighth. */
 const BUDGET = (512 * 1024 * 1024) / 8
 /** Less than 512 MiB, as the system needs some of them. */
-const MOST_MEGABYTES = 400
+const MAX_MEGABYTES = 400
 
 // Hundreds of megabytes are sent, on a machine that may be small and busy.
 vi.setConfig({ testTimeout: 60_000 })
@@ -61,7 +61,7 @@ describe.skipIf(!isLinux)(
       await load.more(50)
       await load.stop()
       expect(load.others).toEqual(new Map())
-      expect(peakMegabytes(server)).toBeLessThan(MOST_MEGABYTES)
+      expect(peakMegabytes(server)).toBeLessThan(MAX_MEGABYTES)
       expect(missingFrom(file, load.acknowledged)).toEqual([])
     }
 
@@ -138,6 +138,6 @@ it('a hundred bodies of 1 MiB at once are each stored or refused, and nothing is
   expect(new Set([...statuses, 200, 503])).toEqual(new Set([200, 503]))
   expect(acknowledged.length).toBeGreaterThan(20)
   expect(await one(100)).toBe(200)
-  if (isLinux) expect(peakMegabytes(server)).toBeLessThan(MOST_MEGABYTES)
+  if (isLinux) expect(peakMegabytes(server)).toBeLessThan(MAX_MEGABYTES)
   expect(missingFrom(file, acknowledged)).toEqual([])
 })

@@ -12,11 +12,11 @@ vi.setConfig({ testTimeout: 60_000 })
 const isLinux = process.platform === 'linux'
 if (!isLinux) console.log('the memory under overload: not checked, it is read from /proc')
 
-const MOST_CONNECTIONS = 1000
+const MAX_CONNECTIONS = 1000
 /** One client of the tests stands for many behind a proxy. */
 const env = {
   NODE_ENV: 'production',
-  TESLIM_MAX_CONNECTIONS: `${MOST_CONNECTIONS}`,
+  TESLIM_MAX_CONNECTIONS: `${MAX_CONNECTIONS}`,
   TESLIM_TRUST_PROXY: 'loopback',
 }
 

@@ -25,8 +25,8 @@ export interface DeliverLinesOptions {
 }
 
 /** Lines sent and not answered: they are kept, to be sent again over another connection. */
-const MOST_LINES = 1024
-const MOST_BYTES = 4 * 1024 * 1024
+const MAX_LINES = 1024
+const MAX_BYTES = 4 * 1024 * 1024
 
 const FIRST_PAUSE_MILLISECONDS = 500
 const LONGEST_PAUSE_MILLISECONDS = 30_000
@@ -117,7 +117,7 @@ export async function deliverLines(options: DeliverLinesOptions): Promise<Delive
     try {
       for (const line of [...unanswered]) if (goesOn()) await upload.send(line.bytes)
       while (goesOn() && !isRead) {
-        if (unanswered.length >= MOST_LINES || bytes >= MOST_BYTES) {
+        if (unanswered.length >= MAX_LINES || bytes >= MAX_BYTES) {
           await change.promise
           continue
         }

@@ -6,7 +6,7 @@ import { html } from './html.js'
 /** E-mail addresses by customer id; null for customers that are unknown. */
 const emails = signal(new Map())
 const wanted = new Set()
-const MOST_AT_ONCE = 100
+const MAX_AT_ONCE = 100
 const WAIT_MILLISECONDS = 20
 /** Whether a question is about to be sent. */
 let waiting = false
@@ -18,10 +18,10 @@ function askSoon() {
 
 async function ask() {
   waiting = false
-  const ids = [...wanted].slice(0, MOST_AT_ONCE)
+  const ids = [...wanted].slice(0, MAX_AT_ONCE)
   for (const id of ids) wanted.delete(id)
   if (wanted.size > 0) askSoon()
-  const found = await get('/Operator/customers', { ids: ids.join(','), limit: MOST_AT_ONCE }).catch(() => undefined)
+  const found = await get('/Operator/customers', { ids: ids.join(','), limit: MAX_AT_ONCE }).catch(() => undefined)
   if (found === undefined) return
   const added = found.Customers.map(({ CustomerID, Email }) => [CustomerID, Email])
   emails.value = new Map([...emails.peek(), ...ids.map((id) => [id, null]), ...added])

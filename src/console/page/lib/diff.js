@@ -1,6 +1,6 @@
 /** More lines or more changes than these take too long to compare. */
-const MOST_LINES = 20_000
-const MOST_CHANGES = 1000
+const MAX_LINES = 20_000
+const MAX_CHANGES = 1000
 
 /**
  * Compares lists of lines by Myers' algorithm. Returns `[{ sign: ' ' | '-' | '+', text }]` in reading order, or undefined if they
@@ -18,11 +18,11 @@ export function diffLines(before, after) {
 }
 
 function changes(a, b) {
-  if (a.length + b.length > MOST_LINES) return undefined
+  if (a.length + b.length > MAX_LINES) return undefined
   /** For each number of changes, how far each diagonal came in `a`. */
   const trace = []
   let reach = new Map([[1, 0]])
-  for (let count = 0; count <= MOST_CHANGES; count++) {
+  for (let count = 0; count <= MAX_CHANGES; count++) {
     const next = new Map()
     trace.push(reach)
     for (let diagonal = -count; diagonal <= count; diagonal += 2) {

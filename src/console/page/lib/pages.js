@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 
 /** A page may be short or empty although more follow: so many are read before the reader is asked to go on. */
-const MOST_PAGES_AT_ONCE = 20
+const MAX_PAGES_AT_ONCE = 20
 const ENOUGH_ROWS = 25
 /** Live rows push the oldest ones out, which are read again when somebody scrolls down to them. */
-const MOST_LIVE_ROWS = 10_000
+const MAX_LIVE_ROWS = 10_000
 
 /**
  * Rows that are read page by page. `load` gets `{ cursor, before, signal }` and returns `{ rows, next }`, with null as `next` at the end.
@@ -37,7 +37,7 @@ export function createPages(load, keyOf, restored) {
     set({ loading: true, error: undefined })
     try {
       let cursor = next
-      for (let read = 0, found = 0; read < MOST_PAGES_AT_ONCE && found < ENOUGH_ROWS && cursor !== null; read++) {
+      for (let read = 0, found = 0; read < MAX_PAGES_AT_ONCE && found < ENOUGH_ROWS && cursor !== null; read++) {
         const page = await load({ cursor, before, signal: leaving.signal })
         if (mine !== round) return
         // Rows may have arrived while the first page was read, and it may begin with newer ones.
@@ -91,8 +91,7 @@ export function createPages(load, keyOf, restored) {
       const added = unknown(rows)
       if (added.length === 0) return
       if (this.isReading()) set({ held: [...added, ...held], gap: gap || state.peek().gap })
-      else if (shown.length + added.length > MOST_LIVE_ROWS)
-        startFrom([...added, ...shown].slice(0, MOST_LIVE_ROWS / 2))
+      else if (shown.length + added.length > MAX_LIVE_ROWS) startFrom([...added, ...shown].slice(0, MAX_LIVE_ROWS / 2))
       else set({ rows: [...added, ...shown] })
     },
 

@@ -25,14 +25,14 @@ export function usePages(load, inputs, keyOf) {
 
 /** Lists that were left, by their entry of the browser's history: coming back shows the same rows at the same place. */
 const kept = new Map()
-const MOST_KEPT = 5
+const MAX_KEPT = 5
 
 function keep({ place, state, top, height }) {
   const { rows, held, next, before, gap } = state.peek()
   if (me.peek() === undefined || rows.length === 0 || next === undefined) return
   kept.delete(place)
   kept.set(place, { rows, held, next, before, gap, top, height })
-  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value)
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value)
 }
 
 /** After a change, lists are read again. */

@@ -13,7 +13,7 @@ import { Table } from '../parts/table.js'
 import { Roles, Warnings } from '../parts/words.js'
 
 const ROLES = ['supplier', 'api', 'operator', 'readOnly', 'removed']
-const MOST_RULES = 3
+const MAX_RULES = 3
 const PAGE_ROWS = 100
 
 const fields = () => [
@@ -69,8 +69,8 @@ const COLUMNS = [
 ]
 
 const FirstRules = ({ rules }) => html`
-  ${rules.slice(0, MOST_RULES).map((rule) => html`<code class="foreign" key=${rule}>${rule}</code> `)}
-  ${rules.length > MOST_RULES && html`<span class="note">${t('customers.moreRules', { count: rules.length - MOST_RULES })}</span>`}
+  ${rules.slice(0, MAX_RULES).map((rule) => html`<code class="foreign" key=${rule}>${rule}</code> `)}
+  ${rules.length > MAX_RULES && html`<span class="note">${t('customers.moreRules', { count: rules.length - MAX_RULES })}</span>`}
 `
 
 async function loadPage(query, { cursor, signal }) {

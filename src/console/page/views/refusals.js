@@ -129,7 +129,7 @@ export function whatToDo(code) {
 }
 
 const SECOND_MILLISECONDS = 1000
-const MOST_ROWS = 100
+const MAX_ROWS = 100
 
 /** A refusal's id begins with its time (UUID version 7), and a list of that second contains it. */
 async function find(id, signal) {
@@ -137,7 +137,7 @@ async function find(id, signal) {
   const missing = Object.assign(new Error(), { code: 'REFUSAL_NOT_FOUND' })
   if (!(at < 8.64e15)) throw missing
   const time = (change) => new Date(at + change).toISOString()
-  const range = { from: time(-SECOND_MILLISECONDS), to: time(SECOND_MILLISECONDS), limit: MOST_ROWS }
+  const range = { from: time(-SECOND_MILLISECONDS), to: time(SECOND_MILLISECONDS), limit: MAX_ROWS }
   for (let cursor; cursor !== null; ) {
     const { Refusals, NextCursor } = await get('/Purchase/refusals', { ...range, cursor }, { signal })
     const found = Refusals.find(({ RefusalID }) => RefusalID === id)

@@ -144,7 +144,7 @@ function Settings({ endpoint }) {
 }
 
 /** What an answer has at most. */
-const MOST_SHOWN = 100
+const MAX_SHOWN = 100
 const FIRST = 10
 
 /** Deliveries that fail (`failing`), or that are not tried again (`aside`). */
@@ -155,7 +155,7 @@ function Waiting({ kind, deliveries, total, endpoint, done }) {
   return html`
     <section>
       <h2>${t(`webhook.${kind}.title`)}</h2>
-      <p class="note">${t(`webhook.${kind}.about`)} ${deliveries.length >= MOST_SHOWN && t('webhook.first', { count: whole(deliveries.length), total: whole(total) })}</p>
+      <p class="note">${t(`webhook.${kind}.about`)} ${deliveries.length >= MAX_SHOWN && t('webhook.first', { count: whole(deliveries.length), total: whole(total) })}</p>
       <div class="table" tabindex="0" role="region" aria-label=${t(`webhook.${kind}.title`)}>
         <table class="waiting">
           <thead>

@@ -6,7 +6,7 @@ import {
   LIST_MINUTES,
   LIST_WEBHOOKS,
   loadedFromRows,
-  MOST_ATTEMPTS,
+  MAX_ATTEMPTS,
   minuteFromRow,
   webhookFromRow,
 } from '#src/store/shared/webhooks.ts'
@@ -54,8 +54,7 @@ export const webhookReads = ({ query, transaction }: Database): WebhookReads => 
     return [...setAside, ...(await query(STILL_TRIED, id, most - setAside.length)).rows].map(failingFromRow)
   },
 
-  attempts: async (id, most) =>
-    (await query(LIST_ATTEMPTS, id, Math.min(most, MOST_ATTEMPTS))).rows.map(attemptFromRow),
+  attempts: async (id, most) => (await query(LIST_ATTEMPTS, id, Math.min(most, MAX_ATTEMPTS))).rows.map(attemptFromRow),
 
   minutes: async (id, from) => (await query(LIST_MINUTES, id, from)).rows.map(minuteFromRow),
 })

@@ -11,7 +11,7 @@ const CHAINED = `
   d.position, d.previous, d.customer, d.order_id, d.receipt, d.status, d.received_at, d.echo_of, octet_length(d.payload) AS payload_bytes`
 
 /** Deliveries of one order that `statesAt` goes back through. */
-const MOST_SINCE = 10_000
+const MAX_SINCE = 10_000
 
 const BACKSLASH = Buffer.from('\\')
 
@@ -69,7 +69,7 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
     }),
     statesAt: walk(function* (positions, at) {
       const states = new Set(
-        (yield* all(STATES_AT, positions, at, MOST_SINCE)).map(({ position }) => position as number),
+        (yield* all(STATES_AT, positions, at, MAX_SINCE)).map(({ position }) => position as number),
       )
       return states.has(0) ? undefined : positions.filter((position) => states.has(position))
     }),

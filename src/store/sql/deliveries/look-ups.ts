@@ -7,7 +7,7 @@ import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from './tim
 
 export const LAST = 'SELECT max(position) AS position FROM delivery'
 
-const MOST_ARRIVALS = 1000
+const MAX_ARRIVALS = 1000
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -61,7 +61,7 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
   const CUSTOMERS = pick({ sqlite: 'json_group_array(DISTINCT c.id)', postgres: 'array_agg(DISTINCT c.id)' })
   const ARRIVALS = `
     SELECT max(position) AS position, count(*) AS count, ${CUSTOMERS} AS customer_ids, (${lastLeft('$1')}) AS last_left
-      FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MOST_ARRIVALS}) d
+      FROM (SELECT position, customer FROM delivery WHERE position > $1 ORDER BY position LIMIT ${MAX_ARRIVALS}) d
      CROSS JOIN customer c
      WHERE c.number = d.customer`
 
@@ -97,7 +97,7 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
       return {
         position: (position as number | null) ?? after,
         customerIds: textsOf(customer_ids ?? []),
-        more: count === MOST_ARRIVALS,
+        more: count === MAX_ARRIVALS,
         lost: false,
       }
     }),

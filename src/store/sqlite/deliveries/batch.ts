@@ -1,4 +1,4 @@
-import { MOST_ORIGIN_BYTES, writeOrigin } from '#src/store/shared/origins.ts'
+import { MAX_ORIGIN_BYTES, writeOrigin } from '#src/store/shared/origins.ts'
 import type { Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Span } from './recent-commits.ts'
@@ -51,7 +51,7 @@ export function createPacker(inTurn: number): (deliveries: readonly NewDelivery[
 
   return (deliveries) => {
     const payloadsAt = deliveries.length * BYTES_OF_NUMBERS
-    const most = deliveries.length * (BYTES_OF_NUMBERS + MOST_ORIGIN_BYTES)
+    const most = deliveries.length * (BYTES_OF_NUMBERS + MAX_ORIGIN_BYTES)
     const length = deliveries.reduce((sum, { payload }) => sum + payload.length, most)
     let memory = memories.shift() as SharedArrayBuffer
     if (length > memory.byteLength) memory = new SharedArrayBuffer(length)

@@ -6,7 +6,7 @@ import { sqlite } from '../dialect.ts'
 import { createTail, type Tail } from './tail.ts'
 
 /** Blocks that one walk looks into. */
-const MOST_BLOCKS = 4096
+const MAX_BLOCKS = 4096
 
 const EDGES = `
   SELECT (SELECT min(block) FROM delivery_block) AS lowest, (SELECT max(block) FROM delivery_block) AS highest,
@@ -57,9 +57,9 @@ function* walkBlocks(customer: number, start: number, edges: Row, wanted: number
   const positions: number[] = []
   const lowest = edges.lowest as number
   let block = Math.floor((start - 1) / BLOCK_SIZE)
-  const last = Math.max(lowest, block - MOST_BLOCKS)
+  const last = Math.max(lowest, block - MAX_BLOCKS)
   // Few look-ups for a customer with many deliveries, few steps for one with few: one block, eight, and then all.
-  for (let span = 1; block >= last && positions.length < wanted; span = span > 1 ? MOST_BLOCKS : 8) {
+  for (let span = 1; block >= last && positions.length < wanted; span = span > 1 ? MAX_BLOCKS : 8) {
     const oldest = Math.max(last, block - span + 1)
     // Each row has a position, except the one of the block that `start` is in: with so many rows there is one too many.
     const most = wanted - positions.length + 2

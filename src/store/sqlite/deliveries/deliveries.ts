@@ -13,7 +13,7 @@ import { findCustomer, judge } from './judge.ts'
 import { createRecentCommits } from './recent-commits.ts'
 
 /** Half of the time that a request has left after the longest wait. */
-const MOST_GRACE_MILLISECONDS = 1000
+const MAX_GRACE_MILLISECONDS = 1000
 
 interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
@@ -29,7 +29,7 @@ export function sqliteDeliveries(
   const watchers = new Set<() => void>()
   const recent = createRecentCommits()
   // Gives a batch that leaves the queue at the last moment time to be written.
-  const grace = Math.min(MOST_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
+  const grace = Math.min(MAX_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     maxItems: limits.maxDeliveries,

@@ -22,8 +22,8 @@ const BYTES_OF_PAGE = 4096 + 24
 
 const MIB = 1024 * 1024
 /** Below its bound the log has this left: for what the writer does besides deliveries, and for deliveries beside their own bytes. */
-const LEAST_BYTES = MIB / 4
-const LEAST_BYTES_FOR_DELIVERIES = MIB
+const MIN_BYTES = MIB / 4
+const MIN_BYTES_FOR_DELIVERIES = MIB
 /** A disk that was full has room again once it has more than deliveries need, so that the answer does not change with each of them. */
 const ENOUGH_BYTES_AGAIN = 2 * MIB
 
@@ -92,7 +92,7 @@ export function createCheckpoints(
 
   const isFull = (): boolean => failure?.reason.startsWith(FULL_REASON) === true
   /** Whether the log must be cut, and not only begin again, to give room back. */
-  const isTight = (): boolean => left < LEAST_BYTES_FOR_DELIVERIES || room.wal > mostBytesOfLog(room)
+  const isTight = (): boolean => left < MIN_BYTES_FOR_DELIVERIES || room.wal > mostBytesOfLog(room)
 
   const isDue = (): boolean => {
     const enough = Math.min(most * ENOUGH, mostBytesOfLog(room) / BYTES_OF_PAGE / 2)
@@ -153,7 +153,7 @@ export function createCheckpoints(
 
   const refusal = (): AppError => {
     const why = failure?.reason ?? (isHeld ? 'somebody reads an old state' : FULL_REASON)
-    const isFull = room.free < LEAST_BYTES_FOR_DELIVERIES || why.startsWith(FULL_REASON)
+    const isFull = room.free < MIN_BYTES_FOR_DELIVERIES || why.startsWith(FULL_REASON)
     return new AppError(storeErrors.unavailable, { reason: isFull ? FULL_REASON : `${LOG_REASON}: ${why}` })
   }
 
@@ -166,14 +166,14 @@ export function createCheckpoints(
 
   return {
     /** Throws unless the log may take any write but deliveries. */
-    admit: () => admit(LEAST_BYTES),
+    admit: () => admit(MIN_BYTES),
     /** Throws unless the log may take deliveries of so many bytes. */
     admitDeliveries(bytes: number): void {
-      admit(LEAST_BYTES_FOR_DELIVERIES + bytes, isFull)
+      admit(MIN_BYTES_FOR_DELIVERIES + bytes, isFull)
       left -= bytes
     },
     /** Throws unless deliveries would find room: a page may fit where none of them does. */
-    admitProbe: (wasFull: boolean) => admit(wasFull ? ENOUGH_BYTES_AGAIN : LEAST_BYTES_FOR_DELIVERIES, isFull),
+    admitProbe: (wasFull: boolean) => admit(wasFull ? ENOUGH_BYTES_AGAIN : MIN_BYTES_FOR_DELIVERIES, isFull),
     /** Looks at the log once the commit is answered. A failure is no failure of the commit, which is in the log. */
     afterCommit: soon,
     /** Ends the thread, which would keep this one from ending. Resolves when its connection is closed. */

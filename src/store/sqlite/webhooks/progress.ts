@@ -1,5 +1,5 @@
 import { type SavedAttempt, type SavedWebhook, savedAttempt, savedWebhook } from '#src/store/shared/webhook-saves.ts'
-import { DAY_MILLISECONDS, MOST_ATTEMPTS } from '#src/store/shared/webhooks.ts'
+import { DAY_MILLISECONDS, MAX_ATTEMPTS } from '#src/store/shared/webhooks.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import type { Operations } from '../thread/operations.ts'
@@ -31,7 +31,7 @@ const ADD_ATTEMPT = `
 const TRIM_ATTEMPTS = `
   DELETE FROM webhook_attempt
    WHERE webhook = $1
-     AND number <= (SELECT number FROM webhook_attempt WHERE webhook = $1 ORDER BY number DESC LIMIT 1 OFFSET ${MOST_ATTEMPTS})`
+     AND number <= (SELECT number FROM webhook_attempt WHERE webhook = $1 ORDER BY number DESC LIMIT 1 OFFSET ${MAX_ATTEMPTS})`
 
 const ADD_MINUTE = `
   INSERT INTO webhook_minute (webhook, minute, succeeded, failed, longest) VALUES ($1, $2, $3, $4, $5)

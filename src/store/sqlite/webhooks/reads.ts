@@ -6,7 +6,7 @@ import {
   LIST_MINUTES,
   LIST_WEBHOOKS,
   loadedFromRows,
-  MOST_ATTEMPTS,
+  MAX_ATTEMPTS,
   minuteFromRow,
   webhookFromRow,
 } from '#src/store/shared/webhooks.ts'
@@ -52,7 +52,7 @@ export const webhookReads = {
     return [...setAside, ...database.all(STILL_TRIED, id, most - setAside.length)].map(failingFromRow)
   },
 
-  attempts: (database, id, most) => database.all(LIST_ATTEMPTS, id, Math.min(most, MOST_ATTEMPTS)).map(attemptFromRow),
+  attempts: (database, id, most) => database.all(LIST_ATTEMPTS, id, Math.min(most, MAX_ATTEMPTS)).map(attemptFromRow),
 
   minutes: (database, id, from) => database.all(LIST_MINUTES, id, from).map(minuteFromRow),
 } satisfies Operations<WebhookStore>

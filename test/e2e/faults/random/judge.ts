@@ -24,7 +24,7 @@ export interface Judge {
 }
 
 /** A problem that is seen again and again is told a few times only. */
-const MOST_PROBLEMS = 8
+const MAX_PROBLEMS = 8
 
 export function createJudge(): Judge {
   const problems: string[] = []
@@ -39,7 +39,7 @@ export function createJudge(): Judge {
     problem(what) {
       const seconds = ((performance.now() - began) / 1000).toFixed(1)
       const during = on.size === 0 ? 'with no fault on' : `during ${[...on].join(' and ')}`
-      if (problems.length < MOST_PROBLEMS) problems.push(`after ${seconds} s, ${during}: ${what}`)
+      if (problems.length < MAX_PROBLEMS) problems.push(`after ${seconds} s, ${during}: ${what}`)
     },
     on,
     changes: () => changes,

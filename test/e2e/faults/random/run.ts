@@ -16,7 +16,7 @@ const ONLY = new RegExp(process.env.FAULTS_ONLY ?? '')
 const LONGEST_SECONDS = SECONDS * 3 + 200
 const RECOVERY_MILLISECONDS = 15_000
 /** In bytes. */
-const MOST_MEMORY = 400 * 2 ** 20
+const MAX_MEMORY = 400 * 2 ** 20
 
 export const TIMEOUT_MILLISECONDS = LONGEST_SECONDS * 1000
 
@@ -40,7 +40,7 @@ export async function runFaults(store: StoreKind): Promise<void> {
     judge.problem((error as Error).message)
   }
   const memory = Math.round(site.memory() / 2 ** 20)
-  if (site.memory() > MOST_MEMORY) judge.problem(`a server took ${memory} MiB of memory`)
+  if (site.memory() > MAX_MEMORY) judge.problem(`a server took ${memory} MiB of memory`)
   if (judge.problems.length > 0)
     throw new Error([`${seed} FAULTS_SECONDS=${SECONDS}, ${store}:`, ...judge.problems, 'log:', site.log()].join('\n'))
   const longest = recoveries.toSorted((one, other) => other.milliseconds - one.milliseconds)[0]

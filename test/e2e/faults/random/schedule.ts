@@ -19,7 +19,7 @@ export interface Round {
 }
 
 const SHARE_OF_PAIRS = 0.4
-const MOST_DELAY = 1500
+const MAX_DELAY = 1500
 /** Less than the log may take (64 MiB), or enough for a backup beside it, in bytes. */
 const ROOMS = [32 * 2 ** 20, 110 * 2 ** 20] as const
 const QUIET = [300, 1500] as const
@@ -42,7 +42,7 @@ export function* rounds({ store, disk }: Pick<Site, 'store' | 'disk'>, only = /(
     deck = deck.filter((fault) => fault !== second)
     const planned = [first, ...(second ? [second] : [])].map((fault, index) => ({
       fault,
-      delay: index * Math.round(draw() * MOST_DELAY),
+      delay: index * Math.round(draw() * MAX_DELAY),
       lasts: between(fault.lasts),
       draw: fractions(`${store} ${number} ${index}`),
     }))

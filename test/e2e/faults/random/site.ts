@@ -52,7 +52,7 @@ export interface Replica {
 }
 
 /** Left free when the disk is made smaller. */
-const LEAST_FREE = 8 * 2 ** 20
+const MIN_FREE = 8 * 2 ** 20
 const FIRST_MEGABYTES = 64
 const RESTART_PAUSE_MILLISECONDS = 200
 const SAMPLE_MILLISECONDS = 300
@@ -190,7 +190,7 @@ export async function openSite(store: StoreKind, judge: Judge): Promise<Site> {
     giveRoom(bytes) {
       if (disk === undefined) return
       const { blocks, bfree, bsize } = statfsSync(disk.path)
-      disk.resize(Math.max(statSync(path).size + bytes, (blocks - bfree) * bsize + LEAST_FREE))
+      disk.resize(Math.max(statSync(path).size + bytes, (blocks - bfree) * bsize + MIN_FREE))
     },
     async stop() {
       isOpen = false

@@ -33,7 +33,7 @@ export interface Supplier {
 const NEVER = Number.POSITIVE_INFINITY
 const LANES = 4
 const LONGEST_ORDER = 12
-const MOST_BYTES = 40_000
+const MAX_BYTES = 40_000
 const PAUSE_MILLISECONDS = 40
 const REFUSED_PAUSE_MILLISECONDS = 60
 /** Longer than any fault: whoever loses patience earlier only sends again. */
@@ -92,7 +92,7 @@ export function startSupplier({ account: given, replicas, judge, stop, abort }: 
   }
 
   const deliver = async (sent: Sent, lane: number): Promise<void> => {
-    const filler = 'x'.repeat(Math.floor(draw() ** 6 * MOST_BYTES))
+    const filler = 'x'.repeat(Math.floor(draw() ** 6 * MAX_BYTES))
     const body = `{"OrderID":"${sent.order}","Status":${sent.n % 4},"n":${sent.n},"filler":"${filler}"}`
     for (let attempt = 0; !abort.aborted; attempt++) {
       const replica = replicas[(lane + sent.n + attempt) % replicas.length] as Replica

@@ -9,7 +9,7 @@ import { formattedLines, formattedTexts } from '../../lib/payload-lines.js'
 import { t } from '../../lib/texts.js'
 import { Problem } from '../problem.js'
 
-const MOST_SHOWN_CHARACTERS = 200_000
+const MAX_SHOWN_CHARACTERS = 200_000
 
 export const textOf = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 
@@ -46,7 +46,7 @@ function compare(before, after) {
   const lines = diffLines(linesOf(before), linesOf(after))
   const shown = lines && withContext(lines)
   const characters = shown?.reduce((sum, { text = '' }) => sum + text.length + 1, 0)
-  return characters <= MOST_SHOWN_CHARACTERS ? shown : undefined
+  return characters <= MAX_SHOWN_CHARACTERS ? shown : undefined
 }
 
 const TAGS = { '+': 'ins', '-': 'del', ' ': 'div' }

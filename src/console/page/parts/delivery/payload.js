@@ -36,17 +36,17 @@ function partOf({ start, end, kind }, text, matches, chosen) {
   return h('span', { class: kind }, found)
 }
 
-const MOST_MATCHES = 10_000
+const MAX_MATCHES = 10_000
 /** Rows above and below the visible ones that are in the document, too. */
 const MARGIN = 10
-const MOST_PRINTED = 20_000
+const MAX_PRINTED = 20_000
 
 /** Positions of a search text, whatever the letter case, and `ends` as a list of its own. */
 function matchesOf(text, query) {
   if (query === '') return Object.assign([], { ends: [] })
   const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu')
   const matches = Iterator.from(text.matchAll(pattern))
-    .take(MOST_MATCHES)
+    .take(MAX_MATCHES)
     .map(({ index, 0: { length } }) => ({ start: index, end: index + length }))
     .toArray()
   return Object.assign(matches, { ends: matches.map(({ end }) => end) })
@@ -128,7 +128,7 @@ export function PayloadText({ text }) {
     )
 
   const from = printing.value ? 0 : view.from
-  const to = Math.min(layout.rows, printing.value ? MOST_PRINTED : view.to)
+  const to = Math.min(layout.rows, printing.value ? MAX_PRINTED : view.to)
   const rows = Array.from({ length: Math.max(0, to - from) }, (_, index) => layout.rowAt(from + index))
   return html`
     <div class="payload-tools">
