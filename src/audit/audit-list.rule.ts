@@ -35,7 +35,7 @@ export const createAuditList =
     const owner = keyId === undefined ? customerId : (await apiKeys.findById(keyId))?.customerId
     if (keyId !== undefined && (owner === undefined || (customerId ?? owner) !== owner)) return nothing
     const place = cursor === undefined ? null : placeOf(cursor)
-    const bounds = { most: limit, look: MAX_LOOKED_AT }
+    const bounds = { limit, scan: MAX_LOOKED_AT }
     const { events, next } = await audit.before(place, { ...filter, customerId: owner }, bounds)
     return { events, nextCursor: next?.join('-') ?? null }
   }

@@ -37,12 +37,12 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
   }
 
   const ofDelivering = async (requestId: string): Promise<Match[]> => {
-    const receipts = await deliveries.receiptsOfRequest(requestId, { most: MAX_MATCHES, look: MAX_DELIVERIES })
+    const receipts = await deliveries.receiptsOfRequest(requestId, { limit: MAX_MATCHES, scan: MAX_DELIVERIES })
     return (await Promise.all((receipts ?? []).map(ofReceipt))).flat()
   }
 
   const ofRefusal = async (idPrefix: string): Promise<Match[]> => {
-    const { refusals } = await refused.refusals({ idPrefix }, { most: 2, look: 2 })
+    const { refusals } = await refused.refusals({ idPrefix }, { limit: 2, scan: 2 })
     return only(refusals).map(({ refusalId, customerId, errorCode }) => ({
       kind: 'refusal',
       id: refusalId,
@@ -69,7 +69,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     const found: Match[] = []
     let after = ''
     for (let looked = 0; looked < MAX_CUSTOMERS && found.length < MAX_MATCHES; looked += CUSTOMERS_AT_ONCE) {
-      const bounds = { most: MAX_MATCHES, look: CUSTOMERS_AT_ONCE }
+      const bounds = { limit: MAX_MATCHES, scan: CUSTOMERS_AT_ONCE }
       const { customers: some, next } = await customers.search({ text: part }, after, bounds)
       // The search also finds beginnings of ids, which are found only if they are unique.
       found.push(...some.filter(({ email }) => email.includes(part)).map(customerMatch))
@@ -80,7 +80,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
   }
 
   const ofRequest = async (requestId: string): Promise<Match[]> => {
-    const { events } = await audit.before(null, { requestId }, { most: 1, look: 1 })
+    const { events } = await audit.before(null, { requestId }, { limit: 1, scan: 1 })
     return events.map(({ customerId, details, action }) => ({
       kind: 'request',
       id: requestId,
@@ -93,7 +93,7 @@ export function createFind({ deliveries, customers, apiKeys, refused, audit }: F
     const found: Match[] = []
     let after: OrderPlace | null = null
     for (let looked = 0; looked < MAX_CUSTOMERS && found.length < MAX_MATCHES; looked += CUSTOMERS_AT_ONCE) {
-      const bounds = { most: MAX_MATCHES, look: CUSTOMERS_AT_ONCE }
+      const bounds = { limit: MAX_MATCHES, scan: CUSTOMERS_AT_ONCE }
       const page: Awaited<ReturnType<typeof deliveries.orders>> = await deliveries.orders(after, { orderId }, bounds)
       found.push(
         ...page.orders.map(

@@ -18,7 +18,7 @@ export const ADD_ONE =
 /** Whether there is a customer that was not removed. */
 export async function hasCustomer({ search }: Customers): Promise<boolean> {
   for (let after: string | null = ''; after !== null; ) {
-    const found = await search({ removed: false }, after, { most: 1, look: LOOK })
+    const found = await search({ removed: false }, after, { limit: 1, scan: LOOK })
     if (found.customers.length > 0) return true
     after = found.next
   }

@@ -43,7 +43,7 @@ export async function checkHistory({ deliveries, history }: Store, now: number):
       { name, status: 'ok', message: `${known}; deliveries have gone on without a failover since the store was made` },
     ]
   const { at, lastPosition } = resumed
-  const [last] = (await deliveries.before(lastPosition + 1, {}, { most: 1, look: 1 })).deliveries
+  const [last] = (await deliveries.before(lastPosition + 1, {}, { limit: 1, scan: 1 })).deliveries
   const left = last === undefined ? 'no delivery' : `deliveries up to ${last.receiptId}`
   const message = `${known}; the last failover or recovery, noticed at ${isoMilliseconds(at)}, left ${left}, and cursors after that are refused with DELIVERIES_LOST`
   if (now - at > DAY_MILLISECONDS) return [{ name, status: 'ok', message }]

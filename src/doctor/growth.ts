@@ -24,12 +24,12 @@ const BYTES_BESIDE_PAYLOAD = 400
 
 /** Compares the free space with the growth of the last days, reckoned from the number of deliveries and their average size. */
 export async function checkGrowth({ deliveries, rollUps }: Store, free: number, now: number): Promise<Check[]> {
-  const [first] = (await deliveries.after(0, {}, { most: 1, look: 1 })).deliveries
+  const [first] = (await deliveries.after(0, {}, { limit: 1, scan: 1 })).deliveries
   if (first === undefined) return []
   const start = Math.max(first.receivedAt, now - PERIOD_DAYS * DAY_MILLISECONDS)
   // A shorter time would say little about the days to come.
   const days = Math.max(1, (now - start) / DAY_MILLISECONDS)
-  const sample = await deliveries.before(Number.MAX_SAFE_INTEGER, { from: start }, { most: SAMPLE, look: SAMPLE })
+  const sample = await deliveries.before(Number.MAX_SAFE_INTEGER, { from: start }, { limit: SAMPLE, scan: SAMPLE })
   const range = { customerId: undefined, from: hourOf(start), to: hourOf(now) + 1, hoursEach: 1 }
   const counts = await rollUps.read(range, MAX_COUNTED)
   const count = counts.deliveries.flatMap(({ byStatus }) => byStatus).reduce((sum, each) => sum + each, 0)

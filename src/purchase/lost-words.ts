@@ -19,7 +19,7 @@ export const createLostWords =
     if (!(error instanceof LostPlace)) return error
     const { at, lastLeft } = error
     const filter = customerId === null ? {} : { customerId }
-    const bounds = { most: 1, look: MAX_LOOKED_AT }
+    const bounds = { limit: 1, scan: MAX_LOOKED_AT }
     const [last] = (await deliveries.before(lastLeft.position + 1, filter, bounds)).deliveries
     const cursor = await cursors.seal(feedPurpose(customerId), sealedPlace(lastLeft))
     const when = at === null ? '' : ` (noticed at ${isoMilliseconds(at)})`

@@ -145,10 +145,10 @@ export interface PulseSecond {
   readonly duplicates: number
 }
 
-/** Bounds the cost of a query: it returns at most `most` rows and looks at no more than `look`. */
+/** Bounds the cost of a query: it returns at most `limit` rows and looks at no more than `scan`. */
 export interface Bounds {
-  readonly most: number
-  readonly look: number
+  readonly limit: number
+  readonly scan: number
 }
 
 /** The part of the port for the purchase module. */

@@ -123,7 +123,7 @@ describe.each(storesOfRun())('with TESLIM_KEEP_REFUSED=known on %s', async (_nam
     const { Refusals } = (await get('/Supplier/refusals?limit=100')).json().data
     expect(Refusals).toHaveLength(30)
     expect(new Set(Refusals.map(({ OrderID }: { OrderID: string }) => OrderID)).size).toBe(30)
-    const { deliveries } = await store.deliveries.after(0, { customerId: customer.id }, { most: 9, look: 1e6 })
+    const { deliveries } = await store.deliveries.after(0, { customerId: customer.id }, { limit: 9, scan: 1e6 })
     expect(deliveries).toEqual([])
   })
 

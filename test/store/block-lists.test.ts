@@ -132,13 +132,13 @@ async function expectPages(store: Store, { run }: Place, ids: readonly string[],
   const rows = await run('SELECT position, customer, status FROM delivery ORDER BY position DESC')
   const ofCustomers = Map.groupBy(rows, (row) => Number(row.customer))
   for (const [index, customerId] of ids.entries()) {
-    const [status, most, look] = WAYS[(index + round) % WAYS.length] as (typeof WAYS)[number]
+    const [status, limit, scan] = WAYS[(index + round) % WAYS.length] as (typeof WAYS)[number]
     const own = ofCustomers.get(NUMBERS[index] as number) ?? []
     const wanted = own.filter((row) => status === undefined || Number(row.status) === status)
     const found: number[] = []
     let position = Number.MAX_SAFE_INTEGER
     for (let pages = 0; position > 0 && pages < 40; pages++) {
-      const page = await store.deliveries.before(position, { customerId, ...(status && { status }) }, { most, look })
+      const page = await store.deliveries.before(position, { customerId, ...(status && { status }) }, { limit, scan })
       expect(page.position).toBeLessThan(position)
       found.push(...page.deliveries.map((each) => each.position))
       position = page.position
@@ -233,7 +233,7 @@ it.each(storesOfRun())(
       place.close()
     })
     const found = async () => {
-      const all = { most: 1e4, look: 1e4 }
+      const all = { limit: 1e4, scan: 1e4 }
       return (await store.deliveries.before(Number.MAX_SAFE_INTEGER, { customerId: one.id }, all)).deliveries.length
     }
     const listed = async () => {

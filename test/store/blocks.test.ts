@@ -114,7 +114,7 @@ it('SQLite adds one block with each batch to a store of an earlier version', asy
   const [again] = await openAgain(path)
   const receipts = async () => {
     const filter = { customerId: customers[0]?.id }
-    const page = await again.deliveries.before(Number.MAX_SAFE_INTEGER, filter, { most: 10_000, look: 10_000 })
+    const page = await again.deliveries.before(Number.MAX_SAFE_INTEGER, filter, { limit: 10_000, scan: 10_000 })
     return page.deliveries.map(({ receiptId }) => receiptId)
   }
   const before = await receipts()

@@ -115,7 +115,7 @@ it('a delivery that is being stored when its customer is erased is stored before
   await slow.query('COMMIT')
   await erasing
   expect(await holding(url)).toEqual([])
-  const all = { most: 10, look: 10 }
+  const all = { limit: 10, scan: 10 }
   const { deliveries } = await store.deliveries.after(0, { customerId: one.id }, all)
   expect(deliveries).toMatchObject([{ erased: true }, { erased: true }])
 })

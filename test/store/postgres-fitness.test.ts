@@ -160,6 +160,6 @@ it('a database that logical replication filled is refused until its sequences ar
   const after = await openToServe(moved)
   await after.customers.insert(customer())
   await deliverTo(after, 'd')
-  const page = await after.deliveries.after(last, {}, { most: 10, look: 10 })
+  const page = await after.deliveries.after(last, {}, { limit: 10, scan: 10 })
   expect(page.deliveries.map(({ position, orderId }) => [position, orderId])).toEqual([[last + 1, 'd']])
 }, 60_000)

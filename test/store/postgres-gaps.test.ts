@@ -103,7 +103,7 @@ it('the deliveries of a customer are found across gaps in as many pages as witho
   const found: DeliverySummary[] = []
   let pages = 0
   for (let position = Number.MAX_SAFE_INTEGER; position > 0; pages++) {
-    const page = await store.deliveries.before(position, { customerId: one.id }, { most: 100, look: 100 })
+    const page = await store.deliveries.before(position, { customerId: one.id }, { limit: 100, scan: 100 })
     found.push(...page.deliveries)
     position = page.position
   }

@@ -109,7 +109,7 @@ it('a purge drops the months that it has emptied, and none that an order needs',
   expect(await purge(end, true)).toMatchObject({ deliveries: 1, orders: 0 })
   expect((await store.purges.keepMonths(end)).dropped).toEqual(['delivery_before'])
   expect(await months()).not.toContain('before')
-  expect((await store.deliveries.after(0, {}, { most: 10, look: 10 })).deliveries).toMatchObject([
+  expect((await store.deliveries.after(0, {}, { limit: 10, scan: 10 })).deliveries).toMatchObject([
     { receiptId: last.receiptId },
   ])
 })
@@ -193,7 +193,7 @@ it('a delivery that a wrong clock put into another month is found by its time', 
     await deliver(time, index % 4)
   const found = async (from: number, to?: number) => {
     const { early, end } = await store.deliveries.positionsWithin({ from, to })
-    const page = await store.deliveries.before(end + 1, { from, to }, { most: 100, look: 100 })
+    const page = await store.deliveries.before(end + 1, { from, to }, { limit: 100, scan: 100 })
     return page.deliveries.filter(({ position }) => position > early).map(({ receivedAt }) => receivedAt - now)
   }
   expect(await found(now - 1000)).toEqual([1000, -1000, MONTH, 0])

@@ -67,7 +67,7 @@ const FILL = `
   SELECT 'w-' || (n % 100 + 1), n, n, n % ${CUSTOMERS} + 1, 1 FROM ${upTo(50_000)};
   INSERT INTO webhook_minute (webhook, minute, succeeded, failed, longest) SELECT 'w-' || (n % 100 + 1), n / 100, 1, 1, 1 FROM ${upTo(50_000)}`
 
-const bounds: Bounds = { most: 50, look: 1000 }
+const bounds: Bounds = { limit: 50, scan: 1000 }
 const NOW = DELIVERIES * 1000
 const LAST = DELIVERIES
 const ids = Array.from({ length: 100 }, (_, n) => `c-${n + 7}`)
@@ -176,7 +176,7 @@ async function useAccounts({ customers, apiKeys }: Store, use: Use): Promise<voi
 }
 
 async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: Use): Promise<void> {
-  const look = { most: 50, look: 251 }
+  const scan = { limit: 50, scan: 251 }
   for (const whose of [
     {},
     { customerId: one },
@@ -193,7 +193,7 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
     ]
     for (const filter of ways)
       for (const before of [null, [NOW / 4, 75_000]] as const)
-        await use(LOGS, () => audit.before(before, { ...filter, ...whose }, look))
+        await use(LOGS, () => audit.before(before, { ...filter, ...whose }, scan))
     await use(LOGS, () => audit.list({ ...whose, limit: 50 }))
   }
   await use(SOME, () => audit.append([auditEvent(), auditEvent({ customerId: one, orderId: 'a' })]))
@@ -210,7 +210,7 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
       { errorCode: 'NONE' },
       { idPrefix: idOf(50_000).slice(0, 12) },
     ])
-      await use(LOGS, () => refused.refusals({ customerId, ...range }, look))
+      await use(LOGS, () => refused.refusals({ customerId, ...range }, scan))
     await use(ACCOUNTS, () => refused.list({ customerId, limit: 50 }))
   }
   await use(LOGS, () => refused.find(idOf(50_003)))

@@ -27,7 +27,7 @@ async function readEveryWay(
   const pages = []
   for (const after of ['', MIDDLE]) {
     for (const filter of [{}, { text: 'nobody' }, { text: 'customer' }, { operator: true }, { removed: true }])
-      pages.push(await customers.search(filter, after, { most: PAGE, look: LOOK }))
+      pages.push(await customers.search(filter, after, { limit: PAGE, scan: LOOK }))
   }
   const ids = pages[0]?.customers.map(({ id }) => id) ?? []
   expect(ids).toHaveLength(PAGE)

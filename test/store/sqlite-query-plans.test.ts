@@ -14,7 +14,7 @@ import type {
 import { plansOf } from '../support/sqlite-plans.ts'
 import { customer } from '../support/store-rows.ts'
 
-const bounds: Bounds = { most: 50, look: 1000 }
+const bounds: Bounds = { limit: 50, scan: 1000 }
 const customers = Array.from({ length: 50 }, () => customer())
 const customerId = customers[7]?.id
 const place: OrderPlace = { customerId: customerId ?? '', orderId: 'order-20000' }
@@ -143,7 +143,7 @@ async function listEveryWay({ refusals, list }: Pick<RefusedStore, 'refusals' | 
     { idPrefix: MIDDLE.slice(0, 12) },
   ]
   for (const customerId of ['c-7', 'nobody', undefined]) {
-    for (const range of ranges) await refusals({ customerId, ...range }, { most: MAX_REFUSALS, look: MAX_REFUSALS })
+    for (const range of ranges) await refusals({ customerId, ...range }, { limit: MAX_REFUSALS, scan: MAX_REFUSALS })
     await list({ customerId, limit: 50 })
   }
 }
@@ -160,7 +160,7 @@ async function auditEveryWay({ before, list }: AuditStore): Promise<void> {
   for (const whose of [{}, { customerId: 'c-7' }, { customerId: 'nobody' }, { requestId: 'r' }, { requestId: 'none' }])
     for (const filter of filters)
       for (const place of [null, [50_000, 50_000]] as const)
-        await before(place, { ...filter, ...whose }, { most: 50, look: MAX_REFUSALS })
+        await before(place, { ...filter, ...whose }, { limit: 50, scan: MAX_REFUSALS })
   await list({ customerId: 'c-7', limit: 50 })
 }
 
@@ -171,7 +171,7 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
     await listEveryWay({ refusals, list })
     await auditEveryWay(nouns.audit as AuditStore)
     for (const customerId of ['c-7', undefined])
-      expect((await refusals({ customerId }, { most: MAX_REFUSALS, look: 1 })).refusals).toHaveLength(MAX_REFUSALS)
+      expect((await refusals({ customerId }, { limit: MAX_REFUSALS, scan: 1 })).refusals).toHaveLength(MAX_REFUSALS)
   }
   for await (const { steps } of plansOf({ customers, fill: FILL_REFUSALS, last: 100_000 }, listAll)) {
     expect(steps.filter((step) => /^SCAN (?!f$|found|logged|kept|CONSTANT)/.test(step))).toEqual([])

@@ -10,7 +10,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 const folder = tempFolder()
 const WORKER = new URL('../../src/store/sqlite/thread/worker.ts', import.meta.url)
 const limits = { maxDeliveries: 1000, maxBytes: 1e8, longestWaitMilliseconds: 10_000 }
-const ALL = { most: 10, look: 10 }
+const ALL = { limit: 10, scan: 10 }
 
 async function storeWithReaders(name: string) {
   const readers: Worker[] = []
@@ -69,7 +69,7 @@ it('a reader that cannot start fails the walk but no delivery', async () => {
 it('a reader sees the latest commit and cannot write', async () => {
   const { store, path, one } = await storeWithReaders('fresh.db')
   for (let n = 1; n < 20; n++) {
-    expect((await store.deliveries.after(0, {}, { most: 100, look: 100 })).deliveries).toHaveLength(n)
+    expect((await store.deliveries.after(0, {}, { limit: 100, scan: 100 })).deliveries).toHaveLength(n)
     await store.deliveries.deliver(delivery(one.id, { orderId: 'a' }))
   }
   const reader = openDatabase(path, { readOnly: true })

@@ -55,7 +55,7 @@ it('a refusal that comes while a page is read pushes none out of it', async () =
     return database.ask(sql, values)
   }
   const { refusals } = boundNouns({ ...database, ask }).refused as RefusedOperations
-  const page = await refusals({ errorCode: 'X' }, { most: 9, look: 2 })
+  const page = await refusals({ errorCode: 'X' }, { limit: 9, scan: 2 })
   expect(page.refusals.map(({ refusalId }) => refusalId)).toEqual([late, third, second])
   expect(page.next).toBe(second)
   database.close()

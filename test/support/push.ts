@@ -57,7 +57,7 @@ export async function addEndpoint(store: Store, url: string, more: Partial<NewWe
 export async function storedDeliveries(store: Store): Promise<DeliverySummary[]> {
   const all: DeliverySummary[] = []
   for (let position = 0; ; ) {
-    const page = await store.deliveries.after(position, {}, { most: 1000, look: 10_000 })
+    const page = await store.deliveries.after(position, {}, { limit: 1000, scan: 10_000 })
     all.push(...page.deliveries)
     if (page.position === position) return all
     position = page.position
@@ -69,5 +69,5 @@ export async function isCaughtUp(store: Store, id: string): Promise<boolean> {
   const endpoint = await store.webhooks.find(id)
   if (endpoint?.waiting !== 0) return false
   // Only what comes after its place: a test asks a hundred times.
-  return (await store.deliveries.after(endpoint.place.position, {}, { most: 1, look: 1 })).deliveries.length === 0
+  return (await store.deliveries.after(endpoint.place.position, {}, { limit: 1, scan: 1 })).deliveries.length === 0
 }

@@ -22,7 +22,7 @@ export async function contentsOf(store: Store, config: Config, context: CliConte
   const ofEndpoints = await endpointWrappings(store, config, context)
   const wrappings = [...ofKeys, ...ofEndpoints.flatMap((each) => each ?? [])]
   const lastPosition = await store.deliveries.lastPosition()
-  const bounds = { most: 1, look: 1 }
+  const bounds = { limit: 1, scan: 1 }
   const [last] = lastPosition === 0 ? [] : (await store.deliveries.after(lastPosition - 1, {}, bounds)).deliveries
   return {
     lastDelivery: last,

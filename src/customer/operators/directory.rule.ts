@@ -83,7 +83,10 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
   const walk = async (filter: CustomerFilter, afterId: string, most: number, look: number) => {
     const found: Customer[] = []
     for (let after = afterId, looked = look; ; looked += look) {
-      const { customers, next } = await store.customers.search(filter, after, { most: most - found.length, look })
+      const { customers, next } = await store.customers.search(filter, after, {
+        limit: most - found.length,
+        scan: look,
+      })
       found.push(...customers)
       if (next === null || found.length === most || looked >= MAX_LOOKED_AT) return { found, next }
       after = next

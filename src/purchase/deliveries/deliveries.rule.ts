@@ -68,7 +68,7 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
     const { early, end } = await deliveries.positionsWithin(query)
     const filtered = [status, duplicate, from, to, product].some((value) => value !== undefined)
     const mostLooked = customerId === undefined ? MAX_LOOKED_AT_OF_ALL : MAX_LOOKED_AT
-    const bounds = { most, look: filtered ? mostLooked : most }
+    const bounds = { limit: most, scan: filtered ? mostLooked : most }
     const filter = { customerId, status, duplicate, from, to }
     const page = await deliveries.before(Math.min(before, end + 1), filter, bounds)
     return { deliveries: page.deliveries, next: page.position <= early ? null : page.position }
@@ -115,7 +115,7 @@ export function createDeliveryList({ deliveries, customers, cursors, productsOf 
       if (next !== undefined) return { deliveries: shown, next }
     }
     const after: OrderPlace | null = place === undefined ? null : { customerId: place[0], orderId }
-    const bounds = { most: MAX_ORDERS, look: MAX_CUSTOMERS }
+    const bounds = { limit: MAX_ORDERS, scan: MAX_CUSTOMERS }
     const page = await deliveries.orders(after, { orderId }, bounds)
     for (const [index, { customerId }] of page.orders.entries()) {
       const next = await add(customerId, NEWEST)

@@ -71,7 +71,7 @@ export function createFeed({ deliveries, purges, arrivals, inWords }: FeedDepend
     const place = query.after ?? (await firstPlace(purges))
     const after = from ?? place.position
     const filter = scope === null ? {} : { customerId: scope }
-    const found = await deliveries.after(after, filter, { most: limit, look: MAX_LOOKED_AT })
+    const found = await deliveries.after(after, filter, { limit, scan: MAX_LOOKED_AT })
     const fitting = withPayload ? withinBytes(found.deliveries, mostPayloadBytes) : found.deliveries
     const payloads = withPayload ? await deliveries.payloads(positionsOf(fitting)) : undefined
     const state = await check(place, scope)

@@ -99,7 +99,7 @@ export function createDeliverySearch({
     if (after !== undefined) await refuse(place, scope)
     const { early, end } = await deliveries.positionsWithin({ from, to })
     const shown = Math.min(end, await deliveries.lastPosition())
-    const bounds = { most: FOUND_AT_ONCE, look: LOOKED_AT_ONCE }
+    const bounds = { limit: FOUND_AT_ONCE, scan: LOOKED_AT_ONCE }
     for (let position = Math.max(place.position, early, earliest); position < end; ) {
       const page = await deliveries.after(position, { customerId, orderId, status, from, to }, bounds)
       const begun = place

@@ -43,7 +43,7 @@ export function createNewestOrders({ deliveries, purges, cursors, withProduct }:
     const { early, end } = await deliveries.positionsWithin({ from, to })
     const filtered = [status, product, from, to].some((value) => value !== undefined)
     const look = filtered ? MAX_LOOKED_AT : Math.min(MAX_LOOKED_AT, 3 * limit)
-    const page = await deliveries.before(Math.min(before, end + 1), filter, { most: look, look })
+    const page = await deliveries.before(Math.min(before, end + 1), filter, { limit: look, scan: look })
     const candidates = page.deliveries.filter(({ orderId, duplicate }) => orderId !== null && !duplicate)
     const states = await deliveries.statesAt(positionsOf(candidates), at)
     // The purge may have removed what an order that has changed since was when paging began.

@@ -73,7 +73,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
     if (customerId !== undefined) return customerId
     const found: string[] = []
     for (let after: OrderPlace | null = null; ; ) {
-      const { orders, next } = await deliveries.orders(after, { orderId }, { most: 2, look: MAX_LOOKED_AT })
+      const { orders, next } = await deliveries.orders(after, { orderId }, { limit: 2, scan: MAX_LOOKED_AT })
       found.push(...orders.map(({ customerId }) => customerId))
       if (found.length > 1) throw new AppError(purchaseErrors.orderAmbiguous)
       if (next === null) return found[0] ?? missing(purchaseErrors.orderNotFound)
@@ -98,7 +98,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
       const filter = { customerId, orderId, status, from, to }
       const filtered = [orderId, status, from, to].some((value) => value !== undefined)
       const most = product === undefined ? limit : MAX_READ
-      const page = await deliveries.orders(after, filter, { most, look: filtered ? MAX_LOOKED_AT : most })
+      const page = await deliveries.orders(after, filter, { limit: most, scan: filtered ? MAX_LOOKED_AT : most })
       const shown =
         product === undefined ? { found: page.orders, last: undefined } : await withProduct(page.orders, product, limit)
       const next = shown.last ? placeOf(shown.last) : page.next

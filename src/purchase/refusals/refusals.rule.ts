@@ -53,8 +53,8 @@ export function createRefusalReads({ refused, customers, cursors }: RefusalsDepe
       const texts = [orderId, code, requestId].filter((text) => text !== undefined)
       if (!texts.every(isStorable)) return { refusals: [], nextCursor: null }
       const filter: RefusalFilter = { customerId, orderId, errorCode: code, requestId, before, from, to }
-      const look = texts.length > 0 ? MAX_LOOKED_AT : limit
-      const { refusals, next } = await refused.refusals(filter, { most: limit, look })
+      const scan = texts.length > 0 ? MAX_LOOKED_AT : limit
+      const { refusals, next } = await refused.refusals(filter, { limit, scan })
       const shown = refusals.map((each) => ({ ...each, message: each.message || (MESSAGES.get(each.errorCode) ?? '') }))
       return { refusals: shown, nextCursor: next === null ? null : await cursors.seal(purpose, next) }
     },

@@ -11,7 +11,7 @@ export const customerFilterValues = ({ text, isApi, operator, readOnly, enabled,
   [text, isApi, operator, readOnly, enabled, removed].map((value) => value ?? null)
 
 /** Continues after the last customer of a full page, and after all that the walk looked at otherwise: up to `end`, if not to the last. */
-export const customerPage = (customers: Customer[], end: string | undefined, { most }: Bounds) => ({
+export const customerPage = (customers: Customer[], end: string | undefined, { limit }: Bounds) => ({
   customers,
-  next: (customers.length === most ? customers.at(-1)?.id : end) ?? null,
+  next: (customers.length === limit ? customers.at(-1)?.id : end) ?? null,
 })

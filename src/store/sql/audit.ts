@@ -95,14 +95,14 @@ export const audit = (dialect: Dialect): Noun<AuditOperations> => {
       const { way, start, end, filters } = walkFrom(null, filter)
       return (yield* all(BEFORE(way), ...start, ...end, ...filters, limit)).map(eventFromRow).reverse()
     }),
-    before: walk(function* (place, filter, { most, look }) {
+    before: walk(function* (place, filter, { limit, scan }) {
       const { way, start, end, filters, isFiltered } = walkFrom(place, filter)
-      const [last, more] = isFiltered ? yield* all(BEFORE_END(way), ...start, ...end, look - 1) : []
+      const [last, more] = isFiltered ? yield* all(BEFORE_END(way), ...start, ...end, scan - 1) : []
       const stop = more === undefined ? null : placeFromRow(last)
-      const rows = yield* all(BEFORE(way), ...start, ...(stop ?? end), ...filters, most + 1)
+      const rows = yield* all(BEFORE(way), ...start, ...(stop ?? end), ...filters, limit + 1)
       return {
-        events: rows.slice(0, most).map(eventFromRow),
-        next: rows.length > most ? placeFromRow(rows[most - 1]) : stop,
+        events: rows.slice(0, limit).map(eventFromRow),
+        next: rows.length > limit ? placeFromRow(rows[limit - 1]) : stop,
       }
     }),
     deleteBefore: change(

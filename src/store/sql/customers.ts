@@ -113,8 +113,8 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
       return (yield* all(FIND_MANY, ids)).map(customerFromRow)
     }),
     search: walk(function* (filter, afterId, bounds) {
-      const end = (yield* get(END, afterId, bounds.look - 1))?.id as string | undefined
-      const rows = yield* all(SEARCH, afterId, end ?? LAST_ID, ...customerFilterValues(filter), bounds.most)
+      const end = (yield* get(END, afterId, bounds.scan - 1))?.id as string | undefined
+      const rows = yield* all(SEARCH, afterId, end ?? LAST_ID, ...customerFilterValues(filter), bounds.limit)
       return customerPage(rows.map(customerFromRow), end, bounds)
     }),
     setPassword: write((id, hash, tokenGeneration) => changeAccount(SET_PASSWORD, id, tokenGeneration, hash)),

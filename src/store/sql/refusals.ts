@@ -47,19 +47,19 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
        AND (coalesce(a.request_id, r.request_id) = $8 OR $8 IS NULL)
      ORDER BY f.refusal DESC LIMIT $9`
 
-  return walk(function* (filter, { most, look }) {
+  return walk(function* (filter, { limit, scan }) {
     const { customerId = null, orderId = null, errorCode, requestId = null } = filter
     const of = whose(customerId)
     const [from, below] = refusalBounds(filter)
     const filters = [orderId, errorCode ?? null, codeInDetails(errorCode), requestId] as const
     const isFiltered = filters.some((value) => value !== null)
-    const [last, more] = isFiltered ? yield* all(FOUND_END(of), customerId, from, below, look + 1, look - 1) : []
+    const [last, more] = isFiltered ? yield* all(FOUND_END(of), customerId, from, below, scan + 1, scan - 1) : []
     const end = more === undefined ? null : (last?.refusal as string)
     // Without a limit where filters are: what comes meanwhile must not push out what stands before the end.
-    const among = [customerId, end ?? from, below, isFiltered ? NO_LIMIT : most + 1] as const
-    const rows = yield* all(REFUSALS(of), ...among, ...filters, most + 1)
-    const refusals = rows.slice(0, most).map(refusalFromRow)
-    return { refusals, next: rows.length > most ? (refusals.at(-1)?.refusalId ?? null) : end }
+    const among = [customerId, end ?? from, below, isFiltered ? NO_LIMIT : limit + 1] as const
+    const rows = yield* all(REFUSALS(of), ...among, ...filters, limit + 1)
+    const refusals = rows.slice(0, limit).map(refusalFromRow)
+    return { refusals, next: rows.length > limit ? (refusals.at(-1)?.refusalId ?? null) : end }
   })
 }
 

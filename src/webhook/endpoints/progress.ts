@@ -30,10 +30,10 @@ export function createProgress({ store: { webhooks, deliveries }, clock }: Progr
       status: webhook.statuses?.length === 1 ? webhook.statuses[0] : undefined,
       duplicate: webhook.duplicates ? undefined : false,
     }
-    const most = (webhook.statuses?.length ?? 1) === 1 ? 1 : READ_AT_ONCE
+    const limit = (webhook.statuses?.length ?? 1) === 1 ? 1 : READ_AT_ONCE
     const isWorking = webhook.paused === null && webhook.failingSince === null
-    const look = isWorking ? LOOKED_AT_WORKING : LOOKED_AT
-    const found = await deliveries.after(webhook.place.position, filter, { most, look })
+    const scan = isWorking ? LOOKED_AT_WORKING : LOOKED_AT
+    const found = await deliveries.after(webhook.place.position, filter, { limit, scan })
     return found.deliveries.find((delivery) => isWanted(webhook, delivery))
   }
 
@@ -42,7 +42,7 @@ export function createProgress({ store: { webhooks, deliveries }, clock }: Progr
     const failing = await webhooks.failing(id, Math.min(setAside, MAX_SET_ASIDE) + 1)
     const position = failing.find(({ setAsideAt }) => setAsideAt === null)?.position
     if (position === undefined) return undefined
-    const { deliveries: found } = await deliveries.after(position - 1, {}, { most: 1, look: 1 })
+    const { deliveries: found } = await deliveries.after(position - 1, {}, { limit: 1, scan: 1 })
     return found.find((delivery) => delivery.position === position)
   }
 

@@ -13,10 +13,10 @@ const fits = (one: Customer, { text, removed, ...flags }: CustomerFilter): boole
   FLAGS.every((flag) => flags[flag] === undefined || one[flag] === flags[flag])
 
 /** Reads all pages. */
-async function searchAll({ customers }: Store, filter: CustomerFilter, from: string, most: number, look: number) {
+async function searchAll({ customers }: Store, filter: CustomerFilter, from: string, most: number, scan: number) {
   const found: Customer[] = []
   for (let after: string | null = from; after !== null; ) {
-    const page = await customers.search(filter, after, { most, look })
+    const page = await customers.search(filter, after, { limit: most, scan })
     expect(page.customers.length).toBeLessThanOrEqual(most)
     if (page.next !== null) expect(page.next > after).toBe(true)
     found.push(...page.customers)
@@ -104,11 +104,11 @@ export function describeAccountLists(name: string, open: Open): void {
       const [first, second, third] = all.map(({ id }) => id)
       const before = `${first?.slice(0, -1)}${Number(first?.slice(-1)) - 1}`
       const nobody = { text: 'nobody' }
-      expect(await store.customers.search(nobody, before, { most: 5, look: 2 })).toEqual({
+      expect(await store.customers.search(nobody, before, { limit: 5, scan: 2 })).toEqual({
         customers: [],
         next: second,
       })
-      const last = await store.customers.search({ text: third ?? '' }, second ?? '', { most: 5, look: 2 })
+      const last = await store.customers.search({ text: third ?? '' }, second ?? '', { limit: 5, scan: 2 })
       expect(last).toEqual({ customers: [all[2]], next: null })
     })
 

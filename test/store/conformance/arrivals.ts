@@ -16,7 +16,7 @@ export function describeArrivals(name: string, open: Open): void {
     }
 
     const positionsAfter = async ({ deliveries }: Store, start: number): Promise<number[]> =>
-      (await deliveries.after(start, {}, { most: 2000, look: 2000 })).deliveries.map(({ position }) => position)
+      (await deliveries.after(start, {}, { limit: 2000, scan: 2000 })).deliveries.map(({ position }) => position)
 
     promise('who got deliveries after a position is told, each once', async (store) => {
       const [one, other] = [customer(), customer()]

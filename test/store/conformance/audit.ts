@@ -4,10 +4,10 @@ import type { AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store
 import { auditEvent } from '../../support/store-rows.ts'
 import { type Open, promises } from './promises.ts'
 
-async function walk(audit: AuditStore, filter: AuditFilter, most: number, look: number) {
+async function walk(audit: AuditStore, filter: AuditFilter, most: number, scan: number) {
   const pages: AuditEvent[][] = []
   for (let place: AuditPlace | null = null; ; ) {
-    const page = await audit.before(place, filter, { most, look })
+    const page = await audit.before(place, filter, { limit: most, scan })
     expect(page.events.length).toBeLessThanOrEqual(most)
     pages.push(page.events)
     if (page.next === null) return pages

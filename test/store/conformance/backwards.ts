@@ -9,10 +9,10 @@ import { nextTime, purge, receiptsOf, receivedAt } from './purging.ts'
 const NEWEST = Number.MAX_SAFE_INTEGER
 
 /** The receipts of all pages, newest first. */
-async function walk({ deliveries }: Store, filter: Filter, most: number, look: number): Promise<string[]> {
+async function walk({ deliveries }: Store, filter: Filter, most: number, scan: number): Promise<string[]> {
   const receipts: string[] = []
   for (let position = NEWEST; position > 0; ) {
-    const page = await deliveries.before(position, filter, { most, look })
+    const page = await deliveries.before(position, filter, { limit: most, scan })
     expect(page.deliveries.length).toBeLessThanOrEqual(most)
     expect(page.position).toBeLessThan(position)
     receipts.push(...receiptsOf(page.deliveries))
@@ -22,7 +22,7 @@ async function walk({ deliveries }: Store, filter: Filter, most: number, look: n
 }
 
 const lastOf = async ({ deliveries }: Store): Promise<number> =>
-  (await deliveries.before(NEWEST, {}, { most: 1, look: 1 })).deliveries[0]?.position ?? 0
+  (await deliveries.before(NEWEST, {}, { limit: 1, scan: 1 })).deliveries[0]?.position ?? 0
 
 export function describeBackwards(name: string, open: Open): void {
   describe(`${name}: deliveries before a position`, () => {
@@ -100,7 +100,7 @@ export function describeBackwards(name: string, open: Open): void {
           const [most, look] = customerId === undefined ? [1000, 10_000] : [2, 3]
           const found = await walk(store, { customerId, duplicate }, most, look)
           expect(found.filter((each) => receiptsOf(sent).includes(each))).toEqual(wanted(duplicate))
-          const ahead = await store.deliveries.after(0, { customerId: one.id, duplicate }, { most: 9, look: 100_000 })
+          const ahead = await store.deliveries.after(0, { customerId: one.id, duplicate }, { limit: 9, scan: 100_000 })
           expect(receiptsOf(ahead.deliveries).toReversed()).toEqual(wanted(duplicate))
         }
     })

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { apiKey, delivery } from '../../support/store-rows.ts'
 import { bytes, deliverAll, type Open, promises } from './promises.ts'
 
-const all = { most: 1e6, look: 1e6 }
+const all = { limit: 1e6, scan: 1e6 }
 
 export function describeErasures(name: string, open: Open): void {
   describe(`${name}: erasures`, () => {

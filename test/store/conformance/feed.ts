@@ -8,16 +8,16 @@ export function describeFeed(name: string, open: Open): void {
     const { withCustomers } = promises(open)
 
     withCustomers('come in the order of commits, and each once', async (store, one, two) => {
-      const start = (await store.deliveries.after(0, {}, { most: 1, look: 1e6 })).position
-      const last = (await store.deliveries.after(start, {}, { most: 1e6, look: 1e6 })).position
+      const start = (await store.deliveries.after(0, {}, { limit: 1, scan: 1e6 })).position
+      const last = (await store.deliveries.after(start, {}, { limit: 1e6, scan: 1e6 })).position
       const sent = Array.from({ length: 20 }, (_, n) =>
         delivery(n % 4 === 3 ? two.id : one.id, { orderId: n % 2 ? null : 'o', status: n % 3, receivedAt: n }),
       )
       await deliverAll(store, sent)
-      const follow = async (filter: Filter, most: number, look: number): Promise<string[]> => {
+      const follow = async (filter: Filter, most: number, scan: number): Promise<string[]> => {
         const receipts: string[] = []
         for (let position = last; ; ) {
-          const page = await store.deliveries.after(position, filter, { most, look })
+          const page = await store.deliveries.after(position, filter, { limit: most, scan })
           expect(page.deliveries.length).toBeLessThanOrEqual(most)
           receipts.push(...page.deliveries.map(({ receiptId }) => receiptId))
           if (page.position === position) return receipts
@@ -40,7 +40,7 @@ export function describeFeed(name: string, open: Open): void {
         expect(await follow({ from: 5, to: 9 }, most, look)).toEqual(inTime)
       }
       expect(await follow({ customerId: 'nobody' }, 5, 5)).toEqual([])
-      expect(await store.deliveries.after(1e15, {}, { most: 1000, look: 1000 })).toEqual({
+      expect(await store.deliveries.after(1e15, {}, { limit: 1000, scan: 1000 })).toEqual({
         deliveries: [],
         position: 1e15,
       })

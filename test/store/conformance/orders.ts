@@ -4,14 +4,14 @@ import type { Filter, Order, OrderPlace, Store } from '#src/store/store.ts'
 import { delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'
 
-const ALL = { most: 1000, look: 1000 }
+const ALL = { limit: 1000, scan: 1000 }
 const names = (orders: readonly Order[]) => orders.map(({ orderId }) => orderId)
 
 /** All orders, page by page. */
-async function walk({ deliveries }: Store, filter: Filter, most: number, look: number): Promise<Order[][]> {
+async function walk({ deliveries }: Store, filter: Filter, limit: number, scan: number): Promise<Order[][]> {
   const pages: Order[][] = []
   for (let after: OrderPlace | null = null; ; ) {
-    const { orders, next } = await deliveries.orders(after, filter, { most, look })
+    const { orders, next } = await deliveries.orders(after, filter, { limit, scan })
     pages.push(orders)
     if (next === null) return pages
     after = next

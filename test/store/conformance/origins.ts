@@ -84,10 +84,10 @@ export function describeOrigins(name: string, open: Open): void {
           from(id(madeAt, 3), id(madeAt + 5, 29), two.id),
         ])
         const { receiptsOfRequest } = store.deliveries
-        const all = { most: 10, look: 100 }
+        const all = { limit: 10, scan: 100 }
         expect(await receiptsOfRequest(requestId, all)).toEqual(receipts)
-        expect(await receiptsOfRequest(requestId, { ...all, most: 2 })).toEqual(receipts.slice(0, 2))
-        expect(await receiptsOfRequest(requestId, { ...all, look: 1 })).toEqual(receipts.slice(0, 1))
+        expect(await receiptsOfRequest(requestId, { ...all, limit: 2 })).toEqual(receipts.slice(0, 2))
+        expect(await receiptsOfRequest(requestId, { ...all, scan: 1 })).toEqual(receipts.slice(0, 1))
         expect(await receiptsOfRequest(id(madeAt, 9), all)).toEqual([])
         for (const other of ['own-id', '', requestId.toUpperCase(), crypto.randomUUID(), `${requestId}0`]) {
           expect([other, await receiptsOfRequest(other, all)]).toEqual([other, undefined])

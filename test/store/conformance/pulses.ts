@@ -40,7 +40,7 @@ export function describePulses(name: string, open: Open): void {
           [SECOND + 1, '0 0 1 2', 1],
         ])
         expect(pulse).toMatchObject({ since: undefined, deliveries: 6 })
-        const { deliveries } = await store.deliveries.after(start, {}, { most: 10, look: 10 })
+        const { deliveries } = await store.deliveries.after(start, {}, { limit: 10, scan: 10 })
         expect(pulse.position).toBe(deliveries.at(-1)?.position)
         expect(pulse.newest).toEqual(deliveries.toReversed().slice(0, 5))
         expect(await store.deliveries.pulse(pulse.position, wide)).toEqual({ ...idle, position: pulse.position })
@@ -51,7 +51,7 @@ export function describePulses(name: string, open: Open): void {
       const start = await positionNow(store)
       const sent = [0, 1000, 2000].map((late) => delivery(customer.id, { receivedAt: START + late, status: 1 }))
       await deliverAll(store, sent)
-      const { deliveries } = await store.deliveries.after(start, {}, { most: 3, look: 10 })
+      const { deliveries } = await store.deliveries.after(start, {}, { limit: 3, scan: 10 })
       const [one = 0, two = 0, three = 0] = deliveries.map(({ position }) => position)
       const first = await store.deliveries.pulse(start, { ...wide, until: two })
       expect(counted(first)).toEqual([

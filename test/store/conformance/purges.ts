@@ -140,7 +140,7 @@ export function describePurges(name: string, open: Open): void {
       await purge(store, start + 5)
       const { announced, ...state } = await store.purges.state()
       expect(state).toEqual({ generation: before.generation + 1, position, lost: null })
-      const [middle] = (await store.deliveries.after(Number(position), {}, { most: 1, look: 1 })).deliveries
+      const [middle] = (await store.deliveries.after(Number(position), {}, { limit: 1, scan: 1 })).deliveries
       expect(announced).toBe(Number(middle?.position))
       expect(await store.purges.receivedAfter(position ?? 0)).toBe(start + 1)
       expect(await store.purges.receivedAfter(1e15)).toBeUndefined()

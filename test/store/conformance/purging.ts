@@ -14,7 +14,7 @@ const pace = <Result>(step: () => Promise<Result>): Promise<Result> => step()
 export const purge = ({ purges }: Store, before: number, { orders = false, dryRun = false } = {}) =>
   purgeDeliveries({ purges, pace }, { before, orders, dryRun })
 
-export const all = { most: 1e6, look: 1e6 }
+export const all = { limit: 1e6, scan: 1e6 }
 
 export const receiptsOf = (deliveries: readonly { receiptId: string }[]) => deliveries.map(({ receiptId }) => receiptId)
 

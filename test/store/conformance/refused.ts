@@ -85,8 +85,8 @@ export function describeRefused(name: string, open: Open): void {
         const both = body(one.id, { at: 300, refusalId: young.refusalId ?? '', keyId: key.id, orderId: 'PO-1' })
         const only = body(one.id, { at: 350 })
         await store.refused.keep([both, only, body(other.id, { at: 360 })], NEVER)
-        const page = (filter: object, most = 9, look = most) =>
-          store.refused.refusals({ customerId: one.id, ...filter }, { most, look })
+        const page = (filter: object, most = 9, scan = most) =>
+          store.refused.refusals({ customerId: one.id, ...filter }, { limit: most, scan })
         const list = async (filter: object, most = 9) => (await page(filter, most)).refusals
         const all = await list({})
         expect(all).toEqual([
@@ -173,8 +173,8 @@ export function describeRefused(name: string, open: Open): void {
         const both = body(other.id, { at: at + 3, refusalId: third.refusalId ?? '' })
         const only = body(one.id, { at: at + 6 })
         await store.refused.keep([both, only], NEVER)
-        const ids = async (filter: object, most = 9, look = most) => {
-          const { refusals, next } = await store.refused.refusals({ from: at, ...filter }, { most, look })
+        const ids = async (filter: object, most = 9, scan = most) => {
+          const { refusals, next } = await store.refused.refusals({ from: at, ...filter }, { limit: most, scan })
           return [refusals.map(({ refusalId, customerId }) => [refusalId, customerId]), next]
         }
         const all = [
@@ -294,7 +294,7 @@ export function describeRefused(name: string, open: Open): void {
         const named = async (customerId: string) =>
           (await store.audit.list({ customerId, limit: 99 })).map(({ orderId }) => orderId)
         expect(await named(one.id)).toEqual(new Array(6).fill(null))
-        const { refusals } = await store.refused.refusals({ customerId: one.id }, { most: 9, look: 9 })
+        const { refusals } = await store.refused.refusals({ customerId: one.id }, { limit: 9, scan: 9 })
         expect(refusals.map(({ orderId }) => orderId)).toEqual(new Array(6).fill(null))
         expect(await named(other.id)).toEqual(['PO-1'])
         const after = await store.refused.tally()

@@ -24,7 +24,7 @@ export function describeWebhookWaiting(name: string, open: Open): void {
       ]
       await deliverAll(store, [first, second, { ...echo, payload: first.payload }])
       const start = await positionOf(store, first.receiptId)
-      const page = await store.deliveries.after(start - 1, {}, { most: 3, look: 3 })
+      const page = await store.deliveries.after(start - 1, {}, { limit: 3, scan: 3 })
       const [, next = 0, last = 0] = page.deliveries.map(({ position }) => position)
       const { id, holder } = await held(store)
       const never = waiting(next, { failures: 0, firstFailedAt: null, nextAt: null, lastError: null })

@@ -22,9 +22,9 @@ const lastLeft = (place: string): string => `SELECT last_position FROM (${LOST(p
 const BEFORE_OF_CUSTOMER = `
   SELECT $1 AS customer_id, d.* FROM deliveries_before_1($1, $2, $3, $4, $5, $6, $7, $8, $9::boolean::integer) d`
 
-const walkBackOf: WalkBackOf = function* (customerId, position, filter, { most, look }) {
+const walkBackOf: WalkBackOf = function* (customerId, position, filter, { limit, scan }) {
   const [, ...filters] = filterValues(filter)
-  const rows = yield* all(BEFORE_OF_CUSTOMER, customerId, position, look, most, ...filters)
+  const rows = yield* all(BEFORE_OF_CUSTOMER, customerId, position, scan, limit, ...filters)
   return { rows: rows.slice(0, -1), end: rows.at(-1)?.position as number }
 }
 

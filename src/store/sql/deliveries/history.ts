@@ -78,10 +78,10 @@ export function deliveryHistories(dialect: Dialect): Noun<Histories> {
       const rows = yield* all(PAYLOADS, positions, ...either)
       return new Map(rows.map(({ position, payload }) => [position as number, payload as Uint8Array]))
     }),
-    receiptsOfRequest: walk(function* (requestId, { most, look }) {
+    receiptsOfRequest: walk(function* (requestId, { limit, scan }) {
       const wanted = requestIn(requestId)
       if (wanted === undefined) return undefined
-      const rows = yield* all(OF_REQUEST, wanted.first, wanted.end, look, wanted.bytes, most)
+      const rows = yield* all(OF_REQUEST, wanted.first, wanted.end, scan, wanted.bytes, limit)
       return rows.map(({ receipt }) => uuidFrom(receipt as string))
     }),
   }

@@ -65,16 +65,16 @@ export function orderLists({ one, sorted, uuid }: Dialect): Noun<Pick<DeliverySt
   const WITH_NAME = { end: endOf(NAMED_PLACES), page: pageOf(NAMED_ORDERS) }
 
   return {
-    orders: walk(function* (place, filter, { most, look }) {
+    orders: walk(function* (place, filter, { limit, scan }) {
       const { end, page } = filter.orderId === undefined ? ALL : WITH_NAME
       const [fromCustomer, fromOrder, ...to] = yield* rangeOf(place, filter)
-      const [last, more] = yield* all(end, fromCustomer, fromOrder, ...to, look - 1)
+      const [last, more] = yield* all(end, fromCustomer, fromOrder, ...to, scan - 1)
       const upTo = last && more ? [last.customer as number, last.order_id as string] : to
-      // More than `look`, should orders be added meanwhile.
-      const values = [2 * look, filter.status ?? null, filter.from ?? null, filter.to ?? null, most + 1]
+      // More than `scan`, should orders be added meanwhile.
+      const values = [2 * scan, filter.status ?? null, filter.from ?? null, filter.to ?? null, limit + 1]
       const rows = yield* all(page, fromCustomer, fromOrder, ...upTo, ...values)
-      const next = rows.length > most ? rows[most - 1] : more && last
-      return { orders: rows.slice(0, most).map(orderFromRow), next: next ? placeFromRow(next) : null }
+      const next = rows.length > limit ? rows[limit - 1] : more && last
+      return { orders: rows.slice(0, limit).map(orderFromRow), next: next ? placeFromRow(next) : null }
     }),
   }
 }

@@ -50,9 +50,9 @@ interface Found {
 export type WalkBackOf = (customerId: string, position: number, filter: Filter, bounds: Bounds) => Work<Found>
 
 /** Continues after the last delivery of a full page, and after all that the walk looked at otherwise. */
-function deliveryPage({ rows, end }: Found, { most }: Bounds) {
+function deliveryPage({ rows, end }: Found, { limit }: Bounds) {
   const deliveries = rows.map(summaryFromRow)
-  return { deliveries, position: deliveries.length === most ? (deliveries.at(-1)?.position ?? end) : end }
+  return { deliveries, position: deliveries.length === limit ? (deliveries.at(-1)?.position ?? end) : end }
 }
 
 type Walks = Pick<DeliveryStore, 'after' | 'before'>
@@ -61,16 +61,16 @@ export function deliveryWalks(dialect: Dialect, walkBackOf: WalkBackOf): Noun<Wa
   const AFTER = firstThatFit(dialect, 'delivery d WHERE d.position > $1 AND d.position <= $2', 'd.position')
   const BEFORE = before(dialect)
 
-  function* walkBack(position: number, filter: Filter, { most, look }: Bounds): Work<Found> {
-    const end = Number((yield* get(BEFORE_END, position, look - 1))?.position ?? 0)
-    return { rows: yield* all(BEFORE, position, end, ...filterValues(filter), most), end }
+  function* walkBack(position: number, filter: Filter, { limit, scan }: Bounds): Work<Found> {
+    const end = Number((yield* get(BEFORE_END, position, scan - 1))?.position ?? 0)
+    return { rows: yield* all(BEFORE, position, end, ...filterValues(filter), limit), end }
   }
 
   return {
     after: follow(function* (position, filter, bounds) {
-      const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.look - 1))?.position ?? 0))
+      const end = Math.max(position, Number((yield* get(AFTER_END, position, bounds.scan - 1))?.position ?? 0))
       // Followers often look when there is nothing new.
-      const rows = end === position ? [] : yield* all(AFTER, position, end, ...filterValues(filter), bounds.most)
+      const rows = end === position ? [] : yield* all(AFTER, position, end, ...filterValues(filter), bounds.limit)
       return deliveryPage({ rows, end }, bounds)
     }),
     before: walk(function* (position, filter, bounds) {

@@ -33,9 +33,9 @@ interface FoundPositions {
 /** PostgreSQL does this in a function, because each round trip would cost as much as reading a page. */
 export function createBlockWalk(): WalkBackOf {
   const tail = createTail()
-  return function* (customerId, position, filter, { most, look }) {
-    const { positions, end } = yield* positionsBefore(tail, yield* numberOf(customerId), position, look)
-    return { rows: yield* all(AT, positions, true, ...filterValues(filter), most), end }
+  return function* (customerId, position, filter, { limit, scan }) {
+    const { positions, end } = yield* positionsBefore(tail, yield* numberOf(customerId), position, scan)
+    return { rows: yield* all(AT, positions, true, ...filterValues(filter), limit), end }
   }
 }
 
