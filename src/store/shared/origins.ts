@@ -73,8 +73,7 @@ export function originFrom(value: unknown, keyLabel: string | null, erased: bool
   return { keyId, keyLabel, address: bytes.toString('latin1', end), requestId }
 }
 
-const keyIdOf = (origin: Uint8Array): string =>
-  uuidFrom(Buffer.from(origin.subarray(0, UUID_BYTES)).toString('hex'))
+const keyIdOf = (origin: Uint8Array): string => uuidFrom(Buffer.from(origin.subarray(0, UUID_BYTES)).toString('hex'))
 
 /** Returns an origin of the same length without address and request id. */
 export function withoutSender(origin: Uint8Array): Uint8Array {
