@@ -3,7 +3,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { counted } from '#src/lib/printable.ts'
 import { findLeftPartials } from '#src/store/open-store.ts'
-import type { Store, StoreRoom } from '#src/store/store.ts'
+import type { DiskUse, Store } from '#src/store/store.ts'
 import type { Check } from './checks.ts'
 
 const DAY_MILLISECONDS = 86_400_000
@@ -51,7 +51,7 @@ const many = (days: number): string => (days > 3650 ? 'more than ten years' : co
 const LARGE_LOG = 3 / 4
 
 /** Compares the log of a file with its bound, at which deliveries are refused. */
-export function checkLog({ wal, mostWal }: StoreRoom): Check[] {
+export function checkLog({ wal, mostWal }: DiskUse): Check[] {
   if (wal === undefined || mostWal === undefined) return []
   const name = 'log'
   const message = `the file that ends in -wal has ${mebibytes(wal)}, and may have ${mebibytes(mostWal)} on this disk`

@@ -94,7 +94,7 @@ async function checkDatabase(
   checks.push(...checkFacts(found, config, (asked + clock.now()) / 2))
   if (!config.databaseUrl.startsWith('sqlite:'))
     return [...checks, ...(await checkHistory(store, asked)), ...NOT_FROM_HERE]
-  const room = await store.room().catch(() => undefined)
+  const room = await store.diskUse().catch(() => undefined)
   onBegin?.('growth')
   const growth = room?.free === undefined ? [] : await checkGrowth(store, room.free, asked)
   const future = await checkFuture(store, asked)

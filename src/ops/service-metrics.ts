@@ -53,7 +53,7 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
     },
   )
 
-  const room = sharedByTurn(() => store.room())
+  const room = sharedByTurn(() => store.diskUse())
   metrics.gauge('teslim_store_bytes', 'Size of the file or database, and of the write-ahead log.', async () => {
     const { file, wal } = await room()
     return [

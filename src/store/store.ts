@@ -63,7 +63,7 @@ export interface Store {
    * Another process may open the store.
    */
   readonly gone: Promise<string>
-  room(): Promise<StoreRoom>
+  diskUse(): Promise<DiskUse>
   /**
    * Counts the servers that work on the same PostgreSQL database and reach it without a pooler. One that ended without closing its
    * connection counts until the database notices. Undefined for a file, and for a store that is reached through a pooler.
@@ -90,7 +90,7 @@ export interface StoreHistory {
 }
 
 /** What the store takes of its disk, in bytes. */
-export interface StoreRoom {
+export interface DiskUse {
   /** The file, or the database. */
   readonly file: number
   /** The write-ahead log; undefined where the database server keeps one for itself. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { copyPages } from '#src/store/backup/copy-pages.ts'
-import { logRoom, mostBytesOfLog } from '#src/store/sqlite/room.ts'
+import { logRoom, mostBytesOfLog } from '#src/store/sqlite/disk-use.ts'
 import { canMount, smallDisk } from '../support/faults.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 

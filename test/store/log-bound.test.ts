@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { mostBytesOfLog } from '#src/store/sqlite/room.ts'
+import { mostBytesOfLog } from '#src/store/sqlite/disk-use.ts'
 
 const GIB = 1024 ** 3
 const bytes = fc.nat({ max: 2 ** 45 })

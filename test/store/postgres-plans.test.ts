@@ -256,7 +256,7 @@ async function useLogs({ audit, refused, loginFailures, rollUps }: Store, use: U
 }
 
 async function useSecrets(
-  { signingKeys, secrets, accountVersion, ping, tryStatements, lastBackupAt, room, replicas, history }: Store,
+  { signingKeys, secrets, accountVersion, ping, tryStatements, lastBackupAt, diskUse, replicas, history }: Store,
   use: Use,
 ): Promise<void> {
   const made = key({ algorithm: 'ES256' })
@@ -268,7 +268,7 @@ async function useSecrets(
   await use(SOME, () => secrets.findOrInsert('cursor', bytes(1)))
   await use(SOME, () => secrets.list('c'))
   await use(SOME, () => secrets.rename('cursor', 'former'))
-  for (const work of [accountVersion, ping, tryStatements, lastBackupAt, room, replicas, history])
+  for (const work of [accountVersion, ping, tryStatements, lastBackupAt, diskUse, replicas, history])
     await use<unknown>(SOME, work)
 }
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { logRoom, mostBytesOfLog } from '../sqlite/room.ts'
+import { logRoom, mostBytesOfLog } from '../sqlite/disk-use.ts'
 import { existingFile, realPath } from '../sqlite/store-file.ts'
 import { megabytes, nothingCopied, requireRoom, syncFile } from './backup-files.ts'
 

@@ -107,7 +107,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,
     tryStatements: database.tryStatements,
-    room: async () => {
+    diskUse: async () => {
       const { rows } = await database.query('SELECT pg_database_size(current_database()) AS size')
       return { file: Number(rows[0]?.size), wal: undefined, mostWal: undefined, free: undefined }
     },

@@ -10,6 +10,7 @@ import { lastBackupAt } from './backup-record.ts'
 import { type Database, openDatabase, opening, type Row, useAutoVacuum, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
+import { diskUseOf } from './disk-use.ts'
 import { findForeignCode } from './foreign-code.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './locks/server-lock.ts'
 import { appliedTo, knownMigrations, migrate } from './migrations.ts'
@@ -17,7 +18,6 @@ import { refuseMoved } from './moved.ts'
 import { sqliteNoun } from './nouns.ts'
 import { sqlitePurges } from './purges.ts'
 import { rollUpStore } from './roll-ups.ts'
-import { roomOf } from './room.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
 import type { StoreThread } from './thread/operations.ts'
@@ -189,7 +189,7 @@ function storeOn(
     tryStatements,
     lastBackupAt: () => lastBackupAt(database.path),
     gone: watch.gone,
-    room: () => roomOf(database.path),
+    diskUse: () => diskUseOf(database.path),
     history: async () => ({ timeline: null, lastPosition: await deliveries.lastPosition(), resumed: null }),
     replicas: async () => undefined,
     close: async () => {

@@ -11,7 +11,7 @@ export function describeHealth(name: string, open: Open): void {
     })
 
     promise('a store says what it takes of its disk', async (store) => {
-      const { file, wal, free } = await store.room()
+      const { file, wal, free } = await store.diskUse()
       expect(file).toBeGreaterThan(0)
       expect([typeof wal, typeof free]).toEqual(name === 'sqlite' ? ['number', 'number'] : ['undefined', 'undefined'])
     })

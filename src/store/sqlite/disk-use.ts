@@ -1,7 +1,7 @@
 import { type StatsFs, statfsSync, statSync } from 'node:fs'
 import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { StoreRoom } from '../store.ts'
+import type { DiskUse } from '../store.ts'
 import { realPath } from './store-file.ts'
 
 /** What decides how large the log may be, in bytes. */
@@ -28,7 +28,7 @@ export const mostBytesOfLog = ({ file, wal, free }: LogRoom): number =>
 const freeOf = ({ blocks, bavail, bsize }: StatsFs): number =>
   blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
 
-export async function roomOf(path: string): Promise<StoreRoom> {
+export async function diskUseOf(path: string): Promise<DiskUse> {
   const real = realPath(path)
   const sizeOf = async (name: string) => (await stat(name)).size
   const [file, wal, disk] = await Promise.all([sizeOf(real), sizeOf(`${real}-wal`), statfs(dirname(real))])
