@@ -4,6 +4,7 @@ import { type Connection, GRACE_MILLISECONDS, type Values } from './connection/c
 import { type ConnectionPool, createConnectionPool } from './connection/connection-pool.ts'
 import { cannotOpen, Full, isLost, isUnavailable, unavailable } from './connection/failures.ts'
 import { type Listening, listenOn } from './connection/listening.ts'
+import type { Parameters } from './connection/message.ts'
 import { onceFree } from './connection/once-free.ts'
 import { createPresence } from './connection/presence.ts'
 import type { Standby } from './connection/safety.ts'
@@ -36,7 +37,7 @@ export interface Database {
   /** Stores something first, and then does what `followed` does: a server may have been superseded without knowing it. */
   readonly followedAnew: Query
   /** Stores a batch, in the order of the calls. A call need not wait for the answer to the one before. */
-  storeBatch(batch: readonly (Buffer | null)[]): ReturnType<Query>
+  storeBatch(addParameters: (parameters: Parameters) => void): ReturnType<Query>
   /** `direct` is false behind a pooler. */
   transaction<Result>(work: (query: Query, direct: boolean) => Promise<Result>): Promise<Result>
   /** Listens on a connection of its own, where `sql` is run first. Rejects behind a pooler, and when none can be spared. */
@@ -193,9 +194,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       readiness.distrust()
       return database.followed(...query)
     },
-    async storeBatch(batch) {
+    async storeBatch(addParameters) {
       const { connection, send } = await batchSender()
-      return answerOf(send(batch), connection)
+      return answerOf(send(addParameters), connection)
     },
     transaction: (work) =>
       within(readers, async (query, direct) => {

@@ -17,6 +17,8 @@ export interface Connection {
   /** Whether it carries deliveries: without waiting for answers, and never cancelled. */
   readonly pipelined: boolean
   query(sql: string, values?: Values): Promise<QueryResult>
+  /** Runs a query whose `submit` writes its own protocol messages. */
+  send(text: string, submit: (connection: pg.Connection) => void): Promise<QueryResult>
   /** Whether the connection must be discarded. */
   isLost(): boolean
   onLost(listener: () => void): void
@@ -186,6 +188,14 @@ export async function openConnection(
     pipelined,
     query: (sql, values = []) =>
       inTurn(() => run((callback) => new pg.Query({ ...preparation(sql), text: sql, values: [...values] }, callback))),
+    send: (text, submit) =>
+      inTurn(() =>
+        run((callback) => {
+          const query = new pg.Query(text, callback)
+          query.submit = submit
+          return query
+        }),
+      ),
     isLost: () => lost,
     onLost(listener) {
       onLost = listener

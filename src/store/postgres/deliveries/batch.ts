@@ -3,8 +3,8 @@ import { originBytes } from '#src/store/shared/origins.ts'
 import { REFUSALS, type Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
+import type { Parameters } from '../connection/message.ts'
 import type { Row } from '../database.ts'
-import { blobs, booleans, int2s, int4s, int8s, texts, uuids } from './arrays.ts'
 
 /** The parameters of `deliver_1` of these names: places in the batch, counted from 1. */
 interface Relations {
@@ -13,13 +13,14 @@ interface Relations {
   readonly finals: boolean[]
 }
 
-export interface Batch {
+interface Batch {
   readonly deliveries: readonly NewDelivery[]
   readonly relations: Relations
 }
 
-/** Returns the arguments of `deliver_1`. */
-export function argumentsOf({ deliveries, relations }: Batch, customers: readonly number[]): (Buffer | null)[] {
+/** Adds the arguments of `deliver_1`. */
+export function addBatch(batch: Batch, customers: readonly number[], parameters: Parameters): void {
+  const { deliveries, relations } = batch
   const keyed = deliveries.some(({ idempotency }) => idempotency !== null)
   let end = 1
   const starts = deliveries.map(({ payload }) => {
@@ -27,22 +28,28 @@ export function argumentsOf({ deliveries, relations }: Batch, customers: readonl
     end += payload.length
     return start
   })
-  return [
-    int8s(customers),
-    uuids(deliveries.map(({ receiptId }) => receiptId)),
-    texts(deliveries.map(({ orderId }) => orderId)),
-    int2s(deliveries.map(({ status }) => status)),
-    int8s(deliveries.map(({ receivedAt }) => receivedAt)),
-    keyed ? texts(deliveries.map(({ idempotency }) => idempotency?.key ?? null)) : null,
-    keyed ? int8s(deliveries.map(({ idempotency }) => idempotency?.notBefore ?? null)) : null,
-    int4s(relations.befores),
-    int4s(relations.firsts),
-    booleans(relations.finals),
-    int4s(starts),
-    int4s(deliveries.map(({ payload }) => payload.length)),
-    Buffer.concat(deliveries.map(({ payload }) => payload)),
-    blobs(deliveries.map(({ origin }) => origin && originBytes(origin))),
-  ]
+  const numbers = (type: 'int2' | 'int4' | 'int8', of: (delivery: NewDelivery) => number | null): void =>
+    parameters.numbers(type, deliveries.map(of))
+
+  parameters.numbers('int8', customers)
+  parameters.uuids(deliveries.map(({ receiptId }) => receiptId))
+  parameters.texts(deliveries.map(({ orderId }) => orderId))
+  numbers('int2', ({ status }) => status)
+  numbers('int8', ({ receivedAt }) => receivedAt)
+  if (keyed) {
+    parameters.texts(deliveries.map(({ idempotency }) => idempotency?.key ?? null))
+    numbers('int8', ({ idempotency }) => idempotency?.notBefore ?? null)
+  } else {
+    parameters.absent()
+    parameters.absent()
+  }
+  parameters.numbers('int4', relations.befores)
+  parameters.numbers('int4', relations.firsts)
+  parameters.booleans(relations.finals)
+  parameters.numbers('int4', starts)
+  numbers('int4', ({ payload }) => payload.length)
+  parameters.bytes(deliveries.map(({ payload }) => payload))
+  parameters.blobs(deliveries.map(({ origin }) => origin && originBytes(origin)))
 }
 
 /**

@@ -10,7 +10,7 @@ import type { CustomerNumbers } from '../customer-numbers.ts'
 import type { Database } from '../database.ts'
 import { postgres } from '../dialect.ts'
 import { postgresNoun } from '../nouns.ts'
-import { argumentsOf, inRounds, outcomesOf, relate } from './batch.ts'
+import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { createCommitWatch } from './commit-watch.ts'
 import { foresee } from './foresight.ts'
@@ -82,7 +82,7 @@ export function postgresDeliveries(
       const looked = lookedUp.then(() => numbers.of(deliveries.map(({ customerId }) => customerId)))
       lookedUp = looked.catch(() => undefined)
       const known = await looked
-      const { rows } = await storeBatch(argumentsOf(batch, known))
+      const { rows } = await storeBatch((parameters) => addBatch(batch, known, parameters))
       blocks.stored(deliveries.length)
       return outcomesOf(batch, rows)
     } catch (error) {

@@ -2,6 +2,13 @@ import type pg from 'pg'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Connection } from '../connection/connection.ts'
 import { isFull, UnsafeServer, unavailable } from '../connection/failures.ts'
+import {
+  createMessage,
+  type Message,
+  type Parameters,
+  type Preparation,
+  type Statement,
+} from '../connection/message.ts'
 import { ifDurable, type Standby, WAITS_FOR_STANDBY, WHY_NO_STANDBY } from '../connection/safety.ts'
 import { deliverStatement, NO_DELIVERIES } from './deliver-statement.ts'
 
@@ -27,7 +34,7 @@ export interface BatchSender {
   readonly send: Send
 }
 
-type Send = (batch: readonly (Buffer | null)[]) => Promise<pg.QueryResult>
+type Send = (addParameters: (parameters: Parameters) => void) => Promise<pg.QueryResult>
 
 interface DeliveryConnectionOptions {
   open(): Promise<Connection>
@@ -75,8 +82,8 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
         throw new Error('the store is closed')
       }
       if (connection.isLost()) throw new Error('the connection to the database was lost at once')
-      const send: Send = (batch) => watch(() => confirmed(connection, () => connection.query(deliver, batch)))
-      sender = { connection, send }
+      const send = sendOver(connection, deliver)
+      sender = { connection, send: (batch) => watch(() => confirmed(connection, () => send(batch))) }
       connection.onLost(() => {
         sender = undefined
         onLost()
@@ -115,7 +122,7 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
 
   const tryStatements = async (): Promise<void> => {
     const { connection } = await get()
-    await connection.query(deliver, NO_DELIVERIES)
+    await connection.query(deliver.text, NO_DELIVERIES)
   }
 
   return {
@@ -133,4 +140,28 @@ export function createDeliveryConnection(options: DeliveryConnectionOptions): De
       sender?.connection.close()
     },
   }
+}
+
+/** A message that holds more bytes of memory is not used again. */
+const KEPT_SIZE = 1024 * 1024
+
+/** Prepares a statement once per connection, but not behind a pooler, which may send each one to another server. */
+function sendOver({ direct, send }: Pick<Connection, 'direct' | 'send'>, statement: Statement): Send {
+  let prepared = false
+  const free: Message[] = []
+
+  const preparation = (): Preparation => {
+    if (!direct) return 'once'
+    if (prepared) return 'prepared'
+    prepared = true
+    return 'prepare'
+  }
+
+  return (addParameters) =>
+    send(statement.text, ({ stream }: pg.Connection) => {
+      const message = free.pop() ?? createMessage()
+      stream.write(message.write(statement, preparation(), addParameters), () => {
+        if (message.size() <= KEPT_SIZE) free.push(message)
+      })
+    })
 }
