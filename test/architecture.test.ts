@@ -213,6 +213,25 @@ describe('the house', () => {
     expect(wrong).toEqual([])
   })
 
+  it('has one text for both databases that knows neither', () => {
+    const others = files
+      .filter((file) => file.startsWith('src/store/sql/'))
+      .flatMap((file) => importsOf(file).map(({ target }) => `${file} -> ${target}`))
+      .filter((line) => /-> (src\/store\/(sqlite|postgres|copy|backup)\/|node:sqlite|pg$)/.test(line))
+    expect(others).toEqual([])
+  })
+
+  it('writes every part of the store as operations, except webhooks', () => {
+    const isOfWebhooks = (file: string): boolean => file.startsWith('src/store/sqlite/webhooks/')
+    const former = files.filter((file) =>
+      importsOf(file).some(({ target }) => target === 'src/store/sqlite/webhooks/operations.ts'),
+    )
+    expect(former.filter((file) => !isOfWebhooks(file))).toEqual(['src/store/sqlite/thread/serve.ts'])
+    const ports = ['sqlite', 'postgres'].map((database) => sources.get(`src/store/${database}/${database}-store.ts`))
+    const nouns = (text = '') => Array.from(text.matchAll(/(?:sqlite|postgres)Noun\(/g)).length
+    for (const port of ports) expect(nouns(port)).toBeGreaterThanOrEqual(8)
+  })
+
   it('has no circle of imports, not even of types', () => {
     expect(circlesAmong(files)).toEqual([])
     expect(circlesAmong(others)).toEqual([])

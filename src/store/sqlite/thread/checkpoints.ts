@@ -3,8 +3,9 @@ import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { createWorkerClient } from '#src/lib/worker/client.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import { type Database, FULL_REASON, LOG_REASON } from '../database.ts'
+import type { Database } from '../database.ts'
 import { type LogRoom, logRoom, mostBytesOfLog } from '../disk-use.ts'
+import { FULL_REASON, LOG_REASON } from '../failures.ts'
 import { realPath } from '../store-file.ts'
 
 const THREAD = new URL('./checkpoint-worker.ts', import.meta.url)

@@ -5,11 +5,12 @@ import { deliveryWrites } from '../deliveries/writes.ts'
 import { boundNouns } from '../nouns.ts'
 import { changeOf } from '../store-file.ts'
 import { webhookLeases } from '../webhooks/leases.ts'
+import { bindOperations } from '../webhooks/operations.ts'
 import { webhookProgress } from '../webhooks/progress.ts'
 import { webhookReads } from '../webhooks/reads.ts'
 import { webhookWrites } from '../webhooks/writes.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import { bindOperations, createPerformer, type Performer } from './operations.ts'
+import { createPerformer, type Performer } from './operations.ts'
 import type { WriterData } from './writer.ts'
 
 const operationsOn = (database: Database, checkpoints: Checkpoints) => ({

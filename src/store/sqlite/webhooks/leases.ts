@@ -1,7 +1,7 @@
 import { heldFromRow } from '#src/store/shared/webhooks.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
-import type { Operations } from '../thread/operations.ts'
+import type { Operations } from './operations.ts'
 import { withoutSync } from './without-sync.ts'
 
 export const NOW = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`

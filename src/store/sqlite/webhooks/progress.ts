@@ -2,8 +2,8 @@ import { type SavedAttempt, type SavedWebhook, savedAttempt, savedWebhook } from
 import { DAY_MILLISECONDS, MAX_ATTEMPTS } from '#src/store/shared/webhooks.ts'
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
-import type { Operations } from '../thread/operations.ts'
 import { NOW } from './leases.ts'
+import type { Operations } from './operations.ts'
 import { withoutSync } from './without-sync.ts'
 
 const SAVE = `

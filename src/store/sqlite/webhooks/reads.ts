@@ -11,7 +11,7 @@ import {
   webhookFromRow,
 } from '#src/store/shared/webhooks.ts'
 import type { WebhookStore } from '#src/store/store.ts'
-import type { Operations } from '../thread/operations.ts'
+import type { Operations } from './operations.ts'
 
 const WAITING = `
   SELECT w.position, w.failures, w.first_failed_at, w.next_at, w.set_aside_at, w.last_error, hex(d.receipt) AS receipt,

@@ -15,7 +15,7 @@ import type { SecretRewrap, Webhook, WebhookStore } from '#src/store/store.ts'
 import { type Database, withSecureDelete } from '../database.ts'
 import { emptyLog } from '../empty-log.ts'
 import { finish } from '../nouns.ts'
-import type { Operations } from '../thread/operations.ts'
+import type { Operations } from './operations.ts'
 
 const INSERT = `
   INSERT INTO webhook (id, url, customer_id, statuses, ca, give_up, created_at, secret, duplicates, version)
