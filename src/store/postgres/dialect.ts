@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { NO_LIMIT } from '../shared/walks.ts'
 import type { Dialect, Kind } from '../sql/dialect.ts'
+import { NO_LIMIT } from '../sql/limits.ts'
 import { all, get, run } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 
@@ -30,8 +30,6 @@ export const postgres: Dialect = {
   sorted: (order) => `ORDER BY ${order}`,
   uuid: (column) => column,
   receipt: (parameter) => `${parameter}::uuid`,
-  rows: (parameter, alias, columns) =>
-    `jsonb_to_recordset(${parameter}::jsonb) ${alias} (${Object.entries(columns).map(([name, kind]) => `${name} ${TYPES[kind]}`)})`,
   // Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values.
   along: (column, place, from, below) =>
     `(${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below})`,

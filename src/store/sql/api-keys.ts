@@ -1,9 +1,8 @@
-import { apiKeyFromRow, keySummaryFromRow, listedKeyFromRow, networksColumn } from '../shared/rows.ts'
-import { LAST_ID } from '../shared/walks.ts'
-import type { ApiKey, ApiKeyStore } from '../store.ts'
+import type { ApiKey, ApiKeyStore, KeySummary, ListedApiKey } from '../store.ts'
 import { changeAccount, countVersion, customerColumns, customerFromRow } from './customers.ts'
 import type { Dialect } from './dialect.ts'
-import { all, change, find, get, lookUp, type Noun, run, type Work, walk, write } from './work.ts'
+import { LAST_ID } from './limits.ts'
+import { all, change, find, get, lookUp, type Noun, type Row, run, type Work, walk, write } from './work.ts'
 
 const COLUMNS = `
   k.id AS key_id, c.id AS customer_id, k.hash, k.label, k.created_at AS key_created_at, k.expires_at, k.revoked_at,
@@ -64,7 +63,7 @@ function* insert(key: ApiKey): Work<void> {
 }
 
 export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
-  const { larger, smaller, rows, pick } = dialect
+  const { batch, larger, smaller, pick } = dialect
   const BY_HASH = `
     SELECT ${COLUMNS}, ${customerColumns(dialect)} FROM api_key k JOIN customer c ON c.number = k.customer WHERE k.hash = $1`
   const END = `
@@ -88,14 +87,16 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
        WHERE c.id = ANY ($1::text[]) AND s.keys > 0`,
   })
   /** Sorted, so that two replicas that record uses of the same keys cannot deadlock. */
-  const RECORD_USES = `
-    INSERT INTO api_key_use AS kept (key_id, used_at, address)
-    SELECT v.key_id, v.used_at, v.address
-      FROM ${rows('$1', 'v', { key_id: 'text', used_at: 'integer', address: 'text' })} JOIN api_key k ON k.id = v.key_id
-     WHERE k.revoked_at IS NULL
-     ORDER BY v.key_id
-    ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
-     WHERE excluded.used_at > kept.used_at OR excluded.used_at < kept.used_at - ${USES_DIFFER_MILLISECONDS}`
+  const recordUses = batch(
+    'key_id text, used_at bigint, address text',
+    (v) => `
+      INSERT INTO api_key_use AS kept (key_id, used_at, address)
+      SELECT v.key_id, v.used_at, v.address FROM ${v} JOIN api_key k ON k.id = v.key_id
+       WHERE k.revoked_at IS NULL
+       ORDER BY v.key_id
+      ON CONFLICT (key_id) DO UPDATE SET used_at = excluded.used_at, address = excluded.address
+       WHERE excluded.used_at > kept.used_at OR excluded.used_at < kept.used_at - ${USES_DIFFER_MILLISECONDS}`,
+  )
 
   return {
     insert: write(function* (key) {
@@ -131,8 +132,7 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
       return ended
     }),
     recordUses: change(function* (uses) {
-      const values = uses.map(({ keyId, usedAt, address }) => ({ key_id: keyId, used_at: usedAt, address }))
-      yield* run(RECORD_USES, JSON.stringify(values))
+      yield* recordUses(uses.map(({ keyId, usedAt, address }) => [keyId, usedAt, address]))
     }),
     countExpiring: walk(function* (from, to) {
       return Number((yield* get(COUNT_EXPIRING, from, to))?.count)
@@ -142,3 +142,39 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
     }),
   }
 }
+
+const apiKeyFromRow = (row: Row): ApiKey => ({
+  id: row.key_id as string,
+  customerId: row.customer_id as string,
+  hash: row.hash as Uint8Array,
+  label: row.label as string,
+  createdAt: row.key_created_at as number,
+  expiresAt: row.expires_at as number | null,
+  revokedAt: row.revoked_at as number | null,
+  successorId: row.successor as string | null,
+  networks: networksOfColumn(row.networks as string | null),
+  rateLimit: row.rate_limit as number | null,
+})
+
+const networksOfColumn = (text: string | null): string[] | null => text?.split(',') ?? null
+
+/** The networks of a key as they stand in its row. */
+const networksColumn = <None extends null | undefined>(networks: readonly string[] | None): string | None =>
+  networks ? networks.join() : (networks as None)
+
+function listedKeyFromRow(row: Row): ListedApiKey {
+  const key = apiKeyFromRow(row)
+  const used = typeof row.used_at === 'number'
+  return {
+    ...key,
+    lastUse: used ? { keyId: key.id, usedAt: row.used_at as number, address: row.address as string } : null,
+  }
+}
+
+const keySummaryFromRow = (row: Row): KeySummary => ({
+  customerId: row.customer_id as string,
+  live: row.live as number,
+  expiring: row.expiring as number,
+  expired: row.expired as number,
+  lastUsedAt: row.last_used_at as number | null,
+})

@@ -1,6 +1,6 @@
-import { customerFilterValues, customerPage, LAST_ID } from '../shared/walks.ts'
-import type { Customer, CustomerStore } from '../store.ts'
+import type { Customer, CustomerFilter, CustomerStore } from '../store.ts'
 import { type Dialect, textsOf } from './dialect.ts'
+import { LAST_ID } from './limits.ts'
 import { all, find, get, lookUp, type Noun, type Row, run, type Value, type Work, walk, wipe, write } from './work.ts'
 
 /** Columns of a customer under the alias `c`. */
@@ -61,6 +61,10 @@ export function* changeAccount(sql: string, ...values: readonly Value[]): Work<b
   return (yield* run(sql, ...values)) > 0
 }
 
+/** NULL lets everything through. */
+const filterValues = ({ text, isApi, operator, readOnly, enabled, removed }: CustomerFilter) =>
+  [text, isApi, operator, readOnly, enabled, removed].map((value) => value ?? null)
+
 export const customers = (dialect: Dialect): Noun<CustomerStore> => {
   const { among, contains, each, isDuplicate, requireErasing, startsWith } = dialect
   const SELECT = `SELECT ${customerColumns(dialect)} FROM customer c`
@@ -114,8 +118,10 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     }),
     search: walk(function* (filter, afterId, bounds) {
       const end = (yield* get(END, afterId, bounds.scan - 1))?.id as string | undefined
-      const rows = yield* all(SEARCH, afterId, end ?? LAST_ID, ...customerFilterValues(filter), bounds.limit)
-      return customerPage(rows.map(customerFromRow), end, bounds)
+      const rows = yield* all(SEARCH, afterId, end ?? LAST_ID, ...filterValues(filter), bounds.limit)
+      // After the last one of a full page, and after all that the walk looked at otherwise: up to `end`, if not to the last.
+      const next = rows.length === bounds.limit ? (rows.at(-1)?.id as string | undefined) : end
+      return { customers: rows.map(customerFromRow), next: next ?? null }
     }),
     setPassword: write((id, hash, tokenGeneration) => changeAccount(SET_PASSWORD, id, tokenGeneration, hash)),
     replacePasswordHash: write((id, from, to) => changeAccount(REPLACE_HASH, id, from, to)),

@@ -33,8 +33,6 @@ export interface Dialect {
   uuid(column: string): string
   /** A receipt in a parameter: hexadecimal digits, with or without hyphens. */
   receipt(parameter: string): string
-  /** Objects in a parameter, as the text of JSON, as a table. */
-  rows(parameter: string, alias: string, columns: Readonly<Record<string, Kind>>): string
   /** The rows whose `column` is `$1`, from one place on and below another, for an index on the column and the place. */
   along(column: string, place: string, from: string, below: string): string
   /** Joins the row that fits, if there is one, by an index. */

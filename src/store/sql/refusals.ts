@@ -1,8 +1,8 @@
 import type { Refusal, RefusalRange, RefusedStore } from '../refused-store.ts'
 import { firstReceiptOf, uuidFrom } from '../shared/uuid.ts'
-import { NO_LIMIT } from '../shared/walks.ts'
 import { shownOrder } from './audit.ts'
 import type { Dialect, Range } from './dialect.ts'
+import { NO_LIMIT } from './limits.ts'
 import { all, type Noun, type Row, walk } from './work.ts'
 
 /** The refusals of customer `$1`, or of all if it is NULL, from `$2` on and before `$3`, in a table that has them. */

@@ -1,8 +1,7 @@
-import { signingKeyFromRow } from '../shared/rows.ts'
 import type { SigningKey, SigningKeyStore } from '../store.ts'
 import { countVersion } from './customers.ts'
 import type { Dialect } from './dialect.ts'
-import { all, get, lookUp, type Noun, run, scrub, type Work, wipe, write } from './work.ts'
+import { all, get, lookUp, type Noun, type Row, run, scrub, type Work, wipe, write } from './work.ts'
 
 const COLUMNS = 'kid, algorithm, private_jwk, created_at, expires_at'
 
@@ -63,4 +62,12 @@ export const signingKeys = ({ lock }: Dialect): Noun<SigningKeyStore> => ({
     yield* countVersion()
     return true
   }),
+})
+
+const signingKeyFromRow = (row: Row): SigningKey => ({
+  kid: row.kid as string,
+  algorithm: row.algorithm as string,
+  privateJwk: row.private_jwk as string,
+  createdAt: row.created_at as number,
+  expiresAt: row.expires_at as number | null,
 })

@@ -17,8 +17,6 @@ export const sqlite: Dialect = {
   sorted: () => '',
   uuid: (column) => `hex(${column})`,
   receipt: (parameter) => `unhex(${parameter}, '-')`,
-  rows: (parameter, alias, columns) =>
-    `(SELECT ${Object.keys(columns).map((name) => `value ->> '${name}' AS ${name}`)} FROM json_each(${parameter})) ${alias}`,
   along: (column, place, from, below) => `${column} = $1 AND (${place}) >= (${from}) AND (${place}) < (${below})`,
   joinOne: (table, alias, on) => `LEFT JOIN ${table} ${alias} ON ${on}`,
   inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,

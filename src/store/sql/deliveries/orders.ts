@@ -1,6 +1,6 @@
-import { NO_LIMIT } from '../../shared/walks.ts'
 import type { DeliveryStore, Filter, OrderPlace } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
+import { NO_LIMIT } from '../limits.ts'
 import { all, get, type Noun, type Row, type Work, walk } from '../work.ts'
 import { orderFromRow } from './rows.ts'
 

@@ -1,6 +1,6 @@
 import { firstReceiptOf } from '../../shared/uuid.ts'
-import { NO_LIMIT } from '../../shared/walks.ts'
 import type { Filter } from '../../store.ts'
+import { NO_LIMIT } from '../limits.ts'
 import type { Row } from '../work.ts'
 
 type Period = Pick<Filter, 'from' | 'to'>
