@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
 import { createProof } from '#src/store/shared/proof.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
+import { until } from '../support/until.ts'
 
 /** A proof whose probes end when they are told to. */
 function controlled() {
@@ -52,19 +53,42 @@ it('a write that began before the loss settles nothing, and the next probe is du
   expect(probes.map(({ durable }) => durable)).toEqual([true])
   distrust()
   probes[0]?.end()
-  await expect(waiting).rejects.toMatchObject(refused)
-  const again = settled(async () => 'row')
+  await until('there is another probe', () => probes.length === 2)
   expect(probes.map(({ durable }) => durable)).toEqual([true, true])
   probes[1]?.end()
-  expect(await again).toBe('row')
+  expect(await waiting).toBe('row')
 })
 
-it('a read during which the connection was lost is thrown away, even if something was stored before it ended', async () => {
+it('what was read while the connection was lost is thrown away, even if something was stored before it ended, and read again', async () => {
   const { settled, distrust, watch } = controlled()
   const { promise, resolve } = Promise.withResolvers<string>()
-  const reading = settled(() => promise)
+  const answers = [promise, Promise.resolve('a row of the server after')]
+  const reading = settled(() => answers.shift() as Promise<string>)
   distrust()
   await watch(async () => undefined)
   resolve('a row of the server before')
+  expect(await reading).toBe('a row of the server after')
+})
+
+it('whoever reads anew refuses nobody else, however many do at once', async () => {
+  const { settled, distrust, probes } = controlled()
+  const reads = Array.from({ length: 100 }, async (_, number) => {
+    distrust()
+    return settled(async () => number)
+  })
+  for (let ended = 0; ended < 3; ended++) {
+    await until('there is a probe', () => probes.length > ended || ended > 1, { milliseconds: 1000 })
+    probes[ended]?.end()
+  }
+  expect(await Promise.all(reads)).toEqual(Array.from({ length: 100 }, (_, number) => number))
+})
+
+it('where a connection is lost again and again, what is read is refused in the end', async () => {
+  const { settled, distrust, watch } = controlled()
+  const reading = settled(async () => {
+    distrust()
+    await watch(async () => undefined)
+    return 'row'
+  })
   await expect(reading).rejects.toMatchObject(refused)
 })

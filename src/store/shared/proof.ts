@@ -11,7 +11,10 @@ export interface Proof {
   doubt(): void
   /** Notes that what was written last may be lost. */
   distrust(): void
-  /** Reads what others will build on: rejects unless a write that began after the last `distrust` is durable, and so all before it. */
+  /**
+   * Reads what others will build on, once a write that began after the last `distrust` is durable, and so all before it. Reads again if
+   * there was another one meanwhile. Rejects where nothing is stored.
+   */
   settled<Result>(read: () => Promise<Result>): Promise<Result>
   /** Resolves if a delivery could be stored now, or rejects with the reason, within two seconds. A probe that takes longer goes on. */
   prove(): Promise<void>
@@ -33,6 +36,9 @@ const PROVEN_MILLISECONDS = 1000
 const DURABLE_MILLISECONDS = 10_000
 const LATE_MILLISECONDS = 1400
 const EXPLAIN_MILLISECONDS = 400
+
+/** How often a read is repeated that what was read before may not fit. */
+const MAX_READS = 10
 
 const NEVER = Number.NEGATIVE_INFINITY
 
@@ -110,9 +116,11 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
       doubt()
     },
     async settled(read) {
-      const last = distrusts
-      if (!isSettled()) await prove()
-      if (isSettled() && distrusts === last) {
+      // Somebody who reads anew distrusts, too: that is no reason to refuse the others.
+      for (let tries = 0; tries < MAX_READS; tries++) {
+        const last = distrusts
+        if (!isSettled()) await prove()
+        if (!isSettled()) continue
         const result = await read()
         if (distrusts === last) return result
       }

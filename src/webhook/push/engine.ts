@@ -62,7 +62,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     if (!stopped) storeLog.failed(error)
   }
 
-  const lost = createLostNotice({ ...dependencies, onFailed: storeFailed })
+  const lost = createLostNotice({ ...dependencies, onFailed: storeFailed, isStopped: () => stopped })
   const runs = (): Run[] => [...held.values()].flatMap(({ run }) => run ?? [])
   const saver = createSaver({
     webhooks,
@@ -89,7 +89,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       ),
     onLost(endpoint, isStored) {
       const run = held.get(endpoint)?.run
-      if (isStored) void lost.tell(endpoint)
+      if (isStored) lost.tell(endpoint)
       else if (run) drop(run)
     },
   }

@@ -3,28 +3,47 @@ import type { PurgeStore, WebhookStore } from '#src/store/store.ts'
 import { NO_ATTEMPT } from './entry.ts'
 import type { PushLog } from './failing-log.ts'
 import type { Run } from './run.ts'
+import type { After } from './timers.ts'
 
 export interface LostDependencies {
   readonly purges: Pick<PurgeStore, 'state'>
   readonly webhooks: Pick<WebhookStore, 'recordAttempt'>
   readonly clock: Clock
+  readonly after: After
   readonly log: PushLog
   readonly onFailed: (error: unknown) => void
+  readonly isStopped: () => boolean
 }
+
+const AGAIN_MILLISECONDS = 1000
+/** Longer than a failover takes. */
+const MAX_TRIES = 120
 
 const LOST =
   'a failover or a recovery of the database lost deliveries, some of which may have been sent: what is stored after them is sent'
 
 /** Tells whoever looks after an endpoint, in the log and among its attempts, that deliveries were lost. */
-export function createLostNotice({ purges, webhooks, clock, log, onFailed }: LostDependencies) {
-  const tell = async (endpoint: string): Promise<void> => {
+export function createLostNotice({ purges, webhooks, clock, after, log, onFailed, isStopped }: LostDependencies) {
+  /** The store may be away again so soon after a failover. */
+  const untilDone = (work: () => Promise<void>, tries = 1): void =>
+    void work().catch((error: unknown) => {
+      onFailed(error)
+      if (tries < MAX_TRIES) after(AGAIN_MILLISECONDS, () => isStopped() || untilDone(work, tries + 1))
+    })
+
+  const tell = (endpoint: string): void => {
     log.warn({ endpoint }, 'deliveries that a webhook endpoint may have got were lost in a failover of the database')
-    await webhooks.recordAttempt(endpoint, { ...NO_ATTEMPT, at: clock.now(), error: LOST }).catch(onFailed)
+    const attempt = { ...NO_ATTEMPT, at: clock.now(), error: LOST }
+    untilDone(() => webhooks.recordAttempt(endpoint, attempt))
   }
   return {
     tell,
     /** Tells it if the run had read deliveries that are lost. */
-    look: ({ id, readTo }: Run): void =>
-      void purges.state(readTo()).then(({ lost }) => (lost === null ? undefined : tell(id)), onFailed),
+    look({ id, readTo }: Run): void {
+      const place = readTo()
+      untilDone(async () => {
+        if ((await purges.state(place)).lost !== null) tell(id)
+      })
+    },
   }
 }

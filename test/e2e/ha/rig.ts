@@ -140,8 +140,10 @@ export async function openRig(atTheEnd: (work: () => void | Promise<void>) => vo
       const lanes = Promise.all(Array.from({ length: LANES }, (_, lane) => supply(`${scenario}-${lane}`)))
       actors.push(lanes)
       const before = performance.now()
-      const storing = () => replicas.every(({ delivered }) => Number(delivered.at(-1)) > before)
-      await until('all servers store deliveries', storing)
+      // Tokens and cursors must be older than the fault.
+      const works = ({ delivered, read }: Replica) => Number(delivered.at(-1)) > before && Number(read.at(-1)) > before
+      const follows = () => followed.every(({ follower }) => follower.receipts.length > 0)
+      await until('all servers store deliveries, and are read', () => replicas.every(works) && follows())
       const began = performance.now()
       await fault()
       const ended = performance.now()

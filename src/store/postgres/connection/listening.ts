@@ -40,5 +40,14 @@ export async function listenOn(
     leave()
     throw unavailable(error)
   }
-  return { leave, run: async (sql) => void (await connection.query(sql)) }
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    leave,
+    // One after the other, also where the database is slow.
+    async run(sql) {
+      const done = last.then(() => connection.query(sql))
+      last = done.catch(() => undefined)
+      await done
+    },
+  }
 }
