@@ -155,6 +155,8 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     const one: Held = held.get(id) ?? { run: undefined, version: -1, leaseBegan, busy: false, again: false }
     one.leaseBegan = leaseBegan
     held.set(id, one)
+    // A lease that this process holds can be claimed if the database that knew of it is lost.
+    if (one.run) lost.look(one.run)
     void change(id, one, false)
   }
 

@@ -18,6 +18,7 @@ export interface LostDependencies {
 const AGAIN_MILLISECONDS = 1000
 /** Longer than a failover takes. */
 const MAX_TRIES = 120
+const ONE_LOSS_MILLISECONDS = 30_000
 
 const LOST =
   'a failover or a recovery of the database lost deliveries, some of which may have been sent: what is stored after them is sent'
@@ -31,7 +32,13 @@ export function createLostNotice({ purges, webhooks, clock, after, log, onFailed
       if (tries < MAX_TRIES) after(AGAIN_MILLISECONDS, () => isStopped() || untilDone(work, tries + 1))
     })
 
+  /** When each endpoint was told last: its run, the lease and the place that is stored may each notice the same loss. */
+  const toldAt = new Map<string, number>()
+
   const tell = (endpoint: string): void => {
+    const now = clock.monotonic()
+    if (now - (toldAt.get(endpoint) ?? Number.NEGATIVE_INFINITY) < ONE_LOSS_MILLISECONDS) return
+    toldAt.set(endpoint, now)
     log.warn({ endpoint }, 'deliveries that a webhook endpoint may have got were lost in a failover of the database')
     const attempt = { ...NO_ATTEMPT, at: clock.now(), error: LOST }
     untilDone(() => webhooks.recordAttempt(endpoint, attempt))
