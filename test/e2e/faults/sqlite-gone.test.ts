@@ -189,6 +189,8 @@ describe('a second server on the same file', async () => {
   })
 
   it('may start as soon as the first was killed, also while somebody asks who serves', async () => {
+    const { cwd } = await newStore()
+    const first = await serve({ cwd, env })
     first.child.kill('SIGKILL')
     await first.ended
     const starting = serve({ cwd, env })
