@@ -62,7 +62,7 @@ async function served(env: Record<string, string> = {}) {
 /** Resolves once another process holds the write lock of the store in this folder; ends that process. */
 async function lockFile(cwd: string): Promise<() => void> {
   const path = JSON.stringify(join(cwd, 'data/teslim.db'))
-  const program = `new (require('node:sqlite').DatabaseSync)(${path}).exec('BEGIN IMMEDIATE'); console.log('locked'); setInterval(() => {}, 1000)`
+  const program = `new (require('node:sqlite').DatabaseSync)(${path}, { timeout: 10000 }).exec('BEGIN IMMEDIATE'); console.log('locked'); setInterval(() => {}, 1000)`
   const other = spawn(process.execPath, ['-e', program])
   onTestFinished(() => void other.kill('SIGKILL'))
   await once(other.stdout, 'data')
