@@ -39,7 +39,7 @@ export interface DocsOptions {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Makes the contract of this server anew. */
+    /** Makes the contract of this server, each time it is called. */
     contract: () => Promise<OpenApi>
   }
 }

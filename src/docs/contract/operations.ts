@@ -5,7 +5,7 @@ import type { Schema } from './examples.ts'
 /** What TypeBox and Fastify write and the contract says otherwise. */
 interface Written extends Schema {
   readonly patternProperties?: Readonly<Record<string, Schema>>
-  /** Of an answer: its media types, if they are not JSON. */
+  /** The media types of an answer that is not JSON. */
   readonly content?: Readonly<Record<string, Media>>
 }
 

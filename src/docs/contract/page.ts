@@ -109,7 +109,7 @@ function pageParameter({ name, in: place, required = false, schema, description 
   return { name, in: place, ...(required && { required }), type: typeOf(schema), description, ...fallback, ...example }
 }
 
-/** What is usual is left out, here and below: most fields of a body are optional, most of an answer always there. */
+/** Here and below, the page shows only what is unusual: most fields of a body are optional, and most of an answer are always there. */
 const bodyFields = (schema: Schema) =>
   fieldsOf(schema).map(({ required, ...field }) => ({ ...withDepth(field), ...(required && { required }) }))
 

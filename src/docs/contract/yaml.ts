@@ -25,7 +25,7 @@ const isName = (item: unknown): boolean => typeof item === 'string' && /^[\w-]+$
 const isOnOneLine = (item: unknown): boolean =>
   typeof item === 'string' ? !item.includes('\n') : typeof item !== 'object' || item === null
 
-/** What is left of a line after a value: negative if it does not fit, or has a text of several lines. */
+/** Returns how much of a line a value leaves free: a negative number if it does not fit, or has a text of several lines. */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === 'string') return value.includes('\n') ? -1 : room - value.length - 2
   if (typeof value !== 'object' || value === null) return room - String(value).length

@@ -37,7 +37,7 @@ const DURABLE_MILLISECONDS = 10_000
 const LATE_MILLISECONDS = 1400
 const EXPLAIN_MILLISECONDS = 400
 
-/** How often a read is repeated that what was read before may not fit. */
+/** How often it is read at most, while connections are lost one after the other. */
 const MAX_READS = 10
 
 const NEVER = Number.NEGATIVE_INFINITY

@@ -1,4 +1,6 @@
+import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { PurgeStore, WebhookStore } from '#src/store/store.ts'
 import { NO_ATTEMPT } from './entry.ts'
 import type { PushLog } from './failing-log.ts'
@@ -25,11 +27,12 @@ const LOST =
 
 /** Tells whoever looks after an endpoint, in the log and among its attempts, that deliveries were lost. */
 export function createLostNotice({ purges, webhooks, clock, after, log, onFailed, isStopped }: LostDependencies) {
-  /** The store may be away again so soon after a failover. */
+  /** The store may be away again so soon after a failover. Any other failure, such as of an endpoint that was removed, would stay. */
   const untilDone = (work: () => Promise<void>, tries = 1): void =>
     void work().catch((error: unknown) => {
       onFailed(error)
-      if (tries < MAX_TRIES) after(AGAIN_MILLISECONDS, () => isStopped() || untilDone(work, tries + 1))
+      const isAway = error instanceof AppError && error.code === storeErrors.unavailable.code
+      if (isAway && tries < MAX_TRIES) after(AGAIN_MILLISECONDS, () => isStopped() || untilDone(work, tries + 1))
     })
 
   /** When each endpoint was told last: its run, the lease and the place that is stored may each notice the same loss. */
