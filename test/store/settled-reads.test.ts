@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
-import { createProof } from '#src/store/shared/proof.ts'
+import { createProof } from '#src/store/proof.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { until } from '../support/until.ts'
 

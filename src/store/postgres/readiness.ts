@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { createProof, type Proof } from '../shared/proof.ts'
+import { createProof, type Proof } from '../proof.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { Values } from './connection/connection.ts'
 import { isLost, notReady, unavailable } from './connection/failures.ts'

@@ -9,7 +9,7 @@ import type {
   WebhookMinute,
   WebhookPause,
 } from '../store.ts'
-import { uuidFrom } from './uuid.ts'
+import { uuidFrom } from '../sql/uuid.ts'
 
 /** A row of either database. The functions below read what both give under the same names. */
 type Row = Readonly<Record<string, unknown>>

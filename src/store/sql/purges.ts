@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { BLOCK_SIZE } from '../shared/blocks.ts'
-import { firstReceiptOf } from '../shared/uuid.ts'
+import { firstReceiptOf } from './uuid.ts'
 import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
 import type { Dialect } from './dialect.ts'
 import { withinBytes } from './within-bytes.ts'

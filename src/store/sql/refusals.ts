@@ -1,5 +1,5 @@
 import type { Refusal, RefusalRange, RefusedStore } from '../refused-store.ts'
-import { firstReceiptOf, uuidFrom } from '../shared/uuid.ts'
+import { firstReceiptOf, uuidFrom } from './uuid.ts'
 import { shownOrder } from './audit.ts'
 import type { Dialect, Range } from './dialect.ts'
 import { NO_LIMIT } from './limits.ts'

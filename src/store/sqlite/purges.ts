@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { withoutSender } from '../shared/origins.ts'
+import { withoutSender } from '../sql/deliveries/origins.ts'
 import {
   type DeliveryKey,
   deleteBlocks,

@@ -97,7 +97,7 @@ CREATE TABLE delivery (
   echo_of     bigint,            -- position of the delivery with the same bytes that this one repeats
   previous    bigint,            -- position of the order's previous delivery, which makes its history a chain
   payload     bytea    NOT NULL,
-  origin      bytea              -- API key, address and request id, as src/store/shared/origins.ts writes them
+  origin      bytea              -- API key, address and request id, as src/store/sql/deliveries/origins.ts writes them
 );
 -- Entries are added at the end of both indexes, which stay cheap.
 CREATE INDEX delivery_position ON delivery (position);

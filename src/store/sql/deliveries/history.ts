@@ -1,5 +1,5 @@
-import { REQUEST_START, requestIn } from '../../shared/origins.ts'
-import { UUID_BYTES, uuidFrom } from '../../shared/uuid.ts'
+import { REQUEST_START, requestIn } from './origins.ts'
+import { UUID_BYTES, uuidFrom } from '../uuid.ts'
 import type { DeliveryStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { NO_LIMIT } from '../limits.ts'

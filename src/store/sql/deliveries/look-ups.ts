@@ -1,4 +1,4 @@
-import { firstReceiptOf, uuidFrom } from '../../shared/uuid.ts'
+import { firstReceiptOf, uuidFrom } from '../uuid.ts'
 import type { DeliveryStore } from '../../store.ts'
 import { type Dialect, textsOf } from '../dialect.ts'
 import { all, find, get, type Noun, poll, type Row } from '../work.ts'

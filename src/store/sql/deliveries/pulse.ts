@@ -1,4 +1,4 @@
-import { firstReceiptOf } from '../../shared/uuid.ts'
+import { firstReceiptOf } from '../uuid.ts'
 import type { DeliveryStore, DeliverySummary, Pulse, PulseBounds, PulseSecond } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, follow, get, type Noun, type Row, type Work } from '../work.ts'

@@ -1,5 +1,5 @@
-import { originFrom } from '../../shared/origins.ts'
-import { uuidFrom } from '../../shared/uuid.ts'
+import { originFrom } from './origins.ts'
+import { uuidFrom } from '../uuid.ts'
 import type { Delivery, DeliverySummary, Order, OrderState, Receipt } from '../../store.ts'
 import type { Row } from '../work.ts'
 

@@ -1,4 +1,4 @@
-import { firstReceiptOf } from '../../shared/uuid.ts'
+import { firstReceiptOf } from '../uuid.ts'
 import type { Filter } from '../../store.ts'
 import { NO_LIMIT } from '../limits.ts'
 import type { Row } from '../work.ts'

@@ -1,4 +1,4 @@
-import { MAX_ORIGIN_BYTES, writeOrigin } from '#src/store/shared/origins.ts'
+import { MAX_ORIGIN_BYTES, writeOrigin } from '#src/store/sql/deliveries/origins.ts'
 import type { Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Span } from './recent-commits.ts'

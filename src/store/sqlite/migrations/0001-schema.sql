@@ -99,7 +99,7 @@ CREATE TABLE delivery (
   echo_of     INTEGER,                      -- position of the delivery with the same bytes that this one repeats
   previous    INTEGER,                      -- position of the order's previous delivery, which makes its history a chain
   payload     BLOB    NOT NULL,
-  -- Where it came from: API key, address and request id, as src/store/shared/origins.ts writes them. It stands after the payload,
+  -- Where it came from: API key, address and request id, as src/store/sql/deliveries/origins.ts writes them. It stands after the payload,
   -- because it is only read together with that.
   origin      BLOB
 ) STRICT;

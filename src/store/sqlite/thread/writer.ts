@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
-import { createProof, type Proof } from '#src/store/shared/proof.ts'
+import { createProof, type Proof } from '#src/store/proof.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { FULL_REASON, LOCK_REASON, LOG_REASON } from '../failures.ts'
 import { otherHolders, otherWriters } from '../locks/file-locks.ts'

@@ -1,5 +1,5 @@
-import type { Delivery, DeliveryOrigin } from '../store.ts'
-import { firstReceiptOf, UUID_BYTES, uuidFrom, writeUuid } from './uuid.ts'
+import type { Delivery, DeliveryOrigin } from '../../store.ts'
+import { firstReceiptOf, UUID_BYTES, uuidFrom, writeUuid } from '../uuid.ts'
 
 /** Longer than every address without a zone. */
 const MAX_ADDRESS = 64
