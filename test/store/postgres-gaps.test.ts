@@ -1,7 +1,7 @@
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { BLOCK_SIZE } from '#src/store/shared/blocks.ts'
+import { BLOCK_SIZE } from '#src/store/sql/purges.ts'
 import type { DeliverySummary, Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer, delivery } from '../support/store-rows.ts'

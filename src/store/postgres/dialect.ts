@@ -1,6 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import type { Dialect, Kind } from '../sql/dialect.ts'
-import { NO_LIMIT } from '../sql/limits.ts'
+import { type Dialect, type Kind, NO_LIMIT } from '../sql/dialect.ts'
 import { all, get, run } from '../sql/work.ts'
 import { storeErrors } from '../store.errors.ts'
 

@@ -1,4 +1,5 @@
 import { summaryFromRow } from '../sql/deliveries/rows.ts'
+import { uuidFrom } from '../sql/uuid.ts'
 import type {
   HeldWebhook,
   LoadedWebhook,
@@ -9,7 +10,6 @@ import type {
   WebhookMinute,
   WebhookPause,
 } from '../store.ts'
-import { uuidFrom } from '../sql/uuid.ts'
 
 /** A row of either database. The functions below read what both give under the same names. */
 type Row = Readonly<Record<string, unknown>>

@@ -1,7 +1,6 @@
 import type { ApiKey, ApiKeyStore, KeySummary, ListedApiKey } from '../store.ts'
 import { changeAccount, countVersion, customerColumns, customerFromRow } from './customers.ts'
-import type { Dialect } from './dialect.ts'
-import { LAST_ID } from './limits.ts'
+import { type Dialect, LAST_ID } from './dialect.ts'
 import { all, change, find, get, lookUp, type Noun, type Row, run, type Work, walk, write } from './work.ts'
 
 const COLUMNS = `

@@ -1,7 +1,6 @@
 import type { AuditEvent, AuditFilter, AuditPlace, AuditStore } from '../audit-store.ts'
 import type { NewRefusals } from '../roll-up-store.ts'
-import type { Dialect } from './dialect.ts'
-import { NO_LIMIT } from './limits.ts'
+import { type Dialect, NO_LIMIT } from './dialect.ts'
 import { addingRefusals } from './roll-ups.ts'
 import { all, change, get, type Noun, type Row, run, walk, write } from './work.ts'
 

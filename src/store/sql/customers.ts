@@ -1,6 +1,5 @@
 import type { Customer, CustomerFilter, CustomerStore } from '../store.ts'
-import { type Dialect, textsOf } from './dialect.ts'
-import { LAST_ID } from './limits.ts'
+import { type Dialect, LAST_ID, textsOf } from './dialect.ts'
 import { all, find, get, lookUp, type Noun, type Row, run, type Value, type Work, walk, wipe, write } from './work.ts'
 
 /** Columns of a customer under the alias `c`. */

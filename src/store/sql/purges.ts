@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import { BLOCK_SIZE } from '../shared/blocks.ts'
-import { firstReceiptOf } from './uuid.ts'
 import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
 import type { Dialect } from './dialect.ts'
+import { firstReceiptOf } from './uuid.ts'
 import { withinBytes } from './within-bytes.ts'
 import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
 
@@ -87,6 +86,9 @@ const DELETE_LISTS = 'DELETE FROM block_customers WHERE block < (SELECT min(bloc
 
 const NUMBER = '(SELECT number FROM customer WHERE id = $1)'
 const NAMES_AT_ONCE = 500
+
+/** Positions in a block, as in `functions/blocks.sql` of PostgreSQL. */
+export const BLOCK_SIZE = 4096
 
 const blockOf = (position: number): number => Math.floor(position / BLOCK_SIZE)
 

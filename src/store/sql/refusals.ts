@@ -1,8 +1,7 @@
 import type { Refusal, RefusalRange, RefusedStore } from '../refused-store.ts'
-import { firstReceiptOf, uuidFrom } from './uuid.ts'
 import { shownOrder } from './audit.ts'
-import type { Dialect, Range } from './dialect.ts'
-import { NO_LIMIT } from './limits.ts'
+import { type Dialect, LAST_ID, NO_LIMIT, type Range } from './dialect.ts'
+import { firstReceiptOf, uuidFrom } from './uuid.ts'
 import { all, type Noun, type Row, walk } from './work.ts'
 
 /** The refusals of customer `$1`, or of all if it is NULL, from `$2` on and before `$3`, in a table that has them. */
@@ -63,14 +62,11 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
   })
 }
 
-/** Sorts after every id. */
-export const EVERY_ID = 'g'
-
 /** Returns the smallest id that a range includes, and the smallest one above it, for a comparison of texts. */
 export function refusalBounds(range: RefusalRange & { readonly idPrefix?: string | undefined }): [string, string] {
-  const { before = EVERY_ID, from, to, idPrefix = '' } = range
+  const { before = LAST_ID, from, to, idPrefix = '' } = range
   const first = [idPrefix, from === undefined ? '' : firstIdOf(from)].sort()[1] as string
-  const [end] = [before, to === undefined ? EVERY_ID : firstIdOf(to), `${idPrefix}${EVERY_ID}`].sort() as [string]
+  const [end] = [before, to === undefined ? LAST_ID : firstIdOf(to), `${idPrefix}${LAST_ID}`].sort() as [string]
   return [first, end]
 }
 

@@ -1,8 +1,8 @@
 import { FREED_AT_ONCE, ROW_BYTES } from '#src/lib/refused-limits.ts'
 import type { NewRefusedBody, RefusedBody, RefusedBodySummary, RefusedStore } from '../refused-store.ts'
 import { shownOrder } from './audit.ts'
-import type { Dialect, Range } from './dialect.ts'
-import { EVERY_ID, newest, refusalBounds, refusalFromRow, refusalRanges, refusals } from './refusals.ts'
+import { type Dialect, LAST_ID, type Range } from './dialect.ts'
+import { newest, refusalBounds, refusalFromRow, refusalRanges, refusals } from './refusals.ts'
 import { all, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
 
 export interface RefusedOperations extends Omit<RefusedStore, 'deleteBefore'> {
@@ -99,7 +99,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
       return row && bodyFromRow(row)
     }),
     idsWith: find(function* (prefix, limit) {
-      return (yield* all(IDS, prefix, `${prefix}${EVERY_ID}`, limit)).map(({ refusal }) => refusal as string)
+      return (yield* all(IDS, prefix, `${prefix}${LAST_ID}`, limit)).map(({ refusal }) => refusal as string)
     }),
     tally: find(function* () {
       const row = (yield* get(TALLY)) as Row
@@ -127,7 +127,7 @@ export const refused = (dialect: Dialect): Noun<Omit<RefusedOperations, 'wipePag
     }),
     deleteSome: wipe((before, limit) => remove(REMOVE_EXPIRED, refusalBounds({ to: before })[1], limit, REMOVED_BYTES)),
     erase: wipe(function* (customerId, limit) {
-      const among = [customerId, '', EVERY_ID, limit] as const
+      const among = [customerId, '', LAST_ID, limit] as const
       yield* remove(REMOVE_OF_ONE, ...among, REMOVED_BYTES)
       const forgotten = yield* run(FORGET_ORDERS, ...among)
       return (yield* get(IS_LEFT, customerId)) !== undefined || forgotten === limit

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'
-import { BLOCK_SIZE } from '#src/store/shared/blocks.ts'
+import { BLOCK_SIZE } from '#src/store/sql/purges.ts'
 import type { Filter, NewDelivery, Store } from '#src/store/store.ts'
 import { delivery } from '../../support/store-rows.ts'
 import { deliverAll, type Open, promises } from './promises.ts'

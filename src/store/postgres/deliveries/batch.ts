@@ -1,6 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { REFUSALS, type Refused } from '#src/store/sql/deliveries/deliveries.ts'
 import { originBytes } from '#src/store/sql/deliveries/origins.ts'
-import { REFUSALS, type Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Parameters } from '../connection/message.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { digestOf, REFUSALS } from '#src/store/sql/deliveries/duplicates.ts'
+import { digestOf, REFUSALS } from '#src/store/sql/deliveries/deliveries.ts'
 import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Query } from '../database.ts'

@@ -1,5 +1,5 @@
 -- Notes the times of a batch: the latest time, a minute ahead, so that this is written once a minute, and how far a clock was put
--- back. The numbers are those of src/store/sql/deliveries/times.ts. The caller holds the lock of deliver_1.
+-- back. The slack is that of src/store/sql/deliveries/look-ups.ts. The caller holds the lock of deliver_1.
 CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan

@@ -1,3 +1,6 @@
+import { hash } from 'node:crypto'
+import type { ErrorDefinition } from '#src/lib/app-error.ts'
+import { customerErased, storeErrors } from '../../store.errors.ts'
 import type { DeliveryStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import type { Noun } from '../work.ts'
@@ -23,3 +26,14 @@ export const deliveryReads = (dialect: Dialect, { lastLeft, walkBackOf }: OwnRea
   ...deliveryWalks(dialect, walkBackOf),
   ...pulses(dialect),
 })
+
+/** Half of a SHA-256. Taken from hexadecimal digits, because Node allocates the bytes of a hash outside of its heap. */
+export const digestOf = (payload: Uint8Array): Buffer => Buffer.from(hash('sha256', payload, 'hex').slice(0, 32), 'hex')
+
+export type Refused = 'erased' | 'key-reused'
+
+/** Why a delivery is neither stored nor a duplicate. */
+export const REFUSALS: Readonly<Record<Refused, ErrorDefinition>> = {
+  erased: customerErased,
+  'key-reused': storeErrors.idempotencyKeyReused,
+}

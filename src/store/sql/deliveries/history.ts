@@ -1,9 +1,8 @@
-import { REQUEST_START, requestIn } from './origins.ts'
-import { UUID_BYTES, uuidFrom } from '../uuid.ts'
 import type { DeliveryStore } from '../../store.ts'
-import type { Dialect } from '../dialect.ts'
-import { NO_LIMIT } from '../limits.ts'
+import { type Dialect, NO_LIMIT } from '../dialect.ts'
+import { UUID_BYTES, uuidFrom } from '../uuid.ts'
 import { all, type Noun, type Row, walk } from '../work.ts'
+import { REQUEST_START, requestIn } from './origins.ts'
 import { summaryFromRow } from './rows.ts'
 import { summaryColumns } from './walks.ts'
 

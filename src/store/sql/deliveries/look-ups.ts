@@ -1,13 +1,23 @@
-import { firstReceiptOf, uuidFrom } from '../uuid.ts'
 import type { DeliveryStore } from '../../store.ts'
-import { type Dialect, textsOf } from '../dialect.ts'
+import { type Dialect, NO_LIMIT, textsOf } from '../dialect.ts'
+import { firstReceiptOf, uuidFrom } from '../uuid.ts'
 import { all, find, get, type Noun, poll, type Row } from '../work.ts'
 import { deliveryFromRow, orderStateFromRow } from './rows.ts'
-import { periodValues, positionsFromRow, receiptsAround, UNORDERED } from './times.ts'
 
 export const LAST = 'SELECT max(position) AS position FROM delivery'
 
 const MAX_ARRIVALS = 1000
+
+/**
+ * How far times of receipt may go back from one position to a later one without being noted in `unordered_time`: the clocks of
+ * replicas differ, and deliveries wait to be stored.
+ */
+export const SLACK_MILLISECONDS = 300_000
+
+/** Up to when and from when on there is no order within a period, because a clock was put back. */
+const UNORDERED = `
+  SELECT min(low) AS low, max(high) AS high FROM unordered_time
+   WHERE high - low > ${SLACK_MILLISECONDS} AND high >= $1 AND low < $2`
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -84,9 +94,12 @@ export function deliveryLookUps(dialect: Dialect, lastLeft: (place: string) => s
     countAfter: find(function* (position) {
       return Number((yield* get(COUNT_AFTER, position))?.count ?? 0)
     }),
-    positionsWithin: find(function* (period) {
-      const receipts = receiptsAround(period, yield* get(UNORDERED, ...periodValues(period)))
-      return positionsFromRow((yield* get(POSITIONS, ...receipts)) as Row)
+    positionsWithin: find(function* ({ from, to }) {
+      const { low, high } = (yield* get(UNORDERED, from ?? 0, to ?? NO_LIMIT)) as Row
+      const first = from === undefined ? null : firstReceiptOf(Math.min(from - SLACK_MILLISECONDS, Number(low ?? from)))
+      const last = to === undefined ? null : firstReceiptOf(Math.max(to + SLACK_MILLISECONDS, Number(high ?? 0) + 1))
+      const { early, end } = (yield* get(POSITIONS, first, last)) as Row
+      return { early: Number(early ?? 0), end: Number(end ?? NO_LIMIT) }
     }),
     countFrom: find(function* (time, most) {
       return Number((yield* get(COUNT_FROM, firstReceiptOf(time), most))?.count)

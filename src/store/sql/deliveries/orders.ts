@@ -1,6 +1,5 @@
 import type { DeliveryStore, Filter, OrderPlace } from '../../store.ts'
-import type { Dialect } from '../dialect.ts'
-import { NO_LIMIT } from '../limits.ts'
+import { type Dialect, NO_LIMIT } from '../dialect.ts'
 import { all, get, type Noun, type Row, type Work, walk } from '../work.ts'
 import { orderFromRow } from './rows.ts'
 

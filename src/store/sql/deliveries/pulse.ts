@@ -1,6 +1,6 @@
-import { firstReceiptOf } from '../uuid.ts'
 import type { DeliveryStore, DeliverySummary, Pulse, PulseBounds, PulseSecond } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
+import { firstReceiptOf } from '../uuid.ts'
 import { all, follow, get, type Noun, type Row, type Work } from '../work.ts'
 import { LAST } from './look-ups.ts'
 import { summaryFromRow } from './rows.ts'

@@ -1,7 +1,7 @@
-import { originFrom } from './origins.ts'
-import { uuidFrom } from '../uuid.ts'
 import type { Delivery, DeliverySummary, Order, OrderState, Receipt } from '../../store.ts'
+import { uuidFrom } from '../uuid.ts'
 import type { Row } from '../work.ts'
+import { originFrom } from './origins.ts'
 
 export const receiptFromRow = (row: Row): Receipt => ({
   receiptId: uuidFrom(row.receipt as string),

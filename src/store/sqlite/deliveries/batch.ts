@@ -1,5 +1,5 @@
+import type { Refused } from '#src/store/sql/deliveries/deliveries.ts'
 import { MAX_ORIGIN_BYTES, writeOrigin } from '#src/store/sql/deliveries/origins.ts'
-import type { Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Span } from './recent-commits.ts'
 

@@ -1,9 +1,13 @@
-import { BLOCK_SIZE, LOOK_AFTER_BLOCKS, placeInList } from '#src/store/shared/blocks.ts'
 import { numberOf } from '../../sql/deliveries/orders.ts'
 import { filterValues, firstThatFit, type WalkBackOf } from '../../sql/deliveries/walks.ts'
+import { BLOCK_SIZE } from '../../sql/purges.ts'
 import { all, get, type Row, type Work } from '../../sql/work.ts'
 import { sqlite } from '../dialect.ts'
+import { placeInList } from './blocks.ts'
 import { createTail, type Tail } from './tail.ts'
+
+/** Positions after the last block that a walk looks at, also of other customers: usually all of them. */
+const LOOK_AFTER_BLOCKS = 2 * BLOCK_SIZE
 
 /** Blocks that one walk looks into. */
 const MAX_BLOCKS = 4096

@@ -1,4 +1,4 @@
-import { digestOf, type Refused } from '#src/store/sql/deliveries/duplicates.ts'
+import { digestOf, type Refused } from '#src/store/sql/deliveries/deliveries.ts'
 import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'

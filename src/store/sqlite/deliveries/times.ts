@@ -1,5 +1,8 @@
-import { AHEAD_MILLISECONDS, SLACK_MILLISECONDS } from '#src/store/sql/deliveries/times.ts'
+import { SLACK_MILLISECONDS } from '#src/store/sql/deliveries/look-ups.ts'
 import type { Database, Row } from '../database.ts'
+
+/** The latest time is noted so far ahead, so that it is written once in this time and not with each batch. */
+const AHEAD_MILLISECONDS = 60_000
 
 /** SQLite takes both columns from the same row. */
 const LATEST = 'SELECT low, max(high) AS high FROM unordered_time'

@@ -1,5 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
-import type { Refused } from '#src/store/sql/deliveries/duplicates.ts'
+import type { Refused } from '#src/store/sql/deliveries/deliveries.ts'
 import type { Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { type BatchOutcome, type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
