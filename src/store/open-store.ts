@@ -145,7 +145,7 @@ export async function refuseServers(options: StoreOptions): Promise<void> {
     throw new AppError(storeErrors.inUse, { message: `The store is in use by ${server}. Stop that process first.` })
   if (!isPostgres(options)) return
   const { openDatabase } = await import('./postgres/database.ts')
-  const { refuseSessions } = await import('./postgres/other-servers.ts')
+  const { refuseSessions } = await import('./postgres/connection/replicas.ts')
   const database = await openDatabase(databaseOf(options))
   try {
     await database.transaction((query, direct) => (direct ? refuseSessions(query) : Promise.resolve()))

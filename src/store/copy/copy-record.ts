@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
+import { refuseSessions } from '../postgres/connection/replicas.ts'
 import type { Database, Query } from '../postgres/database.ts'
-import { refuseSessions } from '../postgres/other-servers.ts'
 import { storeErrors } from '../store.errors.ts'
 import { type CopyTable, canonical } from './copy-tables.ts'
 import { type CopiedTable, digestTarget } from './table-digest.ts'

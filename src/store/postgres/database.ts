@@ -1,16 +1,16 @@
+import { randomInt } from 'node:crypto'
 import type { QueryResult } from 'pg'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Connection, GRACE_MILLISECONDS, type Values } from './connection/connection.ts'
-import { type ConnectionPool, createConnectionPool } from './connection/connection-pool.ts'
+import { type ConnectionPool, createConnectionPool, onceFree } from './connection/connection-pool.ts'
 import { cannotOpen, Full, isLost, isUnavailable, unavailable } from './connection/failures.ts'
 import { type Listening, listenOn } from './connection/listening.ts'
 import type { Parameters } from './connection/message.ts'
-import { onceFree } from './connection/once-free.ts'
-import { createPresence } from './connection/presence.ts'
+import { showPresence } from './connection/replicas.ts'
 import type { Standby } from './connection/safety.ts'
 import { serversOf } from './connection/server-list.ts'
 import { createServers } from './connection/servers.ts'
-import { type BatchSender, createDeliveryConnection } from './deliveries/delivery-connection.ts'
+import { createDeliveryConnection } from './deliveries/delivery-connection.ts'
 import { createReadiness, type Readiness, refuseReadiness } from './readiness.ts'
 
 export type Row = Record<string, unknown>
@@ -74,24 +74,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       lookUps.wake()
     },
   })
-  const showPresence = createPresence()
-  const queued = {
-    open: servers.open,
-    admit: () => (deliveries.isMissing() ? deliveries.get() : undefined),
-    mustYield: () => deliveries.isMissing(),
-    whenBusy: () => new Full('all connections are in use, and none became free'),
-  }
-  const readers = createConnectionPool({
-    ...queued,
-    // Readers leave room for the connections of deliveries and look-ups.
-    hasRoom: () => servers.hasRoom((deliveries.isOpen() ? 0 : 1) + (lookUps.count() > 0 ? 0 : 1)),
-  })
-  /** A pool of one connection, on which deliveries look up their API keys and customers. */
-  const lookUps = createConnectionPool({ ...queued, hasRoom: () => lookUps.count() === 0 && servers.hasRoom() })
+  const server = randomInt(2 ** 31)
   const deliveries = createDeliveryConnection({
     async open() {
       const connection = await servers.openLeading({ pipelined: true })
-      if (toServe) await showPresence(connection)
+      if (toServe) await showPresence(connection, server)
       return connection
     },
     standby,
@@ -110,6 +97,18 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       }
     },
   })
+  const readers = createConnectionPool({
+    deliveries,
+    open: servers.open,
+    // Readers leave room for the connections of deliveries and look-ups.
+    hasRoom: () => servers.hasRoom((deliveries.isOpen() ? 0 : 1) + (lookUps.count() > 0 ? 0 : 1)),
+  })
+  /** A pool of one connection, on which deliveries look up their API keys and customers. */
+  const lookUps = createConnectionPool({
+    deliveries,
+    open: servers.open,
+    hasRoom: () => lookUps.count() === 0 && servers.hasRoom(),
+  })
   let upkeep: NodeJS.Timeout | undefined
 
   /** Opens a reader first: without room for a connection for look-ups, the delivery connection runs them. */
@@ -122,19 +121,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }
   }
 
-  const take = async (pool: ConnectionPool): Promise<Connection> => {
-    try {
-      return await pool.take()
-    } catch (error) {
-      throw unavailable(error)
-    }
-  }
-
   const within = async <Result>(
     pool: ConnectionPool,
     work: (query: Query, direct: boolean) => Promise<Result>,
   ): Promise<Result> => {
-    const connection = await take(pool)
+    const connection = await available(pool.take())
     try {
       const watch = pool === readers ? readiness.watchRead : (query: Promise<QueryResult>) => query
       return await work(
@@ -149,20 +140,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const query: Query = (sql, ...values) => within(readers, (query) => query(sql, ...values))
 
   const onDeliveryConnection: Query = async (sql, ...values) => {
-    const { connection } = await batchSender()
+    const { connection } = await available(deliveries.get())
     return answerOf(connection.query(sql, values), connection)
   }
 
-  const batchSender = async (): Promise<BatchSender> => {
-    try {
-      return await deliveries.get()
-    } catch (error) {
-      throw unavailable(error)
-    }
-  }
-
   const lookUp: Query = async (sql, ...values) => {
-    if (lookUps.isWithout()) return onDeliveryConnection(sql, ...values)
     const pool = !deliveries.isWanted() || (readers.hasIdle() && !lookUps.hasIdle()) ? readers : lookUps
     try {
       return await within(pool, (query) => query(sql, ...values))
@@ -195,7 +177,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return database.followed(...query)
     },
     async storeBatch(addParameters) {
-      const { connection, send } = await batchSender()
+      const { connection, send } = await available(deliveries.get())
       return answerOf(send(addParameters), connection)
     },
     transaction: (work) =>
@@ -213,7 +195,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     async listen(sql, onNotice, onLost) {
       // With a single reader, listening would leave none for queries.
       if (most === FEWEST) throw unavailable(new Full('no connection to spare for notices'))
-      const connection = await take(readers)
+      const connection = await available(readers.take())
       return listenOn(connection, () => readers.release(connection), { sql, onNotice, onLost })
     },
     prove: readiness.prove,
@@ -228,13 +210,18 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
   try {
     if (toServe) await onceFree(deliveries.get)
-    await onceFree(async () => readers.release(await readers.take()))
+    await onceFree(readers.openFirst)
   } catch (error) {
     await database.close()
     throw error instanceof AppError ? error : cannotOpen(error)
   }
   return database
 }
+
+const available = <Opened>(opening: Promise<Opened>): Promise<Opened> =>
+  opening.catch((error) => {
+    throw unavailable(error)
+  })
 
 async function answerOf(sent: Promise<QueryResult>, connection: Connection): ReturnType<Query> {
   try {

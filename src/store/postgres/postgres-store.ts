@@ -20,15 +20,13 @@ import { secretStore, secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { RollUpStore, Store } from '../store.ts'
-import { createCustomerNumbers } from './customer-numbers.ts'
+import { countReplicas } from './connection/replicas.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query, type Row } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'
 import { HISTORY, historyFromRow } from './deliveries/lost.ts'
 import { postgres } from './dialect.ts'
-import { readFacts } from './facts.ts'
-import { refuseIf, whyBehind, whyUnfit } from './fitness.ts'
+import { readFacts, refuseIf, whyBehind, whyUnfit } from './fitness.ts'
 import { postgresNoun } from './nouns.ts'
-import { countReplicas } from './other-servers.ts'
 import { postgresPurges } from './purges.ts'
 import { postgresWebhooks } from './webhooks/webhooks.ts'
 
@@ -85,13 +83,11 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
 }
 
 function storeOn(database: Database, limits: QueueLimits): Store {
-  const { lookUpFirst, lookUp } = database
-  const numbers = createCustomerNumbers(lookUp)
   const hours: RollUpStore = {
     ...postgresNoun(rollUps(postgres), database),
     count: async (look) => (await database.query(COUNT_DELIVERIES, look)).rows[0]?.counted as number,
   }
-  const deliveries = postgresDeliveries(database, numbers, limits)
+  const deliveries = postgresDeliveries(database, limits)
   return {
     customers: postgresNoun(customers(postgres), database),
     apiKeys: postgresNoun(apiKeys(postgres), database),
@@ -104,7 +100,8 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     refused: refusedStore({ ...postgresNoun(refused(postgres), database), wipePages: async () => null }),
     loginFailures: postgresNoun(loginFailures(postgres), database),
     webhooks: postgresWebhooks(database),
-    accountVersion: async () => Number((await lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
+    accountVersion: async () =>
+      Number((await database.lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,
     tryStatements: database.tryStatements,
     diskUse: async () => {
@@ -112,7 +109,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
       return { file: Number(rows[0]?.size), wal: undefined, mostWal: undefined, free: undefined }
     },
     history: async () => historyFromRow((await database.query(HISTORY)).rows[0] as Row),
-    replicas: () => countReplicas(database),
+    replicas: () => database.transaction(async (query, direct) => (direct ? countReplicas(query) : undefined)),
     lastBackupAt: async () => undefined,
     // Never settles: a lost database server may come back or be replaced.
     gone: new Promise(() => undefined),

@@ -1,7 +1,13 @@
 import type { QueryResult } from 'pg'
 import { isNoFunction, ReadOnlyServer, UnsafeServer } from './failures.ts'
 import { DURABILITY, ISOLATION, whyNotDurable, whyUnsafeIsolation } from './safety.ts'
-import { TIMELINE } from './timeline.ts'
+
+/**
+ * SQL for the history that a server continues: its cluster, and the timeline, of which every promotion begins a new one with a
+ * higher number. NULL at a standby.
+ */
+const TIMELINE = `CASE WHEN NOT pg_is_in_recovery()
+    THEN (SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END`
 
 /** What the statement that begins a session answers. */
 export interface Beginning {

@@ -1,5 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Connection } from './connection.ts'
-import { isFull } from './failures.ts'
+import { Full, isFull } from './failures.ts'
 
 /** Lends connections, each for one piece of work at a time. */
 export interface ConnectionPool {
@@ -23,25 +24,20 @@ interface ConnectionPoolOptions {
   /** Whether one more connection may be opened. */
   hasRoom(): boolean
   open(): Promise<Connection>
-  /** Waits for the connection of deliveries where that comes first; rejects if it cannot be opened. */
-  admit(): Promise<unknown> | undefined
-  /** Whether deliveries need a released connection. */
-  mustYield(): boolean
-  whenBusy(): Error
+  /** The connection of deliveries comes first: where that cannot be opened, no other one is. */
+  readonly deliveries: { isMissing(): boolean; get(): Promise<unknown> }
 }
 
 const IDLE_MILLISECONDS = 60_000
 const WAIT_MILLISECONDS = 2000
 /** No new connection is tried for this long after the server said that it has none left. */
 const FULL_MILLISECONDS = 500
+const PATIENCE_MILLISECONDS = 2000
+const AGAIN_MILLISECONDS = 100
 
-export function createConnectionPool({
-  hasRoom,
-  open,
-  admit,
-  mustYield,
-  whenBusy,
-}: ConnectionPoolOptions): ConnectionPool {
+const busy = (): Error => new Full('all connections are in use, and none became free')
+
+export function createConnectionPool({ hasRoom, open, deliveries }: ConnectionPoolOptions): ConnectionPool {
   const idle: { readonly connection: Connection; readonly expiry: NodeJS.Timeout }[] = []
   /** Callers in the order of arrival. */
   const waiting = new Set<(connection?: Connection) => void>()
@@ -103,7 +99,7 @@ export function createConnectionPool({
       const left = Math.max(0, deadline - performance.now())
       const timer = setTimeout(() => {
         waiting.delete(settle)
-        reject(whenBusy())
+        reject(busy())
       }, left)
       waiting.add(settle)
     })
@@ -112,17 +108,16 @@ export function createConnectionPool({
     async take() {
       const deadline = performance.now() + WAIT_MILLISECONDS
       for (;;) {
-        const admitted = admit()
-        if (admitted !== undefined) await admitted
+        if (deliveries.isMissing()) await deliveries.get()
         if (closed) throw new Error('the store is closed')
-        if (pool.isWithout()) throw whenBusy()
+        if (pool.isWithout()) throw busy()
         const found = takeIdle() ?? (mayOpen() ? await openOne() : await waitUntil(deadline))
         if (found !== undefined) return found
       }
     },
     release(connection) {
       const [first] = waiting
-      if (closed || connection.isLost() || mustYield()) discard(connection)
+      if (closed || connection.isLost() || deliveries.isMissing()) discard(connection)
       else if (first !== undefined) first(connection)
       else {
         connection.keepAlive(false)
@@ -150,4 +145,20 @@ export function createConnectionPool({
     },
   }
   return pool
+}
+
+/** Tries again for a while where there is no connection left: those of a process that has just ended may still be there. */
+export async function onceFree(open: () => unknown): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MILLISECONDS
+  for (let reason: unknown; ; await wait(AGAIN_MILLISECONDS)) {
+    try {
+      await open()
+      return
+    } catch (error) {
+      if (!isFull(error)) throw error
+      // The server says more than a pool that has just asked it.
+      reason ??= error
+      if (performance.now() > deadline) throw reason
+    }
+  }
 }

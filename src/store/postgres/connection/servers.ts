@@ -2,7 +2,6 @@ import type { ClientConfig } from 'pg'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import { type Connection, openConnection, type Server } from './connection.ts'
 import { Full, isFull, isReadOnly, UnsafeServer } from './failures.ts'
-import { compareTimelines } from './timeline.ts'
 
 /** The servers of one URL, of which one is used: where the last leading session was opened. */
 export interface Servers {
@@ -195,4 +194,12 @@ export function createServers(addresses: readonly ClientConfig[], options: Serve
       clearTimeout(deadline)
     },
   }
+}
+
+/** Positive if the first server was promoted later, 0 if both continue the same history or that is not known. */
+function compareTimelines(one: string | null, other: string | null): number {
+  const [cluster, number = ''] = one?.split('/') ?? []
+  const [otherCluster, otherNumber = ''] = other?.split('/') ?? []
+  if (cluster === undefined || cluster !== otherCluster) return 0
+  return Number.parseInt(number, 16) - Number.parseInt(otherNumber, 16)
 }

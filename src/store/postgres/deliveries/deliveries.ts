@@ -1,19 +1,18 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryReads } from '#src/store/sql/deliveries/deliveries.ts'
+import { deliveryReads, digestOf, REFUSALS } from '#src/store/sql/deliveries/deliveries.ts'
+import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import { filterValues, type WalkBackOf } from '#src/store/sql/deliveries/walks.ts'
 import { all } from '#src/store/sql/work.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
-import type { CustomerNumbers } from '../customer-numbers.ts'
 import type { Database } from '../database.ts'
 import { postgres } from '../dialect.ts'
 import { postgresNoun } from '../nouns.ts'
 import { addBatch, inRounds, outcomesOf, relate } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { createCommitWatch } from './commit-watch.ts'
-import { foresee } from './foresight.ts'
 import { LOST } from './lost.ts'
 
 const lastLeft = (place: string): string => `SELECT last_position FROM (${LOST(place)}) l`
@@ -28,18 +27,40 @@ const walkBackOf: WalkBackOf = function* (customerId, position, filter, { limit,
   return { rows: rows.slice(0, -1), end: rows.at(-1)?.position as number }
 }
 
+const at = (position: string): string => postgres.one('delivery', 'd', `d.position = ${position}`)
+
+const COLUMNS = 'd.receipt, d.order_id, d.status, d.received_at, d.echo_of'
+
+/** Applies the rules of `deliver_1` to one delivery. A rollback of `deliver_1` would not give its positions back. */
+const FORESEE = `
+  WITH who AS (SELECT number FROM customer WHERE id = $1),
+  retry AS MATERIALIZED (
+    SELECT d.payload = $5 AS same, ${COLUMNS}
+      FROM who JOIN idempotency k ON k.customer = who.number AND k.key = $2 AND k.kept_at >= $3 ${at('k.position')}
+  ),
+  echo AS (
+    SELECT true AS same, ${COLUMNS}
+      FROM who JOIN order_state s ON s.customer = who.number AND s.order_id = $4 AND s.digest = $6 ${at('s.state_position')}
+     WHERE NOT EXISTS (SELECT FROM retry)
+  )
+  SELECT EXISTS (SELECT FROM erased_customer e WHERE e.customer = who.number) AS erased, d.same, d.order_id, d.status,
+         coalesce(f.receipt, d.receipt) AS receipt, coalesce(f.received_at, d.received_at) AS received_at
+    FROM who
+    LEFT JOIN (SELECT * FROM retry UNION ALL SELECT * FROM echo) d ON true
+    LEFT JOIN LATERAL (SELECT receipt, received_at FROM delivery WHERE position = d.echo_of LIMIT 1) f ON true`
+
+const FIND_NUMBERS = 'SELECT id, number FROM customer WHERE id = ANY ($1::text[])'
+
 interface PostgresDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function postgresDeliveries(
-  database: Database,
-  numbers: CustomerNumbers,
-  limits: QueueLimits,
-): PostgresDeliveries {
-  const { query, storeBatch } = database
+export function postgresDeliveries(database: Database, limits: QueueLimits): PostgresDeliveries {
+  const { query, lookUp, storeBatch } = database
   const { watch, close } = createCommitWatch(database)
   const blocks = createBlocks(query)
+  /** By which deliveries name their customers. They never change. */
+  const numbers = new Map<string, number>()
   let alone: Promise<unknown> | undefined
   let lookedUp: Promise<unknown> = Promise.resolve()
   const batcher = createBatcher<NewDelivery, Receipt>({
@@ -75,11 +96,22 @@ export function postgresDeliveries(
     return outcomes
   }
 
+  async function numbersOf(deliveries: readonly NewDelivery[]): Promise<number[]> {
+    const unknown = new Set(deliveries.map(({ customerId }) => customerId).filter((id) => !numbers.has(id)))
+    const { rows } = unknown.size === 0 ? { rows: [] } : await lookUp(FIND_NUMBERS, [...unknown])
+    for (const { id, number } of rows) numbers.set(id as string, number as number)
+    return deliveries.map(({ customerId }) => {
+      const number = numbers.get(customerId)
+      if (number === undefined) throw new Error(`no customer ${customerId}`)
+      return number
+    })
+  }
+
   async function store(deliveries: readonly NewDelivery[]): Promise<(Receipt | Error)[]> {
     try {
       const batch = relate(deliveries)
       // Looking up in turn keeps the next batch from overtaking this one.
-      const looked = lookedUp.then(() => numbers.of(deliveries.map(({ customerId }) => customerId)))
+      const looked = lookedUp.then(() => numbersOf(deliveries))
       lookedUp = looked.catch(() => undefined)
       const known = await looked
       const { rows } = await storeBatch((parameters) => addBatch(batch, known, parameters))
@@ -98,7 +130,15 @@ export function postgresDeliveries(
   return {
     ...postgresNoun(deliveryReads(postgres, { lastLeft, walkBackOf }), database),
     deliver: (delivery) => batcher.submit(delivery),
-    foresee: (delivery) => foresee(query, delivery),
+    async foresee({ customerId, idempotency, orderId, payload }) {
+      const { key = null, notBefore = 0 } = idempotency ?? {}
+      const [row] = (await query(FORESEE, customerId, key, notBefore, orderId, payload, digestOf(payload))).rows
+      if (row === undefined) throw new Error(`no customer ${customerId}`)
+      if (row.erased) throw new AppError(REFUSALS.erased)
+      if (row.receipt === null) return undefined
+      if (!row.same) throw new AppError(REFUSALS['key-reused'])
+      return { ...receiptFromRow(row), duplicate: true }
+    },
     watch,
     load: batcher.load,
     async drained() {

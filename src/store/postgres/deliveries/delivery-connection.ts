@@ -10,7 +10,6 @@ import {
   type Statement,
 } from '../connection/message.ts'
 import { ifDurable, type Standby, WAITS_FOR_STANDBY, WHY_NO_STANDBY } from '../connection/safety.ts'
-import { deliverStatement, NO_DELIVERIES } from './deliver-statement.ts'
 
 /** The connection that carries deliveries. It is opened before all others, kept, and reconnects automatically. */
 export interface DeliveryConnection {
@@ -48,6 +47,14 @@ interface DeliveryConnectionOptions {
   /** Called when it cannot be opened. `full`: because there are no connections left. */
   onMissing(full: boolean): void
 }
+
+const deliverStatement = (standby: Standby) => ({
+  name: 'teslim_deliver_1',
+  text: `SELECT * FROM deliver_1(${ifDurable('$1', 'bigint[]', standby)}, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+})
+
+/** The arguments for an empty batch: arrays, and no bytes in `payloads`. */
+const NO_DELIVERIES: readonly string[] = Array.from({ length: 14 }, (_, index) => (index === 12 ? '' : '{}'))
 
 const REOPEN_MILLISECONDS = 200
 
