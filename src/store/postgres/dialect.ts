@@ -22,6 +22,7 @@ export const postgres: Dialect = {
   contains: (text, part) => `position(${part} IN ${text}) > 0`,
   texts: (column, from) => `ARRAY(SELECT ${column} FROM ${from} ORDER BY ${column})`,
   among: (parameter) => `= ANY (${parameter}::text[])`,
+  list: (column, condition) => `coalesce((array_agg(${column}) FILTER (WHERE ${condition}))::text, '{}')`,
   oneOf: (query) => `= ANY (ARRAY(${query}))`,
   each: (parameter, alias, kind = 'text') => `unnest(${parameter}::${TYPES[kind]}[]) ${alias} (value)`,
   one: (table, alias, condition) =>

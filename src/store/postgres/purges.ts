@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { deleteBlocks, type OwnSteps, purgeStateFromRow, purgeStore, purges, type SharedSteps } from '../sql/purges.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
-import { columnsOf, type Database, type Row } from './database.ts'
+import type { Database, Row } from './database.ts'
 import { LOST } from './deliveries/lost.ts'
 import { postgres } from './dialect.ts'
 import { finish, postgresNoun } from './nouns.ts'
@@ -14,7 +14,7 @@ const STATE = `
 const MAY_EXECUTE = `SELECT has_function_privilege($1::regproc, 'EXECUTE') AS may`
 
 /** A function, for the lock of deliveries and because the role of the service may not delete them itself. */
-const REMOVE = 'SELECT deliveries, orders, bytes FROM purge_1($1, $2, $3, $4, $5)'
+const REMOVE = 'SELECT deliveries, orders, bytes FROM purge_1($1::uuid[], $2::bigint[], $3)'
 
 const IS_BLANK = `encode(substr(payload, 1, 78), 'escape') ~ '^\\{"SHA256":"[0-9a-f]{64}"\\}$'`
 
@@ -50,9 +50,8 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
       await requireRight('purge_1')
       return shared.removable(page)
     },
-    async remove({ keys, orders, last }, { after, before }) {
-      const expired = columnsOf(orders, 'customer', 'orderId', 'latest')
-      const row = (await query(REMOVE, keys, ...expired, before)).rows[0] as Row
+    async remove({ keys, latests, last }, { after, before }) {
+      const row = (await query(REMOVE, keys, latests, before)).rows[0] as Row
       // Deliveries need not wait for this.
       await finish(query, deleteBlocks(postgres, after, last))
       return { deliveries: Number(row.deliveries), orders: Number(row.orders), payloadBytes: Number(row.bytes) }

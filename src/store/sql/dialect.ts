@@ -27,6 +27,8 @@ export interface Dialect {
   texts(column: string, from: string): string
   /** Compares with the texts of an array in a parameter. */
   among(parameter: string): string
+  /** The values of a column in the rows that fit, as one value for `each`. */
+  list(column: string, condition: string): string
   /** Compares with what a query finds, which PostgreSQL runs first, whatever the planner estimates. */
   oneOf(query: string): string
   /** An array in a parameter, of texts if nothing else is said, as a table with the column `value`. */

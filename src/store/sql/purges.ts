@@ -2,21 +2,11 @@ import { setTimeout } from 'node:timers/promises'
 import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
 import type { Dialect } from './dialect.ts'
 import { firstReceiptOf } from './uuid.ts'
-import { withinBytes } from './within-bytes.ts'
-import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
-
-/** What finds a delivery fastest: its position in a file, its receipt on PostgreSQL, where that tells the month. */
-export type DeliveryKey = string | number
-
-/** An order whose latest delivery is old. */
-interface ExpiredOrder {
-  readonly customer: number
-  readonly orderId: string
-  readonly latest: number
-}
+import { change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
 
 interface Found {
-  readonly keys: readonly DeliveryKey[]
+  /** A list of what finds a delivery fastest: its position in a file, its receipt on PostgreSQL, where that tells the month. */
+  readonly keys: string
   /** The last position looked at; that before the page at the end. */
   readonly last: number
 }
@@ -25,7 +15,8 @@ type Removed = Omit<PurgedPage, 'position'>
 
 /** What a page of deliveries has to remove: deliveries that no order needs, and orders with the deliveries that they need. */
 interface Removable extends Found {
-  readonly orders: readonly ExpiredOrder[]
+  /** A list of the positions of the latest deliveries of these orders. */
+  readonly latests: string
   readonly wouldRemove: Removed
 }
 
@@ -34,7 +25,7 @@ export interface OwnSteps
   extends Pick<PurgeStore, 'state' | 'giveBack' | 'rewrite' | 'keepMonths' | 'wipePages' | 'wipeLog'> {
   /** Removes what a page found in one transaction, unless an order got a delivery since. */
   remove(found: Removable, page: PurgePage): Promise<Removed>
-  erase(keys: readonly DeliveryKey[]): Promise<number>
+  erase(keys: string): Promise<number>
 }
 
 export interface SharedSteps extends Omit<PurgeStore, keyof OwnSteps | 'page'> {
@@ -42,7 +33,7 @@ export interface SharedSteps extends Omit<PurgeStore, keyof OwnSteps | 'page'> {
   /** Whether the hourly counts contain every delivery up to a position. */
   isRolledUp(until: number): Promise<boolean>
   /** Finds what is to be erased among the next deliveries. */
-  ofCustomer(customerId: string, after: number, look: number): Promise<Found>
+  ofCustomer(customerId: string, after: number, look: number): Promise<Found & { readonly count: number }>
 }
 
 const ROLLED_UP_AT_ONCE = 10_000
@@ -63,8 +54,8 @@ export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpSt
       return { deliveries: 0, orders: 0, payloadBytes: 0, position: page.after }
     },
     async erase(customerId, after, look) {
-      const { keys, last } = await ofCustomer(customerId, after, look)
-      return { deliveries: keys.length > 0 ? await erase(keys) : 0, position: last > after ? last : null }
+      const { keys, count, last } = await ofCustomer(customerId, after, look)
+      return { deliveries: count > 0 ? await erase(keys) : 0, position: last > after ? last : null }
     },
   }
 }
@@ -90,6 +81,13 @@ const NAMES_AT_ONCE = 500
 /** Positions in a block, as in `functions/blocks.sql` of PostgreSQL. */
 export const BLOCK_SIZE = 4096
 
+/** What one transaction may take: large payloads have many pages. */
+export const MAX_BYTES = 4 * 1024 * 1024
+
+/** For the first rows that have so many bytes together, and at least one. */
+const TOTAL = 'sum(bytes) OVER (ORDER BY position) AS total'
+const IS_WITHIN = `(total <= ${MAX_BYTES} OR total = bytes)`
+
 const blockOf = (position: number): number => Math.floor(position / BLOCK_SIZE)
 
 /** Deletes blocks of positions that are empty now. The last block stays, because the next one comes after it. */
@@ -102,7 +100,7 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
   if ((yield* run(DELETE, blockOf(after), blockOf(last))) > 0) yield* run(DELETE_LISTS)
 }
 
-export const purges = ({ larger, smaller, oneOf, receipt, pick, requireErasing }: Dialect): Noun<SharedSteps> => {
+export const purges = ({ larger, smaller, list, oneOf, receipt, pick, requireErasing }: Dialect): Noun<SharedSteps> => {
   const KEY = pick({ sqlite: 'position', postgres: 'receipt' })
   const RECEIVED_BEFORE = `
     SELECT received_at FROM delivery WHERE receipt < ${receipt('$1')} ORDER BY receipt DESC LIMIT 1`
@@ -125,14 +123,23 @@ export const purges = ({ larger, smaller, oneOf, receipt, pick, requireErasing }
   /** Inner queries find the orders: in a join, PostgreSQL without statistics would read all of them. */
   const OF_ORDER = 'FROM order_state s WHERE s.customer = d.customer AND s.order_id = d.order_id'
   const PAGE = `
-    SELECT p.*, CASE WHEN $4 THEN (SELECT received_at FROM delivery WHERE position = p.latest_position LIMIT 1) END AS latest_at
-      FROM (SELECT position, ${KEY} AS key, received_at, octet_length(payload) AS bytes, customer, order_id,
-                   (SELECT state_position ${OF_ORDER}) AS state_position, (SELECT latest_position ${OF_ORDER}) AS latest_position
-              FROM delivery d WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3) p
-     ORDER BY p.position`
+    SELECT max(position) AS last, count(*) FILTER (WHERE gone) AS deliveries, sum(bytes) FILTER (WHERE gone) AS bytes,
+           count(*) FILTER (WHERE gone AND position = latest_position) AS orders,
+           ${list('key', 'gone AND NOT needed')} AS keys, ${list('latest_position', 'gone AND needed')} AS latests
+      FROM (SELECT j.*, received_at < $4 AND (NOT needed OR $5 AND latest_position <= $2 AND latest_at < $4) AS gone
+              FROM (SELECT p.*, coalesce(position IN (state_position, latest_position), false) AS needed, ${TOTAL},
+                           CASE WHEN $5 THEN coalesce((SELECT received_at FROM delivery WHERE position = p.latest_position LIMIT 1), 0) END
+                             AS latest_at
+                      FROM (SELECT position, ${KEY} AS key, received_at, octet_length(payload) AS bytes, customer, order_id,
+                                   (SELECT state_position ${OF_ORDER}) AS state_position, (SELECT latest_position ${OF_ORDER}) AS latest_position
+                              FROM delivery d WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3) p) j
+             WHERE ${IS_WITHIN}) page`
   const OF_CUSTOMER = `
-    SELECT position, ${KEY} AS key, octet_length(payload) AS bytes, customer = ${NUMBER} AS found
-      FROM delivery WHERE position > $2 ORDER BY position LIMIT $3`
+    SELECT max(position) AS last, count(*) FILTER (WHERE found) AS count, ${list('key', 'found')} AS keys
+      FROM (SELECT p.*, ${TOTAL}
+              FROM (SELECT position, ${KEY} AS key, octet_length(payload) AS bytes, customer = ${NUMBER} AS found
+                      FROM delivery WHERE position > $2 ORDER BY position LIMIT $3) p) page
+     WHERE ${IS_WITHIN}`
   const ofOne = (key: string, table: string): string =>
     oneOf(`SELECT ${key} FROM ${table} WHERE customer = ${NUMBER} LIMIT $2`)
   const ERASE_NAMES = [
@@ -167,33 +174,21 @@ export const purges = ({ larger, smaller, oneOf, receipt, pick, requireErasing }
       yield* run(FINISH, before)
     }),
     removable: walk(function* ({ before, orders, after, until, look }) {
-      const rows = withinBytes(yield* all(PAGE, after, until, look, orders))
-      const keys: DeliveryKey[] = []
-      const expired = new Map<number, ExpiredOrder>()
-      const wouldRemove = { deliveries: 0, orders: 0, payloadBytes: 0 }
-      for (const row of rows) {
-        if ((row.received_at as number) >= before) continue
-        const isLatest = row.position === row.latest_position
-        const isNeeded = isLatest || row.position === row.state_position
-        // Followers are told of nothing after `until`.
-        const isExpired = orders && Number(row.latest_at ?? 0) < before && (row.latest_position as number) <= until
-        if (isNeeded && !isExpired) continue
-        if (isNeeded) expired.set(row.latest_position as number, expiredFromRow(row))
-        else keys.push(row.key as DeliveryKey)
-        wouldRemove.deliveries++
-        wouldRemove.orders += Number(isLatest)
-        wouldRemove.payloadBytes += row.bytes as number
+      const row = (yield* get(PAGE, after, until, look, before, orders)) as Row
+      const counts = {
+        deliveries: Number(row.deliveries),
+        orders: Number(row.orders),
+        payloadBytes: Number(row.bytes ?? 0),
       }
-      return { keys, orders: [...expired.values()], wouldRemove, last: lastOf(rows, after) }
+      return { ...foundFromRow(row, after), latests: row.latests as string, wouldRemove: counts }
     }),
     isRolledUp: find(function* (until) {
       return (yield* get(NOT_ROLLED_UP, until)) === undefined
     }),
     ofCustomer: walk(function* (customerId, after, look) {
       yield* requireErasing()
-      const rows = withinBytes(yield* all(OF_CUSTOMER, customerId, after, look))
-      const keys = rows.filter(({ found }) => Boolean(found)).map(({ key }) => key as DeliveryKey)
-      return { keys, last: lastOf(rows, after) }
+      const row = (yield* get(OF_CUSTOMER, customerId, after, look)) as Row
+      return { ...foundFromRow(row, after), count: Number(row.count) }
     }),
     eraseNames: wipe(function* (customerId) {
       let most = 0
@@ -203,12 +198,9 @@ export const purges = ({ larger, smaller, oneOf, receipt, pick, requireErasing }
   }
 }
 
-const lastOf = (rows: readonly Row[], after: number): number => Number(rows.at(-1)?.position ?? after)
-
-const expiredFromRow = (row: Row): ExpiredOrder => ({
-  customer: row.customer as number,
-  orderId: row.order_id as string,
-  latest: row.latest_position as number,
+const foundFromRow = ({ keys, last }: Row, after: number): Found => ({
+  keys: keys as string,
+  last: Number(last ?? after),
 })
 
 export const purgeStateFromRow = (row: Row): PurgeState => ({

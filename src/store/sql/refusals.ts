@@ -1,6 +1,6 @@
 import type { Refusal, RefusalRange, RefusedStore } from '../refused-store.ts'
 import { shownOrder } from './audit.ts'
-import { type Dialect, LAST_ID, NO_LIMIT, type Range } from './dialect.ts'
+import { type Dialect, LAST_ID, type Range } from './dialect.ts'
 import { firstReceiptOf, uuidFrom } from './uuid.ts'
 import { all, type Noun, type Row, walk } from './work.ts'
 
@@ -29,22 +29,22 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
     SELECT * FROM (${newest('audit_event', of, 'refusal')}) logged
      UNION
     SELECT * FROM (${newest('refused_delivery', of, 'refusal')}) kept`
-  /** Finds the last refusal to look at, and the next one if there is one. */
-  const FOUND_END = (of: Range): string => `
-    SELECT refusal FROM (${FOUND(of)}) found ORDER BY refusal DESC LIMIT 2 OFFSET $5`
   const ORDER = `coalesce(${shownOrder(dialect, 'a.order_id')}, r.order_id)`
+  const FITS = `(
+    (${ORDER} = $6 OR $6 IS NULL) AND (r.error_code = $7 OR r.error_code IS NULL AND ${contains('a.details', '$8')} OR $7 IS NULL)
+    AND (coalesce(a.request_id, r.request_id) = $9 OR $9 IS NULL))`
+  /** Of `$4` refusals those that fit, and what begins at place `$5`: the last one to look at, and the next one if there is one. */
   const REFUSALS = (of: Range): string => `
     SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
            coalesce(a.key_id, r.key_id) AS key_id, (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id)) AS label,
            ${ORDER} AS order_id, a.details, r.error_code, r.message, coalesce(a.request_id, r.request_id) AS request_id,
-           octet_length(r.payload) AS payload_bytes
-      FROM (SELECT refusal FROM (${FOUND(of)}) found ORDER BY refusal DESC LIMIT $4) f
+           octet_length(r.payload) AS payload_bytes, f.place, ${FITS} AS fits
+      FROM (SELECT refusal, row_number() OVER (ORDER BY refusal DESC) AS place
+              FROM (${FOUND(of)}) found ORDER BY refusal DESC LIMIT $4) f
            ${joinOne('audit_event', 'a', 'a.refusal = f.refusal AND a.refusal IS NOT NULL')}
            ${joinOne('refused_delivery', 'r', 'r.refusal = f.refusal')}
-     WHERE (${ORDER} = $5 OR $5 IS NULL)
-       AND (r.error_code = $6 OR r.error_code IS NULL AND ${contains('a.details', '$7')} OR $6 IS NULL)
-       AND (coalesce(a.request_id, r.request_id) = $8 OR $8 IS NULL)
-     ORDER BY f.refusal DESC LIMIT $9`
+     WHERE ${FITS} OR f.place >= $5
+     ORDER BY f.refusal DESC LIMIT $10`
 
   return walk(function* (filter, { limit, scan }) {
     const { customerId = null, orderId = null, errorCode, requestId = null } = filter
@@ -52,13 +52,12 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
     const [from, below] = refusalBounds(filter)
     const filters = [orderId, errorCode ?? null, codeInDetails(errorCode), requestId] as const
     const isFiltered = filters.some((value) => value !== null)
-    const [last, more] = isFiltered ? yield* all(FOUND_END(of), customerId, from, below, scan + 1, scan - 1) : []
-    const end = more === undefined ? null : (last?.refusal as string)
-    // Without a limit where filters are: what comes meanwhile must not push out what stands before the end.
-    const among = [customerId, end ?? from, below, isFiltered ? NO_LIMIT : limit + 1] as const
-    const rows = yield* all(REFUSALS(of), ...among, ...filters, limit + 1)
-    const refusals = rows.slice(0, limit).map(refusalFromRow)
-    return { refusals, next: rows.length > limit ? (refusals.at(-1)?.refusalId ?? null) : end }
+    const look = isFiltered ? scan : limit
+    const rows = yield* all(REFUSALS(of), customerId, from, below, look + 1, look, ...filters, limit + 2)
+    const fitting = rows.filter(({ fits, place }) => fits && (place as number) <= look)
+    const refusals = fitting.slice(0, limit).map(refusalFromRow)
+    const end = rows.at(-1)?.place === look + 1 ? (rows.at(-2)?.refusal as string) : null
+    return { refusals, next: fitting.length > limit ? (refusals.at(-1)?.refusalId ?? null) : end }
   })
 }
 

@@ -11,6 +11,7 @@ export const sqlite: Dialect = {
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
   texts: (column, from) => `(SELECT json_group_array(${column} ORDER BY ${column}) FROM ${from})`,
   among: (parameter) => `IN (SELECT value FROM json_each(${parameter}))`,
+  list: (column, condition) => `json_group_array(${column}) FILTER (WHERE ${condition})`,
   oneOf: (query) => `IN (${query})`,
   each: (parameter, alias) => `json_each(${parameter}) ${alias}`,
   one: (table, alias, condition) => `CROSS JOIN ${table} ${alias} ON ${condition}`,
