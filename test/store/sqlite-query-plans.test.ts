@@ -174,7 +174,7 @@ it('SQLite lists refusals and the audit log by an index, whether or not it has s
       expect((await refusals({ customerId }, { limit: MAX_REFUSALS, scan: 1 })).refusals).toHaveLength(MAX_REFUSALS)
   }
   for await (const { steps } of plansOf({ customers, fill: FILL_REFUSALS, last: 100_000 }, listAll)) {
-    expect(steps.filter((step) => /^SCAN (?!f$|found|logged|kept|CONSTANT)/.test(step))).toEqual([])
+    expect(steps.filter((step) => /^SCAN (?!f$|found|logged|kept|\(subquery|CONSTANT)/.test(step))).toEqual([])
     for (const search of [
       'audit_event USING COVERING INDEX audit_event_refusal (customer_id=? AND refusal>? AND refusal<?)',
       'audit_event USING INDEX audit_event_at (at>? AND at<?)',
