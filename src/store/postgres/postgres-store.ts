@@ -84,7 +84,7 @@ export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>
 
 function storeOn(database: Database, limits: QueueLimits): Store {
   const hours: RollUpStore = {
-    ...postgresNoun(rollUps(postgres), database),
+    ...postgresNoun(rollUps, database),
     count: async (look) => (await database.query(COUNT_DELIVERIES, look)).rows[0]?.counted as number,
   }
   const deliveries = postgresDeliveries(database, limits)

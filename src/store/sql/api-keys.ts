@@ -1,5 +1,5 @@
 import type { ApiKey, ApiKeyStore, KeySummary, ListedApiKey } from '../store.ts'
-import { changeAccount, countVersion, customerColumns, customerFromRow } from './customers.ts'
+import { bumpAccountVersion, changeAccount, customerColumns, customerFromRow } from './customers.ts'
 import { type Dialect, LAST_ID } from './dialect.ts'
 import { all, change, find, get, lookUp, type Noun, type Row, run, type Work, walk, write } from './work.ts'
 
@@ -99,7 +99,7 @@ export const apiKeys = (dialect: Dialect): Noun<ApiKeyStore> => {
 
   return {
     insert: write(function* (key) {
-      yield* countVersion()
+      yield* bumpAccountVersion()
       yield* insert(key)
     }),
     findByHash: lookUp(function* (hash) {

@@ -50,13 +50,13 @@ const REMOVE = `
    WHERE id = $1`
 
 /** Part of every transaction that changes an account: makes all caches read the accounts again. */
-export function* countVersion(): Work<void> {
+export function* bumpAccountVersion(): Work<void> {
   yield* run('UPDATE account_version SET number = number + 1')
 }
 
 /** Changes one row. Returns whether there is such a row. */
 export function* changeAccount(sql: string, ...values: readonly Value[]): Work<boolean> {
-  yield* countVersion()
+  yield* bumpAccountVersion()
   return (yield* run(sql, ...values)) > 0
 }
 
@@ -91,7 +91,7 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     return row && customerFromRow(row)
   }
   function* changeRules(sql: string, id: string, rules: readonly string[]): Work<boolean> {
-    yield* countVersion()
+    yield* bumpAccountVersion()
     yield* run(sql, id, rules)
     return (yield* get('SELECT 1 FROM customer WHERE id = $1', id)) !== undefined
   }
@@ -100,7 +100,7 @@ export const customers = (dialect: Dialect): Noun<CustomerStore> => {
     insert: write(function* (customer) {
       const { id, email, passwordHash, isApi, operator, readOnly, enabled, tokenGeneration, createdAt } = customer
       const flags = [isApi, operator, readOnly, enabled]
-      yield* countVersion()
+      yield* bumpAccountVersion()
       if ((yield* run(INSERT, id, email, passwordHash, ...flags, tokenGeneration, createdAt)) === 0)
         return 'email-taken'
       yield* run(INSERT_REGIONS, id, customer.regions)

@@ -17,43 +17,38 @@ const REFUSALS = `
     FROM refusal_hour WHERE customer = $1 AND hour >= $2 AND hour < $3
    GROUP BY 1, 2, 3`
 
-export const rollUps = ({ pick }: Dialect): Noun<Pick<RollUpStore, 'read'>> => {
-  /** The next deliveries that are not counted. */
-  const uncounted = (limit: string): string =>
-    pick({
-      sqlite: `
-        (SELECT position, customer, received_at, status, echo_of IS NOT NULL AS duplicate
-           FROM delivery WHERE position > (SELECT position FROM roll_up) ORDER BY position LIMIT ${limit})`,
-      postgres: `uncounted_1(${limit})`,
-    })
-  const NOT_COUNTED = `SELECT received_at FROM ${uncounted('$1')} u ORDER BY position LIMIT 1 OFFSET $2`
-  /**
-   * One statement, so that each delivery is found on one side of the place. Adds up hours first, which are in the order of the
-   * primary key, so that few rows are left to sort.
-   */
-  const DELIVERIES = `
-    SELECT hour / CAST($5 AS integer) AS period, sum(status_0) AS status_0, sum(status_1) AS status_1,
-           sum(status_2) AS status_2, sum(status_3) AS status_3, sum(echoes) AS echoes
-      FROM (SELECT hour, ${SUMS}
-              FROM delivery_hour WHERE customer = $1 AND hour >= $2 AND hour < $3 GROUP BY hour
-            UNION ALL
-            SELECT hour, ${SUMS}
-              FROM (SELECT received_at / 3600000 AS hour, status, duplicate, 1 AS count
-                      FROM ${uncounted('$4')} u WHERE $1 = ${ALL} OR customer = $1) d
-             WHERE hour >= $2 AND hour < $3 GROUP BY hour) h
-     GROUP BY 1`
+/** The next deliveries that are not counted. With both limits PostgreSQL uses the index, whatever it believes about the table. */
+const uncounted = (limit: string): string => `
+  (SELECT position, customer, received_at, status, echo_of IS NOT NULL AS duplicate
+     FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= (SELECT max(position) FROM delivery)
+    ORDER BY position LIMIT ${limit})`
+const NOT_COUNTED = `SELECT received_at FROM ${uncounted('$1')} u ORDER BY position LIMIT 1 OFFSET $2`
+/**
+ * One statement, so that each delivery is found on one side of the place. Adds up hours first, which are in the order of the
+ * primary key, so that few rows are left to sort.
+ */
+const DELIVERIES = `
+  SELECT hour / CAST($5 AS integer) AS period, sum(status_0) AS status_0, sum(status_1) AS status_1,
+         sum(status_2) AS status_2, sum(status_3) AS status_3, sum(echoes) AS echoes
+    FROM (SELECT hour, ${SUMS}
+            FROM delivery_hour WHERE customer = $1 AND hour >= $2 AND hour < $3 GROUP BY hour
+          UNION ALL
+          SELECT hour, ${SUMS}
+            FROM (SELECT received_at / 3600000 AS hour, status, duplicate, 1 AS count
+                    FROM ${uncounted('$4')} u WHERE $1 = ${ALL} OR customer = $1) d
+           WHERE hour >= $2 AND hour < $3 GROUP BY hour) h
+   GROUP BY 1`
 
-  return {
-    read: walk(function* ({ customerId, from, to, hoursEach }, look) {
-      // First, so that it is before what is counted meanwhile.
-      const notCountedFrom = (yield* get(NOT_COUNTED, look + 1, look))?.received_at as number | undefined
-      const customer = customerId === undefined ? ALL : ((yield* get(NUMBER, customerId))?.number as number | undefined)
-      if (customer === undefined) return { deliveries: [], refusals: [], notCountedFrom }
-      const deliveries = yield* all(DELIVERIES, customer, from, to, look, hoursEach)
-      const refusals = yield* all(REFUSALS, customer, from, to, hoursEach)
-      return { deliveries: deliveries.map(deliveriesFromRow), refusals: refusals.map(refusalsFromRow), notCountedFrom }
-    }),
-  }
+export const rollUps: Noun<Pick<RollUpStore, 'read'>> = {
+  read: walk(function* ({ customerId, from, to, hoursEach }, look) {
+    // First, so that it is before what is counted meanwhile.
+    const notCountedFrom = (yield* get(NOT_COUNTED, look + 1, look))?.received_at as number | undefined
+    const customer = customerId === undefined ? ALL : ((yield* get(NUMBER, customerId))?.number as number | undefined)
+    if (customer === undefined) return { deliveries: [], refusals: [], notCountedFrom }
+    const deliveries = yield* all(DELIVERIES, customer, from, to, look, hoursEach)
+    const refusals = yield* all(REFUSALS, customer, from, to, hoursEach)
+    return { deliveries: deliveries.map(deliveriesFromRow), refusals: refusals.map(refusalsFromRow), notCountedFrom }
+  }),
 }
 
 const deliveriesFromRow = (row: Row): DeliveryCounts => ({

@@ -1,5 +1,5 @@
 import type { SigningKey, SigningKeyStore } from '../store.ts'
-import { countVersion } from './customers.ts'
+import { bumpAccountVersion } from './customers.ts'
 import type { Dialect } from './dialect.ts'
 import { all, get, lookUp, type Noun, type Row, run, scrub, type Work, wipe, write } from './work.ts'
 
@@ -28,7 +28,7 @@ function* newestOf(algorithm: string): Work<SigningKey | undefined> {
 
 function* insert({ kid, algorithm, privateJwk, createdAt, expiresAt }: SigningKey): Work<void> {
   yield* run(INSERT, kid, algorithm, privateJwk, createdAt, expiresAt)
-  yield* countVersion()
+  yield* bumpAccountVersion()
 }
 
 export const signingKeys = ({ lock }: Dialect): Noun<SigningKeyStore> => ({
@@ -52,14 +52,14 @@ export const signingKeys = ({ lock }: Dialect): Noun<SigningKeyStore> => ({
   }),
   removeExpired: wipe(function* (now) {
     const removed = yield* run(REMOVE_EXPIRED, now)
-    if (removed > 0) yield* countVersion()
+    if (removed > 0) yield* bumpAccountVersion()
     return removed
   }),
   rewrap: scrub(function* (changes) {
     yield* lock('signing_key')
     for (const { kid, from } of changes) if ((yield* get(IS_STILL, kid, from)) === undefined) return false
     for (const { kid, from, to } of changes) yield* run(REWRAP, kid, from, to)
-    yield* countVersion()
+    yield* bumpAccountVersion()
     return true
   }),
 })

@@ -12,7 +12,7 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.cha
 /** Writes the bytes of a UUID in lower case; returns false for any other text. */
 export function writeUuid(text: string, into: Uint8Array, at: number): boolean {
   if (text.length !== UUID_CHARACTERS) return false
-  // Negative as soon as one digit is.
+  // Its sign bit is set once a digit is not hexadecimal.
   let all = 0
   for (let i = 0; i < UUID_BYTES; i++) {
     const place = PLACES[i] as number

@@ -1,7 +1,6 @@
 import type { RollUpStore } from '../roll-up-store.ts'
 import { rollUps } from '../sql/roll-ups.ts'
 import { all, get, type Noun, run, walk, write } from '../sql/work.ts'
-import { sqlite } from './dialect.ts'
 
 const UNCOUNTED = `
   SELECT customer, received_at / 3600000 AS hour, status, echo_of IS NOT NULL AS duplicate, count(*) AS count,
@@ -45,7 +44,7 @@ export const rollUpStore = ({ uncounted, add, read }: Counting): RollUpStore => 
 })
 
 export const counting: Noun<Counting> = {
-  ...rollUps(sqlite),
+  ...rollUps,
   uncounted: walk(function* (look) {
     const place = (yield* get('SELECT position FROM roll_up'))?.position as number
     const rows = yield* all(UNCOUNTED, place, look)

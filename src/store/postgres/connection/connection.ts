@@ -1,6 +1,5 @@
 import pg, { type ClientConfig, type QueryResult } from 'pg'
 import { beginSession, judgeSession } from './begin-session.ts'
-import { requestCancel } from './cancel-request.ts'
 import { isReadOnly } from './failures.ts'
 import { CONNECT_SECONDS } from './server-list.ts'
 
@@ -106,11 +105,19 @@ export async function openConnection(
     onLost()
     endWhenIdle()
   }
+  /** Sends a cancel request, which the protocol wants on a new connection. The server closes that connection. */
+  const requestCancel = (): void => {
+    const messenger = new pg.Client(settings)
+    const wire = messenger.connection as unknown as { startup(): void; cancel(...session: unknown[]): void }
+    wire.startup = () => wire.cancel(client.processID, client.secretKey)
+    messenger.on('error', () => undefined)
+    messenger.connect().catch(() => undefined)
+  }
   const giveUp = (): void => {
     if (lost) return
     server.unansweredAt = performance.now()
     // A cancelled commit of deliveries that waits for a standby would be committed without the standby, and shown to followers.
-    if (!pipelined) requestCancel(settings, client)
+    if (!pipelined) requestCancel()
     lose(new Error(`no answer from the database within ${Math.round(limit / 1000)} s`))
   }
 
@@ -127,7 +134,7 @@ export async function openConnection(
   })
 
   type Callback = (error: Error | undefined, result: unknown) => void
-  const run = (make: (callback: Callback) => pg.Query): Promise<QueryResult> =>
+  const runNow = (make: (callback: Callback) => pg.Query): Promise<QueryResult> =>
     new Promise((resolve, reject) => {
       if (lost) {
         reject(new Error('the connection to the database is lost'))
@@ -154,9 +161,9 @@ export async function openConnection(
       })
       client.query(query)
     })
-  const inTurn = (work: () => Promise<QueryResult>): Promise<QueryResult> => {
-    if (direct || !pipelined) return work()
-    const done = last.then(work)
+  const run: typeof runNow = (make) => {
+    if (direct || !pipelined) return runNow(make)
+    const done = last.then(() => runNow(make))
     last = done.catch(() => undefined)
     return done
   }
@@ -187,15 +194,8 @@ export async function openConnection(
     },
     pipelined,
     query: (sql, values = []) =>
-      inTurn(() => run((callback) => new pg.Query({ ...preparation(sql), text: sql, values: [...values] }, callback))),
-    send: (text, submit) =>
-      inTurn(() =>
-        run((callback) => {
-          const query = new pg.Query(text, callback)
-          query.submit = submit
-          return query
-        }),
-      ),
+      run((callback) => new pg.Query({ ...preparation(sql), text: sql, values: [...values] }, callback)),
+    send: (text, submit) => run((callback) => Object.assign(new pg.Query(text, callback), { submit })),
     isLost: () => lost,
     onLost(listener) {
       onLost = listener

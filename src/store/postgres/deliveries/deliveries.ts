@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import type { QueueLimits } from '#src/store/opened-store.ts'
-import { deliveryReads, digestOf, REFUSALS } from '#src/store/sql/deliveries/deliveries.ts'
+import { deliveryReads, REFUSALS, stateDigest } from '#src/store/sql/deliveries/deliveries.ts'
 import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import { filterValues, type WalkBackOf } from '#src/store/sql/deliveries/walks.ts'
 import { all } from '#src/store/sql/work.ts'
@@ -61,8 +61,8 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
   const blocks = createBlocks(query)
   /** By which deliveries name their customers. They never change. */
   const numbers = new Map<string, number>()
-  let alone: Promise<unknown> | undefined
-  let lookedUp: Promise<unknown> = Promise.resolve()
+  let roundsUnderWay: Promise<unknown> | undefined
+  let lastLookUp: Promise<unknown> = Promise.resolve()
   const batcher = createBatcher<NewDelivery, Receipt>({
     bytesOf: ({ payload }) => payload.length,
     maxItems: limits.maxDeliveries,
@@ -74,15 +74,15 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
   })
 
   async function commit(deliveries: readonly NewDelivery[]): Promise<(Receipt | Error)[]> {
-    await alone
+    await roundsUnderWay
     const rounds = inRounds(deliveries)
     if (rounds.length === 1) return store(deliveries)
     // The next batch waits for all rounds of this one.
     const stored = storeRounds(deliveries, rounds)
-    alone = stored
+    roundsUnderWay = stored
       .catch(() => undefined)
       .finally(() => {
-        alone = undefined
+        roundsUnderWay = undefined
       })
     return stored
   }
@@ -111,8 +111,8 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
     try {
       const batch = relate(deliveries)
       // Looking up in turn keeps the next batch from overtaking this one.
-      const looked = lookedUp.then(() => numbersOf(deliveries))
-      lookedUp = looked.catch(() => undefined)
+      const looked = lastLookUp.then(() => numbersOf(deliveries))
+      lastLookUp = looked.catch(() => undefined)
       const known = await looked
       const { rows } = await storeBatch((parameters) => addBatch(batch, known, parameters))
       blocks.stored(deliveries.length)
@@ -132,7 +132,7 @@ export function postgresDeliveries(database: Database, limits: QueueLimits): Pos
     deliver: (delivery) => batcher.submit(delivery),
     async foresee({ customerId, idempotency, orderId, payload }) {
       const { key = null, notBefore = 0 } = idempotency ?? {}
-      const [row] = (await query(FORESEE, customerId, key, notBefore, orderId, payload, digestOf(payload))).rows
+      const [row] = (await query(FORESEE, customerId, key, notBefore, orderId, payload, stateDigest(payload))).rows
       if (row === undefined) throw new Error(`no customer ${customerId}`)
       if (row.erased) throw new AppError(REFUSALS.erased)
       if (row.receipt === null) return undefined

@@ -27,7 +27,7 @@ export interface DeliveryConnection {
   close(): void
 }
 
-export interface BatchSender {
+interface BatchSender {
   readonly connection: Connection
   /** Sends a batch. The database stores batches in the order in which they are sent. */
   readonly send: Send

@@ -38,20 +38,3 @@ BEGIN
   RETURN counted;
 END
 $$;
-
--- Returns the next `look` deliveries that are not counted. Uses the index, whatever the planner estimates, and
--- sees the same state of the store as the calling statement.
-CREATE FUNCTION uncounted_1(look integer)
-RETURNS TABLE ("position" bigint, customer bigint, received_at bigint, status smallint, duplicate boolean)
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
-SET enable_bitmapscan = off
-AS $$
-#variable_conflict use_column
-BEGIN
-  RETURN QUERY
-    SELECT d.position, d.customer, d.received_at, d.status, d.echo_of IS NOT NULL
-      FROM delivery d WHERE d.position > (SELECT r.position FROM roll_up r) ORDER BY d.position LIMIT look;
-END
-$$;

@@ -28,7 +28,8 @@ export const deliveryReads = (dialect: Dialect, { lastLeft, walkBackOf }: OwnRea
 })
 
 /** Half of a SHA-256. Taken from hexadecimal digits, because Node allocates the bytes of a hash outside of its heap. */
-export const digestOf = (payload: Uint8Array): Buffer => Buffer.from(hash('sha256', payload, 'hex').slice(0, 32), 'hex')
+export const stateDigest = (payload: Uint8Array): Buffer =>
+  Buffer.from(hash('sha256', payload, 'hex').slice(0, 32), 'hex')
 
 export type Refused = 'erased' | 'key-reused'
 

@@ -1,4 +1,4 @@
-import { digestOf, type Refused } from '#src/store/sql/deliveries/deliveries.ts'
+import { type Refused, stateDigest } from '#src/store/sql/deliveries/deliveries.ts'
 import { receiptFromRow } from '#src/store/sql/deliveries/rows.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database, Row } from '../database.ts'
@@ -49,7 +49,7 @@ export function judge(
     const first = findFirst(database, kept.position as number)
     if (first !== undefined) return Buffer.compare(first.payload, payload) === 0 ? first.receipt : 'key-reused'
   }
-  const digest = orderId === null ? undefined : digestOf(payload)
+  const digest = orderId === null ? undefined : stateDigest(payload)
   const state = digest && database.get(FIND_STATE, digest, customer, orderId)
   const repeated = state?.is_echo === 1 ? findFirst(database, state.state_position as number)?.receipt : undefined
   return { customer, formerKey: kept?.number as number | undefined, digest, state, repeated }
