@@ -52,7 +52,7 @@ it('SQLite purges and erases by indexes, whether or not it has statistics', asyn
     }
     const page = { after: 0, until: COUNT - 1, before: COUNT, orders: true, look: 500, dryRun: false }
     for (const name of ['state', 'announceErasure', 'wipeLog', 'rewrite']) use(name)
-    for (const name of ['receivedAfter', 'receivedBefore', 'endOf', 'announce', 'finish', 'isRolledUp', 'giveBack'])
+    for (const name of ['receivedAfter', 'receivedBefore', 'endOf', 'announce', 'finish', 'giveBack'])
       use(name, COUNT / 2)
     use('claim', { now: 1, until: 2, due: COUNT })
     use('renew', 2, 3)

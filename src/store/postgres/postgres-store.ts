@@ -44,38 +44,37 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly create?: boolean | undefined
 }
 
-export async function openPostgresStore({
+export const openPostgresStore = ({
   now,
   limits,
   migrations = MIGRATIONS,
   create = true,
   ...options
-}: PostgresOptions): Promise<OpenedStore> {
-  const { toServe = false } = options
-  const database = await openDatabase(options)
-  try {
+}: PostgresOptions): Promise<OpenedStore> =>
+  opened(options, async (database) => {
+    const { toServe = false } = options
     refuseIf(await whyUnfit(database, toServe))
     const known = readMigrations(migrations)
     if (!create && (await appliedTo(database.query)).length === 0) throw new AppError(storeErrors.missing)
     const migrated = await migrate(database, known, now)
     if (toServe) refuseIf(await whyBehind(database.query))
     return { store: storeOn(database, limits), migrated, created: migrated.length === known.length }
-  } catch (error) {
-    await database.close()
-    throw error
-  }
-}
+  })
 
-export async function inspectPostgresStore(options: Omit<PostgresOptions, 'now'>): Promise<InspectedStore> {
-  const { limits, ...databaseOptions } = options
-  const database = await openDatabase(databaseOptions)
-  try {
+export const inspectPostgresStore = ({ limits, ...options }: Omit<PostgresOptions, 'now'>): Promise<InspectedStore> =>
+  opened(options, async (database) => {
     const known = readMigrations(MIGRATIONS)
     const pending = pendingMigrations(known, await appliedTo(database.query)).map(migrationName)
     const empty = pending.length === known.length
     // The server looks after its files itself.
     const findDamage = async () => undefined
     return { store: storeOn(database, limits), pending, empty, findDamage, facts: () => readFacts(database) }
+  })
+
+async function opened<Opened>(options: DatabaseOptions, use: (database: Database) => Promise<Opened>): Promise<Opened> {
+  const database = await openDatabase(options)
+  try {
+    return await use(database)
   } catch (error) {
     await database.close()
     throw error

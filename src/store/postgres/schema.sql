@@ -368,7 +368,7 @@ CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint) SECURITY DEFINER
+CREATE FUNCTION purge_1(receipts uuid[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint) SECURITY DEFINER
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off
@@ -390,10 +390,5 @@ CREATE FUNCTION save_webhooks_1(by_holder text, saves jsonb, at_time bigint) RET
 CREATE FUNCTION timeline_1() RETURNS bigint; -- EXECUTE to PUBLIC
 
 CREATE FUNCTION trim_attempts_1(of_webhook text) RETURNS void
-  SET enable_seqscan=off
-  SET enable_bitmapscan=off; -- EXECUTE to PUBLIC
-
-CREATE FUNCTION uncounted_1(look integer) RETURNS TABLE("position" bigint, customer bigint, received_at bigint, status smallint, duplicate boolean) STABLE
-  SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off
   SET enable_bitmapscan=off; -- EXECUTE to PUBLIC

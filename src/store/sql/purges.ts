@@ -18,6 +18,8 @@ interface Removable extends Found {
   /** A list of the positions of the latest deliveries of these orders. */
   readonly latests: string
   readonly wouldRemove: Removed
+  /** Whether the hourly counts contain every delivery that the purge may remove. */
+  readonly isRolledUp: boolean
 }
 
 /** What each database does in its own way. */
@@ -30,8 +32,6 @@ export interface OwnSteps
 
 export interface SharedSteps extends Omit<PurgeStore, keyof OwnSteps | 'page'> {
   removable(page: PurgePage): Promise<Removable>
-  /** Whether the hourly counts contain every delivery up to a position. */
-  isRolledUp(until: number): Promise<boolean>
   /** Finds what is to be erased among the next deliveries. */
   ofCustomer(customerId: string, after: number, look: number): Promise<Found & { readonly count: number }>
 }
@@ -40,15 +40,14 @@ const ROLLED_UP_AT_ONCE = 10_000
 const AGAIN_MILLISECONDS = 100
 
 export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpStore, 'count'>): PurgeStore {
-  const { removable, isRolledUp, ofCustomer, remove, erase, ...rest } = steps
+  const { removable, ofCustomer, remove, erase, ...rest } = steps
   return {
     ...rest,
     async page(page) {
       const found = await removable(page)
       const position = found.last > page.after ? found.last : null
       if (page.dryRun || found.wouldRemove.deliveries === 0) return { ...found.wouldRemove, position }
-      // Checked after the deliveries were found: if nothing is left to count now, all of them are counted.
-      if (await isRolledUp(page.until)) return { ...(await remove(found, page)), position }
+      if (found.isRolledUp) return { ...(await remove(found, page)), position }
       // On PostgreSQL another replica may be counting.
       if ((await rollUps.count(ROLLED_UP_AT_ONCE)) === 0) await setTimeout(AGAIN_MILLISECONDS)
       return { deliveries: 0, orders: 0, payloadBytes: 0, position: page.after }
@@ -62,7 +61,7 @@ export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpSt
 
 const RECEIVED_AFTER = 'SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1'
 const NOT_ROLLED_UP = `
-  SELECT 1 FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= $1 ORDER BY position LIMIT 1`
+  SELECT position FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= $2 ORDER BY position LIMIT 1`
 
 /** Times that lie too far ahead come from a clock that was wrong. */
 const CLAIM = `
@@ -97,6 +96,8 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
      WHERE block >= $1 AND block <= $2
        AND (SELECT position FROM delivery WHERE position >= block * ${BLOCK_SIZE} ORDER BY position LIMIT 1) >= (block + 1) * ${BLOCK_SIZE}`
   const DELETE = `DELETE FROM delivery_block WHERE block ${oneOf(EMPTY)} AND block < (SELECT max(block) FROM delivery_block)`
+  // Several pages lie in one block. One that ends before a gap is deleted with the next page, or by the next purge.
+  if (blockOf(after) === blockOf(last + 1)) return
   if ((yield* run(DELETE, blockOf(after), blockOf(last))) > 0) yield* run(DELETE_LISTS)
 }
 
@@ -123,8 +124,8 @@ export const purges = ({ larger, smaller, list, oneOf, receipt, pick, requireEra
   /** Inner queries find the orders: in a join, PostgreSQL without statistics would read all of them. */
   const OF_ORDER = 'FROM order_state s WHERE s.customer = d.customer AND s.order_id = d.order_id'
   const PAGE = `
-    SELECT max(position) AS last, count(*) FILTER (WHERE gone) AS deliveries, sum(bytes) FILTER (WHERE gone) AS bytes,
-           count(*) FILTER (WHERE gone AND position = latest_position) AS orders,
+    SELECT (${NOT_ROLLED_UP}) IS NULL AS rolled_up, max(position) AS last,
+           count(*) FILTER (WHERE gone) AS deliveries, sum(bytes) FILTER (WHERE gone) AS bytes, count(*) FILTER (WHERE gone AND position = latest_position) AS orders,
            ${list('key', 'gone AND NOT needed')} AS keys, ${list('latest_position', 'gone AND needed')} AS latests
       FROM (SELECT j.*, received_at < $4 AND (NOT needed OR $5 AND latest_position <= $2 AND latest_at < $4) AS gone
               FROM (SELECT p.*, coalesce(position IN (state_position, latest_position), false) AS needed, ${TOTAL},
@@ -175,15 +176,13 @@ export const purges = ({ larger, smaller, list, oneOf, receipt, pick, requireEra
     }),
     removable: walk(function* ({ before, orders, after, until, look }) {
       const row = (yield* get(PAGE, after, until, look, before, orders)) as Row
-      const counts = {
+      const wouldRemove = {
         deliveries: Number(row.deliveries),
         orders: Number(row.orders),
         payloadBytes: Number(row.bytes ?? 0),
       }
-      return { ...foundFromRow(row, after), latests: row.latests as string, wouldRemove: counts }
-    }),
-    isRolledUp: find(function* (until) {
-      return (yield* get(NOT_ROLLED_UP, until)) === undefined
+      const isRolledUp = Boolean(row.rolled_up)
+      return { ...foundFromRow(row, after), latests: row.latests as string, wouldRemove, isRolledUp }
     }),
     ofCustomer: walk(function* (customerId, after, look) {
       yield* requireErasing()

@@ -6,21 +6,17 @@ import type { NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Parameters } from '../connection/message.ts'
 import type { Row } from '../database.ts'
 
-/** The parameters of `deliver_1` of these names: places in the batch, counted from 1. */
-interface Relations {
-  readonly befores: (number | null)[]
-  readonly firsts: number[]
-  readonly finals: boolean[]
-}
-
+/** Deliveries with the parameters of `deliver_1` of these names: places in the batch, counted from 1. */
 interface Batch {
   readonly deliveries: readonly NewDelivery[]
-  readonly relations: Relations
+  readonly befores: readonly (number | null)[]
+  readonly firsts: readonly number[]
+  readonly finals: readonly boolean[]
 }
 
 /** Adds the arguments of `deliver_1`. */
 export function addBatch(batch: Batch, customers: readonly number[], parameters: Parameters): void {
-  const { deliveries, relations } = batch
+  const { deliveries, befores, firsts, finals } = batch
   const keyed = deliveries.some(({ idempotency }) => idempotency !== null)
   let end = 1
   const starts = deliveries.map(({ payload }) => {
@@ -43,9 +39,9 @@ export function addBatch(batch: Batch, customers: readonly number[], parameters:
     parameters.absent()
     parameters.absent()
   }
-  parameters.numbers('int4', relations.befores)
-  parameters.numbers('int4', relations.firsts)
-  parameters.booleans(relations.finals)
+  parameters.numbers('int4', befores)
+  parameters.numbers('int4', firsts)
+  parameters.booleans(finals)
   parameters.numbers('int4', starts)
   numbers('int4', ({ payload }) => payload.length)
   parameters.bytes(deliveries.map(({ payload }) => payload))
@@ -78,11 +74,11 @@ export function relate(deliveries: readonly NewDelivery[]): Batch {
     if (before !== undefined) finals[before - 1] = false
     if (order !== null) latest.set(order, index + 1)
   }
-  return { deliveries, relations: { befores, firsts, finals } }
+  return { deliveries, befores, firsts, finals }
 }
 
 /** Returns an outcome for each delivery. `rows` holds those that `deliver_1` found to be duplicates or refused. */
-export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
+export function outcomesOf({ deliveries, firsts }: Batch, rows: readonly Row[]): (Receipt | Error)[] {
   const outcomes: (Receipt | Error)[] = deliveries.map(({ receiptId, orderId, status, receivedAt }) => ({
     receiptId,
     orderId,
@@ -95,7 +91,7 @@ export function outcomesOf({ deliveries, relations }: Batch, rows: readonly Row[
     outcomes[(row.place as number) - 1] =
       refusal === undefined ? { ...receiptFromRow(row), duplicate: true } : new AppError(refusal)
   }
-  for (const [index, first] of relations.firsts.entries()) {
+  for (const [index, first] of firsts.entries()) {
     const repeated = outcomes[first - 1] as Receipt | Error
     if (first !== index + 1) outcomes[index] = repeated instanceof Error ? repeated : { ...repeated, duplicate: true }
   }
