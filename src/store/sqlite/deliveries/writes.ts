@@ -2,7 +2,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Refused } from '#src/store/sql/deliveries/duplicates.ts'
 import type { Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
-import { type BatchOutcome, type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
+import { type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { findCustomer, JUDGE_STATEMENTS, judge, type New } from './judge.ts'
 import { noteTimes } from './times.ts'
@@ -48,9 +48,7 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
   /** Caches the numbers of the customers in the current batch, by customer id; undefined for an erased customer. */
   const numbers = new Map<string, number | undefined>()
   const blocks = createBlocks(database)
-  /** Deliveries stored of the current batch. */
-  let stored = 0
-  /** The position of the latest of them. */
+  /** The position of the last delivery stored of the current batch; 0 for none. */
   let lastPosition = 0
 
   const numberOf = (customerId: string): number | undefined => {
@@ -79,7 +77,6 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
     const previous = state ? (state.latest_position as number) : null
     const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload, origin] as const
     const position = database.insert(INSERT_DELIVERY, ...values)
-    stored++
     lastPosition = position
     blocks.stored(position, customer)
     if (digest === undefined) return position
@@ -95,7 +92,6 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
       numbers.clear()
       noteTimes(database, deliveries)
       return deliveries.map((delivery) => {
-        stored = 0
         try {
           return database.savepoint(() => deliver(delivery))
         } catch (error) {
@@ -105,16 +101,15 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
       })
     })
 
-  const deliverAll = (deliveries: readonly StoredDelivery[]): BatchOutcome => {
+  const deliverAll = (deliveries: readonly StoredDelivery[]): RowOutcome[] | null => {
     try {
       return database.transaction(() => {
         numbers.clear()
-        stored = 0
+        lastPosition = 0
         noteTimes(database, deliveries)
         const outcomes = deliveries.map(deliver)
-        if (stored > 0) blocks.addComplete(lastPosition)
-        const span = { from: lastPosition - stored, to: lastPosition }
-        return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
+        blocks.addComplete(lastPosition)
+        return outcomes.every((outcome) => outcome === null) ? null : outcomes
       })
     } catch (error) {
       blocks.forget()
@@ -123,7 +118,8 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
   }
 
   return {
-    deliverBatch(batch: DeliveryBatch): BatchOutcome {
+    /** Returns null if every delivery was stored under its own receipt. */
+    deliverBatch(batch: DeliveryBatch): RowOutcome[] | null {
       admit(batch.bytesOfLog)
       const deliveries = unpackBatch(batch)
       try {
@@ -131,7 +127,7 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
       } catch (error) {
         if (error instanceof AppError) throw error
         try {
-          return { outcomes: deliverOneByOne(deliveries), span: null }
+          return deliverOneByOne(deliveries)
         } finally {
           blocks.forget()
         }
