@@ -14,7 +14,7 @@ import { emptyLog } from './empty-log.ts'
 import { filePurges } from './purges.ts'
 import { refusedWithPages } from './refused.ts'
 import { counting } from './roll-ups.ts'
-import type { StoreThread } from './thread/operations.ts'
+import type { StoreThread } from './thread/store-thread.ts'
 
 const createNouns = () => ({
   secrets: secrets(sqlite),

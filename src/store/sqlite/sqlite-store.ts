@@ -20,9 +20,8 @@ import { sqlitePurges } from './purges.ts'
 import { rollUpStore } from './roll-ups.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
-import type { StoreThread } from './thread/operations.ts'
-import { createReader, type SpawnReader } from './thread/reader.ts'
-import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
+import { createReader, type SpawnThread, type StoreThread } from './thread/store-thread.ts'
+import { createWriter, type Writer } from './thread/writer.ts'
 import { sqliteWebhooks } from './webhooks/webhooks.ts'
 
 interface SqliteOptions {
@@ -37,8 +36,8 @@ interface SqliteOptions {
   readonly withoutThreads?: boolean
   readonly evenMoved?: boolean
   /** Replaced by tests that kill the threads. */
-  readonly spawn?: SpawnWriter
-  readonly spawnReader?: SpawnReader
+  readonly spawn?: SpawnThread
+  readonly spawnReader?: SpawnThread
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
@@ -70,9 +69,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const patienceMilliseconds = toServe
       ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds)
       : undefined
-    const here = withoutThreads ? await import('./thread/serve.ts') : undefined
-    const writer = createWriter({ path, files, watch, spawn, here: here?.openWriting, patienceMilliseconds })
-    const reader = createReader(path, { spawn: spawnReader, here: here?.openReading })
+    const here = withoutThreads ? (await import('./thread/serve.ts')).openPerformer : undefined
+    const writer = createWriter({ path, files, watch, spawn, here, patienceMilliseconds })
+    const reader = createReader(path, spawnReader, here)
     return {
       store: storeOn({ database, watch, writer, reader }, limits, () => lock?.release()),
       migrated,
@@ -98,8 +97,8 @@ export async function inspectSqliteStore({
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
     const writer = createWriter({ path, files, watch })
-    const { openReading } = await import('./thread/serve.ts')
-    const reader = createReader(path, { here: openReading })
+    const { openPerformer } = await import('./thread/serve.ts')
+    const reader = createReader(path, undefined, openPerformer)
     return {
       store: storeOn({ database, watch, writer, reader }, limits),
       pending,

@@ -7,7 +7,7 @@ import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
 import { sqliteNoun } from '../nouns.ts'
-import type { StoreThread } from '../thread/operations.ts'
+import type { StoreThread } from '../thread/store-thread.ts'
 import { createPacker, type RowOutcome } from './batch.ts'
 import { findCustomer, judge } from './judge.ts'
 
