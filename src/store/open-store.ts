@@ -2,7 +2,6 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { leftPartials } from './backup/killed-backups.ts'
-import type { InspectedStore, OpenedStore, QueueLimits } from './opened-store.ts'
 import { opening } from './sqlite/database.ts'
 import { FULL_REASON } from './sqlite/failures.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/locks/server-lock.ts'
@@ -10,9 +9,10 @@ import { type Moved, movedError, movedFrom } from './sqlite/moved.ts'
 import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
 import { insteadOfStore } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from './store.ts'
 
-export type { InspectedStore, OpenedStore, StoreFacts } from './opened-store.ts'
 export { movedText } from './sqlite/moved.ts'
+export type { InspectedStore, OpenedStore, StoreFacts } from './store.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string

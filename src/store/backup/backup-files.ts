@@ -12,9 +12,14 @@ import {
 } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { databaseFiles, stagingPath, syncFolder } from '../sqlite/store-file.ts'
-import { backupErrors } from './backup.errors.ts'
+
+export const backupErrors = {
+  failed: { code: 'BACKUP_FAILED', kind: 'unavailable', message: 'The backup was not made.' },
+  invalid: { code: 'BACKUP_INVALID', kind: 'unavailable', message: 'The backup cannot be restored.' },
+  noRoom: { code: 'NO_ROOM', kind: 'unavailable', message: 'There is too little room on the disk.' },
+} as const satisfies Record<string, ErrorDefinition>
 
 // None of the files opened here may be a live store: closing one would drop the locks of this process on it.
 

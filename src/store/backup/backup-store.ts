@@ -7,8 +7,8 @@ import { openToRead, refuseMoved, type StoreOptions, sqlitePath } from '../open-
 import { type BackupRecord, lockForBackup, type MadeBackup } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
 import { changeOf, existingFile, realPath, type WatchedFile, watchedFile } from '../sqlite/store-file.ts'
-import { backupErrors } from './backup.errors.ts'
 import {
+  backupErrors,
   backupFiles,
   createPrivate,
   digestOf,

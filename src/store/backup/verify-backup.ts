@@ -4,8 +4,7 @@ import { shellWord } from '#src/lib/printable.ts'
 import { type InspectedStore, limitsOf, type StoreOptions } from '../open-store.ts'
 import { movedFrom, movedText } from '../sqlite/moved.ts'
 import { inspectSqliteStore } from '../sqlite/sqlite-store.ts'
-import { backupErrors } from './backup.errors.ts'
-import { digestOf, digestPath, expectedBeside, hmacPath } from './backup-files.ts'
+import { backupErrors, digestOf, digestPath, expectedBeside, hmacPath } from './backup-files.ts'
 
 export interface VerifyOptions {
   /** How a store is opened. */

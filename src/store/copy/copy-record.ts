@@ -3,8 +3,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Database, Query } from '../postgres/database.ts'
 import { refuseSessions } from '../postgres/other-servers.ts'
 import { storeErrors } from '../store.errors.ts'
-import { type CopyTable, canonical } from './copy-tables.ts'
-import { type CopiedTable, digestTarget } from './table-digest.ts'
+import { type CopiedTable, type CopyTable, canonical, digestTarget } from './copy-tables.ts'
 
 /**
  * Makes the table `store_copy` in an empty target. It says which store is copied into it, and what the target held when the last

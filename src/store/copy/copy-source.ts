@@ -1,10 +1,12 @@
 import { accessSync, constants } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
-import { keepServersOff, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
-import { type Moved, markMoved, movedError, movedFrom } from '../sqlite/moved.ts'
+import { keepServersOff, limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { type Moved, markMoved, movedError, movedFrom, unmarkMoved } from '../sqlite/moved.ts'
+import { openSqliteStore } from '../sqlite/sqlite-store.ts'
 import { existingFile } from '../sqlite/store-file.ts'
 import { storeErrors } from '../store.errors.ts'
+import type { Store } from '../store.ts'
 
 export interface Source {
   readonly database: DatabaseSync
@@ -95,4 +97,27 @@ export function placeOf(url: string): string {
   const [, hosts = '', rest = ''] = /^[^:]*:\/\/(?:[^?#]*@)?([^/?#]*)([^#]*)/.exec(url) ?? []
   const { pathname, searchParams } = new URL(rest, 'postgres://x')
   return `${hosts || (searchParams.get('host') ?? 'localhost')}${pathname}`
+}
+
+/** Lets a store that was moved be used again, once `work` has changed what must not stay as it was. */
+export async function takeBack(
+  options: StoreOptions,
+  now: number,
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
+  const path = sqlitePath(options.databaseUrl)
+  const lock = keepServersOff(options, now, 'teslim copy')
+  try {
+    const { store } = await openSqliteStore({
+      path,
+      now,
+      limits: limitsOf(options),
+      withoutThreads: true,
+      evenMoved: true,
+    })
+    await work(store).finally(() => store.close())
+    unmarkMoved(path)
+  } finally {
+    lock.release()
+  }
 }

@@ -4,8 +4,18 @@ import { openDatabase, type Query } from '../postgres/database.ts'
 import type { Moved } from '../sqlite/moved.ts'
 import { claimTarget, lockTarget, recordCopy, refusePurged } from './copy-record.ts'
 import { openSource } from './copy-source.ts'
-import { arrayType, type CopyTable, canonical, findTables, smallOf } from './copy-tables.ts'
-import { type CopiedTable, digestSource, digestTarget, type OnRows, rowsOf } from './table-digest.ts'
+import {
+  arrayType,
+  type CopiedTable,
+  type CopyTable,
+  canonical,
+  digestSource,
+  digestTarget,
+  findTables,
+  type OnRows,
+  rowsOf,
+  smallOf,
+} from './copy-tables.ts'
 
 interface CopyOptions {
   /** The embedded store, and how a store is opened. */
@@ -28,7 +38,7 @@ export interface Copied {
   readonly moved: Moved | undefined
 }
 
-export { takeBack } from './take-back.ts'
+export { takeBack } from './copy-source.ts'
 
 const MAX_ROWS = 1000
 const MAX_CHARACTERS = 4_000_000

@@ -1,4 +1,4 @@
-import type { StoreFacts } from '../opened-store.ts'
+import type { StoreFacts } from '../store.ts'
 import { WAITS_FOR_STANDBY } from './connection/safety.ts'
 import type { Database } from './database.ts'
 import { whyBehind, whyUnfit } from './fitness.ts'

@@ -183,16 +183,6 @@ export function useWriteAheadLog(database: Database): void {
     PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
 }
 
-/** Runs a transaction that overwrites what rows held before, also in pages that get free, which FAST leaves alone. */
-export function withSecureDelete<Result>(database: Database, work: () => Result): Result {
-  database.script('PRAGMA secure_delete = ON')
-  try {
-    return database.transaction(work)
-  } finally {
-    database.script('PRAGMA secure_delete = FAST')
-  }
-}
-
 /** Turns any error of opening a store into a message for operators. */
 export function opening<Result>(path: string, work: () => Result): Result {
   try {

@@ -1,11 +1,11 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Refused } from '#src/store/sql/deliveries/duplicates.ts'
+import { AHEAD_MILLISECONDS, SLACK_MILLISECONDS } from '#src/store/sql/deliveries/times.ts'
 import type { Receipt } from '#src/store/store.ts'
-import type { Database } from '../database.ts'
+import type { Database, Row } from '../database.ts'
 import { type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { findCustomer, JUDGE_STATEMENTS, judge, type New } from './judge.ts'
-import { noteTimes } from './times.ts'
 
 /** SQLite takes the position after the greatest, which no purge removes. */
 const INSERT_DELIVERY = `
@@ -134,4 +134,29 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
       }
     },
   }
+}
+
+/** SQLite takes both columns from the same row. */
+const LATEST = 'SELECT low, max(high) AS high FROM unordered_time'
+
+/** Deletes what the new row contains: the row of the latest time, and those of earlier steps back that this one reaches into. */
+const DELETE = `
+  DELETE FROM unordered_time WHERE high - low <= ${SLACK_MILLISECONDS} OR ($1 < $2 - ${SLACK_MILLISECONDS} AND high >= $1) RETURNING low`
+
+const INSERT = 'INSERT INTO unordered_time (low, high) VALUES ($1, $2)'
+
+/** Notes the times of a batch, as part of its transaction: the latest time once a minute, and how far a clock was put back. */
+export function noteTimes(database: Database, deliveries: readonly { readonly receivedAt: number }[]): void {
+  let [earliest, latest] = [Number.POSITIVE_INFINITY, 0]
+  for (const { receivedAt } of deliveries) {
+    earliest = Math.min(earliest, receivedAt)
+    latest = Math.max(latest, receivedAt)
+  }
+  const { low, high } = database.get(LATEST) as Row
+  if (high !== null && earliest >= Number(low) && latest <= Number(high)) return
+  const end = Math.max(Number(high ?? 0), latest + AHEAD_MILLISECONDS)
+  const start = Math.min(earliest, end - SLACK_MILLISECONDS)
+  const contained = database.all(DELETE, start, end).map((row) => row.low as number)
+  const isStepBack = start < end - SLACK_MILLISECONDS
+  database.run(INSERT, isStepBack ? Math.min(start, ...contained) : start, end)
 }
