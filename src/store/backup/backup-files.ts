@@ -59,7 +59,7 @@ export function syncFile(path: string): void {
 }
 
 /** Returns the SHA-256 in hexadecimal. `onRead` hears how many bytes were read. */
-export async function digestOf(path: string, onRead: (bytes: number) => void): Promise<string> {
+export async function fileDigest(path: string, onRead: (bytes: number) => void): Promise<string> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of createReadStream(path, { highWaterMark: MIB })) {

@@ -11,7 +11,7 @@ import {
   backupErrors,
   backupFiles,
   createPrivate,
-  digestOf,
+  fileDigest,
   isThere,
   nothingCopied,
   partialPath,
@@ -78,7 +78,7 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
     })
     check(partial)
     const { size: bytes } = statSync(partial)
-    const sha256 = await digestOf(partial, (read) => {
+    const sha256 = await fileDigest(partial, (read) => {
       options.stop.throwIfAborted()
       options.onProgress('checked', read, bytes)
     })

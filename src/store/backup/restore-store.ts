@@ -6,13 +6,14 @@ import { AppError } from '#src/lib/app-error.ts'
 import { refuseRootIn } from '#src/lib/folder-of-another.ts'
 import { keepServersOff, limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
 import { opening } from '../sqlite/database.ts'
+import { isBusy, resultOf } from '../sqlite/failures.ts'
 import { otherHolders } from '../sqlite/locks/file-locks.ts'
 import { openSqliteStore } from '../sqlite/sqlite-store.ts'
 import {
   createStoreFile,
   databaseFiles,
   existingFile,
-  KEPT,
+  REPLACED_MARK,
   realPath,
   removeSecondName,
   stagingPath,
@@ -137,7 +138,7 @@ const LOGS = ['-wal', '-journal']
  * Puts a file in the place of the store at `real`, in one step, and returns the path under which the old store is kept; null if
  * there was none. At every moment there is a whole store under the name, and no log of another one beside it.
  */
-export async function replaceStore(replacement: string, real: string, now: number): Promise<string | null> {
+async function replaceStore(replacement: string, real: string, now: number): Promise<string | null> {
   syncFile(replacement)
   removeSecondName(real)
   const size = statSync(real, { throwIfNoEntry: false })?.size
@@ -159,11 +160,11 @@ export async function replaceStore(replacement: string, real: string, now: numbe
 }
 
 /** The name sorts by time. */
-const keptPath = (real: string, now: number): string => real + KEPT + new Date(now).toISOString().replace(/[-:]/g, '')
+const keptPath = (real: string, now: number): string =>
+  real + REPLACED_MARK + new Date(now).toISOString().replace(/[-:]/g, '')
 
 /** Results of SQLite for a file that it cannot read: damaged, and no database. */
 const UNREADABLE = [11, 26]
-const BUSY = 5
 
 /**
  * Writes the log into the file and removes it. Returns the connection, which keeps all others from using the file; undefined if
@@ -179,9 +180,8 @@ async function foldLog(real: string): Promise<DatabaseSync | undefined> {
     return database
   } catch (error) {
     database.close()
-    const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff
-    if (UNREADABLE.includes(code)) return undefined
-    throw code === BUSY ? await inUse(real) : error
+    if (UNREADABLE.includes(resultOf(error))) return undefined
+    throw isBusy(error) ? await inUse(real) : error
   }
 }
 

@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { keepServersOff, limitsOf, openToRead, type StoreOptions, sqlitePath } from '../open-store.ts'
+import { isBusy } from '../sqlite/failures.ts'
 import { type Moved, markMoved, movedError, movedFrom, unmarkMoved } from '../sqlite/moved.ts'
 import { openSqliteStore } from '../sqlite/sqlite-store.ts'
 import { existingFile } from '../sqlite/store-file.ts'
@@ -73,9 +74,6 @@ function openToMark(path: string): DatabaseSync {
 
 /** SQLite changes it with each commit of another connection. */
 const dataVersion = (database: DatabaseSync) => database.prepare('PRAGMA data_version').get()?.data_version
-
-/** Another process has committed since the transaction began to read, or is about to. */
-const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === 5
 
 /** Writes in the transaction that has read everything: SQLite allows that only if nobody has committed since. */
 function mark(database: DatabaseSync, path: string, moved: Moved): ReturnType<Source['finish']> {

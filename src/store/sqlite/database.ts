@@ -188,13 +188,17 @@ export function opening<Result>(path: string, work: () => Result): Result {
   try {
     return work()
   } catch (cause) {
-    if (cause instanceof AppError) throw cause
-    throw new AppError(storeErrors.cannotOpen, {
-      message: `The store ${path} cannot be opened: ${reasonOf(translated(cause))}`,
-      cause,
-    })
+    throw cannotOpen(path, cause)
   }
 }
+
+export const cannotOpen = (path: string, cause: unknown): AppError =>
+  cause instanceof AppError
+    ? cause
+    : new AppError(storeErrors.cannotOpen, {
+        message: `The store ${path} cannot be opened: ${reasonOf(translated(cause))}`,
+        cause,
+      })
 
 function connectReadOnly(path: string | URL): DatabaseSync {
   const connection = new DatabaseSync(path, { readOnly: true })

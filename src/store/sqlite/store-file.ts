@@ -163,8 +163,8 @@ function isLink(path: string): boolean {
   }
 }
 
-/** What follows the store's name in the name of one that was replaced by `teslim restore`, before the time. */
-export const KEPT = '.before-'
+/** `teslim restore` keeps the old store as `teslim.db.before-TIME`. */
+export const REPLACED_MARK = '.before-'
 
 /** A file that a restore makes beside the store, to put it in the store's place. */
 export const stagingPath = (real: string): string => `${real}.restoring`
@@ -177,7 +177,7 @@ export function removeSecondName(real: string): void {
   const { ino, nlink } = statSync(real, STAT) ?? NOTHING_THERE
   if (nlink < 2n) return
   const folder = dirname(real)
-  for (const name of readdirSync(folder).filter((each) => each.startsWith(basename(real) + KEPT))) {
+  for (const name of readdirSync(folder).filter((each) => each.startsWith(basename(real) + REPLACED_MARK))) {
     if (statSync(join(folder, name), STAT)?.ino === ino) unlinkSync(join(folder, name))
   }
 }

@@ -146,7 +146,7 @@ const DELETE = `
 const INSERT = 'INSERT INTO unordered_time (low, high) VALUES ($1, $2)'
 
 /** Notes the times of a batch, as part of its transaction: the latest time once a minute, and how far a clock was put back. */
-export function noteTimes(database: Database, deliveries: readonly { readonly receivedAt: number }[]): void {
+function noteTimes(database: Database, deliveries: readonly { readonly receivedAt: number }[]): void {
   let [earliest, latest] = [Number.POSITIVE_INFINITY, 0]
   for (const { receivedAt } of deliveries) {
     earliest = Math.min(earliest, receivedAt)
