@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
 import type { Query, Row } from '../postgres/database.ts'
+import type { Database } from '../sqlite/database.ts'
 
 type Kind = 'integer' | 'flag' | 'text' | 'bytes' | 'uuid'
 
@@ -44,8 +44,8 @@ const THERE = `
    WHERE c.relkind IN ('r', 'p')`
 
 /** Returns the tables that both databases have, with the columns that both have, as their catalogs say. */
-export async function findTables(source: DatabaseSync, query: Query): Promise<CopyTable[]> {
-  const here = Map.groupBy(source.prepare(HERE).all() as Row[], ({ table }) => String(table))
+export async function findTables(source: Database, query: Query): Promise<CopyTable[]> {
+  const here = Map.groupBy(source.all(HERE), ({ table }) => String(table))
   const there = Map.groupBy((await query(THERE)).rows, ({ table }) => String(table))
   return Array.from(here, ([name, own]) => tableOf(name, own, there.get(name) ?? [])).filter(
     ({ name, key }) => key.length > 0 && !NOT_COPIED.includes(name),
@@ -117,17 +117,15 @@ const FETCHED_AT_ONCE = 50
 
 /** The rows of an embedded store in the order of their key; deliveries only after a position, if one is given. */
 export function rowsOf(
-  source: DatabaseSync,
+  source: Database,
   { name, columns, key }: CopyTable,
   afterPosition: number | null,
 ): Iterable<Row> {
   const after = afterPosition === null ? '' : `WHERE position > ${afterPosition}`
-  return source
-    .prepare(`SELECT ${Object.keys(columns)} FROM ${name} ${after} ORDER BY ${key}`)
-    .iterate() as Iterable<Row>
+  return source.iterate(`SELECT ${Object.keys(columns)} FROM ${name} ${after} ORDER BY ${key}`)
 }
 
-export function digestSource(source: DatabaseSync, table: CopyTable): CopiedTable {
+export function digestSource(source: Database, table: CopyTable): CopiedTable {
   const digest = createDigest(table)
   for (const row of rowsOf(source, table, null)) digest.add(row)
   return digest.end()

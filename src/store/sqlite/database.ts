@@ -20,6 +20,8 @@ export interface Database {
   ask(sql: string, values: readonly Value[]): Answer
   get(sql: string, ...values: Values): Row | undefined
   all(sql: string, ...values: Values): Row[]
+  /** Reads the rows one by one. */
+  iterate(sql: string): Iterable<Row>
   /** Returns the number of rows changed. */
   run(sql: string, ...values: Values): number
   /** Returns the rowid of the row inserted. */
@@ -133,6 +135,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
     },
     get: (sql, ...values) => query('get', sql, values),
     all: (sql, ...values) => query('all', sql, values),
+    iterate: (sql) => connection.prepare(sql).iterate() as Iterable<Row>,
     run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
     insert: (sql, ...values) => Number(query<{ lastInsertRowid: number }>('run', sql, values).lastInsertRowid),
     check: (sql) => void prepareStatement(connection, sql),
