@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
-import { leftPartials } from './backup/killed-backups.ts'
+import { leftPartials } from './backup/backup-files.ts'
 import { opening } from './sqlite/database.ts'
 import { FULL_REASON } from './sqlite/failures.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/locks/server-lock.ts'

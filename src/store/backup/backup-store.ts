@@ -10,9 +10,12 @@ import { changeOf, existingFile, realPath, type WatchedFile, watchedFile } from 
 import {
   backupErrors,
   backupFiles,
+  clearKilled,
   createPrivate,
   fileDigest,
+  fileIdentity,
   isThere,
+  NOT_CREATED,
   nothingCopied,
   partialPath,
   placeOf,
@@ -24,7 +27,6 @@ import {
   writeBeside,
 } from './backup-files.ts'
 import { copyPages } from './copy-pages.ts'
-import { clearKilled, fileIdentity, NOT_CREATED } from './killed-backups.ts'
 
 interface BackupOptions {
   /** The embedded store, and how a store is opened. */
