@@ -4,9 +4,7 @@ import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { REFUSALS } from '#src/store/sql/deliveries/duplicates.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore, NewDelivery, QueueLimits, Receipt } from '#src/store/store.ts'
-import type { Database } from '../database.ts'
-import { sqliteNoun } from '../nouns.ts'
-import type { StoreThread } from '../thread/store-thread.ts'
+import { type Connections, sqliteNoun } from '../nouns.ts'
 import { createPacker, type RowOutcome } from './batch.ts'
 import { findCustomer, judge } from './judge.ts'
 
@@ -17,12 +15,8 @@ interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function sqliteDeliveries(
-  database: Database,
-  writer: StoreThread,
-  reader: StoreThread,
-  limits: QueueLimits,
-): SqliteDeliveries {
+export function sqliteDeliveries(connections: Connections, limits: QueueLimits): SqliteDeliveries {
+  const { database, writer } = connections
   const pack = createPacker(2)
   const watchers = new Set<() => void>()
   // Gives a batch that leaves the queue at the last moment time to be written.
@@ -43,7 +37,7 @@ export function sqliteDeliveries(
   })
 
   return {
-    ...sqliteNoun('deliveries', { database, writer, reader }),
+    ...sqliteNoun('deliveries', connections),
     deliver: (delivery) => batcher.submit(delivery),
     async foresee(delivery) {
       // Of one state of the store, though it takes several statements.

@@ -62,7 +62,7 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  const { watch: watchWrite, prove } = createProof({
+  const proof = createProof({
     async probe(durable) {
       await ask('ping', 'probe', [durable || isFull, isFull])
       isFull = false
@@ -76,8 +76,11 @@ export function createWriter(options: WriterOptions): Writer {
   })
 
   return {
-    run: (...operation) => watchWrite(() => ask(...operation)),
+    run: (...operation) => proof.watch(() => ask(...operation)),
     close: thread.close,
-    prove,
+    async prove() {
+      await proof.prove()
+      refuseIfGone()
+    },
   }
 }
