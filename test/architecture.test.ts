@@ -295,7 +295,6 @@ describe('the house', () => {
       // Files of /proc only.
       'src/serving/npm.ts',
       'src/store/backup/backup-files.ts',
-      'src/store/backup/replace-store.ts',
       'src/store/backup/restore-store.ts',
       'src/store/migrate.ts',
       'src/store/sqlite/locks/file-locks.ts',

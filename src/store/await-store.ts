@@ -2,15 +2,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import {
+  findWrittenState,
   isMissing,
   lacksRoom,
   missing,
   type OpenedStore,
   openStore,
   type StoreOptions,
-  sqlitePath,
 } from './open-store.ts'
-import { writtenState } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
 import type { Store } from './store.ts'
 
@@ -63,8 +62,7 @@ function awaitStore(
   refusal: AppError,
   reasonAtFirst: string,
 ): AwaitedStore {
-  const look = (): string =>
-    options.databaseUrl.startsWith('sqlite:') ? writtenState(sqlitePath(options.databaseUrl)) : ''
+  const look = (): string | undefined => findWrittenState(options)
   let reason = reasonAtFirst
   let store: Store | undefined
 

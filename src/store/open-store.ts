@@ -1,18 +1,18 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
-import { leftPartials } from './backup/killed-backups.ts'
-import type { InspectedStore, OpenedStore, QueueLimits } from './opened-store.ts'
+import { leftPartials } from './backup/backup-files.ts'
 import { opening } from './sqlite/database.ts'
 import { FULL_REASON } from './sqlite/failures.ts'
 import { lockForServer, type ServerLock, serverOn } from './sqlite/locks/server-lock.ts'
 import { type Moved, movedError, movedFrom } from './sqlite/moved.ts'
 import { inspectSqliteStore, openSqliteStore } from './sqlite/sqlite-store.ts'
-import { insteadOfStore } from './sqlite/store-file.ts'
+import { insteadOfStore, writtenState } from './sqlite/store-file.ts'
 import { storeErrors } from './store.errors.ts'
+import type { InspectedStore, OpenedStore, QueueLimits } from './store.ts'
 
-export type { InspectedStore, OpenedStore, StoreFacts } from './opened-store.ts'
 export { movedText } from './sqlite/moved.ts'
+export type { InspectedStore, OpenedStore, StoreFacts } from './store.ts'
 
 export interface StoreOptions {
   readonly databaseUrl: string
@@ -38,16 +38,9 @@ export async function openStore(
 ): Promise<OpenedStore> {
   if (!create && !isThere(options)) throw missing(options)
   const limits = limitsOf(options)
+  const path = fileOf(options)
   try {
-    if (!isPostgres(options))
-      return await openSqliteStore({
-        path: sqlitePath(options.databaseUrl),
-        now,
-        limits,
-        create,
-        toServe,
-        withoutThreads,
-      })
+    if (path !== undefined) return await openSqliteStore({ path, now, limits, create, toServe, withoutThreads })
     const { openPostgresStore } = await import('./postgres/postgres-store.ts')
     return await openPostgresStore({ ...databaseOf(options), now, limits, create, toServe })
   } catch (error) {
@@ -69,68 +62,74 @@ export async function openToRead(options: StoreOptions): Promise<InspectedStore>
 
 /** Whether there is a file to open. An empty one is no store: `touch` made it, or a start that was killed. */
 function isThere(options: StoreOptions): boolean {
-  if (isPostgres(options)) return true
-  const path = sqlitePath(options.databaseUrl)
-  const found = opening(path, () => statSync(path, { throwIfNoEntry: false }))
-  return found !== undefined && found.size > 0
+  const path = fileOf(options)
+  return path === undefined || opening(path, () => sizeOf(path)) > 0
 }
 
 /** Says what to do about a store that is not there. For operators: it names the path. */
-export const missing = (options: StoreOptions): AppError =>
-  new AppError(storeErrors.missing, {
-    message: `${
-      isPostgres(options)
-        ? 'There is no store in the database that DATABASE_URL names: check its name, or restore a dump.'
-        : `There is no store at ${sqlitePath(options.databaseUrl)}${insteadOfStore(sqlitePath(options.databaseUrl))}: check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore".`
-    } Only for a new installation, "teslim customer add" or "teslim migrate" creates one.`,
+export function missing(options: StoreOptions): AppError {
+  const path = fileOf(options)
+  const what =
+    path === undefined
+      ? 'There is no store in the database that DATABASE_URL names: check its name, or restore a dump.'
+      : `There is no store at ${path}${insteadOfStore(path)}: check DATABASE_URL, the folder you are in, and whether its disk is mounted, or run "teslim restore".`
+  return new AppError(storeErrors.missing, {
+    message: `${what} Only for a new installation, "teslim customer add" or "teslim migrate" creates one.`,
   })
+}
 
 /** More than an empty file that was made a database: a first start that found no room leaves that. */
 const MIN_BYTES_OF_STORE = 8192
 
 /** Whether a store is there and could not be opened because its disk is full: it can be once there is room. */
 export function lacksRoom(options: StoreOptions, error: unknown): boolean {
-  if (isPostgres(options) || !(error instanceof AppError)) return false
-  const isFull = [FULL_REASON, 'ENOSPC'].some((text) => reasonOf(error).includes(text))
-  return (
-    isFull && (statSync(sqlitePath(options.databaseUrl), { throwIfNoEntry: false })?.size ?? 0) >= MIN_BYTES_OF_STORE
-  )
+  const path = fileOf(options)
+  if (path === undefined || !(error instanceof AppError)) return false
+  return [FULL_REASON, 'ENOSPC'].some((text) => reasonOf(error).includes(text)) && sizeOf(path) >= MIN_BYTES_OF_STORE
 }
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
 /** Opens the store unchanged, for `doctor`: creates nothing, applies no migration. */
 export async function inspectStore(options: StoreOptions): Promise<InspectedStore> {
   const limits = limitsOf(options)
-  if (isPostgres(options)) {
-    const { inspectPostgresStore } = await import('./postgres/postgres-store.ts')
-    return inspectPostgresStore({ ...databaseOf(options), limits })
-  }
-  return inspectSqliteStore({ path: sqlitePath(options.databaseUrl), limits })
+  const path = fileOf(options)
+  if (path !== undefined) return inspectSqliteStore({ path, limits })
+  const { inspectPostgresStore } = await import('./postgres/postgres-store.ts')
+  return inspectPostgresStore({ ...databaseOf(options), limits })
 }
 
 /** Says which connection to a database could be read on its way; undefined if none could. */
-export async function unverifiedDatabase({
-  databaseUrl,
-}: Pick<StoreOptions, 'databaseUrl'>): Promise<string | undefined> {
-  if (!isPostgres({ databaseUrl })) return undefined
+export async function unverifiedDatabase({ databaseUrl }: Named): Promise<string | undefined> {
+  if (fileOf({ databaseUrl }) !== undefined) return undefined
   const { unverifiedServers } = await import('./postgres/connection/server-list.ts')
   const hosts = unverifiedServers(databaseUrl)
   if (hosts.length === 0) return undefined
   return `the connection to ${hosts.join(', ')} is not verified, so that others on the way could read the password and all deliveries: set sslmode=verify-full in DATABASE_URL, with sslrootcert=FILE for an authority of your own`
 }
 
-const isPostgres = ({ databaseUrl }: Pick<StoreOptions, 'databaseUrl'>): boolean => /^postgres/.test(databaseUrl)
+type Named = Pick<StoreOptions, 'databaseUrl'>
+
+/** Returns the path of a SQLite store; undefined for PostgreSQL. */
+const fileOf = ({ databaseUrl }: Named): string | undefined =>
+  /^postgres/.test(databaseUrl) ? undefined : sqlitePath(databaseUrl)
+
+const ofFile = <Result>(options: Named, find: (path: string) => Result): Result | undefined => {
+  const path = fileOf(options)
+  return path === undefined ? undefined : find(path)
+}
 
 /** Returns the server that works on a SQLite store; undefined for none, and for PostgreSQL, which may have several. */
-export const findServer = (options: StoreOptions): string | undefined =>
-  isPostgres(options) ? undefined : serverOn(sqlitePath(options.databaseUrl))
+export const findServer = (options: Named): string | undefined => ofFile(options, serverOn)
+
+/** Returns another text once the files of a SQLite store were made, written or replaced. */
+export const findWrittenState = (options: Named): string | undefined => ofFile(options, writtenState)
 
 /** Returns the incomplete files that `teslim backup` left when it was killed. The next backup removes them. */
-export const findLeftPartials = (options: StoreOptions): string[] =>
-  isPostgres(options) ? [] : leftPartials(sqlitePath(options.databaseUrl))
+export const findLeftPartials = (options: Named): string[] => ofFile(options, leftPartials) ?? []
 
 /** Returns where a SQLite store was moved; undefined for one that is in use, and for PostgreSQL. Throws if there is no file. */
-export const findMoved = (options: StoreOptions): Moved | undefined =>
-  isPostgres(options) ? undefined : movedFrom(sqlitePath(options.databaseUrl))
+export const findMoved = (options: Named): Moved | undefined => ofFile(options, (path) => movedFrom(path))
 
 /** Throws STORE_MOVED for one that `findMoved` finds. */
 export function refuseMoved(options: StoreOptions): void {
@@ -143,7 +142,7 @@ export async function refuseServers(options: StoreOptions): Promise<void> {
   const server = findServer(options)
   if (server !== undefined)
     throw new AppError(storeErrors.inUse, { message: `The store is in use by ${server}. Stop that process first.` })
-  if (!isPostgres(options)) return
+  if (fileOf(options) !== undefined) return
   const { openDatabase } = await import('./postgres/database.ts')
   const { refuseSessions } = await import('./postgres/connection/replicas.ts')
   const database = await openDatabase(databaseOf(options))
@@ -155,11 +154,10 @@ export async function refuseServers(options: StoreOptions): Promise<void> {
 }
 
 /** Keeps servers off a SQLite store while a command works on it. Throws STORE_IN_USE when a server does. On PostgreSQL nothing can keep them off. */
-export function keepServersOff(options: StoreOptions, now: number, command: string): Pick<ServerLock, 'release'> {
-  if (isPostgres(options)) return { release: () => undefined }
-  const path = sqlitePath(options.databaseUrl)
-  return opening(path, () => lockForServer(path, now, `${command}, `))
-}
+export const keepServersOff = (options: Named, now: number, command: string): ServerLock =>
+  ofFile(options, (path) => opening(path, () => lockForServer(path, now, `${command}, `))) ?? {
+    release: () => undefined,
+  }
 
 /** The part of a request's time that is kept for its commit, which may have to wait for others. */
 const COMMIT_MILLISECONDS = 2000

@@ -9,6 +9,7 @@ import { copyStore } from '#src/store/copy/copy-store.ts'
 import { findTables } from '#src/store/copy/copy-tables.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/postgres/database.ts'
+import { openDatabase as openFile } from '#src/store/sqlite/database.ts'
 import type { Store } from '#src/store/store.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { runCommand } from '../support/command.ts'
@@ -117,7 +118,9 @@ it('covers every table of the store and every column', async () => {
   await (await openStore(loadConfig({ DATABASE_URL: url }).config, 0)).store.close()
   const target = await openDatabase({ url, connections: 2, timeoutSeconds: 60 })
   const database = new DatabaseSync(source.path)
-  const copied = await findTables(database, target.query)
+  const file = openFile(source.path)
+  const copied = await findTables(file, target.query)
+  file.close()
   await target.close()
   const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all()
   expect([...copied.map(({ name }) => name), ...TABLES_NOT_COPIED].sort()).toEqual(

@@ -47,8 +47,7 @@ async function openWrites() {
   const database = openDatabase(path)
   const pack = createPacker(1)
   const { deliverBatch } = deliveryWrites(database, () => undefined)
-  const deliver = (batch: readonly NewDelivery[]): RowOutcome[] =>
-    deliverBatch(pack(batch)).outcomes ?? batch.map(() => null)
+  const deliver = (batch: readonly NewDelivery[]): RowOutcome[] => deliverBatch(pack(batch)) ?? batch.map(() => null)
   const rows = () =>
     database.all('SELECT hex(receipt) AS receipt, order_id, status, echo_of, payload FROM delivery ORDER BY position')
   return { deliver, rows, close: database.close }

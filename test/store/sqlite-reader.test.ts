@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { openDatabase } from '#src/store/sqlite/database.ts'
 import { openSqliteStore } from '#src/store/sqlite/sqlite-store.ts'
+import type { ThreadData } from '#src/store/sqlite/thread/store-thread.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -14,8 +15,8 @@ const ALL = { limit: 10, scan: 10 }
 
 async function storeWithReaders(name: string) {
   const readers: Worker[] = []
-  const spawnReader = (path: string): Worker => {
-    const worker = new Worker(WORKER, { workerData: { path } })
+  const spawnReader = (workerData: ThreadData): Worker => {
+    const worker = new Worker(WORKER, { workerData })
     readers.push(worker)
     return worker
   }

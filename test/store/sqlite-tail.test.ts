@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type Database, openDatabase } from '#src/store/sqlite/database.ts'
-import { createTail, type Tail } from '#src/store/sqlite/deliveries/tail.ts'
+import { createTail, type Tail } from '#src/store/sqlite/deliveries/block-walk.ts'
 import { finish } from '#src/store/sqlite/nouns.ts'
 import { createStoreWith } from '../support/create-store.ts'
 import { customer } from '../support/store-rows.ts'

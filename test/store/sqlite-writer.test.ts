@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, it } from 'vitest'
 import { openSqliteStore } from '#src/store/sqlite/sqlite-store.ts'
-import type { WriterData } from '#src/store/sqlite/thread/writer.ts'
+import type { ThreadData } from '#src/store/sqlite/thread/store-thread.ts'
 import type { NewDelivery } from '#src/store/store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
@@ -11,7 +11,7 @@ const WORKER = new URL('../../src/store/sqlite/thread/worker.ts', import.meta.ur
 
 async function storeWithWorkers(name: string) {
   const workers: Worker[] = []
-  const spawn = (workerData: WriterData): Worker => {
+  const spawn = (workerData: ThreadData): Worker => {
     const worker = new Worker(WORKER, { workerData })
     workers.push(worker)
     return worker

@@ -9,12 +9,20 @@ import {
   renameSync,
   rmSync,
   statfsSync,
+  statSync,
 } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
+import { type BackupRecord, type BegunBackup, killedBackups } from '../sqlite/backup-record.ts'
+import { opening } from '../sqlite/database.ts'
 import { databaseFiles, stagingPath, syncFolder } from '../sqlite/store-file.ts'
-import { backupErrors } from './backup.errors.ts'
+
+export const backupErrors = {
+  failed: { code: 'BACKUP_FAILED', kind: 'unavailable', message: 'The backup was not made.' },
+  invalid: { code: 'BACKUP_INVALID', kind: 'unavailable', message: 'The backup cannot be restored.' },
+  noRoom: { code: 'NO_ROOM', kind: 'unavailable', message: 'There is too little room on the disk.' },
+} as const satisfies Record<string, ErrorDefinition>
 
 // None of the files opened here may be a live store: closing one would drop the locks of this process on it.
 
@@ -54,7 +62,7 @@ export function syncFile(path: string): void {
 }
 
 /** Returns the SHA-256 in hexadecimal. `onRead` hears how many bytes were read. */
-export async function digestOf(path: string, onRead: (bytes: number) => void): Promise<string> {
+export async function fileDigest(path: string, onRead: (bytes: number) => void): Promise<string> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of createReadStream(path, { highWaterMark: MIB })) {
@@ -118,14 +126,10 @@ export async function expectedBeside(beside: string, what: string): Promise<stri
   throw new AppError(backupErrors.invalid, { message: `${beside} does not begin with ${what}.` })
 }
 
-export function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize
-}
-
 /** Throws unless a folder's disk has room for `bytes`. */
 export function requireRoom(folder: string, bytes: number, what: string): void {
-  const free = freeBytes(folder)
+  const { bavail, bsize } = statfsSync(folder)
+  const free = bavail * bsize
   if (free >= bytes) return
   throw new AppError(backupErrors.noRoom, {
     message: `${what} needs ${megabytes(bytes)} free in ${folder}, which has ${megabytes(free)}: make room first.`,
@@ -136,3 +140,51 @@ export const megabytes = (bytes: number): string => `${Math.ceil(bytes / MIB).to
 
 export const nothingCopied = (why: string): AppError =>
   new AppError(backupErrors.failed, { message: `Nothing was copied: ${why}.` })
+
+/**
+ * Tells a file from any other that has or had its name, on whatever machine: inodes are used again, so the time counts, too. It
+ * stays when the file is renamed, and when the machine starts again.
+ */
+export function fileIdentity(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.ino}-${found.birthtimeNs}`
+}
+
+/** Stands for the file of a backup that is about to create it. */
+export const NOT_CREATED = ''
+
+/** Removes what backups left that were killed, and nothing that another process has put in its place. */
+export function clearKilled(record: BackupRecord): void {
+  for (const begun of record.begun()) {
+    try {
+      // Its disk is perhaps not mounted.
+      if (!statSync(dirname(begun.path)).isDirectory()) continue
+      if (isLeft(begun)) removeLeft(begun.path)
+      record.settle(begun, fileIdentity(begun.path) === begun.file)
+    } catch {
+      // It is tried again with the next backup, and keeps none from being made.
+    }
+  }
+}
+
+/** A process may have been killed before it could remember which file it had created. Then that has no content yet. */
+function isLeft({ path, file }: BegunBackup): boolean {
+  const partial = partialPath(path)
+  if (file === NOT_CREATED) return statSync(partial, { throwIfNoEntry: false })?.size === 0
+  return fileIdentity(partial) === file
+}
+
+function removeLeft(path: string): void {
+  if (!isThere(path)) removeBeside(path)
+  removePartialBeside(path)
+  // Last, since it tells that the others belong to it.
+  removeDatabase(partialPath(path))
+}
+
+/** Returns the incomplete files that backups of a store left when they were killed. */
+export const leftPartials = (store: string): string[] =>
+  opening(store, () =>
+    killedBackups(store)
+      .filter(isLeft)
+      .map(({ path }) => partialPath(path)),
+  )

@@ -7,12 +7,15 @@ import { openToRead, refuseMoved, type StoreOptions, sqlitePath } from '../open-
 import { type BackupRecord, lockForBackup, type MadeBackup } from '../sqlite/backup-record.ts'
 import { opening } from '../sqlite/database.ts'
 import { changeOf, existingFile, realPath, type WatchedFile, watchedFile } from '../sqlite/store-file.ts'
-import { backupErrors } from './backup.errors.ts'
 import {
+  backupErrors,
   backupFiles,
+  clearKilled,
   createPrivate,
-  digestOf,
+  fileDigest,
+  fileIdentity,
   isThere,
+  NOT_CREATED,
   nothingCopied,
   partialPath,
   placeOf,
@@ -24,7 +27,6 @@ import {
   writeBeside,
 } from './backup-files.ts'
 import { copyPages } from './copy-pages.ts'
-import { clearKilled, fileIdentity, NOT_CREATED } from './killed-backups.ts'
 
 interface BackupOptions {
   /** The embedded store, and how a store is opened. */
@@ -78,7 +80,7 @@ export async function backupStore(options: BackupOptions): Promise<Backup> {
     })
     check(partial)
     const { size: bytes } = statSync(partial)
-    const sha256 = await digestOf(partial, (read) => {
+    const sha256 = await fileDigest(partial, (read) => {
       options.stop.throwIfAborted()
       options.onProgress('checked', read, bytes)
     })

@@ -4,8 +4,7 @@ import { shellWord } from '#src/lib/printable.ts'
 import { type InspectedStore, limitsOf, type StoreOptions } from '../open-store.ts'
 import { movedFrom, movedText } from '../sqlite/moved.ts'
 import { inspectSqliteStore } from '../sqlite/sqlite-store.ts'
-import { backupErrors } from './backup.errors.ts'
-import { digestOf, digestPath, expectedBeside, hmacPath } from './backup-files.ts'
+import { backupErrors, digestPath, expectedBeside, fileDigest, hmacPath } from './backup-files.ts'
 
 export interface VerifyOptions {
   /** How a store is opened. */
@@ -53,7 +52,7 @@ export async function openVerified(
   const signed = await expectedBeside(hmacPath(original), 'an HMAC of SHA-256')
   const hmac = signed === undefined ? 'missing' : judge === undefined ? 'unchecked' : 'matches'
   if (expected !== undefined || hmac === 'matches') {
-    const found = await digestOf(path, (read) => onProgress(read, bytes))
+    const found = await fileDigest(path, (read) => onProgress(read, bytes))
     if (expected !== undefined && found !== expected)
       throw invalid(`${original} has the SHA-256 ${found}, but the file beside it says ${expected}`)
     if (signed !== undefined && judge !== undefined && !(await judge(found, signed)))

@@ -1,18 +1,17 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { refuseSessions } from '../postgres/connection/replicas.ts'
-import type { Database, Query } from '../postgres/database.ts'
+import type { Query, Database as Target } from '../postgres/database.ts'
+import type { Database } from '../sqlite/database.ts'
 import { storeErrors } from '../store.errors.ts'
-import { type CopyTable, canonical } from './copy-tables.ts'
-import { type CopiedTable, digestTarget } from './table-digest.ts'
+import { type CopiedTable, type CopyTable, canonical, digestTarget } from './copy-tables.ts'
 
 /**
  * Makes the table `store_copy` in an empty target. It says which store is copied into it, and what the target held when the last
  * copy was finished, or before the first: a copy is refused once anything else has changed since.
  */
 export const claimTarget = (
-  source: DatabaseSync,
-  { transaction }: Database,
+  source: Database,
+  { transaction }: Target,
   small: readonly CopyTable[],
   now: number,
 ): Promise<void> =>
@@ -25,7 +24,7 @@ export const claimTarget = (
       }
       await query('CREATE TABLE store_copy (source text PRIMARY KEY, finished text)')
       await query('INSERT INTO store_copy (source) VALUES ($1)', identityOf(source))
-      await query('UPDATE purge SET generation = $1, erasures = $2', ...removalsOf(source.prepare(REMOVALS).get()))
+      await query('UPDATE purge SET generation = $1, erasures = $2', ...removalsOf(source.get(REMOVALS)))
       const tables: CopiedTable[] = []
       for (const table of small) tables.push(await digestTarget(query, table))
       await recordCopy(query, tables, now)
@@ -35,7 +34,7 @@ export const claimTarget = (
 
 /** Keeps others from changing the target until the end of the transaction, and refuses if they have changed it before. */
 export async function lockTarget(
-  source: DatabaseSync,
+  source: Database,
   query: Query,
   small: readonly CopyTable[],
   direct: boolean,
@@ -48,10 +47,10 @@ export async function lockTarget(
 }
 
 /** Deliveries are only added to the target, so what was removed or erased here since an earlier run would stay there. */
-export async function refusePurged(source: DatabaseSync, query: Query): Promise<void> {
+export async function refusePurged(source: Database, query: Query): Promise<void> {
   if ((await query('SELECT FROM delivery LIMIT 1')).count === 0) return
   const there = removalsOf((await query(REMOVALS)).rows[0])
-  const here = removalsOf(source.prepare(REMOVALS).get())
+  const here = removalsOf(source.get(REMOVALS))
   if (there.some((count, index) => count !== here[index]))
     throw refused('deliveries were removed or erased here since they were copied into it')
 }
@@ -71,12 +70,7 @@ export async function recordCopy(query: Query, tables: readonly CopiedTable[], n
   await query('UPDATE store_copy SET finished = $1', JSON.stringify(finished))
 }
 
-async function refuseUsed(
-  source: DatabaseSync,
-  query: Query,
-  small: readonly CopyTable[],
-  direct: boolean,
-): Promise<void> {
+async function refuseUsed(source: Database, query: Query, small: readonly CopyTable[], direct: boolean): Promise<void> {
   if (direct) await refuseSessions(query)
   const record = (await query('SELECT source, finished FROM store_copy')).rows[0]
   if (record?.source !== identityOf(source)) throw refused('it holds a copy of another store')
@@ -84,18 +78,18 @@ async function refuseUsed(
   await refuseUnknownDelivery(source, query)
 }
 
-const identityOf = (source: DatabaseSync): string =>
-  JSON.stringify(source.prepare('SELECT id FROM customer ORDER BY number LIMIT 1').get() ?? null)
+const identityOf = (source: Database): string =>
+  JSON.stringify(source.get('SELECT id FROM customer ORDER BY number LIMIT 1') ?? null)
 
 /** The sequence, which counts a delivery even if its row was deleted since. Copied deliveries count once the copy is finished. */
 const lastPosition = async (query: Query): Promise<number> =>
   Number((await query('SELECT last_value FROM last_position')).rows[0]?.last_value)
 
 /** A store that was restored from a backup no longer has all that was copied from it. */
-async function refuseUnknownDelivery(source: DatabaseSync, query: Query): Promise<void> {
+async function refuseUnknownDelivery(source: Database, query: Query): Promise<void> {
   const [last] = (await query('SELECT position, receipt FROM delivery ORDER BY position DESC LIMIT 1')).rows
   if (last === undefined) return
-  const here = source.prepare('SELECT receipt FROM delivery WHERE position = ?').get(last.position as number)
+  const here = source.get('SELECT receipt FROM delivery WHERE position = $1', last.position as number)
   if (here === undefined || canonical(here.receipt, 'uuid') !== last.receipt)
     throw refused(`its last delivery, ${last.receipt}, is not in this store`)
 }

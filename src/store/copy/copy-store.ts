@@ -1,11 +1,21 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { openStore, type StoreOptions } from '../open-store.ts'
 import { openDatabase, type Query } from '../postgres/database.ts'
+import type { Database } from '../sqlite/database.ts'
 import type { Moved } from '../sqlite/moved.ts'
 import { claimTarget, lockTarget, recordCopy, refusePurged } from './copy-record.ts'
 import { openSource } from './copy-source.ts'
-import { arrayType, type CopyTable, canonical, findTables, smallOf } from './copy-tables.ts'
-import { type CopiedTable, digestSource, digestTarget, type OnRows, rowsOf } from './table-digest.ts'
+import {
+  arrayType,
+  type CopiedTable,
+  type CopyTable,
+  canonical,
+  digestSource,
+  digestTarget,
+  findTables,
+  type OnRows,
+  rowsOf,
+  smallOf,
+} from './copy-tables.ts'
 
 interface CopyOptions {
   /** The embedded store, and how a store is opened. */
@@ -28,7 +38,7 @@ export interface Copied {
   readonly moved: Moved | undefined
 }
 
-export { takeBack } from './take-back.ts'
+export { takeBack } from './copy-source.ts'
 
 const MAX_ROWS = 1000
 const MAX_CHARACTERS = 4_000_000
@@ -95,7 +105,7 @@ const PAUSE = `
   UPDATE webhook SET paused_reason = 'restored', paused_at = $1, version = version + 1 WHERE paused_at IS NULL`
 
 async function copyTable(
-  source: DatabaseSync,
+  source: Database,
   query: Query,
   table: CopyTable,
   onProgress: CopyOptions['onProgress'],
@@ -107,9 +117,7 @@ async function copyTable(
   const all = countOf(source, table)
   const there = table.name === 'delivery' ? await lastPosition(query) : null
   let done =
-    there === null
-      ? 0
-      : (source.prepare('SELECT count(*) AS n FROM delivery WHERE position <= ?').get(there)?.n as number)
+    there === null ? 0 : (source.get('SELECT count(*) AS n FROM delivery WHERE position <= $1', there)?.n as number)
   let page: (string | null)[][] = columns.map(() => [])
   let characters = 0
 
@@ -134,14 +142,14 @@ async function copyTable(
   await flush()
 }
 
-const countOf = (source: DatabaseSync, { name }: CopyTable): number =>
-  source.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.n as number
+const countOf = (source: Database, { name }: CopyTable): number =>
+  source.get(`SELECT count(*) AS n FROM ${name}`)?.n as number
 
 const lastPosition = async (query: Query): Promise<number | null> =>
   (await query('SELECT max(position) AS last FROM delivery')).rows[0]?.last as number | null
 
 async function compare(
-  source: DatabaseSync,
+  source: Database,
   query: Query,
   table: CopyTable,
   onProgress: CopyOptions['onProgress'],

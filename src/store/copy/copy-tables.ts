@@ -1,5 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
+import { createHash } from 'node:crypto'
 import type { Query, Row } from '../postgres/database.ts'
+import type { Database } from '../sqlite/database.ts'
 
 type Kind = 'integer' | 'flag' | 'text' | 'bytes' | 'uuid'
 
@@ -43,8 +44,8 @@ const THERE = `
    WHERE c.relkind IN ('r', 'p')`
 
 /** Returns the tables that both databases have, with the columns that both have, as their catalogs say. */
-export async function findTables(source: DatabaseSync, query: Query): Promise<CopyTable[]> {
-  const here = Map.groupBy(source.prepare(HERE).all() as Row[], ({ table }) => String(table))
+export async function findTables(source: Database, query: Query): Promise<CopyTable[]> {
+  const here = Map.groupBy(source.all(HERE), ({ table }) => String(table))
   const there = Map.groupBy((await query(THERE)).rows, ({ table }) => String(table))
   return Array.from(here, ([name, own]) => tableOf(name, own, there.get(name) ?? [])).filter(
     ({ name, key }) => key.length > 0 && !NOT_COPIED.includes(name),
@@ -99,4 +100,66 @@ export function canonical(value: unknown, kind: Kind): string | null {
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   }
   return String(value)
+}
+
+export interface CopiedTable {
+  readonly name: string
+  readonly rows: number
+  /** SHA-256 of all rows in key order; equal for equal tables in either database. */
+  readonly sha256: string
+}
+
+/** Hears how many rows have been read. */
+export type OnRows = (rows: number) => void
+
+/** Payloads may have a mebibyte each. */
+const FETCHED_AT_ONCE = 50
+
+/** The rows of an embedded store in the order of their key; deliveries only after a position, if one is given. */
+export function rowsOf(
+  source: Database,
+  { name, columns, key }: CopyTable,
+  afterPosition: number | null,
+): Iterable<Row> {
+  const after = afterPosition === null ? '' : `WHERE position > ${afterPosition}`
+  return source.iterate(`SELECT ${Object.keys(columns)} FROM ${name} ${after} ORDER BY ${key}`)
+}
+
+export function digestSource(source: Database, table: CopyTable): CopiedTable {
+  const digest = createDigest(table)
+  for (const row of rowsOf(source, table, null)) digest.add(row)
+  return digest.end()
+}
+
+/** `query` must be that of a transaction. */
+export async function digestTarget(
+  query: Query,
+  table: CopyTable,
+  onRows: OnRows = () => undefined,
+): Promise<CopiedTable> {
+  const digest = createDigest(table)
+  const { columns, name, key } = table
+  await query(`DECLARE rows NO SCROLL CURSOR FOR SELECT ${Object.keys(columns)} FROM ${name} ORDER BY ${key}`)
+  for (let read = 0; ; ) {
+    const { rows } = await query(`FETCH ${FETCHED_AT_ONCE} FROM rows`)
+    if (rows.length === 0) break
+    for (const row of rows) digest.add(row)
+    read += rows.length
+    onRows(read)
+  }
+  await query('CLOSE rows')
+  return digest.end()
+}
+
+function createDigest({ name, columns }: CopyTable) {
+  const hash = createHash('sha256')
+  const kinds = Object.entries(columns)
+  let rows = 0
+  return {
+    add(row: Row): void {
+      rows++
+      hash.update(JSON.stringify(kinds.map(([column, kind]) => canonical(row[column], kind))))
+    },
+    end: (): CopiedTable => ({ name, rows, sha256: hash.digest('hex') }),
+  }
 }

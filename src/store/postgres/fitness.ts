@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
-import type { StoreFacts } from '../opened-store.ts'
 import { storeErrors } from '../store.errors.ts'
+import type { StoreFacts } from '../store.ts'
 import { WAITS_FOR_STANDBY } from './connection/safety.ts'
 import type { Database, Query } from './database.ts'
 

@@ -9,7 +9,6 @@ import {
   pendingMigrations,
   readMigrations,
 } from '../migrate.ts'
-import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { apiKeys } from '../sql/api-keys.ts'
 import { audit, auditStore } from '../sql/audit.ts'
 import { customers } from '../sql/customers.ts'
@@ -19,7 +18,7 @@ import { rollUps } from '../sql/roll-ups.ts'
 import { secretStore, secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { storeErrors } from '../store.errors.ts'
-import type { RollUpStore, Store } from '../store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits, RollUpStore, Store } from '../store.ts'
 import { countReplicas } from './connection/replicas.ts'
 import { type Database, type DatabaseOptions, openDatabase, type Query, type Row } from './database.ts'
 import { postgresDeliveries } from './deliveries/deliveries.ts'

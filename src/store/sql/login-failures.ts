@@ -1,4 +1,4 @@
-import type { LoginFailureStore } from '../login-failure-store.ts'
+import type { LoginFailureStore } from '../customer-store.ts'
 import type { Dialect } from './dialect.ts'
 import { change, find, type Noun, run } from './work.ts'
 

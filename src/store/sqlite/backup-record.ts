@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeErrors } from '../store.errors.ts'
-import { opening } from './database.ts'
-import { isLocked } from './locks/server-lock.ts'
+import { cannotOpen } from './database.ts'
+import { isBusy, resultOf } from './failures.ts'
 import { createStoreFile, existingFile, realPath } from './store-file.ts'
 
 export interface MadeBackup {
@@ -63,7 +63,7 @@ export function lockForBackup(store: string): BackupRecord {
     try {
       database.exec('BEGIN IMMEDIATE')
     } catch (error) {
-      if (!isLocked(error)) throw error
+      if (!isBusy(error)) throw error
       throw new AppError(storeErrors.inUse, {
         message: `Another process is making a backup of ${store}: wait until it is done.`,
       })
@@ -111,52 +111,52 @@ export function lockForBackup(store: string): BackupRecord {
 export async function lastBackupAt(path: string): Promise<number | undefined> {
   for (let waited = 0; ; waited += RETRY_MILLISECONDS) {
     try {
-      return readLast(recordPath(path))
+      return readLast(path)
     } catch (error) {
-      if (!isLocked(error) || waited >= PATIENCE_MILLISECONDS) {
-        return opening(path, () => {
-          throw error
-        })
-      }
+      if (!isBusy(error) || waited >= PATIENCE_MILLISECONDS) throw cannotOpen(path, error)
     }
     await setTimeout(RETRY_MILLISECONDS)
   }
 }
 
-function readLast(file: string): number | undefined {
-  if (!existsSync(file)) return undefined
-  // Not read-only: that could not undo what a backup that was killed left half written.
-  const database = new DatabaseSync(existingFile(file), { timeout: 0 })
-  try {
-    if (!hasTable(database, 'backup')) return undefined
-    return (
-      (database.prepare('SELECT at FROM backup ORDER BY rowid DESC LIMIT 1').get()?.at as number | null) ?? undefined
-    )
-  } finally {
-    database.close()
-  }
-}
+const readLast = (store: string): number | undefined =>
+  reading(
+    store,
+    'backup',
+    (database) => database.prepare('SELECT at FROM backup ORDER BY rowid DESC LIMIT 1').get()?.at as number | undefined,
+  )
+
+const READ_ONLY = 8
 
 /**
  * Lists the backups whose processes were killed. Empty while another process makes a backup, and for an account that may only read,
  * since neither can get the lock.
  */
 export function killedBackups(store: string): BegunBackup[] {
+  try {
+    const killed = reading(store, 'begun', (database) => {
+      database.exec('BEGIN IMMEDIATE')
+      return begunIn(database)
+    })
+    return killed ?? []
+  } catch (error) {
+    if (isBusy(error) || resultOf(error) === READ_ONLY) return []
+    throw error
+  }
+}
+
+/** Undefined where no backup was ever begun. Not opened read-only: that could not undo what a backup that was killed left half written. */
+function reading<Result>(store: string, table: string, read: (database: DatabaseSync) => Result): Result | undefined {
   const file = recordPath(store)
-  if (!existsSync(file)) return []
+  if (!existsSync(file)) return undefined
   const database = new DatabaseSync(existingFile(file), { timeout: 0 })
   try {
-    database.exec('BEGIN IMMEDIATE')
-    return hasTable(database, 'begun') ? begunIn(database) : []
-  } catch (error) {
-    if (isLocked(error) || isReadOnly(error)) return []
-    throw error
+    const hasTable = database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined
+    return hasTable ? read(database) : undefined
   } finally {
     database.close()
   }
 }
-
-const isReadOnly = (error: unknown): boolean => (error as { errcode?: number }).errcode === 8
 
 const begunIn = (database: DatabaseSync): BegunBackup[] =>
   database
@@ -168,6 +168,3 @@ const begunIn = (database: DatabaseSync): BegunBackup[] =>
       scheduled: scheduled === 1,
       file: String(file),
     }))
-
-const hasTable = (database: DatabaseSync, name: string): boolean =>
-  database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined

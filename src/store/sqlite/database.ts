@@ -20,6 +20,8 @@ export interface Database {
   ask(sql: string, values: readonly Value[]): Answer
   get(sql: string, ...values: Values): Row | undefined
   all(sql: string, ...values: Values): Row[]
+  /** Reads the rows one by one. */
+  iterate(sql: string): Iterable<Row>
   /** Returns the number of rows changed. */
   run(sql: string, ...values: Values): number
   /** Returns the rowid of the row inserted. */
@@ -133,6 +135,7 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
     },
     get: (sql, ...values) => query('get', sql, values),
     all: (sql, ...values) => query('all', sql, values),
+    iterate: (sql) => connection.prepare(sql).iterate() as Iterable<Row>,
     run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
     insert: (sql, ...values) => Number(query<{ lastInsertRowid: number }>('run', sql, values).lastInsertRowid),
     check: (sql) => void prepareStatement(connection, sql),
@@ -183,28 +186,22 @@ export function useWriteAheadLog(database: Database): void {
     PRAGMA busy_timeout = ${SHORT_WAIT_MILLISECONDS}`)
 }
 
-/** Runs a transaction that overwrites what rows held before, also in pages that get free, which FAST leaves alone. */
-export function withSecureDelete<Result>(database: Database, work: () => Result): Result {
-  database.script('PRAGMA secure_delete = ON')
-  try {
-    return database.transaction(work)
-  } finally {
-    database.script('PRAGMA secure_delete = FAST')
-  }
-}
-
 /** Turns any error of opening a store into a message for operators. */
 export function opening<Result>(path: string, work: () => Result): Result {
   try {
     return work()
   } catch (cause) {
-    if (cause instanceof AppError) throw cause
-    throw new AppError(storeErrors.cannotOpen, {
-      message: `The store ${path} cannot be opened: ${reasonOf(translated(cause))}`,
-      cause,
-    })
+    throw cannotOpen(path, cause)
   }
 }
+
+export const cannotOpen = (path: string, cause: unknown): AppError =>
+  cause instanceof AppError
+    ? cause
+    : new AppError(storeErrors.cannotOpen, {
+        message: `The store ${path} cannot be opened: ${reasonOf(translated(cause))}`,
+        cause,
+      })
 
 function connectReadOnly(path: string | URL): DatabaseSync {
   const connection = new DatabaseSync(path, { readOnly: true })

@@ -29,7 +29,14 @@ const REASONS: Readonly<Record<number, string>> = {
  */
 const FAILED_SYNCS = new Set([1034, 1290])
 
-export const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === BUSY
+/** Returns SQLite's result code, without what an extended code adds to it; 0 for other errors. */
+export function resultOf(error: unknown): number {
+  const { errcode = 0 } = ((error instanceof AppError ? error.cause : error) ?? {}) as { errcode?: number }
+  return errcode & 0xff
+}
+
+/** Whether another process holds a lock, or has committed since the transaction began to read. */
+export const isBusy = (error: unknown): boolean => resultOf(error) === BUSY
 
 export function translated(cause: unknown): unknown {
   const { code, errcode = 0, message } = cause as Error & { code?: string; errcode?: number }

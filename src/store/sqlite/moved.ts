@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { storeMoved } from '../store.errors.ts'
 import { type Database, type OpenOptions, openDatabase } from './database.ts'
@@ -41,9 +40,9 @@ export const movedError = (path: string, moved: Moved): AppError =>
   })
 
 /** Runs in a transaction of the caller. */
-export function markMoved(database: DatabaseSync, { to, at }: Moved): void {
-  database.exec('DELETE FROM moved')
-  database.prepare('INSERT INTO moved (target, at) VALUES (?, ?)').run(to, at)
+export function markMoved(database: Database, { to, at }: Moved): void {
+  database.run('DELETE FROM moved')
+  database.run('INSERT INTO moved (target, at) VALUES ($1, $2)', to, at)
 }
 
 export function unmarkMoved(path: string): void {

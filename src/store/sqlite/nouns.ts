@@ -4,17 +4,17 @@ import { customers } from '../sql/customers.ts'
 import { deliveryReads } from '../sql/deliveries/deliveries.ts'
 import { loginFailures } from '../sql/login-failures.ts'
 import { purges } from '../sql/purges.ts'
+import { refused } from '../sql/refused.ts'
 import { secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
-import { type Database, withSecureDelete } from './database.ts'
+import type { Database } from './database.ts'
 import { createBlockWalk } from './deliveries/block-walk.ts'
 import { sqlite } from './dialect.ts'
-import { emptyLog } from './empty-log.ts'
 import { filePurges } from './purges.ts'
-import { refusedWithPages } from './refused.ts'
 import { counting } from './roll-ups.ts'
-import type { StoreThread } from './thread/operations.ts'
+import type { StoreThread } from './thread/store-thread.ts'
+import { emptyLog, wipeRefused, withSecureDelete } from './wiping.ts'
 
 const createNouns = () => ({
   secrets: secrets(sqlite),
@@ -24,7 +24,7 @@ const createNouns = () => ({
   purges: { ...purges(sqlite), ...filePurges },
   audit: audit(sqlite),
   rollUps: counting,
-  refused: refusedWithPages,
+  refused: { ...refused(sqlite), wipePages: wipeRefused },
   loginFailures: loginFailures(sqlite),
   deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk() }),
 })

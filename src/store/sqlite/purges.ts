@@ -4,8 +4,7 @@ import { deleteBlocks, type OwnSteps, purgeStateFromRow, purgeStore, type Shared
 import { all, alone, find, get, type Noun, type Row, run, type Work, wipe, write } from '../sql/work.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
 import { sqlite } from './dialect.ts'
-import { emptyLog } from './empty-log.ts'
-import { wipePages } from './wipe-pages.ts'
+import { emptyLog, wipePages } from './wiping.ts'
 
 /** A file loses nothing to a failover, and a restored backup refuses later cursors: only a place after the last position is of no use. */
 const STATE = `

@@ -1,28 +1,25 @@
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { migrationName, pendingMigrations } from '../migrate.ts'
-import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.ts'
 import { auditStore } from '../sql/audit.ts'
 import { refusedStore } from '../sql/refused.ts'
 import { secretStore } from '../sql/secrets.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
-import type { Store } from '../store.ts'
+import type { InspectedStore, OpenedStore, QueueLimits, Store } from '../store.ts'
 import { lastBackupAt } from './backup-record.ts'
-import { type Database, openDatabase, opening, type Row, useAutoVacuum, useWriteAheadLog } from './database.ts'
+import { openDatabase, opening, type Row, useAutoVacuum, useWriteAheadLog } from './database.ts'
 import { sqliteDeliveries } from './deliveries/deliveries.ts'
 import { DELIVERY_STATEMENTS } from './deliveries/writes.ts'
 import { diskUseOf } from './disk-use.ts'
-import { findForeignCode } from './foreign-code.ts'
 import { lockForServer, lockPath, locksOn, type ServerLock } from './locks/server-lock.ts'
-import { appliedTo, knownMigrations, migrate } from './migrations.ts'
+import { appliedTo, findForeignCode, knownMigrations, migrate } from './migrations.ts'
 import { refuseMoved } from './moved.ts'
-import { sqliteNoun } from './nouns.ts'
+import { type Connections, sqliteNoun } from './nouns.ts'
 import { sqlitePurges } from './purges.ts'
 import { rollUpStore } from './roll-ups.ts'
 import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, watchedFiles } from './store-file.ts'
 import { type StoreWatch, watchStore } from './store-watch.ts'
-import type { StoreThread } from './thread/operations.ts'
-import { createReader, type SpawnReader } from './thread/reader.ts'
-import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
+import { createReader, type SpawnThread } from './thread/store-thread.ts'
+import { createWriter, type Writer } from './thread/writer.ts'
 import { sqliteWebhooks } from './webhooks/webhooks.ts'
 
 interface SqliteOptions {
@@ -37,8 +34,8 @@ interface SqliteOptions {
   readonly withoutThreads?: boolean
   readonly evenMoved?: boolean
   /** Replaced by tests that kill the threads. */
-  readonly spawn?: SpawnWriter
-  readonly spawnReader?: SpawnReader
+  readonly spawn?: SpawnThread
+  readonly spawnReader?: SpawnThread
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
@@ -70,9 +67,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     const patienceMilliseconds = toServe
       ? Math.min(SERVING_PATIENCE_MILLISECONDS, limits.longestWaitMilliseconds)
       : undefined
-    const here = withoutThreads ? await import('./thread/serve.ts') : undefined
-    const writer = createWriter({ path, files, watch, spawn, here: here?.openWriting, patienceMilliseconds })
-    const reader = createReader(path, { spawn: spawnReader, here: here?.openReading })
+    const here = withoutThreads ? (await import('./thread/serve.ts')).openPerformer : undefined
+    const writer = createWriter({ path, files, watch, spawn, here, patienceMilliseconds })
+    const reader = createReader(path, spawnReader, here)
     return {
       store: storeOn({ database, watch, writer, reader }, limits, () => lock?.release()),
       migrated,
@@ -98,8 +95,8 @@ export async function inspectSqliteStore({
     const files = watchedFiles(path)
     const watch = watchStore(files, realPath(path))
     const writer = createWriter({ path, files, watch })
-    const { openReading } = await import('./thread/serve.ts')
-    const reader = createReader(path, { here: openReading })
+    const { openPerformer } = await import('./thread/serve.ts')
+    const reader = createReader(path, undefined, openPerformer)
     return {
       store: storeOn({ database, watch, writer, reader }, limits),
       pending,
@@ -133,22 +130,15 @@ export async function inspectSqliteStore({
 /** How long other work may wait for the lock of another process while it keeps deliveries waiting. */
 const SERVING_PATIENCE_MILLISECONDS = 2000
 
-interface Connections {
-  /** The connection of the calling thread, for look-ups of single rows. */
-  readonly database: Database
+interface Threads extends Connections {
   readonly writer: Writer
-  readonly reader: StoreThread
   readonly watch: StoreWatch
 }
 
-function storeOn(
-  { database, writer, reader, watch }: Connections,
-  limits: QueueLimits,
-  release: () => void = () => undefined,
-): Store {
-  const threads = { database, writer, reader }
+function storeOn(threads: Threads, limits: QueueLimits, release: () => void = () => undefined): Store {
+  const { database, writer, reader, watch } = threads
   const rollUps = rollUpStore(sqliteNoun('rollUps', threads))
-  const deliveries = sqliteDeliveries(database, writer, reader, limits)
+  const deliveries = sqliteDeliveries(threads, limits)
   /** SQLite changes it with each change of the schema. */
   let triedSchema: unknown
   const tryStatements = async (): Promise<void> => {
@@ -181,10 +171,10 @@ function storeOn(
         await tryStatements()
         await writer.prove()
       } catch (error) {
-        throw notReady(reasonOf(error))
+        if (!(error instanceof AppError)) throw error
+        const reason = reasonOf(error)
+        throw new AppError(storeErrors.unavailable, { message: `The store cannot take anything: ${reason}.`, reason })
       }
-      const gone = watch.reason()
-      if (gone !== undefined) throw notReady(gone)
     },
     tryStatements,
     lastBackupAt: () => lastBackupAt(database.path),
@@ -201,12 +191,4 @@ function storeOn(
       release()
     },
   }
-}
-
-const notReady = (reason: string): AppError =>
-  new AppError(storeErrors.unavailable, { message: `The store cannot take anything: ${reason}.`, reason })
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AppError) return error.details.reason ?? error.message
-  throw error
 }

@@ -96,7 +96,7 @@ export function realPath(path: string): string {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     // Perhaps a disk is not mounted. A new store must not replace the link.
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+    if (isLink(path))
       throw new AppError(storeErrors.cannotOpen, {
         message: `${path} is a symbolic link whose target is missing: mount or create its folder, or remove the link.`,
       })
@@ -104,13 +104,16 @@ export function realPath(path: string): string {
   }
 }
 
+const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+
 /** Returns the files of a store. A connection that has read must be open, so that all of them exist. */
 export const watchedFiles = (path: string): WatchedFile[] =>
   [path, `${realPath(path)}-wal`, `${realPath(path)}-shm`].map(watchedFile)
 
-export const watchedFile = (path: string): WatchedFile => ({ path, ...(identityOf(path) ?? NOTHING) })
-
-const NOTHING = { dev: -1n, ino: -1n }
+export function watchedFile(path: string): WatchedFile {
+  const { dev = -1n, ino = -1n } = identityOf(path) ?? {}
+  return { path, dev, ino }
+}
 
 /** Tells which file was moved, removed or replaced while the store is open; undefined if none was. */
 export function changeOf(files: readonly WatchedFile[]): string | undefined {
@@ -155,16 +158,8 @@ export function insteadOfStore(path: string): string {
   return isLink(path) ? ' (a symbolic link to nothing)' : ''
 }
 
-function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink()
-  } catch {
-    return false
-  }
-}
-
-/** What follows the store's name in the name of one that was replaced by `teslim restore`, before the time. */
-export const KEPT = '.before-'
+/** `teslim restore` keeps the old store as `teslim.db.before-TIME`. */
+export const REPLACED_MARK = '.before-'
 
 /** A file that a restore makes beside the store, to put it in the store's place. */
 export const stagingPath = (real: string): string => `${real}.restoring`
@@ -174,15 +169,13 @@ export const databaseFiles = (path: string): string[] => ['', '-journal', '-wal'
 
 /** A restore that was killed at its last step leaves a second name of the store. */
 export function removeSecondName(real: string): void {
-  const { ino, nlink } = statSync(real, STAT) ?? NOTHING_THERE
+  const { ino, nlink = 0n } = statSync(real, STAT) ?? {}
   if (nlink < 2n) return
   const folder = dirname(real)
-  for (const name of readdirSync(folder).filter((each) => each.startsWith(basename(real) + KEPT))) {
+  for (const name of readdirSync(folder).filter((each) => each.startsWith(basename(real) + REPLACED_MARK))) {
     if (statSync(join(folder, name), STAT)?.ino === ino) unlinkSync(join(folder, name))
   }
 }
-
-const NOTHING_THERE = { ino: -1n, nlink: 0n }
 
 /**
  * Refuses hard links, because each name of the file would have a log of its own. The caller has the server's lock, so what a

@@ -1,7 +1,6 @@
 import type { Refused } from '#src/store/sql/deliveries/deliveries.ts'
 import { MAX_ORIGIN_BYTES, writeOrigin } from '#src/store/sql/deliveries/origins.ts'
 import type { NewDelivery, Receipt } from '#src/store/store.ts'
-import type { Span } from './recent-commits.ts'
 
 /**
  * A batch on its way to the writer thread. Cloning objects would be expensive for the request thread, so all texts are sent as
@@ -29,13 +28,6 @@ export interface StoredDelivery extends Omit<NewDelivery, 'origin'> {
  * other bytes before, `erased` if its customer was, `fault` if it failed alone.
  */
 export type RowOutcome = Receipt | Refused | { readonly fault: string } | null
-
-export interface BatchOutcome {
-  /** Null if every delivery was stored under its own receipt. */
-  readonly outcomes: RowOutcome[] | null
-  /** The positions stored; null if some in between may be missing. */
-  readonly span: Span | null
-}
 
 const SEPARATOR = '\0'
 const TEXTS = 4

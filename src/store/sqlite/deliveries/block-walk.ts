@@ -4,7 +4,6 @@ import { BLOCK_SIZE } from '../../sql/purges.ts'
 import { all, get, type Row, type Work } from '../../sql/work.ts'
 import { sqlite } from '../dialect.ts'
 import { placeInList } from './blocks.ts'
-import { createTail, type Tail } from './tail.ts'
 
 /** Positions after the last block that a walk looks at, also of other customers: usually all of them. */
 const LOOK_AFTER_BLOCKS = 2 * BLOCK_SIZE
@@ -84,3 +83,39 @@ const positionsOf = ({ block, offsets }: Row, before: number): number[] =>
     .map((offset) => (block as number) * BLOCK_SIZE + Number(offset))
     .filter((position) => position < before)
     .reverse()
+
+const CUSTOMERS = 'SELECT position, customer FROM delivery WHERE position >= $1 AND position <= $2 ORDER BY position'
+
+/** Stands where a delivery was removed: no customer has this number. */
+const REMOVED = 0
+
+/** Finds the deliveries of customers among the latest ones, which no block has yet. */
+export type Tail = ReturnType<typeof createTail>
+
+/** Remembers whose they are, so that each walk only reads those that came since the one before. It is for one connection. */
+export function createTail() {
+  let start = 0
+  /** The number of the customer of each position, from `start` on. */
+  let customers: number[] = []
+
+  function* readUpTo(last: number): Work<void> {
+    const rows = yield* all(CUSTOMERS, start + customers.length, last)
+    for (const { position, customer } of rows) {
+      while (start + customers.length < (position as number)) customers.push(REMOVED)
+      customers.push(customer as number)
+    }
+  }
+
+  /** Returns up to `most` positions of a customer from `first` up to `last`, the newest first. */
+  return function* (customer: number, first: number, last: number, most: number): Work<number[]> {
+    if (first < start || first > start + customers.length) customers = []
+    else customers.splice(0, first - start)
+    start = first
+    yield* readUpTo(last)
+    const found: number[] = []
+    for (let index = last - first; index >= 0 && found.length < most; index--) {
+      if (customers[index] === customer) found.push(first + index)
+    }
+    return found
+  }
+}

@@ -1,16 +1,12 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { createBatcher } from '#src/lib/batcher.ts'
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
-import type { QueueLimits } from '#src/store/opened-store.ts'
 import { REFUSALS } from '#src/store/sql/deliveries/deliveries.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
-import type { DeliveryStore, NewDelivery, Receipt } from '#src/store/store.ts'
-import type { Database } from '../database.ts'
-import { sqliteNoun } from '../nouns.ts'
-import type { StoreThread } from '../thread/operations.ts'
-import { type BatchOutcome, createPacker, type RowOutcome } from './batch.ts'
+import type { DeliveryStore, NewDelivery, QueueLimits, Receipt } from '#src/store/store.ts'
+import { type Connections, sqliteNoun } from '../nouns.ts'
+import { createPacker, type RowOutcome } from './batch.ts'
 import { findCustomer, judge } from './judge.ts'
-import { createRecentCommits } from './recent-commits.ts'
 
 /** Half of the time that a request has left after the longest wait. */
 const MAX_GRACE_MILLISECONDS = 1000
@@ -19,15 +15,10 @@ interface SqliteDeliveries extends DeliveryStore {
   drained(): Promise<void>
 }
 
-export function sqliteDeliveries(
-  database: Database,
-  writer: StoreThread,
-  reader: StoreThread,
-  limits: QueueLimits,
-): SqliteDeliveries {
+export function sqliteDeliveries(connections: Connections, limits: QueueLimits): SqliteDeliveries {
+  const { database, writer } = connections
   const pack = createPacker(2)
   const watchers = new Set<() => void>()
-  const recent = createRecentCommits()
   // Gives a batch that leaves the queue at the last moment time to be written.
   const grace = Math.min(MAX_GRACE_MILLISECONDS, limits.longestWaitMilliseconds / 2)
   const batcher = createBatcher<NewDelivery, Receipt>({
@@ -39,18 +30,14 @@ export function sqliteDeliveries(
     monotonic: monotonicMilliseconds,
     async commit(deliveries, deadline) {
       const args = [pack(deliveries)]
-      const { outcomes, span } = await writer.run<BatchOutcome>('deliveries', 'deliverBatch', args, deadline + grace)
-      if (watchers.size > 0) recent.add(span, new Set(deliveries.map(({ customerId }) => customerId)))
-      else recent.seen(undefined)
+      const outcomes = await writer.run<RowOutcome[] | null>('deliveries', 'deliverBatch', args, deadline + grace)
       for (const onCommit of watchers) onCommit()
       return deliveries.map((delivery, index) => outcomeOf(delivery, outcomes?.[index] ?? null))
     },
   })
 
-  const reads = sqliteNoun('deliveries', { database, writer, reader })
-
   return {
-    ...reads,
+    ...sqliteNoun('deliveries', connections),
     deliver: (delivery) => batcher.submit(delivery),
     async foresee(delivery) {
       // Of one state of the store, though it takes several statements.
@@ -61,13 +48,6 @@ export function sqliteDeliveries(
     watch(onCommit) {
       watchers.add(onCommit)
       return () => void watchers.delete(onCommit)
-    },
-    async arrivals(afterPosition) {
-      const known = recent.since(afterPosition)
-      if (known !== undefined) return known
-      const found = await reads.arrivals(afterPosition)
-      recent.seen(found.more ? undefined : found.position)
-      return found
     },
     load: batcher.load,
     drained: () => batcher.drained(),

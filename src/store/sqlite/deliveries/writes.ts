@@ -1,11 +1,14 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Refused } from '#src/store/sql/deliveries/deliveries.ts'
+import { SLACK_MILLISECONDS } from '#src/store/sql/deliveries/look-ups.ts'
 import type { Receipt } from '#src/store/store.ts'
-import type { Database } from '../database.ts'
-import { type BatchOutcome, type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
+import type { Database, Row } from '../database.ts'
+import { type DeliveryBatch, type RowOutcome, type StoredDelivery, unpackBatch } from './batch.ts'
 import { createBlocks } from './blocks.ts'
 import { findCustomer, JUDGE_STATEMENTS, judge, type New } from './judge.ts'
-import { noteTimes } from './times.ts'
+
+/** The latest time is noted so far ahead, so that it is written once in this time and not with each batch. */
+const AHEAD_MILLISECONDS = 60_000
 
 /** SQLite takes the position after the greatest, which no purge removes. */
 const INSERT_DELIVERY = `
@@ -48,9 +51,7 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
   /** Caches the numbers of the customers in the current batch, by customer id; undefined for an erased customer. */
   const numbers = new Map<string, number | undefined>()
   const blocks = createBlocks(database)
-  /** Deliveries stored of the current batch. */
-  let stored = 0
-  /** The position of the latest of them. */
+  /** The position of the last delivery stored of the current batch; 0 for none. */
   let lastPosition = 0
 
   const numberOf = (customerId: string): number | undefined => {
@@ -79,7 +80,6 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
     const previous = state ? (state.latest_position as number) : null
     const values = [receiptId, customer, orderId, status, receivedAt, echoOf, previous, payload, origin] as const
     const position = database.insert(INSERT_DELIVERY, ...values)
-    stored++
     lastPosition = position
     blocks.stored(position, customer)
     if (digest === undefined) return position
@@ -95,7 +95,6 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
       numbers.clear()
       noteTimes(database, deliveries)
       return deliveries.map((delivery) => {
-        stored = 0
         try {
           return database.savepoint(() => deliver(delivery))
         } catch (error) {
@@ -105,16 +104,15 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
       })
     })
 
-  const deliverAll = (deliveries: readonly StoredDelivery[]): BatchOutcome => {
+  const deliverAll = (deliveries: readonly StoredDelivery[]): RowOutcome[] | null => {
     try {
       return database.transaction(() => {
         numbers.clear()
-        stored = 0
+        lastPosition = 0
         noteTimes(database, deliveries)
         const outcomes = deliveries.map(deliver)
-        if (stored > 0) blocks.addComplete(lastPosition)
-        const span = { from: lastPosition - stored, to: lastPosition }
-        return { outcomes: outcomes.every((outcome) => outcome === null) ? null : outcomes, span }
+        blocks.addComplete(lastPosition)
+        return outcomes.every((outcome) => outcome === null) ? null : outcomes
       })
     } catch (error) {
       blocks.forget()
@@ -123,7 +121,8 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
   }
 
   return {
-    deliverBatch(batch: DeliveryBatch): BatchOutcome {
+    /** Returns null if every delivery was stored under its own receipt. */
+    deliverBatch(batch: DeliveryBatch): RowOutcome[] | null {
       admit(batch.bytesOfLog)
       const deliveries = unpackBatch(batch)
       try {
@@ -131,11 +130,36 @@ export function deliveryWrites(database: Database, admit: (bytes: number) => voi
       } catch (error) {
         if (error instanceof AppError) throw error
         try {
-          return { outcomes: deliverOneByOne(deliveries), span: null }
+          return deliverOneByOne(deliveries)
         } finally {
           blocks.forget()
         }
       }
     },
   }
+}
+
+/** SQLite takes both columns from the same row. */
+const LATEST = 'SELECT low, max(high) AS high FROM unordered_time'
+
+/** Deletes what the new row contains: the row of the latest time, and those of earlier steps back that this one reaches into. */
+const DELETE = `
+  DELETE FROM unordered_time WHERE high - low <= ${SLACK_MILLISECONDS} OR ($1 < $2 - ${SLACK_MILLISECONDS} AND high >= $1) RETURNING low`
+
+const INSERT = 'INSERT INTO unordered_time (low, high) VALUES ($1, $2)'
+
+/** Notes the times of a batch, as part of its transaction: the latest time once a minute, and how far a clock was put back. */
+function noteTimes(database: Database, deliveries: readonly { readonly receivedAt: number }[]): void {
+  let [earliest, latest] = [Number.POSITIVE_INFINITY, 0]
+  for (const { receivedAt } of deliveries) {
+    earliest = Math.min(earliest, receivedAt)
+    latest = Math.max(latest, receivedAt)
+  }
+  const { low, high } = database.get(LATEST) as Row
+  if (high !== null && earliest >= Number(low) && latest <= Number(high)) return
+  const end = Math.max(Number(high ?? 0), latest + AHEAD_MILLISECONDS)
+  const start = Math.min(earliest, end - SLACK_MILLISECONDS)
+  const contained = database.all(DELETE, start, end).map((row) => row.low as number)
+  const isStepBack = start < end - SLACK_MILLISECONDS
+  database.run(INSERT, isStepBack ? Math.min(start, ...contained) : start, end)
 }

@@ -1,34 +1,33 @@
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import type { WatchedFile } from '../store-file.ts'
 
-/** Resolves to whether this process holds a lock on a file; undefined where the system does not show that (all but Linux). */
-type HoldsLock = () => Promise<boolean | undefined>
-
 /**
- * Asks by a descriptor that SQLite keeps open as long as the store. The list of all locks (/proc/locks) is not reliable: the
- * kernel writes it in pieces and may miss a lock that is there all the time.
+ * Looks at the descriptors that a process has of a file. The list of all locks (/proc/locks) is not reliable: the kernel writes it in
+ * pieces and may miss a lock that is there all the time.
  */
-export async function lockOfThisProcess(realPath: string): Promise<HoldsLock> {
-  const descriptors = await readdir('/proc/self/fd').catch(() => [])
-  const targets = await Promise.all(descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => undefined)))
-  const descriptor = descriptors[targets.indexOf(realPath)]
-  if (descriptor === undefined) return async () => undefined
-  return () =>
-    readFile(`/proc/self/fdinfo/${descriptor}`, 'utf8').then(
-      (text) => /^lock:/m.test(text),
-      () => undefined,
-    )
+async function descriptorsOf(pid: string, realPath: string): Promise<string[]> {
+  const names = await readdir(`/proc/${pid}/fd`).catch(() => [])
+  const targets = await Promise.all(names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => undefined)))
+  return names.filter((_, index) => targets[index] === realPath).map((name) => `/proc/${pid}/fdinfo/${name}`)
+}
+
+/** Undefined where that cannot be seen: on all but Linux, and for processes of others. */
+const hasLock = (descriptor: string): Promise<boolean | undefined> =>
+  readFile(descriptor, 'utf8').then(
+    (text) => /^lock:/m.test(text),
+    () => undefined,
+  )
+
+/** Resolves to what tells whether this process holds a lock on a file, by a descriptor that SQLite keeps open as long as the store. */
+export async function lockOfThisProcess(realPath: string): Promise<() => Promise<boolean | undefined>> {
+  const [first] = await descriptorsOf('self', realPath)
+  return async () => (first === undefined ? undefined : hasLock(first))
 }
 
 /** Asks the same about another process; null where that cannot be seen. */
 export async function holdsLock(pid: string, realPath: string): Promise<boolean | null> {
-  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => [])
-  const texts = descriptors.map(async (name) => {
-    const target = await readlink(`/proc/${pid}/fd/${name}`).catch(() => undefined)
-    return target === realPath ? readFile(`/proc/${pid}/fdinfo/${name}`, 'utf8').catch(() => undefined) : undefined
-  })
-  const seen = (await Promise.all(texts)).filter((text) => text !== undefined)
-  return seen.length === 0 ? null : seen.some((text) => /^lock:/m.test(text))
+  const found = await Promise.all((await descriptorsOf(pid, realPath)).map(hasLock))
+  return found.includes(true) || (found.includes(false) ? false : null)
 }
 
 /** A line such as `1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120`. */

@@ -2,8 +2,9 @@ import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '#src/lib/app-error.ts'
 import { oneLine } from '#src/lib/printable.ts'
-import type { FileLocks } from '../../opened-store.ts'
 import { storeErrors } from '../../store.errors.ts'
+import type { FileLocks } from '../../store.ts'
+import { isBusy } from '../failures.ts'
 import { createStoreFile, existingFile, realPath, type WatchedFile } from '../store-file.ts'
 import { holdsLock, otherWriters } from './file-locks.ts'
 
@@ -32,7 +33,7 @@ export function lockForServer(path: string, now: number, prefix = ''): ServerLoc
       take(lock)
       sign(lock, self)
     } catch (error) {
-      if (isLocked(error)) throw error
+      if (isBusy(error)) throw error
       // The lock is what counts, and without a journal it needs no room on the disk.
       if (lock.isTransaction) lock.exec('ROLLBACK')
       lock.exec(WITHOUT_JOURNAL)
@@ -40,7 +41,7 @@ export function lockForServer(path: string, now: number, prefix = ''): ServerLoc
     take(lock)
     return { release: () => lock.close() }
   } catch (error) {
-    const found = isLocked(error) ? holderIn(lock) : undefined
+    const found = isBusy(error) ? holderIn(lock) : undefined
     const holder = found === self ? ANOTHER : found
     lock.close()
     if (holder === undefined) throw error
@@ -58,7 +59,7 @@ export function serverOn(path: string): string | undefined {
     take(lock)
     return undefined
   } catch (error) {
-    return lock !== undefined && isLocked(error) ? holderIn(lock) : undefined
+    return lock !== undefined && isBusy(error) ? holderIn(lock) : undefined
   } finally {
     lock?.close()
   }
@@ -88,8 +89,6 @@ function sign(lock: DatabaseSync, self: string): void {
   lock.prepare('INSERT INTO server VALUES (?)').run(self)
   lock.exec('COMMIT')
 }
-
-export const isLocked = (error: unknown): boolean => (error as { errcode?: number }).errcode === 5
 
 /** A process that has the lock but has not written its name yet. */
 const ANOTHER = 'another process'

@@ -1,4 +1,5 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
@@ -10,10 +11,17 @@ import { webhookProgress } from '../webhooks/progress.ts'
 import { webhookReads } from '../webhooks/reads.ts'
 import { webhookWrites } from '../webhooks/writes.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import { createPerformer, type Performer } from './operations.ts'
-import type { WriterData } from './writer.ts'
+import type { Performer, ThreadData } from './store-thread.ts'
 
-const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
+type Nouns = Readonly<Record<string, object>>
+type Operation = (...args: readonly unknown[]) => unknown
+
+const readsOn = (database: Database): Nouns => ({
+  ...boundNouns(database),
+  webhooks: bindOperations(webhookReads, database),
+})
+
+const writesOn = (database: Database, checkpoints: Checkpoints): Nouns => ({
   ...boundNouns(database),
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
   webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress }, database),
@@ -28,25 +36,39 @@ const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   },
 })
 
-export function openWriting({ path, files }: WriterData): Performer {
-  const database = openDatabase(path)
-  const checkpoints = createCheckpoints(database)
-  return createPerformer(database, operationsOn(database, checkpoints), {
-    admit: checkpoints.admit,
-    confirm() {
-      // A commit to a file that is no longer the store must not be confirmed.
-      const reason = changeOf(files)
-      if (reason !== undefined) throw new AppError(storeErrors.gone, { reason })
-      checkpoints.afterCommit()
-    },
-    onClose: checkpoints.close,
-  })
-}
+/** Performs the operations of the writer, which watches its files, or of the reader. */
+export function openPerformer({ path, files }: ThreadData): Performer {
+  const database = openDatabase(path, { readOnly: files === undefined })
+  const checkpoints = files && createCheckpoints(database)
+  const nouns = checkpoints ? writesOn(database, checkpoints) : readsOn(database)
+  const startedAt = monotonicMilliseconds()
+  let gone: AppError | undefined
 
-export function openReading(path: string): Performer {
-  const database = openDatabase(path, { readOnly: true })
-  return createPerformer(database, {
-    ...boundNouns(database),
-    webhooks: bindOperations(webhookReads, database),
-  })
+  return {
+    perform({ noun, name, args, deadline, askedAt }) {
+      if (gone !== undefined) throw gone
+      // On a busy machine a thread may take seconds to start; what waited for that is not late.
+      const until = deadline + Math.max(0, startedAt - askedAt)
+      if (monotonicMilliseconds() >= until)
+        throw new AppError(storeErrors.unavailable, { reason: 'earlier operations took too long' })
+      checkpoints?.admit()
+      database.waitForLockUntil(until)
+      const operation = (nouns[noun] as Record<string, Operation>)[name] as Operation
+      const result = operation(...args)
+      // A commit to a file that is no longer the store must not be confirmed.
+      const reason = files && changeOf(files)
+      if (reason !== undefined) throw new AppError(storeErrors.gone, { reason })
+      checkpoints?.afterCommit()
+      return result
+    },
+    failureOf(error) {
+      if (!(error instanceof AppError)) return { kind: 'defect', message: String((error as Error).stack) }
+      if (error.code === storeErrors.gone.code) gone = error
+      return { kind: error === gone ? 'gone' : 'unavailable', message: error.details.reason ?? error.message }
+    },
+    async close() {
+      await checkpoints?.close()
+      database.close()
+    },
+  }
 }

@@ -1,7 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { answerOperations } from './operations.ts'
-import { openReading, openWriting } from './serve.ts'
+import { answerRequests } from '#src/lib/worker/answer.ts'
+import { openPerformer } from './serve.ts'
 
-// Only the writer watches the files.
-if (parentPort)
-  answerOperations(parentPort, 'files' in workerData ? openWriting(workerData) : openReading(workerData.path))
+if (parentPort) {
+  const { perform, failureOf, close } = openPerformer(workerData)
+  answerRequests(parentPort, perform, { failureOf, onClose: close })
+}

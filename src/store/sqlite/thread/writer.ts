@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads'
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import { createProof, type Proof } from '#src/store/proof.ts'
@@ -7,26 +6,18 @@ import { FULL_REASON, LOCK_REASON, LOG_REASON } from '../failures.ts'
 import { otherHolders, otherWriters } from '../locks/file-locks.ts'
 import type { WatchedFile } from '../store-file.ts'
 import type { StoreWatch } from '../store-watch.ts'
-import { createStoreThread, type Performer, type StoreThread } from './operations.ts'
+import { createStoreThread, type OpenHere, type SpawnThread, type StoreThread } from './store-thread.ts'
 
 /** The only thread that writes to the file. It answers an operation after its commit. */
 export interface Writer extends StoreThread, Pick<Proof, 'prove'> {}
 
-export interface WriterData {
+interface WriterOptions {
   readonly path: string
   /** The files that this process opened first. */
   readonly files: readonly WatchedFile[]
-}
-
-export type SpawnWriter = (workerData: WriterData) => Worker
-
-const spawnWorker: SpawnWriter = (workerData) =>
-  new Worker(new URL('./worker.ts', import.meta.url), { name: 'writer', workerData })
-
-interface WriterOptions extends WriterData {
   readonly watch: StoreWatch
-  readonly spawn?: SpawnWriter | undefined
-  readonly here?: ((data: WriterData) => Performer) | undefined
+  readonly spawn?: SpawnThread | undefined
+  readonly here?: OpenHere | undefined
   readonly patienceMilliseconds?: number | undefined
 }
 
@@ -35,14 +26,9 @@ const PATIENCE_MILLISECONDS = 10_000
 const WITHOUT_ROOM = [FULL_REASON, LOG_REASON]
 
 export function createWriter(options: WriterOptions): Writer {
-  const { path, files, watch, spawn = spawnWorker, here, patienceMilliseconds = PATIENCE_MILLISECONDS } = options
-  const thread = createStoreThread({
-    name: 'writer',
-    spawn: () => spawn({ path, files }),
-    here: here && (() => here({ path, files })),
-    patienceMilliseconds,
-    onGone: watch.report,
-  })
+  const { path, files, watch, patienceMilliseconds = PATIENCE_MILLISECONDS, ...how } = options
+  const onGone = watch.report
+  const thread = createStoreThread({ name: 'writer', data: { path, files }, patienceMilliseconds, onGone, ...how })
   /** Since a write found no room until a proof: smaller ones may succeed meanwhile. */
   let isFull = false
   /** Shared, because a log that is at its bound refuses every delivery. */
@@ -76,7 +62,7 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  const { watch: watchWrite, prove } = createProof({
+  const proof = createProof({
     async probe(durable) {
       await ask('ping', 'probe', [durable || isFull, isFull])
       isFull = false
@@ -90,8 +76,11 @@ export function createWriter(options: WriterOptions): Writer {
   })
 
   return {
-    run: (...operation) => watchWrite(() => ask(...operation)),
+    run: (...operation) => proof.watch(() => ask(...operation)),
     close: thread.close,
-    prove,
+    async prove() {
+      await proof.prove()
+      refuseIfGone()
+    },
   }
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts'
-import type { StoreThread } from '../thread/operations.ts'
+import type { StoreThread } from '../thread/store-thread.ts'
 
 // Every other part of the store is written as operations for both databases (docs/decisions/0051).
 

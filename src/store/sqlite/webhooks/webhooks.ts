@@ -1,6 +1,6 @@
 import type { WebhookStore } from '#src/store/store.ts'
 import type { Database } from '../database.ts'
-import type { StoreThread } from '../thread/operations.ts'
+import type { StoreThread } from '../thread/store-thread.ts'
 import { leaseLookUps, webhookLeases } from './leases.ts'
 import { bindOperations, sendOperations } from './operations.ts'
 import { webhookProgress } from './progress.ts'

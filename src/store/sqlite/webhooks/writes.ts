@@ -12,9 +12,9 @@ import {
   webhookFromRow,
 } from '#src/store/shared/webhooks.ts'
 import type { SecretRewrap, Webhook, WebhookStore } from '#src/store/store.ts'
-import { type Database, withSecureDelete } from '../database.ts'
-import { emptyLog } from '../empty-log.ts'
+import type { Database } from '../database.ts'
 import { finish } from '../nouns.ts'
+import { emptyLog, withSecureDelete } from '../wiping.ts'
 import type { Operations } from './operations.ts'
 
 const INSERT = `

@@ -1,5 +1,17 @@
+import { monotonicMilliseconds } from '#src/lib/clock.ts'
 import { MAX_BYTES } from '../sql/purges.ts'
-import { all, type Row, run, type Value, type Work } from '../sql/work.ts'
+import { all, get, type Row, run, type Value, type Work, wipe } from '../sql/work.ts'
+import { type Database, SHORT_WAIT_MILLISECONDS } from './database.ts'
+
+/** Runs a transaction that overwrites what rows held before, also in pages that get free, which FAST leaves alone. */
+export function withSecureDelete<Result>(database: Database, work: () => Result): Result {
+  database.script('PRAGMA secure_delete = ON')
+  try {
+    return database.transaction(work)
+  } finally {
+    database.script('PRAGMA secure_delete = FAST')
+  }
+}
 
 /** Tables that must not keep copies of their rows: the key that orders the rows, and the bytes of the column that may be large. */
 const TABLES = {
@@ -55,4 +67,33 @@ export function* wipePages(table: keyof typeof TABLES, after: number, look: numb
   const INSERT = `INSERT INTO ${table} (${names}) VALUES (${names.map((_, index) => `$${index + 1}`)})`
   for (const row of deleted) yield* run(INSERT, ...names.map((name) => row[name] as Value))
   return last
+}
+
+const REFUSED_AT_ONCE = 500
+/** Old events are only removed at the beginning of the table, so only the first pages can hold copies. */
+const FIRST_EVENTS = 500
+
+export const wipeRefused = wipe(function* (after: number) {
+  if (after === 0) yield* wipePages('audit_event', 0, FIRST_EVENTS)
+  return yield* wipePages('refused_delivery', after, REFUSED_AT_ONCE)
+})
+
+/** How long another checkpoint is waited for. */
+const PATIENCE_MILLISECONDS = 500
+const PAUSE_MILLISECONDS = 5
+
+/**
+ * Copies all of the log into the file and cuts it to nothing, so that nothing old is left in it. Returns false while somebody reads an
+ * old state, or another checkpoint takes too long.
+ */
+export function* emptyLog(): Work<boolean> {
+  const deadline = monotonicMilliseconds() + PATIENCE_MILLISECONDS
+  for (;;) {
+    const begun = monotonicMilliseconds()
+    if ((yield* get('PRAGMA wal_checkpoint(TRUNCATE)'))?.busy === 0) return true
+    // SQLite waits for readers by itself, and keeps all writers waiting meanwhile. It does not wait for another checkpoint.
+    const waitedForReaders = monotonicMilliseconds() - begun >= SHORT_WAIT_MILLISECONDS / 2
+    if (waitedForReaders || monotonicMilliseconds() >= deadline) return false
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MILLISECONDS)
+  }
 }
