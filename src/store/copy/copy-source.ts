@@ -35,7 +35,7 @@ export async function openSource(
     if (before !== undefined && before.to !== moved.to) throw movedError(path, before)
     const opened = openDatabase(path, { readOnly: whileServing })
     database = opened
-    // The mark waits so long for others.
+    // How long the mark waits for others.
     opened.script('PRAGMA busy_timeout = 5000')
     const version = dataVersion(opened)
     opened.script('BEGIN')

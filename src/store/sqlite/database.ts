@@ -135,7 +135,13 @@ export function openDatabase(path: string, options: OpenOptions = {}): Database 
     },
     get: (sql, ...values) => query('get', sql, values),
     all: (sql, ...values) => query('all', sql, values),
-    iterate: (sql) => connection.prepare(sql).iterate() as Iterable<Row>,
+    *iterate(sql) {
+      try {
+        yield* connection.prepare(sql).iterate() as Iterable<Row>
+      } catch (error) {
+        throw translated(error)
+      }
+    },
     run: (sql, ...values) => Number(query<{ changes: number }>('run', sql, values).changes),
     insert: (sql, ...values) => Number(query<{ lastInsertRowid: number }>('run', sql, values).lastInsertRowid),
     check: (sql) => void prepareStatement(connection, sql),
