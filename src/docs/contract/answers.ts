@@ -1,9 +1,11 @@
+import type { Config } from '#src/config/load-config.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
+import { headersSeconds } from '#src/http/server-options.ts'
 import { wanted } from '#src/http/validation-problems.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
 import { type Registries, type RouteSchema, refusalsOf, securityOf } from './errors.ts'
 import { exampleOf, type Schema } from './examples.ts'
-import { ALLOWANCE, BEFORE_ALLOWANCE, HEADERS, header, REQUEST_ID, type Reference } from './headers.ts'
+import { ALLOWANCE, BEFORE_ALLOWANCE, header, headersOf, REQUEST_ID, type Reference } from './headers.ts'
 
 export interface Example {
   /** Absent if it is the message. */
@@ -60,23 +62,25 @@ export interface OpenApi {
   }
 }
 
-const WHY: Readonly<Record<number, string>> = {
+const whyOf = (config: Config): Readonly<Record<number, string>> => ({
   400: 'The request is not valid',
   405: 'The answer to any other method than those that this address has',
-  408: 'The request did not arrive in time',
+  408: `The request did not arrive in time: its headers in ${headersSeconds(config)} seconds, and all of it in ${config.requestTimeoutSeconds}`,
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type or encoding',
   431: 'The address and headers are too large',
   500: 'A fault of the service',
   503: 'The service cannot take the request right now; send it again after Retry-After seconds',
-}
+})
 
 /** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
 export function finishContract(
   document: OpenApi,
   routes: ReadonlyMap<string, RouteSchema>,
   registries: Registries,
+  config: Config,
 ): OpenApi {
+  const why = whyOf(config)
   const resolve = (ref: string): Schema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const examples: Record<string, Example> = {}
 
@@ -120,9 +124,9 @@ export function finishContract(
       return [status, { description, headers, content }] as const
     })
     const failures = Array.from(refusals, ([status, definitions]) => {
-      const why = operation.responses[status]?.description ?? WHY[status] ?? ''
+      const about = operation.responses[status]?.description ?? why[status] ?? ''
       const isCounted = route.isLimited === true && !BEFORE_ALLOWANCE.has(status)
-      return [String(status), refusal(status, why, definitions, isCounted)] as const
+      return [String(status), refusal(status, about, definitions, isCounted)] as const
     })
     const conditional = route.isTagged ? [['304', unchanged] as const] : []
     operation.responses = Object.fromEntries([...successes, ...conditional, ...failures])
@@ -132,12 +136,12 @@ export function finishContract(
   const refusals = new Map<string, Answer>()
   const refusal = (
     status: number,
-    why: string,
+    about: string,
     definitions: readonly ErrorDefinition[],
     isCounted: boolean,
   ): Answer => {
     const codes = definitions.map(({ code }) => code)
-    const key = `${status} ${why} ${codes} ${isCounted}`
+    const key = `${status} ${about} ${codes} ${isCounted}`
     const known = refusals.get(key)
     if (known !== undefined) return known
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
@@ -150,7 +154,7 @@ export function finishContract(
       ...(isCounted && ALLOWANCE),
     }
     const answer: Answer = {
-      description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
+      description: `${about}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
       headers,
       content: {
         'application/json': {
@@ -171,7 +175,7 @@ export function finishContract(
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) finish(operation)
   document.components = {
     ...document.components,
-    headers: HEADERS,
+    headers: headersOf(config),
     examples: Object.fromEntries(Object.entries(examples).sort()),
   }
   const tagOf = (methods: OpenApi['paths'][string]): string => Object.values(methods)[0]?.tags[0] ?? ''

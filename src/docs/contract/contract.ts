@@ -65,7 +65,7 @@ export function contractOf(routes: readonly RegisteredRoute[], registries: Regis
   const components = { securitySchemes: SECURITY_SCHEMES, schemas: { Failure: copy(Failure) } }
   const info = { title: 'teslim', version: VERSION, description: contractText(config), ...INFO }
   const document = { openapi: '3.1.0', info, components, servers: SERVERS, tags: TAGS, paths }
-  return { ...finishContract(document, schemas, registries), webhooks: contractWebhooks(copy) }
+  return { ...finishContract(document, schemas, registries, config), webhooks: contractWebhooks(copy) }
 }
 
 /** The page and the Postman collection are made from the whole document. In the others, what stands more than once has a name. */
