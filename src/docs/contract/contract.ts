@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
 import { FailureSchema } from '#src/http/envelope.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -70,9 +71,16 @@ export function contractOf(routes: readonly RegisteredRoute[], registries: Regis
 
 /** The page and the Postman collection are made from the whole document. In the others, what stands more than once has a name. */
 export const TEXTS = {
-  yaml: (document: OpenApi): string => toYaml(withComponents(document)),
-  json: (document: OpenApi): string => `${JSON.stringify(withComponents(document))}\n`,
-  page: (document: OpenApi): string => JSON.stringify(referencePage(document)),
+  yaml: async (document: OpenApi): Promise<string> => toYaml(await shortened(document)),
+  json: async (document: OpenApi): Promise<string> => `${JSON.stringify(await shortened(document))}\n`,
+  page: async (document: OpenApi): Promise<string> => JSON.stringify(referencePage(document)),
+}
+
+async function shortened(document: OpenApi): Promise<OpenApi> {
+  const short = withComponents(document)
+  // Other requests have their turn meanwhile.
+  await setImmediate()
+  return short
 }
 
 export type Form = keyof typeof TEXTS
