@@ -203,12 +203,11 @@ describe('the contract that a server serves', () => {
   })
 
   it.each([
-    ['15', 'its headers in 10 seconds, and all of it in 15'],
-    ['5', 'its headers in 5 seconds, and all of it in 5'],
+    ['15', 'within 15 seconds, and its headers within 10;'],
+    ['5', 'within 5 seconds, and its headers within 5;'],
   ])('has the limits of time with TESLIM_REQUEST_TIMEOUT=%s', async (TESLIM_REQUEST_TIMEOUT, text) => {
     const { document, operation } = await served({ TESLIM_REQUEST_TIMEOUT })
-    for (const { responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods)))
-      expect(responses['408']?.description).toContain(text)
+    expect(document.info.description).toContain(text)
     const ofUploads = operation('purchaseUpdates').description
     expect(ofUploads).toContain(`if no line comes for ${TESLIM_REQUEST_TIMEOUT} seconds`)
   })

@@ -1,6 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
-import { headersSeconds } from '#src/http/server-options.ts'
 import { wanted } from '#src/http/validation-problems.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
 import { type Registries, type RouteSchema, refusalsOf, securityOf } from './errors.ts'
@@ -62,16 +61,16 @@ export interface OpenApi {
   }
 }
 
-const whyOf = (config: Config): Readonly<Record<number, string>> => ({
+const WHY: Readonly<Record<number, string>> = {
   400: 'The request is not valid',
   405: 'The answer to any other method than those that this address has',
-  408: `The request did not arrive in time: its headers in ${headersSeconds(config)} seconds, and all of it in ${config.requestTimeoutSeconds}`,
+  408: 'The request did not arrive in time',
   413: 'The body is larger than allowed',
   415: 'The body is of the wrong type or encoding',
   431: 'The address and headers are too large',
   500: 'A fault of the service',
   503: 'The service cannot take the request right now; send it again after Retry-After seconds',
-})
+}
 
 /** Adds credentials to each operation; headers, error codes and examples to each of its answers. */
 export function finishContract(
@@ -80,7 +79,6 @@ export function finishContract(
   registries: Registries,
   config: Config,
 ): OpenApi {
-  const why = whyOf(config)
   const resolve = (ref: string): Schema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const examples: Record<string, Example> = {}
 
@@ -124,9 +122,9 @@ export function finishContract(
       return [status, { description, headers, content }] as const
     })
     const failures = Array.from(refusals, ([status, definitions]) => {
-      const about = operation.responses[status]?.description ?? why[status] ?? ''
+      const why = operation.responses[status]?.description ?? WHY[status] ?? ''
       const isCounted = route.isLimited === true && !BEFORE_ALLOWANCE.has(status)
-      return [String(status), refusal(status, about, definitions, isCounted)] as const
+      return [String(status), refusal(status, why, definitions, isCounted)] as const
     })
     const conditional = route.isTagged ? [['304', unchanged] as const] : []
     operation.responses = Object.fromEntries([...successes, ...conditional, ...failures])
@@ -136,12 +134,12 @@ export function finishContract(
   const refusals = new Map<string, Answer>()
   const refusal = (
     status: number,
-    about: string,
+    why: string,
     definitions: readonly ErrorDefinition[],
     isCounted: boolean,
   ): Answer => {
     const codes = definitions.map(({ code }) => code)
-    const key = `${status} ${about} ${codes} ${isCounted}`
+    const key = `${status} ${why} ${codes} ${isCounted}`
     const known = refusals.get(key)
     if (known !== undefined) return known
     for (const definition of definitions) examples[definition.code] ??= exampleOfError(definition)
@@ -154,7 +152,7 @@ export function finishContract(
       ...(isCounted && ALLOWANCE),
     }
     const answer: Answer = {
-      description: `${about}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
+      description: `${why}: ${codes.map((code) => `\`${code}\``).join(', ')}`,
       headers,
       content: {
         'application/json': {
