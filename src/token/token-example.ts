@@ -30,6 +30,6 @@ const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toStr
 /** Names the key of `keyExample`. Shorter than a token is: it has few of the claims. */
 export function tokenExample(config: Config): string {
   const { alg, kid } = keyExample(config)
-  const claims = { iss: config.tokenIssuer, aud: config.tokenAudience, sub: '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64' }
+  const claims = { iss: config.tokenIssuer, aud: config.tokenAudience }
   return `${encode({ alg, typ: TOKEN_TYPE, kid })}.${encode(claims)}.c2lnbmF0dXJl`
 }

@@ -50,7 +50,7 @@ const jwksSchema = (config: Config) =>
             kty: Type.String(),
             crv: Type.String(),
             x: Type.String(),
-            y: Type.Optional(Type.String({ description: 'Absent unless alg is ES256' })),
+            y: Type.Optional(Type.String({ description: 'For ES256 only' })),
             kid: Type.String({ description: 'RFC 7638 thumbprint' }),
             alg: Type.String({ description: 'ES256 or EdDSA' }),
             use: Type.Literal('sig'),
@@ -120,7 +120,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     summary: 'The public keys that verify access tokens',
     operationId: 'jwks',
     isTagged: true,
-    description: `Fetch them again when a token names an unknown kid: keys are replaced from time to time. New tokens are signed with ${config.tokenAlgorithm}; their iss is ${config.tokenIssuer}, and their aud is ${config.tokenAudience}.`,
+    description: `Fetch them again when a token names an unknown kid: keys are replaced from time to time. New tokens are signed with ${config.tokenAlgorithm}; iss is ${config.tokenIssuer}, aud is ${config.tokenAudience}.`,
     tags: ['Token'],
     response: { 200: jwksSchema(config), ...failures(500, 503) },
   }

@@ -177,7 +177,7 @@ describe('the contract that a server serves', () => {
       TESLIM_TOKEN_AUDIENCE: 'orders',
     })
     const { description, responses } = service.operation('jwks')
-    expect(description).toContain(`signed with ${algorithm}; their iss is https://id.example, and their aud is orders.`)
+    expect(description).toContain(`signed with ${algorithm}; iss is https://id.example, aud is orders.`)
     const [key] = (json(responses['200']).example as { keys: Record<string, string>[] }).keys
     const { keys } = (await service.app.inject('/.well-known/jwks.json')).json()
     const { kid, x: _x, y: _y, ...kind } = keys[0]
@@ -194,8 +194,8 @@ describe('the contract that a server serves', () => {
   })
 
   it.each([
-    [{}, 'keeps no bodies that it refuses; those it has kept before are deleted after 7 days'],
-    [{ TESLIM_KEEP_REFUSED: 'known', TESLIM_REFUSED_DAYS: '3' }, 'is kept for at most 3 days'],
+    [{}, 'keeps none now; older ones are deleted after 7 days'],
+    [{ TESLIM_KEEP_REFUSED: 'known', TESLIM_REFUSED_DAYS: '3' }, 'are kept for at most 3 days'],
   ])('has how long bodies are kept that a server with %j refuses', async (settings, text) => {
     const { operation } = await served(settings)
     for (const id of ['supplierRefusalPayload', 'purchaseRefusalPayload'])
@@ -203,8 +203,8 @@ describe('the contract that a server serves', () => {
   })
 
   it.each([
-    ['15', 'within 15 seconds, and its headers within 10;'],
-    ['5', 'within 5 seconds, and its headers within 5;'],
+    ['15', 'within 15 seconds (its headers: 10)'],
+    ['5', 'within 5 seconds (its headers: 5)'],
   ])('has the limits of time with TESLIM_REQUEST_TIMEOUT=%s', async (TESLIM_REQUEST_TIMEOUT, text) => {
     const { document, operation } = await served({ TESLIM_REQUEST_TIMEOUT })
     expect(document.info.description).toContain(text)

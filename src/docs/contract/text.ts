@@ -50,9 +50,9 @@ Keys and tokens in the address are ignored.
 
 ### Retries
 
-A request must arrive within ${requestTimeoutSeconds} seconds, and its headers within ${headersSeconds(config)}; otherwise it is answered 408. Only an upload may
-take longer. After 408, 429 and any 5xx send the same request again, after \`Retry-After\` seconds if the answer has that header. A delivery
-is safe to repeat with the same \`Idempotency-Key\`.
+A request that does not arrive within ${requestTimeoutSeconds} seconds (its headers: ${headersSeconds(config)}) is answered 408.
+After 408, 429 and any 5xx send the same request again, after \`Retry-After\` seconds if the answer has that header. A delivery is safe
+to repeat with the same \`Idempotency-Key\`.
 
 ### Browsers
 

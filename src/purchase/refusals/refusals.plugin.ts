@@ -112,8 +112,8 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
 
 const keptText = ({ keepRefused, refusedDays }: Config): string =>
   keepRefused === 'known'
-    ? `A body that is refused although its API key is valid is kept for at most ${refusedDays} days.`
-    : `This service keeps no bodies that it refuses; those it has kept before are deleted after ${refusedDays} days.`
+    ? `Bodies sent with a valid API key are kept for at most ${refusedDays} days.`
+    : `This service keeps none now; older ones are deleted after ${refusedDays} days.`
 
 const payloadSchema = (config: Config, summary: string, operationId: string, errors: readonly string[] = []) => ({
   summary,
