@@ -73,8 +73,6 @@ export default defineConfig(({ mode }) => ({
         test: {
           ...onBothStores,
           name: 'processes',
-          // Not each of these files has been seen in many orders: TEST_SHUFFLE=all does so.
-          sequence: { shuffle: { tests: process.env.TEST_SHUFFLE === 'all' } },
           include: mode === 'fast' ? filesOf.processes : [...filesOf.bothStores, ...filesOf.processes],
         },
       },
@@ -83,7 +81,7 @@ export default defineConfig(({ mode }) => ({
           ...onBothStores,
           name: 'alone',
           include: filesOf.alone,
-          sequence: { shuffle: { tests: process.env.TEST_SHUFFLE === 'all' }, groupOrder: 1 },
+          sequence: { ...shared.sequence, groupOrder: 1 },
           fileParallelism: false,
         },
       },

@@ -148,7 +148,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(suppliersPlugin, { config })
   app.register(purchasePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
   app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
-  app.register(refusalsPlugin, { store, random })
+  app.register(refusalsPlugin, { config, store, random })
   app.register(readBackPlugin, { config, store, random })
   app.register(deliveriesPlugin, { config, store, random })
   app.register(supplierReadsPlugin, { config, store })

@@ -11,7 +11,7 @@ const reference = new URL('docs/reference.md', root)
 const document = await contract()
 refuseUnusedRows(document)
 
-writeFileSync(new URL('openapi.yaml', root), TEXTS.yaml(document))
+writeFileSync(new URL('openapi.yaml', root), await TEXTS.yaml(document))
 writeFileSync(new URL('deploy/postman/teslim.postman_collection.json', root), toJson(postmanCollection(document)))
 writeFileSync(new URL('deploy/postman/teslim.postman_environment.json', root), toJson(postmanEnvironment))
 writeFileSync(reference, withReferenceTables(readFileSync(reference, 'utf8')))

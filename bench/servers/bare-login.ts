@@ -1,4 +1,5 @@
 import Fastify from 'fastify'
+import { loadConfig } from '#src/config/load-config.ts'
 import { successSchema } from '#src/http/envelope.ts'
 import { LoginHeadersSchema, loginAnswerSchema, loginBodySchema } from '#src/login/login.schema.ts'
 
@@ -7,7 +8,7 @@ const app = Fastify()
 const schema = {
   headers: LoginHeadersSchema,
   body: loginBodySchema('Email'),
-  response: { 200: successSchema(loginAnswerSchema('contract'), '') },
+  response: { 200: successSchema(loginAnswerSchema(loadConfig({}).config), '') },
 }
 const TOKEN = 'x'.repeat(420)
 

@@ -1,10 +1,11 @@
 import Fastify from 'fastify'
+import { loadConfig } from '#src/config/load-config.ts'
 import { successSchema } from '#src/http/envelope.ts'
-import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/intake/intake.schema.ts'
+import { PurchaseBodySchema, receiptSchema } from '#src/purchase/intake/intake.schema.ts'
 
 /** Fastify with the same body and answer schemas, and nothing else: it stores nothing and asks for no key. */
 const app = Fastify()
-const schema = { body: PurchaseBodySchema, response: { 200: successSchema(ReceiptSchema, '') } }
+const schema = { body: PurchaseBodySchema, response: { 200: successSchema(receiptSchema(loadConfig({}).config), '') } }
 
 app.post<{ Body: { Status: number; OrderID: string } }>('/Purchase/update', { schema }, async ({ body }) => ({
   data: {

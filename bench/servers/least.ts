@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import Fastify from 'fastify'
+import { loadConfig } from '#src/config/load-config.ts'
 import { successSchema } from '#src/http/envelope.ts'
-import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/intake/intake.schema.ts'
+import { PurchaseBodySchema, receiptSchema } from '#src/purchase/intake/intake.schema.ts'
 import type { Row } from './least-writer.ts'
 
 /**
@@ -36,7 +37,7 @@ const store = (row: Row): Promise<void> =>
   })
 
 const app = Fastify()
-const schema = { body: PurchaseBodySchema, response: { 200: successSchema(ReceiptSchema, '') } }
+const schema = { body: PurchaseBodySchema, response: { 200: successSchema(receiptSchema(loadConfig({}).config), '') } }
 
 app.post<{ Body: { Status: number; OrderID: string } }>('/Purchase/update', { schema }, async ({ body }) => {
   const { OrderID, Status } = body

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import pg from 'pg'
+import { loadConfig } from '#src/config/load-config.ts'
 import { successSchema } from '#src/http/envelope.ts'
-import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/intake/intake.schema.ts'
+import { PurchaseBodySchema, receiptSchema } from '#src/purchase/intake/intake.schema.ts'
 
 /** What one would write first: an INSERT a request through the pool. It keeps no order state and asks for no key. */
 const pool = new pg.Pool({ connectionString: process.argv[2], max: 10 })
@@ -17,7 +18,7 @@ await pool.query(`
   )`)
 
 const app = Fastify()
-const schema = { body: PurchaseBodySchema, response: { 200: successSchema(ReceiptSchema, '') } }
+const schema = { body: PurchaseBodySchema, response: { 200: successSchema(receiptSchema(loadConfig({}).config), '') } }
 
 app.post<{ Body: { Status: number; OrderID: string } }>('/Purchase/update', { schema }, async ({ body }) => {
   const receipt = randomUUID()

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
+import { loadConfig } from '#src/config/load-config.ts'
 import { successSchema } from '#src/http/envelope.ts'
-import { PurchaseBodySchema, ReceiptSchema } from '#src/purchase/intake/intake.schema.ts'
+import { PurchaseBodySchema, receiptSchema } from '#src/purchase/intake/intake.schema.ts'
 
 /**
  * What one would write first: one SQLite transaction a request, on the same tables, just as durable. It asks for no key.
@@ -21,7 +22,7 @@ const upsert = database.prepare(`
                             latest_position = excluded.latest_position`)
 
 const app = Fastify()
-const schema = { body: PurchaseBodySchema, response: { 200: successSchema(ReceiptSchema, '') } }
+const schema = { body: PurchaseBodySchema, response: { 200: successSchema(receiptSchema(loadConfig({}).config), '') } }
 
 app.post<{ Body: { Status: number; OrderID: string } }>('/Purchase/update', { schema }, async ({ body }) => {
   const receipt = randomUUID()

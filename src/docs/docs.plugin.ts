@@ -63,10 +63,12 @@ const plugin: FastifyPluginAsync<DocsOptions> = async (app, { config, routes, er
   const contract = async (): Promise<OpenApi> => (await generator()).contractOf(routes, errors, config)
   app.decorate('contract', contract)
   const textOf = async (form: Form): Promise<string> => {
-    const document = await contract()
-    // Other requests have their turn between the two halves of the work.
+    const { TEXTS } = await generator()
+    // Other requests have their turn between the parts of the work.
     await setImmediate()
-    return (await generator()).TEXTS[form](document)
+    const document = await contract()
+    await setImmediate()
+    return TEXTS[form](document)
   }
 
   const serveContract = (form: 'yaml' | 'json', about: object, json: object): void => {

@@ -10,6 +10,9 @@ import type { RequestMetrics } from './log/request-metrics.ts'
 import { requestId } from './request-id.ts'
 import { secureContext } from './tls/tls.ts'
 
+/** How long the headers of a request may take. */
+export const headersSeconds = ({ requestTimeoutSeconds }: Config): number => Math.min(10, requestTimeoutSeconds)
+
 /** The options of the server, in tests too. Fastify's defaults coerce types, drop fields and wait forever. */
 export const serverOptions = (
   config: Config,
@@ -17,7 +20,7 @@ export const serverOptions = (
   certificate: Certificate | null,
   requests: RequestMetrics,
 ) => {
-  const headersTimeout = Math.min(10, config.requestTimeoutSeconds) * 1000
+  const headersTimeout = headersSeconds(config) * 1000
   const limits = {
     maxHeaderSize: 16_384,
     headersTimeout,

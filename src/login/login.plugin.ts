@@ -77,7 +77,7 @@ const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => 
     headers: LoginHeadersSchema,
     body: loginBodySchema(emailField),
     response: {
-      200: successSchema(loginAnswerSchema(config.loginAnswer), 'A token'),
+      200: successSchema(loginAnswerSchema(config), 'A token'),
       ...failures(400, 413, 415, 429, 500, 503),
     },
   }

@@ -4,6 +4,7 @@ import { LONGEST_EMAIL } from '#src/customer/email.ts'
 import { LONGEST_PASSWORD_BYTES } from '#src/customer/password-policy.ts'
 import { DEFAULT_REGION, REGION_PATTERN } from '#src/customer/region.ts'
 import { named } from '#src/lib/json/named-schema.ts'
+import { tokenExample } from '#src/token/token-example.ts'
 
 export const LoginHeadersSchema = Type.Object({
   'h-region-code': Type.Optional(
@@ -52,10 +53,6 @@ export const loginBodySchema = (emailField: string) =>
     }),
   )
 
-const token = Type.String({
-  description: 'Send it as Authorization: Bearer on every other request',
-  examples: ['eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIwMWExZmQ0MCJ9.c2lnbmF0dXJl'],
-})
 const expiration = Type.String({
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$',
   description: 'When the token expires, in UTC',
@@ -74,11 +71,10 @@ export const spellings = <Value>(token: Value, expiration: Value) => ({
   both: { Token: token, Expiration: expiration, token, expiration },
 })
 
-const { contract, camel, both } = spellings(token, expiration)
-const ANSWERS = {
-  contract: named('Login', { ...contract, ...echo }),
-  camel: named('Login', { ...camel, ...echo }),
-  both: named('Login', { ...both, ...echo }),
+export function loginAnswerSchema(config: Config) {
+  const token = Type.String({
+    description: 'Send it as Authorization: Bearer on every other request',
+    examples: [tokenExample(config)],
+  })
+  return named('Login', { ...spellings(token, expiration)[config.loginAnswer], ...echo })
 }
-
-export const loginAnswerSchema = (answer: Config['loginAnswer']) => ANSWERS[answer]

@@ -13,7 +13,7 @@ import { tokenErrors } from './token.errors.ts'
 import type { UsableKey } from './usable-key.ts'
 
 /** RFC 9068: marks access tokens, so that no other JWT could pass for one. */
-const TYPE = 'at+jwt'
+export const TOKEN_TYPE = 'at+jwt'
 const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'client_id', 'jti', 'iat', 'exp', 'region', 'scope', 'gen']
 
 /** From the least to the most. */
@@ -108,7 +108,7 @@ export function createAccessTokens(dependencies: AccessTokenDependencies): Acces
         exp: expiresAt,
         gen: customer.tokenGeneration,
       }
-      const token = await signCompact({ alg: key.algorithm, typ: TYPE, kid: key.kid }, claims, key, signer)
+      const token = await signCompact({ alg: key.algorithm, typ: TOKEN_TYPE, kid: key.kid }, claims, key, signer)
       return { token, expiresAt }
     },
 
@@ -139,7 +139,7 @@ const SHAPE = new RegExp(`^(?=[^.])${PART}\\.(?=[^.])${PART}\\.${PART}$`)
 async function findKey(keys: SigningKeys, token: string): Promise<UsableKey> {
   if (!SHAPE.test(token)) throw refusal(tokenErrors.malformed)
   const { alg, typ, kid, crit } = readHeader(token)
-  if (typ !== TYPE || crit !== undefined) throw refusal(tokenErrors.malformed)
+  if (typ !== TOKEN_TYPE || crit !== undefined) throw refusal(tokenErrors.malformed)
   if (alg !== 'ES256' && alg !== 'EdDSA') throw refusal(tokenErrors.algorithm)
   const key = typeof kid === 'string' ? await keys.find(kid) : undefined
   if (key === undefined) throw refusal(tokenErrors.keyUnknown)

@@ -19,6 +19,7 @@ import { createKeySealing } from './key-sealing.ts'
 import { operatorErrors } from './operator.errors.ts'
 import { createSigner } from './signer.ts'
 import { createSigningKeys } from './signing-keys.ts'
+import { keyExample } from './token-example.ts'
 
 type Scope = (routes: FastifyPluginAsyncTypebox) => FastifyPluginAsyncTypebox
 
@@ -39,25 +40,27 @@ declare module 'fastify' {
   }
 }
 
-const JwksSchema = Type.Object(
-  {
-    keys: Type.Array(
-      named('PublicKey', {
-        kty: Type.String({ examples: ['EC'] }),
-        crv: Type.String({ examples: ['P-256'] }),
-        x: Type.String({ examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'] }),
-        y: Type.Optional(Type.String({ examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'] })),
-        kid: Type.String({
-          description: 'RFC 7638 thumbprint',
-          examples: ['oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U'],
-        }),
-        alg: Type.String({ examples: ['ES256'] }),
-        use: Type.Literal('sig'),
-      }),
-    ),
-  },
-  { description: 'A JWK Set as in RFC 7517' },
-)
+const jwksSchema = (config: Config) =>
+  Type.Object(
+    {
+      keys: Type.Array(
+        named(
+          'PublicKey',
+          {
+            kty: Type.String(),
+            crv: Type.String(),
+            x: Type.String(),
+            y: Type.Optional(Type.String({ description: 'For ES256 only' })),
+            kid: Type.String({ description: 'RFC 7638 thumbprint' }),
+            alg: Type.String({ description: 'ES256 or EdDSA' }),
+            use: Type.Literal('sig'),
+          },
+          { examples: [keyExample(config)] },
+        ),
+      ),
+    },
+    { description: 'A JWK Set as in RFC 7517' },
+  )
 
 const NO_SECRET =
   'signing keys are stored unencrypted: set TESLIM_SECRET (or TESLIM_SECRET_FILE), restart, then run teslim signing-key rewrap'
@@ -117,9 +120,9 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     summary: 'The public keys that verify access tokens',
     operationId: 'jwks',
     isTagged: true,
-    description: 'Fetch them again when a token names an unknown kid: keys are replaced from time to time.',
+    description: `Fetch them again when a token names an unknown kid: keys are replaced from time to time. New tokens are signed with ${config.tokenAlgorithm}; iss is ${config.tokenIssuer}, aud is ${config.tokenAudience}.`,
     tags: ['Token'],
-    response: { 200: JwksSchema, ...failures(500, 503) },
+    response: { 200: jwksSchema(config), ...failures(500, 503) },
   }
   app.get('/.well-known/jwks.json', { schema }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=60')

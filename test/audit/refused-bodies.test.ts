@@ -173,15 +173,19 @@ it('unless it is turned on, nothing is kept; what was kept before still expires'
 it('what is queued is written when the server closes', async () => {
   const service = await testApp({ TESLIM_KEEP_REFUSED: 'known' })
   const { key, kept } = await supplierOf(service)
-  await service.app.inject({
-    method: 'POST',
-    url: '/Purchase/update',
-    headers: { ApiKey: key },
-    payload: '{"Status":7}',
-  })
-  expect(await kept()).toEqual([])
+  let sent = 0
+  // What is queued is written every second, which may be over before a busy machine has looked.
+  do {
+    await service.app.inject({
+      method: 'POST',
+      url: '/Purchase/update',
+      headers: { ApiKey: key },
+      payload: '{"Status":7}',
+    })
+    sent++
+  } while ((await kept()).length === sent)
   await service.app.close()
-  expect(await kept()).toHaveLength(1)
+  expect(await kept()).toHaveLength(sent)
 })
 
 let counter = 0

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import { calculateJwkThumbprint, decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { Variables } from '#src/config/load-config.ts'
@@ -6,28 +6,34 @@ import { type Answer, codesOf, type Media, type OpenApi, type Operation } from '
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
 import { deliveryExample } from '#src/purchase/intake/intake.schema.ts'
 import { inlined } from '../support/contract.ts'
-import { testApp } from '../support/test-app.ts'
+import { addSupplier } from '../support/supplier.ts'
+import { addCustomer, PASSWORD, type TestApp, testApp } from '../support/test-app.ts'
 
-interface Served {
-  readonly app: FastifyInstance
+interface Served extends TestApp {
   readonly document: OpenApi
   readonly operation: (id: string) => Operation
 }
 
 async function served(settings: Variables): Promise<Served> {
-  const { app } = await testApp(settings)
-  const document = inlined(parse((await app.inject('/openapi.yaml')).payload))
+  const service = await testApp(settings)
+  const document = inlined(parse((await service.app.inject('/openapi.yaml')).payload))
   const all = Object.values(document.paths).flatMap((methods) => Object.values(methods))
   const operation = (id: string): Operation => {
     const found = all.find(({ operationId }) => operationId === id)
     if (found === undefined) throw new Error(`there is no operation ${id}`)
     return found
   }
-  return { app, document, operation }
+  return { ...service, document, operation }
 }
 
 const json = (of: { content?: Operation['responses'][string]['content'] } | undefined): Media =>
   of?.content?.['application/json'] ?? { schema: {} }
+
+/** Examples of a receipt and of a check. */
+const warningsIn = ({ operation }: Served) => {
+  const data = json(operation('purchaseUpdate').responses['200']).schema.properties?.data
+  return data?.anyOf?.map(({ properties }) => properties?.Warnings?.items?.examples)
+}
 
 describe('the contract that a server serves', () => {
   it('is, without names, what the generator makes, as JSON too, and may be kept by whoever asks for either', async () => {
@@ -112,11 +118,98 @@ describe('the contract that a server serves', () => {
     },
   )
 
-  it('has the limit of API keys', async () => {
-    const limited = await served({ TESLIM_RATE_LIMIT: '120' })
-    expect(limited.operation('purchaseUpdate').description).toContain('may make 120 deliveries a minute')
-    const { operation } = await served({})
-    expect(operation('purchaseUpdate').description).toContain('API keys have no limit')
+  it.each([
+    [{}, { OrderIDs: 'PO-1' }, '/OrderIDs was ignored: it looks like a misspelled /OrderID.'],
+    [
+      { TESLIM_ORDER_ID: 'required' },
+      { OrderID: 'PO-1', Products: [{ Skus: 'A' }] },
+      '/Products/*/Skus was ignored: it looks like a misspelled /Products/*/Sku.',
+    ],
+    [
+      { TESLIM_ORDER_ID_POINTERS: '/Order/No,/Head/Order~1No' },
+      { Head: { 'Order/Nos': 'PO-1' } },
+      '/Head/Order~1Nos was ignored: it looks like a misspelled /Head/Order~1No.',
+    ],
+    [
+      { TESLIM_ORDER_ID_POINTERS: '/Orders/*/*' },
+      { Orderss: [['PO-1']] },
+      '/Orderss was ignored: it looks like a misspelled /Orders.',
+    ],
+  ])('has the warning of a server with %j about %j', async (settings, body, warning) => {
+    const service = await served(settings)
+    expect(warningsIn(service)).toEqual([[warning], [warning]])
+    const { key } = await addSupplier(service)
+    const payload = { Status: 2, ...body }
+    const request = { method: 'POST', url: '/Purchase/update', headers: { ApiKey: key }, payload } as const
+    expect((await service.app.inject(request)).json().data.Warnings).toContain(warning)
+  })
+
+  it('has no example of a warning where a letter too many makes another name', async () => {
+    expect(warningsIn(await served({ TESLIM_ORDER_ID_POINTERS: '/Orders,/Order' }))).toEqual([[], []])
+  })
+
+  it('has the limit of API keys, and examples of an allowance that a first delivery leaves', async () => {
+    const limited = await served({ TESLIM_RATE_LIMIT: '7' })
+    expect(limited.operation('purchaseUpdate').description).toContain('may make 7 deliveries a minute')
+    const { key } = await addSupplier(limited)
+    const { headers } = await limited.app.inject({
+      method: 'POST',
+      url: '/Purchase/update',
+      headers: { ApiKey: key },
+      payload: { Status: 1 },
+    })
+    const names = ['Limit', 'Remaining', 'Reset']
+    const sent = names.map((name) => Number(headers[`ratelimit-${name.toLowerCase()}`]))
+    const shown = ({ document }: Served) => {
+      const headers = (document.components.headers ?? {}) as Record<string, Media>
+      return names.map((name) => headers[`RateLimit${name}`]?.schema.examples?.[0])
+    }
+    expect(shown(limited)).toEqual(sent)
+    const unlimited = await served({})
+    expect(shown(unlimited)).toEqual([600, 599, 1])
+    expect(unlimited.operation('purchaseUpdate').description).toContain('API keys have no limit')
+  })
+
+  it.each(['ES256', 'EdDSA'])('has a token and a key as the server issues them with %s', async (algorithm) => {
+    const service = await served({
+      TESLIM_TOKEN_ALGORITHM: algorithm,
+      TESLIM_TOKEN_ISSUER: 'https://id.example',
+      TESLIM_TOKEN_AUDIENCE: 'orders',
+    })
+    const { description, responses } = service.operation('jwks')
+    expect(description).toContain(`signed with ${algorithm}; iss is https://id.example, aud is orders.`)
+    const [key] = (json(responses['200']).example as { keys: Record<string, string>[] }).keys
+    const { keys } = (await service.app.inject('/.well-known/jwks.json')).json()
+    const { kid, x: _x, y: _y, ...kind } = keys[0]
+    expect(key).toMatchObject(kind)
+    expect(new Set(Object.keys(key ?? {}))).toEqual(new Set(Object.keys(keys[0])))
+    expect(await calculateJwkThumbprint(key ?? {})).toBe(key?.kid)
+
+    const { email } = await addCustomer(service)
+    const { Token } = (await service.login({ Email: email, Password: PASSWORD })).json().data
+    const { data } = json(service.operation('login').responses['200']).example as { data: { Token: string } }
+    expect(decodeProtectedHeader(Token)).toEqual({ ...decodeProtectedHeader(data.Token), kid })
+    const { iss, aud } = decodeJwt(Token)
+    expect(decodeJwt(data.Token)).toMatchObject({ iss, aud })
+  })
+
+  it.each([
+    [{}, 'keeps none now; older ones are deleted after 7 days'],
+    [{ TESLIM_KEEP_REFUSED: 'known', TESLIM_REFUSED_DAYS: '3' }, 'are kept for at most 3 days'],
+  ])('has how long bodies are kept that a server with %j refuses', async (settings, text) => {
+    const { operation } = await served(settings)
+    for (const id of ['supplierRefusalPayload', 'purchaseRefusalPayload'])
+      expect(operation(id).description).toContain(text)
+  })
+
+  it.each([
+    ['15', 'within 15 seconds (its headers: 10)'],
+    ['5', 'within 5 seconds (its headers: 5)'],
+  ])('has the limits of time with TESLIM_REQUEST_TIMEOUT=%s', async (TESLIM_REQUEST_TIMEOUT, text) => {
+    const { document, operation } = await served({ TESLIM_REQUEST_TIMEOUT })
+    expect(document.info.description).toContain(text)
+    const ofUploads = operation('purchaseUpdates').description
+    expect(ofUploads).toContain(`if no line comes for ${TESLIM_REQUEST_TIMEOUT} seconds`)
   })
 
   it('has what becomes of an Authorization header of a login, and how long a token works', async () => {

@@ -60,73 +60,71 @@ function locks(): string[] {
   return lines.filter((line) => line.includes(` ${server.child.pid} `) && line.includes(`:${ino} `))
 }
 
+// Whatever stood beside it, the server holds its lock on the file, has refused nothing, and a kill loses nothing.
+afterAll(async () => {
+  await load.more(100)
+  expect(locks()).toHaveLength(1)
+  expect([...load.others]).toEqual([])
+  server.child.kill('SIGKILL')
+  await load.stop()
+  await server.ended
+  expect(missingFrom(path, load.acknowledged)).toEqual([])
+})
+
 async function ended(session: ChildProcess): Promise<void> {
   session.stdin?.end('.quit\n')
   expect(await once(session, 'exit')).toEqual([0, null])
 }
 
-// In this order: the last one looks at what all before it have left.
-describe('beside one server', { shuffle: false }, () => {
-  describe('an acknowledged delivery survives a kill after', () => {
-    it.runIf(shell).each([
-      ['a SELECT', ['SELECT count(*) FROM delivery']],
-      ['a SELECT of a read-only sqlite3', ['-readonly', 'SELECT count(*) FROM delivery']],
-      ['.backup', ['.backup backup.db']],
-      ['VACUUM INTO', [`VACUUM INTO 'into.db'`]],
-    ])('%s beside the server', async (_, args) => {
-      const options = args.filter((arg) => arg.startsWith('-'))
-      const commands = args.filter((arg) => !arg.startsWith('-'))
-      await run('sqlite3', [...options, '-cmd', '.timeout 10000', path, ...commands], { cwd })
-      await expectToSurvive()
-    })
-
-    it.runIf(shell)('an interactive sqlite3 that was held open and closed', async () => {
-      const session = spawn('sqlite3', [path])
-      session.stdout.setEncoding('utf8')
-      const ask = async (sql: string): Promise<string> => {
-        session.stdin.write(`${sql}\n`)
-        const [line] = await once(session.stdout, 'data')
-        return line
-      }
-      const before = Number(await ask('SELECT count(*) FROM delivery;'))
-      expect(before).toBeGreaterThanOrEqual(50)
-      await load.more(50)
-      const acknowledged = load.acknowledged.length
-      expect(Number(await ask('SELECT count(*) FROM delivery;'))).toBeGreaterThanOrEqual(acknowledged)
-      await ended(session)
-      await expectToSurvive()
-    })
-
-    it.runIf(python)('a script of Python', async () => {
-      const { stdout } = await run('python3', ['-c', PYTHON, path])
-      expect(Number(stdout)).toBeGreaterThanOrEqual(50)
-      await expectToSurvive()
-    })
+describe('an acknowledged delivery survives a kill after', () => {
+  it.runIf(shell).each([
+    ['a SELECT', ['SELECT count(*) FROM delivery']],
+    ['a SELECT of a read-only sqlite3', ['-readonly', 'SELECT count(*) FROM delivery']],
+    ['.backup', ['.backup backup.db']],
+    ['VACUUM INTO', [`VACUUM INTO 'into.db'`]],
+  ])('%s beside the server', async (_, args) => {
+    const options = args.filter((arg) => arg.startsWith('-'))
+    const commands = args.filter((arg) => !arg.startsWith('-'))
+    await run('sqlite3', [...options, '-cmd', '.timeout 10000', path, ...commands], { cwd })
+    await expectToSurvive()
   })
 
-  describe('an acknowledged delivery survives a kill after what docs/operations.md says may stand beside the server:', () => {
-    const page = 'docs/operations.md'
-    const source = readFileSync(page, 'utf8').split('\n')
-    const start = source.indexOf('## Work on the file beside a running server')
-    const end = source.findIndex((line, index) => index > start && line.startsWith('## '))
-    const blocks = commandBlocks(page).filter(({ line }) => line > start && line < end)
-    const commands = blocks.flatMap(({ text }) => text.trim().split('\n'))
-
-    it('there are such commands', () => expect(commands.length).toBeGreaterThan(1))
-
-    it.runIf(shell).each(commands)('%s', async (command) => {
-      await run('sh', ['-ec', command], { cwd })
-      await expectToSurvive()
-    })
+  it.runIf(shell)('an interactive sqlite3 that was held open and closed', async () => {
+    const session = spawn('sqlite3', [path])
+    session.stdout.setEncoding('utf8')
+    const ask = async (sql: string): Promise<string> => {
+      session.stdin.write(`${sql}\n`)
+      const [line] = await once(session.stdout, 'data')
+      return line
+    }
+    const before = Number(await ask('SELECT count(*) FROM delivery;'))
+    expect(before).toBeGreaterThanOrEqual(50)
+    await load.more(50)
+    const acknowledged = load.acknowledged.length
+    expect(Number(await ask('SELECT count(*) FROM delivery;'))).toBeGreaterThanOrEqual(acknowledged)
+    await ended(session)
+    await expectToSurvive()
   })
 
-  it('after all of them the server holds its lock on the file, a kill loses nothing, and nothing was refused', async () => {
-    await load.more(100)
-    expect(locks()).toHaveLength(1)
-    expect([...load.others]).toEqual([])
-    server.child.kill('SIGKILL')
-    await load.stop()
-    await server.ended
-    expect(missingFrom(path, load.acknowledged)).toEqual([])
+  it.runIf(python)('a script of Python', async () => {
+    const { stdout } = await run('python3', ['-c', PYTHON, path])
+    expect(Number(stdout)).toBeGreaterThanOrEqual(50)
+    await expectToSurvive()
+  })
+})
+
+describe('an acknowledged delivery survives a kill after what docs/operations.md says may stand beside the server:', () => {
+  const page = 'docs/operations.md'
+  const source = readFileSync(page, 'utf8').split('\n')
+  const start = source.indexOf('## Work on the file beside a running server')
+  const end = source.findIndex((line, index) => index > start && line.startsWith('## '))
+  const blocks = commandBlocks(page).filter(({ line }) => line > start && line < end)
+  const commands = blocks.flatMap(({ text }) => text.trim().split('\n'))
+
+  it('there are such commands', () => expect(commands.length).toBeGreaterThan(1))
+
+  it.runIf(shell).each(commands)('%s', async (command) => {
+    await run('sh', ['-ec', command], { cwd })
+    await expectToSurvive()
   })
 })

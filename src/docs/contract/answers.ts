@@ -1,9 +1,10 @@
+import type { Config } from '#src/config/load-config.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { wanted } from '#src/http/validation-problems.ts'
 import type { ErrorDefinition, Problem } from '#src/lib/app-error.ts'
 import { type Registries, type RouteSchema, refusalsOf, securityOf } from './errors.ts'
 import { exampleOf, type Schema } from './examples.ts'
-import { ALLOWANCE, BEFORE_ALLOWANCE, HEADERS, header, REQUEST_ID, type Reference } from './headers.ts'
+import { ALLOWANCE, BEFORE_ALLOWANCE, header, headersOf, REQUEST_ID, type Reference } from './headers.ts'
 
 export interface Example {
   /** Absent if it is the message. */
@@ -76,6 +77,7 @@ export function finishContract(
   document: OpenApi,
   routes: ReadonlyMap<string, RouteSchema>,
   registries: Registries,
+  config: Config,
 ): OpenApi {
   const resolve = (ref: string): Schema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? {}
   const examples: Record<string, Example> = {}
@@ -171,7 +173,7 @@ export function finishContract(
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) finish(operation)
   document.components = {
     ...document.components,
-    headers: HEADERS,
+    headers: headersOf(config),
     examples: Object.fromEntries(Object.entries(examples).sort()),
   }
   const tagOf = (methods: OpenApi['paths'][string]): string => Object.values(methods)[0]?.tags[0] ?? ''

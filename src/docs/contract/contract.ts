@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
 import { FailureSchema } from '#src/http/envelope.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -65,14 +66,21 @@ export function contractOf(routes: readonly RegisteredRoute[], registries: Regis
   const components = { securitySchemes: SECURITY_SCHEMES, schemas: { Failure: copy(Failure) } }
   const info = { title: 'teslim', version: VERSION, description: contractText(config), ...INFO }
   const document = { openapi: '3.1.0', info, components, servers: SERVERS, tags: TAGS, paths }
-  return { ...finishContract(document, schemas, registries), webhooks: contractWebhooks(copy) }
+  return { ...finishContract(document, schemas, registries, config), webhooks: contractWebhooks(copy) }
 }
 
 /** The page and the Postman collection are made from the whole document. In the others, what stands more than once has a name. */
 export const TEXTS = {
-  yaml: (document: OpenApi): string => toYaml(withComponents(document)),
-  json: (document: OpenApi): string => `${JSON.stringify(withComponents(document))}\n`,
-  page: (document: OpenApi): string => JSON.stringify(referencePage(document)),
+  yaml: async (document: OpenApi): Promise<string> => toYaml(await shortened(document)),
+  json: async (document: OpenApi): Promise<string> => `${JSON.stringify(await shortened(document))}\n`,
+  page: async (document: OpenApi): Promise<string> => JSON.stringify(referencePage(document)),
+}
+
+async function shortened(document: OpenApi): Promise<OpenApi> {
+  const short = withComponents(document)
+  // Other requests have their turn meanwhile.
+  await setImmediate()
+  return short
 }
 
 export type Form = keyof typeof TEXTS

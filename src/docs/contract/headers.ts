@@ -1,10 +1,15 @@
+import type { Config } from '#src/config/load-config.ts'
+
 export interface Reference {
   readonly $ref: string
 }
 
 export const REQUEST_ID = '4f1c7d0e-2d0b-4b5e-9d53-6f6f6a0a3c11'
 
-export const HEADERS = {
+/** A server without a limit may have keys that have one. */
+const LIMIT = 600
+
+export const headersOf = ({ rateLimit }: Config, limit = rateLimit || LIMIT) => ({
   Allow: {
     description: 'The methods of this address; the 204 that answers OPTIONS has it, too',
     required: true,
@@ -23,15 +28,15 @@ export const HEADERS = {
   RateLimitLimit: {
     description:
       'Deliveries a minute that the API key may make. This and the other two are absent if it has no limit, and from answers to requests that are refused before the key is known',
-    schema: { type: 'integer', minimum: 1, examples: [600] },
+    schema: { type: 'integer', minimum: 1, examples: [limit] },
   },
   RateLimitRemaining: {
     description: 'Deliveries that it may make now',
-    schema: { type: 'integer', minimum: 0, examples: [599] },
+    schema: { type: 'integer', minimum: 0, examples: [limit - 1] },
   },
   RateLimitReset: {
     description: 'Seconds until it may make as many as ever again',
-    schema: { type: 'integer', minimum: 0, examples: [1] },
+    schema: { type: 'integer', minimum: 0, examples: [Math.ceil(60 / limit)] },
   },
   RetryAfter: {
     description: 'Seconds to wait before the next try',
@@ -43,9 +48,11 @@ export const HEADERS = {
     required: true,
     schema: { type: 'string', pattern: '^(ApiKey|Bearer) realm="teslim"', examples: ['Bearer realm="teslim"'] },
   },
-}
+})
 
-export const header = (name: keyof typeof HEADERS): Reference => ({ $ref: `#/components/headers/${name}` })
+export const header = (name: keyof ReturnType<typeof headersOf>): Reference => ({
+  $ref: `#/components/headers/${name}`,
+})
 
 export const ALLOWANCE = {
   'ratelimit-limit': header('RateLimitLimit'),

@@ -17,7 +17,7 @@ interface Field {
   readonly depth: number
   readonly type: string
   readonly required: boolean
-  readonly description: string
+  readonly description?: string
 }
 
 export const OPERATOR_TAG = 'Operator'
@@ -136,7 +136,13 @@ function fieldsOf(schema: Schema, depth = 0): Field[] {
   const properties = schema.properties ?? schema.items?.properties ?? {}
   const required = schema.required ?? schema.items?.required ?? []
   return Object.entries(properties).flatMap(([name, inner]) => [
-    { name, depth, type: typeOf(inner), required: required.includes(name), description: inner.description ?? '' },
+    {
+      name,
+      depth,
+      type: typeOf(inner),
+      required: required.includes(name),
+      ...(inner.description && { description: inner.description }),
+    },
     ...fieldsOf(inner, depth + 1),
   ])
 }

@@ -1,4 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
+import { headersSeconds } from '#src/http/server-options.ts'
 import { STATUS_MEANINGS } from '#src/purchase/status.ts'
 
 const meanings = STATUS_MEANINGS.map((meaning, status) => `| ${status} | The purchase order has been ${meaning}. |`)
@@ -24,11 +25,9 @@ const SOME_PAGES = `Pages of the origins that the operator named may send GET an
 this contract, with a token or key of their own, and no cookies. They can never log in or deliver.`
 
 /** What holds for every operation of a server with these settings, as Markdown. */
-export const contractText = ({
-  purchaseBearer,
-  fieldCase,
-  corsOrigins,
-}: Config): string => `Token login for API customers and purchase-order deliveries from suppliers.
+export function contractText(config: Config): string {
+  const { purchaseBearer, fieldCase, corsOrigins, requestTimeoutSeconds } = config
+  return `Token login for API customers and purchase-order deliveries from suppliers.
 
 ### Answers
 
@@ -51,6 +50,7 @@ Keys and tokens in the address are ignored.
 
 ### Retries
 
+A request that does not arrive within ${requestTimeoutSeconds} seconds (its headers: ${headersSeconds(config)}) is answered 408.
 After 408, 429 and any 5xx send the same request again, after \`Retry-After\` seconds if the answer has that header. A delivery is safe
 to repeat with the same \`Idempotency-Key\`.
 
@@ -78,3 +78,4 @@ ${corsOrigins.length === 0 ? NO_PAGES : SOME_PAGES}
 - **Query parameters:** an empty one counts as not sent. Unknown ones are refused where orders and deliveries are read, and ignored elsewhere.
 - **Unknown fields:** kept byte for byte in deliveries, ignored in logins.
 - **Types:** nothing is converted. \`"1"\` is not an integer; \`1.0\` is.`
+}

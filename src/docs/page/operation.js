@@ -22,7 +22,7 @@ function fieldTable(caption, fields, label) {
         h('code', { class: 'name' }, field.name),
         h('small', {}, [field.type, label(field)].filter(Boolean).join(', ')),
       ),
-      h('td', {}, inline(field.description), field.fallback && h('small', {}, `Default: ${field.fallback}`)),
+      h('td', {}, inline(field.description ?? ''), field.fallback && h('small', {}, `Default: ${field.fallback}`)),
     )
   return h('table', { class: 'fields' }, h('caption', {}, caption), h('tbody', {}, ...fields.map(row)))
 }

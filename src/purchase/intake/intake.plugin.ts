@@ -18,12 +18,12 @@ import { purchaseErrors } from '../purchase.errors.ts'
 import { createRefusedDelivery } from '../refused-delivery.ts'
 import { createIntake, type Intake } from './intake.rule.ts'
 import {
+  checkSchema,
   PurchaseQuerySchema,
   purchaseBodySchema,
   purchaseExamples,
   purchaseHeadersSchema,
-  ReceiptSchema,
-  ValidationSchema,
+  receiptSchema,
   validatesOnly,
 } from './intake.schema.ts'
 import { type Allowance, createRateLimit, type TakeAllowance } from './rate-limit.ts'
@@ -107,7 +107,7 @@ const plugin: FastifyPluginAsyncTypebox<PurchaseOptions> = async (app, options) 
     body: purchaseBodySchema(config),
     response: {
       200: successSchema(
-        Type.Union([ReceiptSchema, ValidationSchema]),
+        Type.Union([receiptSchema(config), checkSchema(config)]),
         'The receipt, or the outcome of validateOnly=true',
       ),
       ...failures(400, 401, 403, 413, 415, 422, 429, 500, 503),

@@ -3,9 +3,11 @@ import type { Config } from '#src/config/load-config.ts'
 import type { Problem } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import { named } from '#src/lib/json/named-schema.ts'
+import { createDeliveryReader } from '../delivery-body.ts'
 import { StatusSchema } from '../purchase.schema.ts'
 import { STATUS_MEANINGS } from '../status.ts'
 import { IDEMPOTENCY_KEY } from './intake.rule.ts'
+import { inWords } from './receipt-answer.ts'
 
 export const purchaseHeadersSchema = ({ idempotencyDays }: Config) =>
   Type.Object({
@@ -85,7 +87,26 @@ export const purchaseExamples = (config: Config) =>
     ]),
   )
 
-export const ReceiptSchema = named('Receipt', {
+/** A misspelled field, as a server with these settings warns of it: its name has a letter too many. */
+function warningExamples(config: Config): string[] {
+  const { orderId, orderIdPointers, productPointers } = config
+  // If an order id is required, a delivery without one is refused.
+  const pointer = (orderId === 'required' ? productPointers : orderIdPointers).at(-1) ?? ''
+  const body = { Status: 2 }
+  put(body, pointer.replace(/(?:\/\*)*$/, 's$&'), 'PO-1')
+  const { facts, scan } = createDeliveryReader({ ...config, orderId: 'optional' })
+  const found = facts(scan(Buffer.from(JSON.stringify(body))))
+  return 'oddities' in found ? found.oddities.filter(({ path }) => path !== '').map(inWords) : []
+}
+
+const warnings = (config: Config) =>
+  Type.Optional(
+    Type.Array(Type.String({ examples: warningExamples(config) }), {
+      description: 'Probable mistakes: no order id, misspelled fields. Absent if there are none.',
+    }),
+  )
+
+const receipt = {
   ReceiptID: Type.String({
     format: 'uuid',
     description: 'Identifies the delivery; sorts by time of arrival',
@@ -102,24 +123,18 @@ export const ReceiptSchema = named('Receipt', {
     description: 'Time of arrival in UTC',
     examples: ['2026-11-21T08:37:25.959Z'],
   }),
-  Warnings: Type.Optional(
-    Type.Array(Type.String({ examples: ['/OrderNo was ignored: it looks like a misspelled /OrderID.'] }), {
-      description: 'Probable mistakes: no order id, misspelled fields. Absent if there are none.',
-    }),
-  ),
-})
+}
 
-const { Status, OrderID, Duplicate, Warnings } = ReceiptSchema.properties
+const { Status, OrderID, Duplicate } = receipt
+const check = {
+  ValidateOnly: Type.Literal(true, { description: 'Nothing was stored' }),
+  Status,
+  OrderID,
+  Products: Type.Array(Type.String({ examples: ['SKU-1'] }), { description: 'The products that were found' }),
+  Duplicate,
+}
 
-export const ValidationSchema = named(
-  'Check',
-  {
-    ValidateOnly: Type.Literal(true, { description: 'Nothing was stored' }),
-    Status,
-    OrderID,
-    Products: Type.Array(Type.String({ examples: ['SKU-1'] }), { description: 'The products that were found' }),
-    Duplicate,
-    Warnings,
-  },
-  { description: 'The answer to validateOnly=true' },
-)
+export const receiptSchema = (config: Config) => named('Receipt', { ...receipt, Warnings: warnings(config) })
+
+export const checkSchema = (config: Config) =>
+  named('Check', { ...check, Warnings: warnings(config) }, { description: 'The answer to validateOnly=true' })

@@ -44,4 +44,4 @@ export const validationAnswer = (
 
 const warnings = (oddities: readonly Problem[]) => oddities.length > 0 && { Warnings: oddities.map(inWords) }
 
-const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${message}.`
+export const inWords = ({ path, message }: Problem): string => `${path || 'The body'} ${message}.`

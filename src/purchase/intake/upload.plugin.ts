@@ -93,8 +93,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     summary: 'Deliver many purchase orders',
     operationId: 'purchaseUpdates',
     tags: ['Purchase'],
-    description:
-      'Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. If API keys are limited, an upload is slowed to the limit.',
+    description: `Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. It may take any time, but ends if no line comes for ${config.requestTimeoutSeconds} seconds. If API keys are limited, an upload is slowed to the limit.`,
     security: deliveryCredentials,
     consumes: ['application/x-ndjson'],
     errors: ['API_KEY_MISSING', 'API_KEY_INVALID', ...(config.purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN'])],

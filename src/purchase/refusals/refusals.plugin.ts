@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import type { Config } from '#src/config/load-config.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import { invalidRequest } from '#src/http/error-handler.ts'
@@ -24,6 +25,7 @@ import {
 } from './refusals.schema.ts'
 
 export interface RefusalsOptions {
+  readonly config: Config
   readonly store: Store
   readonly random: Random
 }
@@ -31,7 +33,7 @@ export interface RefusalsOptions {
 const BYTES_TYPE = 'application/octet-stream'
 const KEY_ERRORS = ['API_KEY_MISSING', 'API_KEY_INVALID']
 
-const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { store, random }) => {
+const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config, store, random }) => {
   const cursors = createCursors(store.secrets, random)
   const { list, payload } = createRefusalReads({ refused: store.refused, customers: store.customers, cursors })
 
@@ -56,7 +58,12 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { store, 
     })
 
     const one = {
-      ...payloadSchema('The exact bytes of a refused delivery, by API key', 'supplierRefusalPayload', KEY_ERRORS),
+      ...payloadSchema(
+        config,
+        'The exact bytes of a refused delivery, by API key',
+        'supplierRefusalPayload',
+        KEY_ERRORS,
+      ),
       tags: ['Supplier'],
     }
     app.get('/Supplier/refusal/:refusalId/payload', {
@@ -90,7 +97,7 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { store, 
     })
 
     const one = {
-      ...payloadSchema('The exact bytes of a refused delivery', 'purchaseRefusalPayload'),
+      ...payloadSchema(config, 'The exact bytes of a refused delivery', 'purchaseRefusalPayload'),
       tags: ['Purchase'],
     }
     app.get('/Purchase/refusal/:refusalId/payload', {
@@ -103,11 +110,15 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { store, 
   app.register(app.authenticated(routes))
 }
 
-const payloadSchema = (summary: string, operationId: string, errors: readonly string[] = []) => ({
+const keptText = ({ keepRefused, refusedDays }: Config): string =>
+  keepRefused === 'known'
+    ? `Bodies sent with a valid API key are kept for at most ${refusedDays} days.`
+    : `This service keeps none now; older ones are deleted after ${refusedDays} days.`
+
+const payloadSchema = (config: Config, summary: string, operationId: string, errors: readonly string[] = []) => ({
   summary,
   operationId,
-  description:
-    'Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. Bodies are kept only if the operator has decided so, and for some days.',
+  description: `Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. ${keptText(config)}`,
   errors: [...errors, 'REFUSAL_NOT_FOUND'],
   params: RefusalParamsSchema,
   querystring: NoQuerySchema,
