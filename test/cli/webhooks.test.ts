@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { AuditEvent, Store } from '#src/store/store.ts'
+import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -21,7 +22,7 @@ async function makeStage(databaseUrl = `sqlite:${tempFolder()}/teslim.db`) {
   const cwd = tempFolder()
   const env = {
     DATABASE_URL: databaseUrl,
-    TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
+    ...WEBHOOK_ALLOW,
     TESLIM_SECRET: SECRET,
   }
   const run = (args: readonly string[], more = {}, columns?: number) =>

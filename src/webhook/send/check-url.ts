@@ -24,7 +24,8 @@ export async function checkUrl(text: string, options: UrlOptions): Promise<strin
   if (!target.isAddress && !target.isNamed && proxies(target) === undefined) {
     const found = unlessAborted(resolve(target.host), AbortSignal.timeout(LONGEST_LOOK_UP))
     const [first, ...others] = await found.catch(() => [])
-    if (first !== undefined && ![first, ...others].some(rule.allows)) throw forbiddenAddress(target, first)
+    if (first !== undefined && ![first, ...others].some((each) => rule.allows(each, target)))
+      throw forbiddenAddress(target, first)
   }
   return target.url.href
 }

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { purge } from '../../store/conformance/purging.ts'
+import { WEBHOOK_ALLOW } from '../../support/allowed-ports.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { messageViolation } from '../../support/contract.ts'
 import { failure } from '../../support/failure.ts'
@@ -15,13 +16,12 @@ import { until } from '../../support/until.ts'
 
 const HOUR = 3_600_000
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
-const ALLOWED = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 const receiver = await startReceiver()
 
 describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
   const start = async () =>
-    testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...ALLOWED, ...(await emptyStore()) })
+    testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW, ...(await emptyStore()) })
   const service = await start()
   const { app, clock, store, log } = service
   const { get, post, operator } = await operating(service)

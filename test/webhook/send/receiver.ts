@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { systemClock } from '#src/lib/clock.ts'
 import { createSender, type Sender, type SenderOptions, type Sending } from '#src/webhook/send/sender.ts'
+import { allowedAt, listenAllowed } from '../../support/allowed-ports.ts'
 import type { Made } from '../../support/certificate.ts'
 
 export interface Received {
@@ -24,7 +25,7 @@ export interface Receiver {
 }
 
 /** Listens on a loopback address until the test is over, and then ends what is still open. */
-export async function listen(server: Server, address = '127.0.0.1', port = 0): Promise<Receiver> {
+export async function listen(server: Server, address?: string, port?: number): Promise<Receiver> {
   const sockets = new Set<Socket>()
   let count = 0
   server.on('connection', (socket: Socket) => {
@@ -33,8 +34,8 @@ export async function listen(server: Server, address = '127.0.0.1', port = 0): P
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
   })
-  server.listen(port, address)
-  await once(server, 'listening')
+  if (port === undefined) await listenAllowed(server, address)
+  else await once(server.listen(port, address), 'listening')
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy()
     server.close()
@@ -74,7 +75,7 @@ export const sending = (url: string, more: Partial<Sending> = {}): Sending => ({
 
 /** A sender that may reach this machine, and is closed when the test is over. */
 export function sender(options: Partial<SenderOptions> = {}): Sender {
-  const made = createSender({ allow: ['127.0.0.1', '::1', 'localhost'], clock: systemClock, ...options })
+  const made = createSender({ allow: allowedAt('127.0.0.1', '::1', 'localhost'), clock: systemClock, ...options })
   onTestFinished(() => made.close())
   return made
 }
