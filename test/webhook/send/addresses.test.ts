@@ -21,7 +21,11 @@ describe('a connection', () => {
     const certificate = makeCertificate({ names: ['shop.example'] })
     const ca = certificate.certificate
     // 127.0.0.2 is public here; the private server on 127.0.0.1 listens on the same port.
-    const open = await receive((_request, response) => response.end('public'), { certificate, address: '127.0.0.2' })
+    const open = await receive((_request, response) => response.end('public'), {
+      certificate,
+      address: '127.0.0.2',
+      port: 0,
+    })
     const secret = createServer((_request, response) => response.end('private'))
     const { connections } = await listen(secret, '127.0.0.1', open.port)
     let asked = 0
@@ -29,13 +33,13 @@ describe('a connection', () => {
       asked += 1
       return asked === 1 ? ['127.0.0.2'] : ['127.0.0.1']
     }
-    const client = sender({ allow: allowedAt('127.0.0.2'), resolve })
+    const client = sender({ allow: [`127.0.0.2:${open.port}`], resolve })
     const url = `https://shop.example:${open.port}/`
     expect(await client.send(sending(url, { ca }))).toMatchObject({ status: 200, response: 'public' })
     expect(await client.send(sending(url, { ca }))).toMatchObject({ status: 200, response: 'public' })
     expect([asked, open.connections()]).toEqual([1, 1])
     for (const socket of open.sockets) socket.destroy()
-    const again = await sender({ allow: allowedAt('127.0.0.2'), resolve }).send(sending(url, { ca }))
+    const again = await sender({ allow: [`127.0.0.2:${open.port}`], resolve }).send(sending(url, { ca }))
     expect(again).toMatchObject({
       status: null,
       error: `the address 127.0.0.1 of shop.example is not allowed unless TESLIM_WEBHOOK_ALLOW names shop.example:${open.port}`,
@@ -46,10 +50,14 @@ describe('a connection', () => {
 
   it('uses only those of several addresses that are allowed', async () => {
     const certificate = makeCertificate({ names: ['shop.example'] })
-    const open = await receive((_request, response) => response.end('public'), { certificate, address: '127.0.0.2' })
+    const open = await receive((_request, response) => response.end('public'), {
+      certificate,
+      address: '127.0.0.2',
+      port: 0,
+    })
     const { connections } = await listen(createServer(), '127.0.0.1', open.port)
     const { resolve } = resolving({ 'shop.example': ['127.0.0.1', '::1', '::ffff:127.0.0.1', '127.0.0.2'] })
-    const client = sender({ allow: allowedAt('127.0.0.2'), resolve })
+    const client = sender({ allow: [`127.0.0.2:${open.port}`], resolve })
     const url = `https://shop.example:${open.port}/`
     expect(await client.send(sending(url, { ca: certificate.certificate }))).toMatchObject({ response: 'public' })
     expect(connections()).toBe(0)

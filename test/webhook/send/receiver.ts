@@ -47,7 +47,11 @@ export async function listen(server: Server, address?: string, port?: number): P
 /** A server of HTTP, or HTTPS with a certificate, that keeps what it receives. */
 export async function receive(
   answer: RequestListener = (_request, response) => response.end('ok'),
-  { certificate, address }: { readonly certificate?: Made; readonly address?: string } = {},
+  {
+    certificate,
+    address,
+    port,
+  }: { readonly certificate?: Made; readonly address?: string; readonly port?: number } = {},
 ): Promise<Receiver & { readonly received: Received[] }> {
   const received: Received[] = []
   const listener: RequestListener = async (request, response) => {
@@ -58,7 +62,7 @@ export async function receive(
   const server = certificate
     ? createSecureServer({ cert: certificate.certificate, key: certificate.key }, listener)
     : createServer(listener)
-  return { ...(await listen(server, address)), received }
+  return { ...(await listen(server, address, port)), received }
 }
 
 /** A server that answers with exactly these bytes, or whatever the function does with the connection and what it read. */
