@@ -329,6 +329,33 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     await change(id, 'remove')
   })
 
+  it('who may only read see neither the query of a URL nor what a named host answers to a test', async () => {
+    const reader = await operating(service, { readOnly: true })
+    const { id } = await add({ URL: `${receiver.url}/path?token=hidden&a=?` })
+    const publicId = (await add({ URL: 'https://backoffice.example/hook' })).id
+    await change(id, 'test')
+    const attempt = { at: clock.now(), receiptId: null, status: 200, error: null, milliseconds: 1, nextAt: null }
+    await store.webhooks.recordAttempt(publicId, { ...attempt, position: null, response: 'public' })
+    const seen = async (who: typeof reader) => {
+      const all = (await who.get('/Webhook/endpoints')).json().data.Endpoints
+      const { Endpoint } = (await who.get(`/Webhook/endpoint/${id}`)).json().data
+      const [test] = (await who.get(`/Webhook/endpoint/${id}/attempts`)).json().data.Attempts
+      const [other] = (await who.get(`/Webhook/endpoint/${publicId}/attempts`)).json().data.Attempts
+      const listed = all.find(({ EndpointID }: { EndpointID: string }) => EndpointID === id)
+      return { listed: listed.URL, shown: Endpoint.URL, test: [test.Status, test.Response], other: other.Response }
+    }
+    const masked = `${receiver.url}/path?***`
+    expect(await seen(reader)).toEqual({ listed: masked, shown: masked, test: [200, null], other: 'public' })
+    const url = `${receiver.url}/path?token=hidden&a=?`
+    expect(await seen({ ...reader, get })).toEqual({
+      listed: url,
+      shown: url,
+      test: [200, 'thank you'],
+      other: 'public',
+    })
+    for (const each of [id, publicId]) await change(each, 'remove')
+  })
+
   it('replace the secret, while both sign until the overlap is over', async () => {
     const { id, secret } = await add()
     const signatures = async () => {
