@@ -95,6 +95,16 @@ export const settings = {
     text('', /^\S+$/, 'an API key', 'The API key that `teslim deliver` sends; the server does not use it.'),
     maskAll,
   ),
+  webhookSecret: setting(
+    'TESLIM_WEBHOOK_SECRET',
+    text(
+      '',
+      /^whsec_[A-Za-z0-9+/]+={0,2}(?: whsec_[A-Za-z0-9+/]+={0,2})?$/,
+      'a secret that begins with whsec_, or two with a space between',
+      'The secret of an endpoint, with which `teslim webhook listen` verifies what it receives; the server does not use it.',
+    ),
+    maskAll,
+  ),
   orderIdPointers: setting(
     'TESLIM_ORDER_ID_POINTERS',
     list(

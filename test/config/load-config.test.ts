@@ -317,7 +317,7 @@ describe('settings', () => {
     const described = describeConfig(
       loadConfig({ TESLIM_SECRET_FILE: at('secret', 'sixteen letters!'), TESLIM_SECRET_OLD: 'geheim geheim geheim' }),
     )
-    expect(described.filter(({ variable }) => /SECRET/.test(variable))).toMatchObject([
+    expect(described.filter(({ variable }) => /^TESLIM_SECRET/.test(variable))).toMatchObject([
       { variable: 'TESLIM_SECRET', value: '***', source: 'environment', default: '' },
       { variable: 'TESLIM_SECRET_FILE', value: join(secrets, 'secret') },
       { variable: 'TESLIM_SECRET_OLD', value: '***', source: 'environment' },
