@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createReceive } from '#src/cli/webhook/receive.ts'
+import { systemClock } from '#src/lib/clock.ts'
 import { signedHeaders } from '#src/webhook/send/signature.ts'
 import { ask } from '../support/ask.ts'
 import { listenAllowed } from '../support/allowed-ports.ts'
@@ -89,6 +91,28 @@ describe('teslim webhook listen', () => {
     expect(await post(BODY, signed)).toBe(503)
     expect(await post('{}', signed)).toBe(401)
     expect((await end()).requests).toMatchObject([{ Verified: true }, { Verified: false }])
+  })
+
+  it('shows the beginning of a long body, and how long it is', async () => {
+    const texts: string[] = []
+    const { receive } = createReceive({
+      ...{ secrets: [SECRET], answer: 204, maxBytes: 100_000, json: false, clock: systemClock },
+      out: (text) => void texts.push(text),
+    })
+    const server = createServer(receive)
+    const url = `http://127.0.0.1:${await listenAllowed(server)}/${'p'.repeat(300)}`
+    onTestFinished(() => void server.close())
+    for (const body of ['x'.repeat(5000), '\0'.repeat(1900)]) await ask(url, { method: 'POST', headers: {}, body })
+    const cut = (text: string): string => `  | ${text.slice(0, 2000)}`
+    expect(texts.map((text) => text.split('\n').slice(1))).toEqual([
+      [`  | POST /${'p'.repeat(199)}...`, '  | webhook-id: none', cut('x'.repeat(2000)), '  and more, of 5,000 bytes'],
+      [
+        `  | POST /${'p'.repeat(199)}...`,
+        '  | webhook-id: none',
+        cut('\\u0000'.repeat(400)),
+        '  and more, of 1,900 bytes',
+      ],
+    ])
   })
 
   it('ends although a request never comes to its end', async () => {

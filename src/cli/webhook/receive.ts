@@ -85,8 +85,8 @@ const jsonOf = ({ method, url, headers }: IncomingMessage, body: Buffer, { at, s
 
 /** Whatever was sent stands behind a bar: it must not look like a line of ours. */
 function textOf({ method, url = '', headers }: IncomingMessage, body: Buffer, { at, status, reason }: Judged): string {
-  const text = escaped(body.toString())
-  const rest = text.length - MAX_SHOWN_CHARACTERS
+  const text = escaped(body.toString('utf8', 0, MAX_SHOWN_CHARACTERS))
+  const isCut = Math.max(text.length, body.length) > MAX_SHOWN_CHARACTERS
   const path = url.length > MAX_SHOWN_PATH ? `${url.slice(0, MAX_SHOWN_PATH)}...` : url
   const lines = [
     `${method} ${path}`,
@@ -96,6 +96,6 @@ function textOf({ method, url = '', headers }: IncomingMessage, body: Buffer, { 
   return [
     `${timeText(at)} ${reason === null ? 'verified' : `refused, ${reason}`}; answered ${status}`,
     ...lines.map((line) => `  | ${line}`),
-    ...(rest > 0 ? [`  and ${counted(rest, 'character')} more`] : []),
+    ...(isCut ? [`  and more, of ${counted(body.length, 'byte')}`] : []),
   ].join('\n')
 }
