@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
 import { axeSays, LOOKS } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
@@ -20,7 +21,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
   const file = join(tempFolder(), 'teslim.db')
-  const settings = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1', DATABASE_URL: `sqlite:${file}` }
+  const settings = { ...WEBHOOK_ALLOW, DATABASE_URL: `sqlite:${file}` }
   const { server, operator, readOnly, customer, deliver, command } = await startConsoleServer(settings)
 
   const open = async (view: string, options = {}, email = operator) => {

@@ -5,10 +5,13 @@ import type { DescribedEndpoint, ShownAttempts, ShownEndpoint, WithSecret } from
 const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : isoMilliseconds(milliseconds)
 
-/** An endpoint as operators see it, never with its secret. */
-export const endpointAnswer = ({ webhook, pending, behindMilliseconds, cursor }: DescribedEndpoint) => ({
+/** An endpoint as operators see it, never with its secret. The query of its URL may hold a token. */
+export const endpointAnswer = (
+  { webhook, pending, behindMilliseconds, cursor }: DescribedEndpoint,
+  hasAllRights = true,
+) => ({
   EndpointID: webhook.id,
-  URL: webhook.url,
+  URL: hasAllRights ? webhook.url : webhook.url.replace(/\?.*/s, '?***'),
   CustomerID: webhook.customerId,
   Statuses: webhook.statuses === null ? null : [...webhook.statuses],
   Duplicates: webhook.duplicates,
@@ -33,8 +36,8 @@ export const withSecretAnswer = ({ endpoint, secret }: WithSecret) => ({
   Secret: secret,
 })
 
-export const shownAnswer = ({ endpoint, failing, setAside }: ShownEndpoint) => ({
-  Endpoint: endpointAnswer(endpoint),
+export const shownAnswer = ({ endpoint, failing, setAside }: ShownEndpoint, hasAllRights = true) => ({
+  Endpoint: endpointAnswer(endpoint, hasAllRights),
   Failing: failing.map(({ nextAt, ...delivery }) => ({ ...deliveryAnswer(delivery), NextTryAt: iso(nextAt) })),
   SetAside: setAside.map((delivery) => ({
     ...deliveryAnswer(delivery),
@@ -69,7 +72,10 @@ const minuteAnswer = ({ minute, succeeded, failed, longestMilliseconds }: Webhoo
   LongestMilliseconds: longestMilliseconds,
 })
 
-export const attemptsAnswer = ({ attempts, minutes }: ShownAttempts) => ({
-  Attempts: attempts.map(attemptAnswer),
+export const attemptsAnswer = ({ attempts, minutes, mayBePrivate }: ShownAttempts, hasAllRights = true) => ({
+  Attempts: attempts.map((attempt) => ({
+    ...attemptAnswer(attempt),
+    ...(mayBePrivate && !hasAllRights && attempt.position === null && { Response: null }),
+  })),
   Minutes: minutes.map(minuteAnswer),
 })

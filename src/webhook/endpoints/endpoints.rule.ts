@@ -28,6 +28,8 @@ export interface EndpointsDependencies {
   readonly random: Random
   /** Returns the URL as it is used; throws for one that is not valid, or not allowed. */
   readonly checkUrl: (url: string) => Promise<string>
+  /** Whether a URL leads to a host that is not public. */
+  readonly mayBePrivate: (url: string) => boolean
   readonly send: (sending: Sending) => Promise<Outcome>
 }
 
@@ -71,6 +73,8 @@ export interface ShownAttempts {
   readonly attempts: readonly WebhookAttempt[]
   /** Of the last day. */
   readonly minutes: readonly WebhookMinute[]
+  /** What such a host answers to a test is for operators with all rights. */
+  readonly mayBePrivate: boolean
 }
 
 export type Endpoints = ReturnType<typeof createEndpoints>
@@ -86,7 +90,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The operators' actions on endpoints. */
 export function createEndpoints(dependencies: EndpointsDependencies) {
-  const { store, cursors, secrets, clock, random, checkUrl, send } = dependencies
+  const { store, cursors, secrets, clock, random, checkUrl, mayBePrivate, send } = dependencies
   const { webhooks, deliveries } = store
   const placeOf = createBegin(dependencies)
   const progressOf = createProgress(dependencies)
@@ -171,7 +175,11 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const webhook = await find(id)
       const from = clock.now() - DAY_MILLISECONDS
       const attempts = await webhooks.attempts(webhook.id, MAX_ATTEMPTS)
-      return { attempts: attempts.filter(({ at }) => at >= from), minutes: await webhooks.minutes(webhook.id, from) }
+      return {
+        attempts: attempts.filter(({ at }) => at >= from),
+        minutes: await webhooks.minutes(webhook.id, from),
+        mayBePrivate: mayBePrivate(webhook.url),
+      }
     },
 
     /** Keeps the reason of an endpoint that is paused already. */

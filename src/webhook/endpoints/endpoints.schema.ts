@@ -22,7 +22,10 @@ const Status = Type.Integer({ minimum: 0, maximum: 3, examples: [3] })
 
 const EndpointSchema = named('Endpoint', {
   EndpointID,
-  URL: Type.String({ description: 'Where deliveries are sent', examples: [URL_EXAMPLE] }),
+  URL: Type.String({
+    description: 'Where deliveries are sent; its query is *** for a read-only operator',
+    examples: [URL_EXAMPLE],
+  }),
   CustomerID: orNull(
     Type.String({ examples: [CUSTOMER_ID] }),
     'Gets deliveries of this customer; null for all customers',
@@ -121,7 +124,7 @@ const AttemptSchema = named('Attempt', {
   Milliseconds: Type.Number({ description: 'How long it took', examples: [12] }),
   Response: orNull(
     Type.String({ examples: ['out of order'] }),
-    'The beginning of the body of the answer, at most 1 KiB',
+    'The beginning of the body of the answer, at most 1 KiB, without secrets that were sent; null, too, for a read-only operator, for a test of a host that TESLIM_WEBHOOK_ALLOW may name',
   ),
   NextTryAt: orNull(time('When the delivery was to be tried again'), 'Null for a test or a success'),
 })
@@ -152,7 +155,7 @@ export const NewEndpointSchema = Type.Object(
     URL: Type.String({
       minLength: 1,
       description:
-        'Where deliveries are sent: https, unless TESLIM_WEBHOOK_ALLOW names the host; at most 2,048 characters',
+        'Where deliveries are sent: https, unless TESLIM_WEBHOOK_ALLOW names host and port; at most 2,048 characters',
       examples: [URL_EXAMPLE],
     }),
     Customer: Type.Optional(
