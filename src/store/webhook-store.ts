@@ -207,6 +207,9 @@ export interface WebhookStore {
    */
   due(id: string, now: number, lanes: number): Promise<{ deliveries: DueDelivery[]; nextAt: number | null }>
 
+  /** Deliveries that wait and failed first at this time or before, the earliest first: those that an endpoint gives up. */
+  failedBefore(id: string, time: number, limit: number): Promise<WaitingDelivery[]>
+
   /** Deliveries that failed at least once or are set aside: those set aside first, ascending by position; then by their next try. */
   failing(id: string, limit: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>
   /**

@@ -281,6 +281,7 @@ CREATE TABLE webhook_waiting (
 CREATE INDEX webhook_waiting_lane ON webhook_waiting (webhook, lane, position) WHERE set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_due ON webhook_waiting (webhook, next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX webhook_waiting_failing ON webhook_waiting (webhook, answered, next_at) WHERE failures > 0 AND set_aside_at IS NULL;
+CREATE INDEX webhook_waiting_failed ON webhook_waiting (webhook, first_failed_at) WHERE first_failed_at IS NOT NULL AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;
 CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed;
 
