@@ -38,6 +38,8 @@ export interface Webhook extends NewWebhook {
   readonly failingSince: number | null
   /** When the next attempt is due if nothing new comes in; null if there is nothing to try again. */
   readonly nextTryAt: number | null
+  /** When an endpoint that does not answer is tried next; null if it answers. */
+  readonly silentUntil: number | null
   /** Deliveries that wait in the store and are not set aside. Like the next three a counter, however many there are. */
   readonly waiting: number
   /** Those of them that have failed. Of an order only the first can. */
@@ -212,6 +214,11 @@ export interface WebhookStore {
 
   /** Deliveries that failed at least once or are set aside: those set aside first, ascending by position; then by their next try. */
   failing(id: string, limit: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>
+  /**
+   * Returns when the oldest delivery that waits was received, without those that are set aside or were added by a replay; null if there is
+   * none among the first `scan` rows.
+   */
+  oldestWaiting(id: string, scan: number): Promise<number | null>
   /**
    * Sends again now, whether confirmed before or not: deliveries at or before the position of the endpoint, or everything that is set
    * aside. They wait then, as if they had never failed; what waits already stays as it is. Raises the version. Resolves to the number of
