@@ -13,6 +13,19 @@ export interface WebhookSettings {
   readonly giveUpMilliseconds: number | null
 }
 
+/** Whether an endpoint gets a delivery. Customers are compared by their ids, or inside of a store by their numbers. */
+export const isWanted = <Id>(
+  {
+    customerId,
+    statuses,
+    duplicates,
+  }: Pick<WebhookSettings, 'statuses' | 'duplicates'> & { readonly customerId: Id | null },
+  delivery: { readonly customerId: Id; readonly status: number; readonly duplicate: boolean },
+): boolean =>
+  (customerId === null || customerId === delivery.customerId) &&
+  (statuses?.includes(delivery.status) ?? true) &&
+  (duplicates || !delivery.duplicate)
+
 export interface NewWebhook extends WebhookSettings {
   /** A version 7 UUID. */
   readonly id: string
