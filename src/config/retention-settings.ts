@@ -28,4 +28,8 @@ export const retentionSettings = {
     'TESLIM_RETENTION_ORDERS',
     choice(['off', 'on'], 'Whether that removes orders whose latest delivery is older, too.'),
   ),
+  retentionUnsent: setting(
+    'TESLIM_RETENTION_UNSENT',
+    choice(['off', 'on'], 'Whether that removes deliveries that a webhook endpoint has not taken, too.'),
+  ),
 }

@@ -21,7 +21,7 @@ async function purgedFeed(emptyStore: EmptyStore) {
   const feed = (query = '', headers = {}) => one.get(`/Purchase/feed${query}`, headers)
   const page = async (query = ''): Promise<Page> => (await feed(query)).json().data
   const purge = (before: number) =>
-    purgeDeliveries({ purges: store.purges, pace: (step) => step() }, { before, orders: false })
+    purgeDeliveries({ purges: store.purges, pace: (step) => step() }, { before, orders: false, unsent: false, now: before })
   const start = clock.time
   const old: { ReceiptID: string }[] = []
   for (const status of [1, 2, 3]) for (const order of ['A', 'B']) old.push(await deliver(order, status))
