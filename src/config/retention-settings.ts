@@ -22,7 +22,12 @@ export const retentionSettings = {
   refusedDays: setting('TESLIM_REFUSED_DAYS', whole(7, 1, 3650, 'Days that refused bodies are kept.')),
   retentionDays: setting(
     'TESLIM_RETENTION_DAYS',
-    whole(0, 0, 36_500, 'Days after which the server removes deliveries that no order needs; 0 keeps them forever.'),
+    whole(
+      0,
+      0,
+      36_500,
+      'Days after which the server removes deliveries that neither an order nor a webhook endpoint needs; 0 keeps them forever.',
+    ),
   ),
   retentionOrders: setting(
     'TESLIM_RETENTION_ORDERS',
