@@ -178,6 +178,13 @@ CREATE TABLE purge (
 );
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
+-- What the last purge of the server kept because an endpoint had not taken it; no row for an endpoint of which it kept nothing.
+CREATE TABLE purge_held (
+  webhook    text   COLLATE "C" PRIMARY KEY,
+  deliveries bigint NOT NULL,
+  last       bigint NOT NULL -- the greatest of their positions
+);
+
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
   customer  bigint   NOT NULL, -- 0 for all customers together

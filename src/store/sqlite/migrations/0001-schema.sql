@@ -160,6 +160,13 @@ CREATE TABLE purge (
 ) STRICT;
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
+-- What the last purge of the server kept because an endpoint had not taken it; no row for an endpoint of which it kept nothing.
+CREATE TABLE purge_held (
+  webhook    TEXT    NOT NULL PRIMARY KEY,
+  deliveries INTEGER NOT NULL,
+  last       INTEGER NOT NULL -- the greatest of their positions
+) STRICT, WITHOUT ROWID;
+
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
   customer  INTEGER NOT NULL, -- 0 for all customers together
