@@ -2,23 +2,21 @@ import type { Laned, WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, get, type Noun, type Row, snapshot } from '../work.ts'
 import { dueFromRow, receiptFromRow, WAITING, waitingFromRow } from './rows.ts'
-import { FIRST } from './waiting.ts'
+import { firstOf } from './waiting.ts'
 
 /** Rows of one lane that are read together. */
 const MAX_OF_LANE = 32
 
-export const waitingReads = ({
-  batch,
-  oneOf,
-  one,
-  joinOne,
-  uuid,
-}: Dialect): Noun<Pick<WebhookStore, 'held' | 'due' | 'failedBefore' | 'failing' | 'oldestWaiting'>> => {
+export const waitingReads = (
+  dialect: Dialect,
+): Noun<Pick<WebhookStore, 'held' | 'due' | 'failedBefore' | 'failing' | 'oldestWaiting'>> => {
+  const { batch, indexedBy, oneOf, one, joinOne, uuid } = dialect
+  const first = firstOf(dialect)
   const held = batch(
     'webhook text, position bigint, lane bigint',
     (v) => `
       SELECT v.position FROM ${v}
-       WHERE ${FIRST('v')} IS NOT NULL
+       WHERE ${first('v')} IS NOT NULL
           OR (SELECT w.position FROM webhook_waiting w WHERE w.webhook = v.webhook AND w.position = v.position LIMIT 1) IS NOT NULL`,
   )
   const LANES = `
@@ -31,7 +29,7 @@ export const waitingReads = ({
         FROM ${v} CROSS JOIN webhook_waiting w ${DELIVERED}
        WHERE w.webhook = v.webhook
          AND w.position ${oneOf(`
-           SELECT b.position FROM webhook_waiting b
+           SELECT b.position FROM webhook_waiting b ${indexedBy('webhook_waiting_lane')}
             WHERE b.webhook = v.webhook AND b.lane = v.lane AND b.set_aside_at IS NULL ORDER BY b.position LIMIT ${MAX_OF_LANE}`)}`,
   )
   const FAILING = (which: string): string => `
