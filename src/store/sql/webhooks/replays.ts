@@ -39,7 +39,7 @@ export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
   const REPLAYED = `
     SELECT count(*) AS count
       FROM (SELECT 1 FROM webhook_waiting ${dialect.indexedBy('webhook_waiting_replayed')}
-             WHERE webhook = $1 AND replayed AND failures = 0 AND set_aside_at IS NULL LIMIT ${MAX_COUNTED}) w`
+             WHERE webhook = $1 AND replayed AND failures = 0 AND set_aside_at IS NULL LIMIT ${MAX_COUNTED}) looked`
   return {
     replaySome: queue(function* (id, what, now) {
       const [own] = yield* lock.these([id])

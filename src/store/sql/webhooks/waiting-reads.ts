@@ -32,20 +32,23 @@ export const waitingReads = (
            SELECT b.position FROM webhook_waiting b ${indexedBy('webhook_waiting_lane')}
             WHERE b.webhook = v.webhook AND b.lane = v.lane AND b.set_aside_at IS NULL ORDER BY b.position LIMIT ${MAX_OF_LANE}`)}`,
   )
-  const FAILING = (which: string): string => `
+  const FAILING = (index: string, which: string): string => `
     SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt
-      FROM webhook_waiting w ${DELIVERED} WHERE w.webhook = $1 AND ${which} LIMIT $2`
-  const SET_ASIDE = FAILING('w.set_aside_at IS NOT NULL ORDER BY w.position')
-  const FAILED = FAILING('w.answered = $3 AND w.failures > 0 AND w.set_aside_at IS NULL ORDER BY w.next_at NULLS FIRST')
+      FROM webhook_waiting w ${indexedBy(index)} ${DELIVERED} WHERE w.webhook = $1 AND ${which} LIMIT $2`
+  const SET_ASIDE = FAILING('webhook_waiting_set_aside', 'w.set_aside_at IS NOT NULL ORDER BY w.position')
+  const FAILED = FAILING(
+    'webhook_waiting_answered',
+    'w.answered = $3 AND w.failures > 0 AND w.set_aside_at IS NULL ORDER BY w.next_at NULLS FIRST',
+  )
   const FAILED_BEFORE = `
     SELECT ${WAITING} FROM webhook_waiting w
      WHERE w.webhook = $1 AND w.first_failed_at <= $2 AND w.set_aside_at IS NULL ORDER BY w.first_failed_at LIMIT $3`
   const OLDEST = `
     SELECT d.received_at
-      FROM (SELECT position, set_aside_at, replayed FROM webhook_waiting WHERE webhook = $1 ORDER BY position LIMIT $2) w
-           ${one('delivery', 'd', 'd.position = w.position')}
-     WHERE w.set_aside_at IS NULL AND NOT w.replayed
-     ORDER BY w.position LIMIT 1`
+      FROM (SELECT position, set_aside_at, replayed FROM webhook_waiting WHERE webhook = $1 ORDER BY position LIMIT $2) looked
+           ${one('delivery', 'd', 'd.position = looked.position')}
+     WHERE looked.set_aside_at IS NULL AND NOT looked.replayed
+     ORDER BY looked.position LIMIT 1`
 
   return {
     held: snapshot(function* (id, deliveries) {
