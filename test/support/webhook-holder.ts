@@ -18,7 +18,7 @@ async function hold([url = '', holder = '', lease = '']: readonly string[]): Pro
     done = true
   })
   for (let round = 0; !done; round++) {
-    for (const { id, isNew } of await webhooks.hold(holder, Number(lease), 2)) {
+    for (const { id, isNew } of await webhooks.hold(holder, Number(lease), 2).catch(() => [])) {
       const position = isNew ? (await webhooks.find(id))?.position : undefined
       if (position !== undefined) mine.set(id, { id, position })
     }
@@ -31,7 +31,9 @@ async function hold([url = '', holder = '', lease = '']: readonly string[]): Pro
         settled: [{ position: position - 1, lane: 1 - position }],
       }),
     )
-    const stored = await webhooks.save(holder, saves, Date.now())
+    // The server ends the session of a process that stalls in a transaction, and undoes that.
+    const stored = await webhooks.save(holder, saves, Date.now()).catch(() => undefined)
+    if (stored === undefined) continue
     for (const step of next) {
       if (!stored.includes(step.id)) mine.delete(step.id)
       else {
