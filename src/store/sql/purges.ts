@@ -206,7 +206,7 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
         orders && Number(row.latest_at ?? 0) < before && (row.latest_position as number) <= until
       const old = rows.filter((row) => (row.received_at as number) < before && (!isNeeded(row) || isExpired(row)))
       const parts = old.map((row) => candidatesFromRow(row, isNeeded(row)))
-      const unsent = countUnsent(yield* findUnsent(parts.flat(), last, page))
+      const unsent = countUnsent(yield* findUnsent(parts.flat(), { after, last }, page))
       for (const [index, row] of old.entries()) {
         if (unsent.keeps(row.position as number, parts[index] as readonly Candidate[])) continue
         if (isNeeded(row)) expired.set(row.latest_position as number, expiredFromRow(row))

@@ -1,6 +1,7 @@
 import type { PurgePage, UnsentCount } from '../purge-store.ts'
 import { isWanted } from '../webhook-store.ts'
 import type { Dialect } from './dialect.ts'
+import { NO_LIMIT } from './limits.ts'
 import { entriesOf, JOURNAL_BLOCK } from './webhooks/journal.ts'
 import { numbersOf } from './webhooks/rows.ts'
 import { waitingRows } from './webhooks/waiting.ts'
@@ -31,6 +32,17 @@ export interface UnsentRemoval {
   readonly positions: readonly number[]
 }
 
+interface Place {
+  readonly id: string
+  readonly position: number
+}
+
+/** The deliveries that a page looked at. */
+interface Span {
+  readonly after: number
+  readonly last: number
+}
+
 /** By position, the endpoints that have not taken a delivery. */
 export type Unsent = ReadonlyMap<number, ReadonlySet<Endpoint>>
 
@@ -45,12 +57,19 @@ const ADD_REMOVED = (v: string): string =>
   `UPDATE webhook_progress AS p SET removed = p.removed + v.removed FROM ${v} WHERE p.webhook = v.webhook`
 
 export const unsentDeliveries = (dialect: Dialect) => {
-  const { among, oneOf, each, batch } = dialect
+  const { among, oneOf, each, batch, pick } = dialect
   const these = (parameter: string): string => oneOf(`SELECT value FROM ${each(parameter, 'e', 'integer')}`)
   const ROWS = `SELECT webhook, position FROM webhook_waiting WHERE webhook ${among('$1')}`
   const ROWS_BETWEEN = `${ROWS} AND position > $2 AND position <= $3`
   const ROWS_AT = `${ROWS} AND position ${these('$2')}`
-  const JOURNAL = `SELECT webhook, block, entries FROM webhook_confirmed WHERE webhook ${among('$1')} AND block ${these('$2')}`
+  // PostgreSQL would also consider the index that has no blocks.
+  const JOURNAL = pick({
+    sqlite: `SELECT webhook, block, entries FROM webhook_confirmed WHERE webhook ${among('$1')} AND block ${these('$2')}`,
+    postgres: `
+      SELECT c.webhook, c.block, c.entries
+        FROM ${each('$1', 'w')} CROSS JOIN ${each('$2', 'b', 'integer')} CROSS JOIN LATERAL (
+               SELECT * FROM webhook_confirmed WHERE webhook = w.value AND block = b.value LIMIT (SELECT ${NO_LIMIT})) c`,
+  })
   const POSITIONS = `SELECT webhook, position FROM webhook_progress WHERE webhook ${among('$1')}`
   const { remove } = waitingRows(dialect)
   const addRemoved = batch('webhook text, removed bigint', ADD_REMOVED)
@@ -64,15 +83,30 @@ export const unsentDeliveries = (dialect: Dialect) => {
     return found
   }
 
+  /** The rows of these deliveries, most of which lie after `after` and up to `last`. */
+  function* rowsOf(
+    ids: readonly string[],
+    positions: ReadonlySet<number>,
+    { after, last }: Span,
+  ): Work<readonly Place[]> {
+    if (ids.length === 0) return []
+    const rows = [...(yield* all(ROWS_BETWEEN, ids, after, last))]
+    const far = [...positions].filter((position) => position <= after || position > last)
+    if (far.length > 0) rows.push(...(yield* all(ROWS_AT, ids, far)))
+    return rows
+      .map(({ webhook, position }) => ({ id: webhook as string, position: position as number }))
+      .filter(({ position }) => positions.has(position))
+  }
+
   return {
     /**
-     * Finds who has not taken which of these deliveries, most of which lie after `after` and up to `last`. Endpoints are read first: a
-     * delivery that leaves the part after their positions meanwhile is then found either there or among the rows.
+     * Finds who has not taken which of these deliveries. Endpoints are read first: what leaves the part after their positions meanwhile
+     * is then found either there or among the rows.
      */
     *find(
       candidates: readonly Candidate[],
-      last: number,
-      { after, unsent, now }: Pick<PurgePage, 'after' | 'unsent' | 'now'>,
+      span: Span,
+      { unsent, now }: Pick<PurgePage, 'unsent' | 'now'>,
     ): Work<Unsent> {
       const found = new Map<number, Set<Endpoint>>()
       if (candidates.length === 0) return found
@@ -82,15 +116,8 @@ export const unsentDeliveries = (dialect: Dialect) => {
         void found.set(position, (found.get(position) ?? new Set()).add(endpoint))
 
       const withRows = new Map(endpoints.filter(({ hasRows }) => hasRows).map((endpoint) => [endpoint.id, endpoint]))
-      if (withRows.size > 0) {
-        const ids = [...withRows.keys()]
-        const far = [...byPosition.keys()].filter((position) => position <= after || position > last)
-        const rows = [...(yield* all(ROWS_BETWEEN, ids, after, last))]
-        if (far.length > 0) rows.push(...(yield* all(ROWS_AT, ids, far)))
-        for (const { webhook, position } of rows) {
-          if (byPosition.has(position as number)) add(position as number, withRows.get(webhook as string) as Endpoint)
-        }
-      }
+      for (const { id, position } of yield* rowsOf([...withRows.keys()], new Set(byPosition.keys()), span))
+        add(position, withRows.get(id) as Endpoint)
 
       const positions = [...byPosition.keys()]
       const highest = Math.max(...positions)
@@ -116,7 +143,11 @@ export const unsentDeliveries = (dialect: Dialect) => {
      * Counts what was removed although an endpoint has not taken it, in the transaction of the removal, which has locked its progress.
      * Resolves to the counts by endpoint: something may have been sent since it was found.
      */
-    *settle(removals: readonly UnsentRemoval[], gone: ReadonlySet<number>, now: number): Work<Map<string, number>> {
+    *settle(
+      removals: readonly UnsentRemoval[],
+      gone: ReadonlySet<number>,
+      { now, ...span }: Span & Pick<PurgePage, 'now'>,
+    ): Work<Map<string, number>> {
       const counts = new Map<string, number>()
       const found = removals.flatMap(({ webhook: id, positions }) => positions.map((position) => ({ id, position })))
       const places = found.filter(({ position }) => gone.has(position))
@@ -128,17 +159,22 @@ export const unsentDeliveries = (dialect: Dialect) => {
         ids,
         places.map(({ position }) => position),
       )
-      const rows = yield* remove(places, now)
-      const waited = new Set(rows.map(({ id, position }) => `${id} ${position}`))
-      for (const { id, position } of places) {
+      const keys = new Set(places.map(keyOf))
+      const rows = (yield* rowsOf(ids, gone, span)).filter((row) => keys.has(keyOf(row)))
+      yield* remove(rows, now)
+      const waited = new Set(rows.map(keyOf))
+      for (const place of places) {
+        const { id, position } = place
         const isAfter = position > (reached.get(id) ?? position) && !confirmed.get(id)?.has(position)
-        if (isAfter || waited.has(`${id} ${position}`)) counts.set(id, (counts.get(id) ?? 0) + 1)
+        if (isAfter || waited.has(keyOf(place))) counts.set(id, (counts.get(id) ?? 0) + 1)
       }
       yield* addRemoved([...counts])
       return counts
     },
   }
 }
+
+const keyOf = ({ id, position }: Place): string => `${id} ${position}`
 
 const endpointFromRow = (row: Row, unsent: boolean, now: number): Endpoint => ({
   id: row.id as string,
