@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { boundNouns } from '#src/store/sqlite/nouns.ts'
@@ -41,37 +41,32 @@ const pages = [0, LAST / 2 - 250, LAST - 2000].flatMap((after) =>
   ),
 )
 
-it.runIf(storesOfRun('sqlite').length > 0)(
-  'SQLite finds what is unsent by indexes, with and without statistics',
-  async () => {
-    const filled = {
-      fill: FILL('numbers', "unhex(printf('%032x', n))", "x'000000000000'"),
-      last: LAST,
-      customers: [customer()],
-    }
-    const work = (database: Parameters<typeof boundNouns>[0]) => {
-      const { removable, held } = boundNouns(database).purges as Record<string, (...args: unknown[]) => unknown>
-      for (const page of pages) removable?.(page)
-      expect(held?.()).toHaveLength(ENDPOINTS)
-    }
-    for await (const { steps } of plansOf(filled, work)) {
-      // The endpoints themselves are few.
-      expect(steps.filter((step) => /SCAN (?!json_each|e\b|p\b|w\b|h\b|v\b)|AUTOMATIC/.test(step))).toEqual([])
-      expect(steps.filter((step) => /SEARCH webhook_(waiting|confirmed) /.test(step)).length).toBeGreaterThan(1)
-    }
-  },
-)
+it.each(storesOfRun('sqlite'))('%s finds what is unsent by indexes, with and without statistics', async () => {
+  const filled = {
+    fill: FILL('numbers', "unhex(printf('%032x', n))", "x'000000000000'"),
+    last: LAST,
+    customers: [customer()],
+  }
+  const work = (database: Parameters<typeof boundNouns>[0]) => {
+    const { removable, held } = boundNouns(database).purges as Record<string, (...args: unknown[]) => unknown>
+    for (const page of pages) removable?.(page)
+    expect(held?.()).toHaveLength(ENDPOINTS)
+  }
+  for await (const { steps } of plansOf(filled, work)) {
+    // The endpoints themselves are few.
+    expect(steps.filter((step) => /SCAN (?!json_each|e\b|p\b|w\b|h\b|v\b)|AUTOMATIC/.test(step))).toEqual([])
+    expect(steps.filter((step) => /SEARCH webhook_(waiting|confirmed) /.test(step)).length).toBeGreaterThan(1)
+  }
+})
 
 /** The rows of a page, those that wait among them, and the journal of two blocks: some 100 rows each of 100 endpoints. */
 const SOME = 10_000
 
-const explaining = storesOfRun('postgres').length > 0 ? await startExplainingPostgres() : undefined
-afterAll(() => explaining?.server.remove())
+describe.each(storesOfRun('postgres'))('%s', async () => {
+  const explaining = await startExplainingPostgres()
+  afterAll(() => explaining.server.remove())
 
-it.runIf(explaining !== undefined).each(['without', 'with'])(
-  'PostgreSQL finds and counts what is unsent by indexes, %s statistics',
-  async (statistics) => {
-    if (explaining === undefined) return
+  it.each(['without', 'with'])('finds and counts what is unsent by indexes, %s statistics', async (statistics) => {
     const url = await newDatabase(explaining.server.url)
     await createStoreWith(url, [customer()])
     const zeros = (count: number) => `decode(repeat('00', ${count}), 'hex')`
@@ -89,5 +84,5 @@ it.runIf(explaining !== undefined).each(['without', 'with'])(
     await store.close()
     const wasteful = (await watch.executed()).filter(([, { rows }]) => rows > SOME)
     expect(wasteful.map(([name, { sql, rows, plan }]) => `${name}: ${rows} rows\n${sql}\n${plan}`)).toEqual([])
-  },
-)
+  })
+})
