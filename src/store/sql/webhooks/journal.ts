@@ -116,7 +116,7 @@ export const fates = ({ batch, one }: Dialect): Noun<Pick<WebhookStore, 'fates'>
     'webhook text, block bigint',
     (v) => `
       SELECT c.block, c.at, c.entries FROM ${v} CROSS JOIN webhook_confirmed c
-       WHERE c.webhook = v.webhook AND c.block = v.block ORDER BY c.block, c.at`,
+       WHERE c.webhook = v.webhook AND c.block = v.block`,
   )
   return {
     fates: snapshot(function* (id, deliveries) {
@@ -124,8 +124,9 @@ export const fates = ({ batch, one }: Dialect): Noun<Pick<WebhookStore, 'fates'>
       const asked = new Set(deliveries)
       const found = new Map<number, Fate>()
       for (const position of asked) if (position > place) found.set(position, { state: 'unread' })
-      const inBlocks = [...new Set(deliveries.map(blockOf))]
-      for (const row of yield* blocks(inBlocks.map((block) => [id, block])))
+      const inBlocks = new Set(deliveries.map(blockOf))
+      const rows = yield* blocks([...inBlocks].map((block) => [id, block]))
+      for (const row of rows.toSorted((one, other) => (one.at as number) - (other.at as number)))
         for (const { position, ...how } of entriesOf(row))
           if (asked.has(position)) found.set(position, { state: 'confirmed', at: row.at as number, ...how })
       for (const row of yield* kept([...asked].map((position) => [id, position]))) {
