@@ -54,7 +54,7 @@ function Row({ delivery: { ReceiptID, Status, Duplicate, ReceivedAt, State, At, 
     <tr>
       <td><span class=${`badge ${LOOKS[State] ?? ''}`}>${t(`webhook.told.${State}`)}</span></td>
       <td class="time">${At ? dateTime(At) : html`<span class="note">–</span>`}</td>
-      <td class="why"><${What} state=${State} at=${At} ...${more} /></td>
+      <td class="why"><${What} state=${State} ...${more} /></td>
       <td class="time">${ReceivedAt && dateTime(ReceivedAt)}</td>
       <td>${Status !== null && statusBadge(Status)} ${Duplicate && html`<span class="badge">${t('deliveries.echo')}</span>`}</td>
       <td>${State === 'purged' ? html`<code>${ReceiptID}</code>` : html`<${DeliveryLink} receipt=${ReceiptID} />`}</td>
@@ -62,7 +62,7 @@ function Row({ delivery: { ReceiptID, Status, Duplicate, ReceivedAt, State, At, 
   `
 }
 
-function What({ state, at, AnswerStatus, Milliseconds, Failures, Error: error, NextTryAt }) {
+function What({ state, AnswerStatus, Milliseconds, Failures, Error: error, NextTryAt }) {
   if (state === 'confirmed') {
     if (AnswerStatus === null) return t('webhook.told.longAgo')
     return t('webhook.told.answered', { status: AnswerStatus, time: milliseconds(Milliseconds) })
