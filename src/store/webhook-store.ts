@@ -13,6 +13,19 @@ export interface WebhookSettings {
   readonly giveUpMilliseconds: number | null
 }
 
+/** Whether an endpoint gets a delivery. Customers are compared by their ids, or inside of a store by their numbers. */
+export const isWanted = <Id>(
+  {
+    customerId,
+    statuses,
+    duplicates,
+  }: Pick<WebhookSettings, 'statuses' | 'duplicates'> & { readonly customerId: Id | null },
+  delivery: { readonly customerId: Id; readonly status: number; readonly duplicate: boolean },
+): boolean =>
+  (customerId === null || customerId === delivery.customerId) &&
+  (statuses?.includes(delivery.status) ?? true) &&
+  (duplicates || !delivery.duplicate)
+
 export interface NewWebhook extends WebhookSettings {
   /** A version 7 UUID. */
   readonly id: string
@@ -208,6 +221,9 @@ export interface WebhookStore {
    * resolves to when the next lane is due; null if none is.
    */
   due(id: string, now: number, lanes: number): Promise<{ deliveries: DueDelivery[]; nextAt: number | null }>
+
+  /** Deliveries that wait and failed first at this time or before, the earliest first: those that an endpoint gives up. */
+  failedBefore(id: string, time: number, limit: number): Promise<WaitingDelivery[]>
 
   /** Deliveries that failed at least once or are set aside: those set aside first, ascending by position; then by their next try. */
   failing(id: string, limit: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>

@@ -27,8 +27,11 @@ import { describeRollUps } from './conformance/roll-ups.ts'
 import { describeSecrets } from './conformance/secrets.ts'
 import { describeSigningKeys } from './conformance/signing-keys.ts'
 import { describeTimes } from './conformance/times.ts'
-import { describeWebhookLeases } from './conformance/webhook-leases.ts'
+import { describeWebhookAttempts } from './conformance/webhook-attempts.ts'
+import { describeWebhookJournal } from './conformance/webhook-journal.ts'
+import { describeWebhookModel } from './conformance/webhook-model.ts'
 import { describeWebhookProgress } from './conformance/webhook-progress.ts'
+import { describeWebhookReplays } from './conformance/webhook-replays.ts'
 import { describeWebhookWaiting } from './conformance/webhook-waiting.ts'
 import { describeWebhooks } from './conformance/webhooks.ts'
 
@@ -55,9 +58,12 @@ const capabilities = [
   describeRefused,
   describeLoginFailures,
   describeWebhooks,
-  describeWebhookLeases,
   describeWebhookProgress,
+  describeWebhookAttempts,
+  describeWebhookJournal,
   describeWebhookWaiting,
+  describeWebhookReplays,
+  describeWebhookModel,
   describeHealth,
 ]
 
