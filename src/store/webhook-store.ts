@@ -238,11 +238,11 @@ export interface WebhookStore {
    * number of deliveries; undefined if there is no such endpoint.
    */
   replay(id: string, what: readonly Laned[] | 'set-aside', now: number): Promise<number | undefined>
-  /** Begins a replay, or ends the one that there is. Raises the version. Resolves to undefined if there is no such endpoint. */
+  /** Begins a replay unless there is one, which then stays as it is, or ends the one that there is. Raises the version. Resolves to undefined if there is no such endpoint. */
   setReplay(id: string, replay: NewWebhookReplay | null): Promise<Webhook | undefined>
   /**
    * Adds what a replay found up to a position, as `replay` does, and ends it there if that is its end. Resolves to how many of those that
-   * replays have added wait now; undefined if the endpoint, its lease or the replay that began then is no more.
+   * replays have added wait now and were not tried; undefined if the endpoint, its lease or the replay that began then is no more.
    */
   addReplayed(holder: string, id: string, beganAt: number, page: ReplayedPage, now: number): Promise<number | undefined>
   /** What became of deliveries, by position. Those that are missing were confirmed longer ago than the journal goes back, or not wanted. */

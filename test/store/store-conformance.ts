@@ -21,6 +21,7 @@ import { describePulses } from './conformance/pulses.ts'
 import { describePurgeCuts } from './conformance/purge-cuts.ts'
 import { describePurgeFollowers } from './conformance/purge-followers.ts'
 import { describePurgeModel } from './conformance/purge-model.ts'
+import { describePurgesOfUnsent } from './conformance/purge-unsent.ts'
 import { describePurges } from './conformance/purges.ts'
 import { describeRefused } from './conformance/refused.ts'
 import { describeRollUps } from './conformance/roll-ups.ts'
@@ -67,7 +68,14 @@ const capabilities = [
   describeHealth,
 ]
 
-const purging = [describePurges, describePurgeCuts, describePurgeModel, describePurgeFollowers, describeTimes]
+const purging = [
+  describePurges,
+  describePurgeCuts,
+  describePurgeModel,
+  describePurgeFollowers,
+  describePurgesOfUnsent,
+  describeTimes,
+]
 
 /** Everything that an adapter must do, but for what is left out. What a purge removes depends on all that is stored, so each of its parts has a store of its own. */
 export function describeStore(name: string, open: Open, openEmpty: () => Open, without: readonly unknown[] = []): void {

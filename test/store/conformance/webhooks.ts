@@ -16,6 +16,7 @@ export function describeWebhooks(name: string, open: Open): void {
       lastSuccessAt: null,
       failingSince: null,
       nextTryAt: null,
+      silentUntil: null,
       waiting: 0,
       failing: 0,
       setAside: 0,

@@ -178,6 +178,13 @@ CREATE TABLE purge (
 );
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
+-- What the last purge of the server kept because an endpoint had not taken it; no row for an endpoint of which it kept nothing.
+CREATE TABLE purge_held (
+  webhook    text   COLLATE "C" PRIMARY KEY,
+  deliveries bigint NOT NULL,
+  last       bigint NOT NULL -- the greatest of their positions
+);
+
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
   customer  bigint   NOT NULL, -- 0 for all customers together
@@ -300,15 +307,15 @@ CREATE TABLE webhook_waiting (
   set_aside_at    bigint,
   last_error      text,
   answered        boolean NOT NULL, -- the last attempt
-  replayed        boolean NOT NULL, -- added by a replay of a stretch, and not tried since
+  replayed        boolean NOT NULL, -- added by a replay
   PRIMARY KEY (webhook, position)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000); -- rows come and go, however many stay
 CREATE INDEX webhook_waiting_lane ON webhook_waiting (webhook, lane, position) WHERE set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_due ON webhook_waiting (webhook, next_at) WHERE next_at IS NOT NULL;
-CREATE INDEX webhook_waiting_failing ON webhook_waiting (webhook, answered, next_at NULLS FIRST) WHERE failures > 0 AND set_aside_at IS NULL;
+CREATE INDEX webhook_waiting_answered ON webhook_waiting (webhook, answered, next_at NULLS FIRST) WHERE failures > 0 AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_failed ON webhook_waiting (webhook, first_failed_at) WHERE first_failed_at IS NOT NULL AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;
-CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed;
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed AND failures = 0 AND set_aside_at IS NULL;
 
 -- The journal of confirmations: one row a save for each block of 4096 positions.
 CREATE TABLE webhook_confirmed (

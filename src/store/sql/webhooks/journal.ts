@@ -3,7 +3,7 @@ import type { Dialect } from '../dialect.ts'
 import { all, get, type Noun, type Row, snapshot, type Work } from '../work.ts'
 import { WAITING, waitingFromRow } from './rows.ts'
 
-const BLOCK_SIZE = 4096
+export const JOURNAL_BLOCK = 4096
 const ENTRY_BYTES = 6
 const HIGHEST = 0xffff
 /** What a row takes besides its entries, with its indexes, in either database. */
@@ -16,26 +16,27 @@ const TRIM_EVERY_BYTES = 64 * 1024
 /** More rows than so many bytes can be. */
 const TRIMMED_AT_ONCE = 1000
 
-const blockOf = (position: number): number => Math.floor(position / BLOCK_SIZE)
+const blockOf = (position: number): number => Math.floor(position / JOURNAL_BLOCK)
 
 /** Three numbers of 16 bits each: the place in the block, the status, and the milliseconds. */
 function packed(confirmations: readonly Confirmation[]): Uint8Array {
   const bytes = Buffer.alloc(confirmations.length * ENTRY_BYTES)
   for (const [index, { position, status, milliseconds }] of confirmations.entries()) {
     const at = index * ENTRY_BYTES
-    bytes.writeUInt16BE(position % BLOCK_SIZE, at)
+    bytes.writeUInt16BE(position % JOURNAL_BLOCK, at)
     bytes.writeUInt16BE(status, at + 2)
     bytes.writeUInt16BE(Math.min(Math.round(milliseconds), HIGHEST), at + 4)
   }
   return bytes
 }
 
-function* entriesOf({ block, entries }: Row): Generator<Confirmation> {
+/** Reads the confirmations of a row. */
+export function* entriesOf({ block, entries }: Row): Generator<Confirmation> {
   const { buffer, byteOffset, byteLength } = entries as Uint8Array
   const bytes = new DataView(buffer, byteOffset, byteLength)
   for (let at = 0; at < byteLength; at += ENTRY_BYTES)
     yield {
-      position: (block as number) * BLOCK_SIZE + bytes.getUint16(at),
+      position: (block as number) * JOURNAL_BLOCK + bytes.getUint16(at),
       status: bytes.getUint16(at + 2),
       milliseconds: bytes.getUint16(at + 4),
     }

@@ -8,6 +8,9 @@ import { waitingRows } from './waiting.ts'
 /** Deliveries that are revived in one transaction, so that others do not wait long. */
 export const REVIVED_AT_ONCE = 1000
 
+/** Many more than a replay may be ahead. */
+const MAX_COUNTED = 10_000
+
 const COUNT_VERSION = 'UPDATE webhook SET version = version + 1 WHERE id = $1'
 
 const SET_ASIDE = `
@@ -23,7 +26,11 @@ const END = 'DELETE FROM webhook_replay WHERE webhook = $1'
 
 const CURRENT = 'SELECT until FROM webhook_replay WHERE webhook = $1 AND began_at = $2'
 const ADVANCE = 'UPDATE webhook_replay SET position = $2, added = added + $3 WHERE webhook = $1'
-const REPLAYED = 'SELECT count(*) AS count FROM webhook_waiting WHERE webhook = $1 AND replayed'
+/** Whoever failed does not keep others back. */
+const REPLAYED = `
+  SELECT count(*) AS count
+    FROM (SELECT 1 FROM webhook_waiting
+           WHERE webhook = $1 AND replayed AND failures = 0 AND set_aside_at IS NULL LIMIT ${MAX_COUNTED}) w`
 
 export interface ReplaySteps extends Pick<WebhookStore, 'addReplayed'> {
   /** Does what `replay` does, but revives only some of what is set aside. */
@@ -52,7 +59,7 @@ export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
       const kept = new Set(setAside.map(({ position }) => position))
       const chosen = places.filter((each) => isRead(each) || kept.has(each.position))
       const hastened = yield* hasten(chosen.map(({ position }) => [id, position, now]))
-      return hastened.length + (yield* again(chosen, false, now))
+      return hastened.length + (yield* again(chosen, now))
     }),
     changeReplay: queue(function* (id, replay) {
       if ((yield* lock.these([id])).length === 0) return false
@@ -66,7 +73,7 @@ export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
       const replay = own && (yield* get(CURRENT, id, beganAt))
       if (replay === undefined) return undefined
       const places = deliveries.map((each) => ({ ...each, id }))
-      const added = yield* again(places, true, now)
+      const added = yield* again(places, now)
       if (position >= (replay.until as number)) yield* run(END, id)
       else yield* run(ADVANCE, id, position, added)
       return Number((yield* get(REPLAYED, id))?.count)

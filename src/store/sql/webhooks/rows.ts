@@ -5,7 +5,7 @@ import type { Row } from '../work.ts'
 const COLUMNS = `
   w.id, w.url, w.customer_id, w.statuses, w.duplicates, w.ca, w.give_up, w.created_at, w.secret, w.former_secret, w.former_until,
   w.paused_reason, w.paused_at, w.version, p.position, p.waiting, p.failing, p.set_aside, p.removed, p.last_success_at,
-  p.failing_since,
+  p.failing_since, p.silent_until,
   coalesce(p.silent_until, (
     SELECT q.next_at FROM webhook_waiting q WHERE q.webhook = w.id AND q.next_at IS NOT NULL ORDER BY q.next_at LIMIT 1
   )) AS next_try_at,
@@ -38,6 +38,7 @@ export const webhookFromRow = (row: Row): Webhook => ({
   lastSuccessAt: row.last_success_at as number | null,
   failingSince: row.failing_since as number | null,
   nextTryAt: row.next_try_at as number | null,
+  silentUntil: row.silent_until as number | null,
   waiting: row.waiting as number,
   failing: row.failing as number,
   setAside: row.set_aside as number,
@@ -57,7 +58,7 @@ const replayFromRow = (row: Row): WebhookReplay => ({
 /** Numbers as they stand in a column. */
 export const numbersColumn = (numbers: readonly number[] | null): string | null => numbers?.join() ?? null
 
-const numbersOf = (text: unknown): number[] | null =>
+export const numbersOf = (text: unknown): number[] | null =>
   text === null ? null : String(text).split(',').filter(Boolean).map(Number)
 
 export const waitingFromRow = (row: Row): WaitingDelivery => ({

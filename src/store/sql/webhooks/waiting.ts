@@ -1,15 +1,12 @@
-import type { Laned, WaitingDelivery, WebhookStore } from '../../store.ts'
+import type { Laned, WaitingDelivery } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
-import { all, type Noun, type Row, snapshot, type Work } from '../work.ts'
-import { dueFromRow, receiptFromRow, storable, WAITING, waitingFromRow, whole } from './rows.ts'
+import type { Row, Work } from '../work.ts'
+import { storable, whole } from './rows.ts'
 
 /** A delivery of an endpoint. */
 export interface Place extends Laned {
   readonly id: string
 }
-
-/** Rows of one lane that are read together. */
-const MAX_OF_LANE = 32
 
 const COLUMNS = `
   webhook, position, lane, failures, first_failed_at, next_at, set_aside_at, last_error, answered, replayed`
@@ -17,8 +14,8 @@ const COLUMNS = `
 const KEPT = `webhook text, position bigint, lane bigint, failures bigint, first_failed_at bigint, next_at bigint, \
 set_aside_at bigint, last_error text, answered boolean`
 
-/** The first delivery of a lane. */
-const FIRST = (lane: string): string => `(
+/** The first delivery of a lane that is not set aside. */
+export const FIRST = (lane: string): string => `(
   SELECT f.position FROM webhook_waiting f
    WHERE f.webhook = ${lane}.webhook AND f.lane = ${lane}.lane AND f.set_aside_at IS NULL ORDER BY f.position LIMIT 1)`
 
@@ -29,15 +26,14 @@ const KEEP = (v: string): string => `
     FROM ${v} WHERE true
   ON CONFLICT (webhook, position) DO UPDATE
      SET failures = excluded.failures, first_failed_at = excluded.first_failed_at, next_at = excluded.next_at,
-         set_aside_at = excluded.set_aside_at, last_error = excluded.last_error, answered = excluded.answered, replayed = false
+         set_aside_at = excluded.set_aside_at, last_error = excluded.last_error, answered = excluded.answered
    WHERE excluded.failures > 0`
 
 const REVIVE = (v: string): string => `
   INSERT INTO webhook_waiting AS kept (${COLUMNS})
-  SELECT v.webhook, v.position, v.lane, 0, NULL, NULL, NULL, NULL, false, v.replayed FROM ${v} WHERE true
+  SELECT v.webhook, v.position, v.lane, 0, NULL, NULL, NULL, NULL, false, true FROM ${v} WHERE true
   ON CONFLICT (webhook, position) DO UPDATE
-     SET failures = 0, first_failed_at = NULL, set_aside_at = NULL, last_error = NULL, answered = false,
-         replayed = excluded.replayed
+     SET failures = 0, first_failed_at = NULL, set_aside_at = NULL, last_error = NULL, answered = false, replayed = true
    WHERE kept.set_aside_at IS NOT NULL
   RETURNING position`
 
@@ -86,7 +82,7 @@ export const waitingRows = ({ batch, one }: Dialect) => {
     (v) => `SELECT v.webhook AS id, ${FIRST('v')} AS position FROM ${v}`,
   )
   const keepAll = batch(KEPT, KEEP)
-  const reviveAll = batch('webhook text, position bigint, lane bigint, replayed boolean', REVIVE)
+  const reviveAll = batch('webhook text, position bigint, lane bigint', REVIVE)
   const removeAll = batch('webhook text, position bigint', REMOVE)
   const demote = batch('webhook text, position bigint', DEMOTE)
   const promote = batch('webhook text, lane bigint, now bigint', PROMOTE)
@@ -97,11 +93,11 @@ export const waitingRows = ({ batch, one }: Dialect) => {
     now: number,
     work: () => Work<Result>,
   ): Work<Result> {
-    const keys = uniqueKeys([...added, ...gone])
+    const keys = keysOf([...added, ...gone])
     const before = yield* standing(keys)
     const wereFirst = (yield* firsts(lanesOf(added))).filter(({ position }) => position !== null)
     const result = yield* work()
-    yield* demote(uniqueKeys([...wereFirst, ...added] as Place[]))
+    yield* demote(keysOf([...wereFirst, ...added] as Place[]))
     yield* promote(lanesOf([...added, ...gone]).map((lane) => [...lane, now]))
     yield* count(differences(before, yield* standing(keys)).map((row) => [...row, now]))
     return result
@@ -111,26 +107,23 @@ export const waitingRows = ({ batch, one }: Dialect) => {
     standing,
     /** Stores what was tried or left, and removes what waits no longer. */
     store(kept: readonly (Place & WaitingDelivery)[], settled: readonly Place[], now: number): Work<void> {
-      // The last word on a position counts.
-      const rows = [...new Map(kept.map((each) => [`${each.id} ${each.position}`, each])).values()]
-      return changing({ added: rows, gone: settled }, now, function* () {
-        yield* keepAll(rows.map(keptColumns))
-        yield* removeAll(uniqueKeys(settled))
+      return changing({ added: kept, gone: settled }, now, function* () {
+        yield* keepAll(unique(kept).map(keptColumns))
+        yield* removeAll(keysOf(settled))
       })
     },
     /** Adds what is to be sent again, or revives what was set aside. Returns the number of those that did not wait already. */
-    again(places: readonly Place[], replayed: boolean, now: number): Work<number> {
-      const rows = uniqueKeys(places, ({ id, position, lane }) => [id, position, lane, replayed])
+    again(places: readonly Place[], now: number): Work<number> {
       return changing({ added: places, gone: [] }, now, function* () {
-        return (yield* reviveAll(rows)).length
+        return (yield* reviveAll(unique(places).map(({ id, position, lane }) => [id, position, lane]))).length
       })
     },
     /** Removes those that wait or are set aside. Returns what it removed. */
-    *remove(places: readonly Omit<Place, 'lane'>[], now: number): Work<readonly Place[]> {
-      const gone = (yield* standing(uniqueKeys(places))) as unknown as readonly Place[]
+    *remove(places: readonly Key[], now: number): Work<readonly Place[]> {
+      const gone = (yield* standing(keysOf(places))) as unknown as readonly Place[]
       if (gone.length === 0) return gone
       return yield* changing({ added: [], gone }, now, function* () {
-        yield* removeAll(uniqueKeys(gone))
+        yield* removeAll(keysOf(gone))
         return gone
       })
     },
@@ -152,21 +145,24 @@ const keptColumns = (row: Place & WaitingDelivery) => [
   row.answered,
 ]
 
-type Values = readonly (string | number | boolean)[]
+type Key = Omit<Place, 'lane'>
 
-function uniqueKeys<Key extends { readonly id: string; readonly position: number }>(
-  places: readonly Key[],
-  valuesOf: (place: Key) => Values = ({ id, position }) => [id, position],
-): Values[] {
-  return [...new Map(places.map((place) => [`${place.id} ${place.position}`, valuesOf(place)])).values()]
-}
+/** The last word on a position counts. */
+const unique = <Each extends Key>(places: readonly Each[]): Each[] => [
+  ...new Map(places.map((place) => [`${place.id} ${place.position}`, place])).values(),
+]
+
+const keysOf = (places: readonly Key[]) => unique(places).map(({ id, position }) => [id, position] as const)
 
 const lanesOf = (places: readonly Place[]): (readonly [string, number])[] => [
   ...new Map(places.map(({ id, lane }) => [`${id} ${lane}`, [id, lane] as const])).values(),
 ]
 
 /** What the counters of each endpoint have to be changed by. */
-function differences(before: readonly Row[], after: readonly Row[]): Values[] {
+function differences(
+  before: readonly Row[],
+  after: readonly Row[],
+): (readonly [id: string, waiting: number, failing: number, setAside: number])[] {
   const counts = new Map<string, [waiting: number, failing: number, setAside: number]>()
   for (const [rows, by] of [[before, -1] as const, [after, 1] as const])
     for (const row of rows) {
@@ -178,65 +174,5 @@ function differences(before: readonly Row[], after: readonly Row[]): Values[] {
         if ((row.failures as number) > 0) own[1] += by
       }
     }
-  return [...counts].filter(([, own]) => own.some((by) => by !== 0)).map(([id, own]) => [id, ...own])
-}
-
-export const waitingReads = ({
-  batch,
-  oneOf,
-  joinOne,
-  uuid,
-}: Dialect): Noun<Pick<WebhookStore, 'held' | 'due' | 'failing'>> => {
-  const held = batch(
-    'webhook text, position bigint, lane bigint',
-    (v) => `
-      SELECT v.position FROM ${v}
-       WHERE ${FIRST('v')} IS NOT NULL
-          OR (SELECT w.position FROM webhook_waiting w WHERE w.webhook = v.webhook AND w.position = v.position LIMIT 1) IS NOT NULL`,
-  )
-  const LANES = `
-    SELECT lane, next_at FROM webhook_waiting WHERE webhook = $1 AND next_at IS NOT NULL ORDER BY next_at LIMIT $2`
-  const DELIVERED = joinOne('delivery', 'd', 'd.position = w.position')
-  const ofLanes = batch(
-    'webhook text, lane bigint',
-    (v) => `
-      SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt, d.received_at
-        FROM ${v} CROSS JOIN webhook_waiting w ${DELIVERED}
-       WHERE w.webhook = v.webhook
-         AND w.position ${oneOf(`
-           SELECT b.position FROM webhook_waiting b
-            WHERE b.webhook = v.webhook AND b.lane = v.lane AND b.set_aside_at IS NULL ORDER BY b.position LIMIT ${MAX_OF_LANE}`)}`,
-  )
-  const FAILING = (which: string): string => `
-    SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt
-      FROM webhook_waiting w ${DELIVERED} WHERE w.webhook = $1 AND ${which} LIMIT $2`
-  const SET_ASIDE = FAILING('w.set_aside_at IS NOT NULL ORDER BY w.position')
-  const FAILED = FAILING('w.answered = $3 AND w.failures > 0 AND w.set_aside_at IS NULL ORDER BY w.next_at NULLS FIRST')
-
-  return {
-    held: snapshot(function* (id, deliveries) {
-      const rows = yield* held(deliveries.map(({ position, lane }) => [id, position, lane]))
-      return rows.map(({ position }) => position as number)
-    }),
-    due: snapshot(function* (id, now, lanes) {
-      const next = yield* all(LANES, id, lanes + 1)
-      const due = next.slice(0, lanes).filter(({ next_at }) => (next_at as number) <= now)
-      const rows = (yield* ofLanes(due.map(({ lane }) => [id, lane as number]))).map(dueFromRow)
-      const places = new Map(due.map(({ lane }, place) => [lane, place]))
-      const placeOf = ({ lane }: Laned): number => places.get(lane) as number
-      return {
-        deliveries: rows.sort((one, other) => placeOf(one) - placeOf(other) || one.position - other.position),
-        nextAt: (next[due.length]?.next_at as number | undefined) ?? null,
-      }
-    }),
-    failing: snapshot(function* (id, limit) {
-      const rows = [...(yield* all(SET_ASIDE, id, limit))]
-      const failed: Row[] = []
-      for (const answered of [false, true]) failed.push(...(yield* all(FAILED, id, limit - rows.length, answered)))
-      failed.sort((one, other) => Number(one.next_at) - Number(other.next_at))
-      return [...rows, ...failed]
-        .slice(0, limit)
-        .map((row) => ({ ...waitingFromRow(row), receiptId: receiptFromRow(row) }))
-    }),
-  }
+  return [...counts].filter(([, own]) => own.some((by) => by !== 0)).map(([id, own]) => [id, ...own] as const)
 }

@@ -7,7 +7,7 @@ import { fates } from './journal.ts'
 import { leases } from './leases.ts'
 import { progressOf } from './progress.ts'
 import { REVIVED_AT_ONCE, type ReplaySteps, replays } from './replays.ts'
-import { waitingReads } from './waiting.ts'
+import { waitingReads } from './waiting-reads.ts'
 
 type Steps = Omit<WebhookStore, 'change' | 'remove' | 'replay' | 'setReplay'> & EndpointSteps & ReplaySteps
 
