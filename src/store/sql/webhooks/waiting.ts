@@ -52,7 +52,7 @@ const PROMOTE = (v: string): string => `
 const HASTEN = (v: string): string => `
   UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
    WHERE w.webhook = v.webhook AND w.position = v.position AND w.next_at > v.now
-  RETURNING position`
+  RETURNING lane`
 
 const COUNT = (v: string): string => `
   UPDATE webhook_progress AS p
