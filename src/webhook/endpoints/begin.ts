@@ -56,7 +56,8 @@ export function createBegin({ store: { deliveries, purges }, cursors }: BeginDep
   }
 
   const until = async (end: End, customerId: string | null): Promise<number> => {
-    if ('time' in end) return (await deliveries.positionsWithin({ to: end.time })).end
+    // The delivery at the end is the first one that was received minutes later.
+    if ('time' in end) return (await deliveries.positionsWithin({ to: end.time })).end - 1
     try {
       return (await placeOf(customerId, end.cursor)).position
     } catch (error) {

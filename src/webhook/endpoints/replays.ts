@@ -51,6 +51,9 @@ export function createReplays({ store: { webhooks, deliveries }, clock, places, 
     const beganAt = clock.now()
     const begun = await webhooks.setReplay(webhook.id, { from, until, statuses, beganAt })
     if (begun === undefined) throw new AppError(webhookErrors.notFound)
+    // One that began at the same time stays.
+    if (begun.replay !== null && (begun.replay.beganAt !== beganAt || begun.replay.from !== from))
+      throw new AppError(webhookErrors.replayRunning)
     return (await deliveries.countAfter(from)) - (await deliveries.countAfter(until))
   }
 
