@@ -333,7 +333,7 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
 })
 
 it('doctor names endpoints that are paused, that fail, and that are behind', async () => {
-  const { add, run, withStore } = await makeStage()
+  const { add, run, withStore, env } = await makeStage()
   const doctor = async (more = {}) => {
     const { stdout } = await run(['doctor', '--json'], more)
     return (JSON.parse(stdout).checks as { name: string; status: string; message: string }[])
