@@ -8,23 +8,7 @@ import {
   pauseAfter,
 } from './breaker.ts'
 import { countAttempt, isEmpty, keepIn, noChanges, type Save, together } from './changes.ts'
-
-/** A delivery on its way to an endpoint. A purge may have removed one that waited in the store. */
-export interface Item extends Laned {
-  readonly receiptId: string | null
-  readonly receivedAt: number | null
-  /** Of the payload. */
-  readonly bytes: number
-}
-
-interface Entry extends Item {
-  /** As the store keeps it, or will once the next save is stored; undefined if it does not. */
-  row: WaitingDelivery | undefined
-  /** Only open entries hold the place. */
-  state: 'open' | 'kept' | 'settled'
-  wasProbe: boolean
-  wasRetry: boolean
-}
+import { createLanes, type Entry, entryOf, type Item, keptEntry, LIMITS } from './lanes.ts'
 
 export interface Failure {
   readonly status: number | null
@@ -43,21 +27,6 @@ export interface Start {
   readonly waiting: number
   readonly setAside: number
   readonly giveUpMilliseconds: number | null
-}
-
-export const LIMITS = {
-  /** Deliveries after the place that were read; a page is read when there is room for one, and for its payloads. */
-  window: 512,
-  page: 256,
-  bytes: 4 * 1024 * 1024,
-  inFlight: 32,
-  /** Of those, deliveries that waited in the store: while others wait, and while none does. */
-  retries: 8,
-  mostRetries: 24,
-  /** Lanes in memory that waited in the store, each with a few deliveries behind its first one. */
-  lanes: 32,
-  /** Asked for at once, with those that were sent and are not yet saved. */
-  asked: 256,
 }
 
 /** An attempt takes no longer. */
@@ -83,14 +52,11 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
   let readTo = start.position
   /** What is confirmed or set aside beyond that. */
   const ahead = new Set(start.confirmed)
-  /** The first of each lane is under way, or ready. */
-  const lanes = new Map<number, Entry[]>()
   /** Lanes in memory of which the store has something that is or may be due. */
   const busy = new Set<number>()
-  const fresh = new Set<Entry>()
-  const retries = new Set<Entry>()
-  const underWay = new Set<Entry>()
-  let retriesUnderWay = 0
+  const lanes = createLanes(limits, (lane) => {
+    if (busy.delete(lane)) mayBeDue(0)
+  })
   let changes = noChanges()
   /** The number of the next save, and of the last one that was stored. */
   let number = 1
@@ -125,33 +91,13 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     if (row === undefined) change(entry, { position, lane, ...untried, answered: false })
   }
 
-  const makeReady = (entry: Entry): void => void (entry.row === undefined ? fresh : retries).add(entry)
-
-  const end = (entry: Entry): void => {
-    fresh.delete(entry)
-    retries.delete(entry)
-    if (underWay.delete(entry) && entry.wasRetry) retriesUnderWay--
-  }
-
   const mayBeDue = (at: number): void => {
     dueAt = Math.min(dueAt, at)
   }
 
-  /** The lane is no longer in memory. */
-  const forget = (lane: number): void => {
-    lanes.delete(lane)
-    if (busy.delete(lane)) mayBeDue(0)
-  }
-
-  /** Removes the first of a lane. */
   const finish = (entry: Entry): void => {
-    end(entry)
     if (entry.position > readTo) ahead.add(entry.position)
-    const lane = lanes.get(entry.lane) as Entry[]
-    lane.shift()
-    const [next] = lane
-    if (next === undefined) forget(entry.lane)
-    else makeReady(next)
+    lanes.finish(entry)
   }
 
   const settle = (entry: Entry): void => {
@@ -170,12 +116,6 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     finish(entry)
   }
 
-  const entryOf = (item: Item, row?: WaitingDelivery): Entry => {
-    const { position, lane, receiptId, receivedAt, bytes } = item
-    const state = row === undefined ? 'open' : 'kept'
-    return { position, lane, receiptId, receivedAt, bytes, row, state, wasProbe: false, wasRetry: false }
-  }
-
   const place = (): number => {
     const open = window.findIndex(({ state }) => state === 'open')
     if (open !== 0) window = open < 0 ? [] : window.slice(open)
@@ -186,51 +126,17 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     place()
     if (window.length > limits.window - limits.page) return false
     let bytes = 0
-    for (const entry of window) if (entry.state === 'open' && !underWay.has(entry)) bytes += entry.bytes
+    for (const entry of window) if (entry.state === 'open' && !lanes.isUnderWay(entry)) bytes += entry.bytes
     return bytes < limits.bytes
   }
 
-  const mayBegin = (): boolean => !isGone && underWay.size < (breaker.isOpen() ? 1 : limits.inFlight)
-
-  /** A silent endpoint is tried with new deliveries first: those that it did not answer may be what silences it. */
-  const ready = (): Entry | undefined => {
-    const most = fresh.size > 0 ? limits.retries : limits.mostRetries
-    const isTurn = !(breaker.isOpen() && fresh.size > 0) && retriesUnderWay < most
-    const [entry] = isTurn && retries.size > 0 ? retries : fresh
-    return entry
-  }
-
-  const keptLanes = (): number => {
-    let count = 0
-    for (const [first] of lanes.values()) if (first?.row !== undefined) count++
-    return count
-  }
+  const mayBegin = (): boolean => !isGone && lanes.underWayCount() < (breaker.isOpen() ? 1 : limits.inFlight)
 
   /** Lanes that are due and for which there is room. A silent endpoint needs only one. */
-  const room = (): number => (breaker.isOpen() ? 1 - fresh.size - retries.size : limits.lanes - keptLanes())
+  const room = (): number => (breaker.isOpen() ? 1 - lanes.readyCount() : limits.lanes - lanes.keptCount())
 
   const mayBeHeld = (): boolean =>
-    start.setAside > 0 || dueAt < Number.POSITIVE_INFINITY || changedIn.size > 0 || keptLanes() > 0
-
-  const takeLane = (lane: number, rows: readonly DueDelivery[]): void => {
-    const entries = rows.map(({ receiptId, receivedAt, ...row }) =>
-      entryOf({ position: row.position, lane, receiptId, receivedAt, bytes: 0 }, row),
-    )
-    lanes.set(lane, entries)
-    makeReady(entries[0] as Entry)
-  }
-
-  /** From now on the store has the whole lane. What is under way of it stays in memory, too. */
-  const leave = (lane: number): void => {
-    const entries = lanes.get(lane) ?? []
-    for (const entry of entries) wait(entry)
-    const [first] = entries
-    if (first !== undefined && underWay.has(first)) lanes.set(lane, [first])
-    else {
-      if (first !== undefined) end(first)
-      forget(lane)
-    }
-  }
+    start.setAside > 0 || dueAt < Number.POSITIVE_INFINITY || changedIn.size > 0 || lanes.keptCount() > 0
 
   return {
     readTo: (): number => readTo,
@@ -241,7 +147,7 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     },
     /** A silent endpoint that there is nothing else to try with is tried with what is new. */
     wantsPage: (): boolean =>
-      !isGone && (!breaker.isOpen() || (underWay.size === 0 && ready() === undefined)) && hasRoom(),
+      !isGone && (!breaker.isOpen() || lanes.underWayCount() + lanes.readyCount() === 0) && hasRoom(),
     /** What a query that begins now knows. The methods that take its result take this, too. Only one may be under way. */
     stored: (): number => stored,
     /** Must be called after those methods. */
@@ -253,18 +159,15 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     read(items: readonly Item[], position: number, held: ReadonlySet<number>, known: number): void {
       for (const item of items) {
         const entry = entryOf(item)
-        const lane = lanes.get(item.lane)
         window.push(entry)
+        const first = lanes.first(item.lane)
         if (ahead.has(item.position)) entry.state = 'settled'
-        else if (held.has(item.position) || isStale(item.lane, known) || lane?.[0]?.row) {
+        else if (held.has(item.position) || isStale(item.lane, known) || first?.row) {
           // A replay may have added earlier ones of a lane that is in memory.
-          if (lane?.[0]?.row === undefined) leave(item.lane)
+          if (first?.row === undefined) lanes.leave(item.lane, wait)
           wait(entry)
-        } else if (lane) lane.push(entry)
-        else {
-          lanes.set(item.lane, [entry])
-          fresh.add(entry)
-        }
+        } else if (first) lanes.append(entry)
+        else lanes.add([entry])
       }
       readTo = position
       for (const each of ahead) if (each <= position) ahead.delete(each)
@@ -273,11 +176,12 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     mayBeHeld,
 
     /** When to ask the store for lanes that are due; infinite for never. */
-    wantsDueAt: (): number => (room() > 0 && !isGone ? dueAt : Number.POSITIVE_INFINITY),
+    wantsDueAt: (): number =>
+      dueAt < Number.POSITIVE_INFINITY && room() > 0 && !isGone ? dueAt : Number.POSITIVE_INFINITY,
     /** How many a query that begins now asks for: the store may give first what was sent and is not saved. */
     askDue(): number {
       dueAt = Number.POSITIVE_INFINITY
-      asked = Math.min(keptLanes() + changedIn.size + room(), limits.asked)
+      asked = Math.min(lanes.keptCount() + changedIn.size + room(), limits.asked)
       return asked
     },
     mayBeDue,
@@ -292,7 +196,7 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
           if (room() <= 0) again = wall
           else {
             taken++
-            takeLane(lane, rows)
+            lanes.add(rows.map(keptEntry) as [Entry, ...Entry[]])
           }
         }
       }
@@ -309,34 +213,30 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     /** Sets deliveries aside that failed for too long, but for those that are under way. */
     giveUp(rows: readonly WaitingDelivery[], known: number, { wall }: Moment): void {
       for (const row of rows) {
-        const lane = lanes.get(row.lane)
+        const first = lanes.first(row.lane)
         if (isStale(row.lane, known) || !isOver(row, wall)) continue
-        if (lane === undefined) {
+        if (first === undefined) {
           keep(row, { ...row, nextAt: null, setAsideAt: wall })
           if (row.position > readTo) ahead.add(row.position)
-        } else if (lane[0]?.position === row.position && !underWay.has(lane[0])) setAside(lane[0], row, wall)
+        } else if (first.position === row.position && !lanes.isUnderWay(first)) setAside(first, row, wall)
       }
     },
 
     /** Returns what is to be sent now. */
     next({ wall, monotonic }: Moment): Item | undefined {
       if (!mayBegin() || monotonic < notBefore || (breaker.isOpen() && monotonic < breaker.probeAt())) return undefined
-      for (let entry = ready(); entry !== undefined; entry = ready()) {
-        if (entry.row && isOver(entry.row, wall)) setAside(entry, entry.row, wall)
-        else {
-          end(entry)
-          underWay.add(entry)
-          entry.wasProbe = breaker.isOpen()
-          entry.wasRetry = entry.row !== undefined
-          if (entry.wasRetry) retriesUnderWay++
+      for (let entry = lanes.ready(breaker.isOpen()); entry; entry = lanes.ready(breaker.isOpen())) {
+        if (!isOver(entry.row, wall)) {
+          lanes.begin(entry, breaker.isOpen())
           return entry
         }
+        setAside(entry, entry.row as WaitingDelivery, wall)
       }
       return undefined
     },
     /** When `next` may return something although nothing happens; undefined for never. On the clock that never jumps. */
     nextAt(): number | undefined {
-      if (!mayBegin() || ready() === undefined) return undefined
+      if (!mayBegin() || lanes.ready(breaker.isOpen()) === undefined) return undefined
       return Math.max(notBefore, breaker.isOpen() ? breaker.probeAt() : 0)
     },
 
@@ -371,16 +271,15 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
       changes.attempts.push({ ...attempt, nextAt: isSetAside ? null : nextAt })
       if (isSetAside) setAside(entry, row, wall)
       else {
-        end(entry)
         change(entry, row)
-        leave(lane)
+        lanes.postpone(entry)
+        lanes.leave(lane, wait)
       }
       return isSetAside
     },
     /** It could not be sent for a reason that is not the endpoint's. */
     postpone(sent: Item, until: number): void {
-      end(sent as Entry)
-      makeReady(sent as Entry)
+      lanes.postpone(sent as Entry)
       notBefore = Math.max(notBefore, until)
     },
     /** It was purged before it was sent. */
@@ -388,8 +287,8 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
 
     /** Leaves to the store what holds the place, if that is all slow, so that what follows can be read. */
     makeRoom(): void {
-      if (!mayBegin() || breaker.isOpen() || fresh.size + retries.size > 0 || window.length === 0 || hasRoom()) return
-      for (const { state, lane } of window) if (state === 'open') leave(lane)
+      if (!mayBegin() || breaker.isOpen() || lanes.readyCount() > 0 || window.length === 0 || hasRoom()) return
+      for (const { state, lane } of window) if (state === 'open') lanes.leave(lane, wait)
     },
 
     /** Returns what is to be stored now; undefined if that has time. */
@@ -424,9 +323,9 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     },
 
     isSilent: breaker.isOpen,
-    inFlight: (): number => underWay.size,
+    inFlight: lanes.underWayCount,
     /** Deliveries in memory that the store does not keep. */
-    open: (): Item[] => [...lanes.values()].flat().filter(({ row }) => row === undefined),
-    inMemory: (): number => window.length + [...lanes.values()].reduce((sum, { length }) => sum + length, 0),
+    open: (): Item[] => lanes.entries().filter(({ row }) => row === undefined),
+    inMemory: (): number => window.length + lanes.entries().length,
   }
 }
