@@ -158,7 +158,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random })
   app.register(endpointChangesPlugin, { store, clock })
-  app.register(retentionPlugin, { config, store, clock })
+  app.register(retentionPlugin, { config, store, clock, metrics })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })
     app.register(consoleHealthPlugin, { loaded, clock, requests })

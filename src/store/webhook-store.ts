@@ -13,6 +13,19 @@ export interface WebhookSettings {
   readonly giveUpMilliseconds: number | null
 }
 
+/** Whether an endpoint gets a delivery. Customers are compared by their ids, or inside of a store by their numbers. */
+export const isWanted = <Id>(
+  {
+    customerId,
+    statuses,
+    duplicates,
+  }: Pick<WebhookSettings, 'statuses' | 'duplicates'> & { readonly customerId: Id | null },
+  delivery: { readonly customerId: Id; readonly status: number; readonly duplicate: boolean },
+): boolean =>
+  (customerId === null || customerId === delivery.customerId) &&
+  (statuses?.includes(delivery.status) ?? true) &&
+  (duplicates || !delivery.duplicate)
+
 export interface NewWebhook extends WebhookSettings {
   /** A version 7 UUID. */
   readonly id: string
@@ -38,6 +51,8 @@ export interface Webhook extends NewWebhook {
   readonly failingSince: number | null
   /** When the next attempt is due if nothing new comes in; null if there is nothing to try again. */
   readonly nextTryAt: number | null
+  /** When an endpoint that does not answer is tried next; null if it answers. */
+  readonly silentUntil: number | null
   /** Deliveries that wait in the store and are not set aside. Like the next three a counter, however many there are. */
   readonly waiting: number
   /** Those of them that have failed. Of an order only the first can. */
@@ -213,16 +228,21 @@ export interface WebhookStore {
   /** Deliveries that failed at least once or are set aside: those set aside first, ascending by position; then by their next try. */
   failing(id: string, limit: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>
   /**
+   * Returns when the oldest delivery that waits was received, without those that are set aside or were added by a replay; null if there is
+   * none among the first `scan` rows.
+   */
+  oldestWaiting(id: string, scan: number): Promise<number | null>
+  /**
    * Sends again now, whether confirmed before or not: deliveries at or before the position of the endpoint, or everything that is set
    * aside. They wait then, as if they had never failed; what waits already stays as it is. Raises the version. Resolves to the number of
    * deliveries; undefined if there is no such endpoint.
    */
   replay(id: string, what: readonly Laned[] | 'set-aside', now: number): Promise<number | undefined>
-  /** Begins a replay, or ends the one that there is. Raises the version. Resolves to undefined if there is no such endpoint. */
+  /** Begins a replay unless there is one, which then stays as it is, or ends the one that there is. Raises the version. Resolves to undefined if there is no such endpoint. */
   setReplay(id: string, replay: NewWebhookReplay | null): Promise<Webhook | undefined>
   /**
    * Adds what a replay found up to a position, as `replay` does, and ends it there if that is its end. Resolves to how many of those that
-   * replays have added wait now; undefined if the endpoint, its lease or the replay that began then is no more.
+   * replays have added wait now and were not tried; undefined if the endpoint, its lease or the replay that began then is no more.
    */
   addReplayed(holder: string, id: string, beganAt: number, page: ReplayedPage, now: number): Promise<number | undefined>
   /** What became of deliveries, by position. Those that are missing were confirmed longer ago than the journal goes back, or not wanted. */

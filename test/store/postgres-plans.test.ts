@@ -312,7 +312,7 @@ async function usePurges({ purges, customers }: Store, use: Use): Promise<void> 
   await use(20_000, () => purges.endOf(NOW / 2))
   await use(SOME, () => purges.announce(LAST / 2))
   await use(SOME, () => purges.announceErasure())
-  const page = { before: NOW, until: LAST - 1000, look: 500, orders: false, dryRun: true }
+  const page = { before: NOW, until: LAST - 1000, look: 500, orders: false, unsent: false, now: NOW, dryRun: true }
   for (const dryRun of [true, false])
     for (const orders of [false, true])
       for (const after of [0, LAST / 2]) await use(2 * SOME, () => purges.page({ ...page, after, orders, dryRun }))
@@ -320,7 +320,8 @@ async function usePurges({ purges, customers }: Store, use: Use): Promise<void> 
   await use(NEWEST, () => purges.page({ ...page, until: LAST - 1, after: LAST - 600, dryRun: false }))
   await use(SOME, () => purges.claim({ now: NOW, until: NOW + 1, due: 1 }))
   await use(SOME, () => purges.renew(NOW + 1, NOW + 2))
-  await use(SOME, () => purges.finish(NOW))
+  await use(SOME, () => purges.finish(NOW, [{ id: 'w', kept: 1, last: 1, removed: 0 }]))
+  await use(SOME, () => purges.held())
   await use(SOME, () => purges.giveBack(0))
   await use(SOME, () => purges.rewrite())
   await use(SOME, () => purges.keepMonths(0))

@@ -46,6 +46,8 @@ export const postgres: Dialect = {
       return yield* all(text, ...named.map((_, n) => rows.map((row) => row[n])))
     }
   },
+  forUpdate: 'FOR UPDATE',
+  skipLocked: 'FOR UPDATE SKIP LOCKED',
   *lock(table) {
     yield* run(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
   },

@@ -44,6 +44,9 @@ export interface Dialect {
    * SQLite once for each row.
    */
   batch(columns: string, sql: (v: string) => string): (rows: readonly (readonly Value[])[]) => Work<readonly Row[]>
+  /** Ends a query: locks its rows until the end of the transaction. The second leaves out those that somebody else has locked. */
+  readonly forUpdate: string
+  readonly skipLocked: string
   /** Makes others wait who want the same, until the end of the transaction. */
   lock(table: string): Work<void>
   isDuplicate(error: unknown): boolean

@@ -3,8 +3,9 @@ import { BLOCK_SIZE } from '../shared/blocks.ts'
 import { firstReceiptOf } from '../shared/uuid.ts'
 import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
 import type { Dialect } from './dialect.ts'
+import { type Candidate, candidatesFromRow, countUnsent, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
 import { withinBytes } from './within-bytes.ts'
-import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
+import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe, write } from './work.ts'
 
 /** What finds a delivery fastest: its position in a file, its receipt on PostgreSQL, where that tells the month. */
 export type DeliveryKey = string | number
@@ -22,12 +23,16 @@ interface Found {
   readonly last: number
 }
 
-type Removed = Omit<PurgedPage, 'position'>
-
 /** What a page of deliveries has to remove: deliveries that no order needs, and orders with the deliveries that they need. */
 interface Removable extends Found {
   readonly orders: readonly ExpiredOrder[]
-  readonly wouldRemove: Removed
+  readonly unsent: readonly UnsentRemoval[]
+  readonly wouldRemove: Omit<PurgedPage, 'position'>
+}
+
+export interface Removed extends Omit<PurgedPage, 'position' | 'webhooks'> {
+  /** How many of them an endpoint had not taken, by its id. */
+  readonly unsent: ReadonlyMap<string, number>
 }
 
 /** What each database does in its own way. */
@@ -58,10 +63,14 @@ export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpSt
       const position = found.last > page.after ? found.last : null
       if (page.dryRun || found.wouldRemove.deliveries === 0) return { ...found.wouldRemove, position }
       // Checked after the deliveries were found: if nothing is left to count now, all of them are counted.
-      if (await isRolledUp(page.until)) return { ...(await remove(found, page)), position }
+      if (await isRolledUp(page.until)) {
+        const { unsent, ...removed } = await remove(found, page)
+        const webhooks = found.wouldRemove.webhooks.map((each) => ({ ...each, removed: unsent.get(each.id) ?? 0 }))
+        return { ...removed, webhooks, position }
+      }
       // On PostgreSQL another replica may be counting.
       if ((await rollUps.count(ROLLED_UP_AT_ONCE)) === 0) await setTimeout(AGAIN_MILLISECONDS)
-      return { deliveries: 0, orders: 0, payloadBytes: 0, position: page.after }
+      return { deliveries: 0, orders: 0, payloadBytes: 0, webhooks: [], position: page.after }
     },
     async erase(customerId, after, look) {
       const { keys, last } = await ofCustomer(customerId, after, look)
@@ -80,6 +89,15 @@ const CLAIM = `
    WHERE (leased_until < $2 OR leased_until > $1 + ($1 - $2)) AND (done_before < $3 OR done_before > $2)`
 const RENEW = 'UPDATE purge SET leased_until = $1 WHERE leased_until = $2'
 const FINISH = 'UPDATE purge SET done_before = $1, leased_until = 0'
+const FORGET_HELD = 'DELETE FROM purge_held'
+const ADD_HELD = 'INSERT INTO purge_held (webhook, deliveries, last) VALUES ($1, $2, $3)'
+/** An endpoint has taken all of it when its position is past, and nothing is left behind. */
+const HELD = `
+  SELECT h.webhook, h.deliveries FROM purge_held h CROSS JOIN webhook_progress p
+   WHERE p.webhook = h.webhook
+     AND (p.position < h.last
+          OR (SELECT position FROM webhook_waiting q WHERE q.webhook = h.webhook ORDER BY q.position LIMIT 1) <= h.last)
+   ORDER BY h.webhook`
 const ANNOUNCE_ERASURE = 'UPDATE purge SET erasures = erasures + 1'
 
 /** Deletes what only older blocks had. */
@@ -100,7 +118,9 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
   if ((yield* run(DELETE, blockOf(after), blockOf(last))) > 0) yield* run(DELETE_LISTS)
 }
 
-export const purges = ({ larger, smaller, oneOf, receipt, pick, requireErasing }: Dialect): Noun<SharedSteps> => {
+export const purges = (dialect: Dialect): Noun<SharedSteps> => {
+  const { larger, smaller, oneOf, receipt, pick, requireErasing } = dialect
+  const { find: findUnsent } = unsentDeliveries(dialect)
   const KEY = pick({ sqlite: 'position', postgres: 'receipt' })
   const RECEIVED_BEFORE = `
     SELECT received_at FROM delivery WHERE receipt < ${receipt('$1')} ORDER BY receipt DESC LIMIT 1`
@@ -124,8 +144,8 @@ export const purges = ({ larger, smaller, oneOf, receipt, pick, requireErasing }
   const OF_ORDER = 'FROM order_state s WHERE s.customer = d.customer AND s.order_id = d.order_id'
   const PAGE = `
     SELECT p.*, CASE WHEN $4 THEN (SELECT received_at FROM delivery WHERE position = p.latest_position LIMIT 1) END AS latest_at
-      FROM (SELECT position, ${KEY} AS key, received_at, octet_length(payload) AS bytes, customer, order_id,
-                   (SELECT state_position ${OF_ORDER}) AS state_position, (SELECT latest_position ${OF_ORDER}) AS latest_position
+      FROM (SELECT position, ${KEY} AS key, received_at, octet_length(payload) AS bytes, customer, order_id, status,
+                   echo_of IS NOT NULL AS duplicate, (SELECT state_position ${OF_ORDER}) AS state_position, (SELECT latest_position ${OF_ORDER}) AS latest_position
               FROM delivery d WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3) p
      ORDER BY p.position`
   const OF_CUSTOMER = `
@@ -161,28 +181,48 @@ export const purges = ({ larger, smaller, oneOf, receipt, pick, requireErasing }
     renew: change(function* (from, until) {
       return (yield* run(RENEW, until, from)) > 0
     }),
-    finish: change(function* (before) {
+    finish: write(function* (before, webhooks) {
+      yield* run(FORGET_HELD)
+      for (const { id, kept, last } of webhooks) if (kept > 0) yield* run(ADD_HELD, id, kept, last)
       yield* run(FINISH, before)
     }),
-    removable: walk(function* ({ before, orders, after, until, look }) {
+    held: find(function* () {
+      return (yield* all(HELD)).map(({ webhook, deliveries }) => ({
+        id: webhook as string,
+        kept: deliveries as number,
+      }))
+    }),
+    removable: walk(function* (page) {
+      const { before, orders, after, until, look } = page
       const rows = withinBytes(yield* all(PAGE, after, until, look, orders))
+      const last = lastOf(rows, after)
       const keys: DeliveryKey[] = []
       const expired = new Map<number, ExpiredOrder>()
       const wouldRemove = { deliveries: 0, orders: 0, payloadBytes: 0 }
-      for (const row of rows) {
-        if ((row.received_at as number) >= before) continue
-        const isLatest = row.position === row.latest_position
-        const isNeeded = isLatest || row.position === row.state_position
-        // Followers are told of nothing after `until`.
-        const isExpired = orders && Number(row.latest_at ?? 0) < before && (row.latest_position as number) <= until
-        if (isNeeded && !isExpired) continue
-        if (isNeeded) expired.set(row.latest_position as number, expiredFromRow(row))
+      const isNeeded = (row: Row): boolean =>
+        row.position === row.latest_position || row.position === row.state_position
+      // Followers are told of nothing after `until`.
+      const isExpired = (row: Row): boolean =>
+        orders && Number(row.latest_at ?? 0) < before && (row.latest_position as number) <= until
+      const old = rows.filter((row) => (row.received_at as number) < before && (!isNeeded(row) || isExpired(row)))
+      const parts = old.map((row) => candidatesFromRow(row, isNeeded(row)))
+      const unsent = countUnsent(yield* findUnsent(parts.flat(), last, page))
+      for (const [index, row] of old.entries()) {
+        if (unsent.keeps(row.position as number, parts[index] as readonly Candidate[])) continue
+        if (isNeeded(row)) expired.set(row.latest_position as number, expiredFromRow(row))
         else keys.push(row.key as DeliveryKey)
         wouldRemove.deliveries++
-        wouldRemove.orders += Number(isLatest)
+        wouldRemove.orders += Number(row.position === row.latest_position)
         wouldRemove.payloadBytes += row.bytes as number
       }
-      return { keys, orders: [...expired.values()], wouldRemove, last: lastOf(rows, after) }
+      const { webhooks, removals } = unsent
+      return {
+        keys,
+        orders: [...expired.values()],
+        unsent: removals(),
+        wouldRemove: { ...wouldRemove, webhooks: webhooks() },
+        last,
+      }
     }),
     isRolledUp: find(function* (until) {
       return (yield* get(NOT_ROLLED_UP, until)) === undefined

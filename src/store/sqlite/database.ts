@@ -193,6 +193,16 @@ export function withSecureDelete<Result>(database: Database, work: () => Result)
   }
 }
 
+/** Runs a transaction that a power cut may undo, without waiting for the disk. */
+export function withoutSync<Result>(database: Database, work: () => Result): Result {
+  database.script('PRAGMA synchronous = NORMAL')
+  try {
+    return database.transaction(work)
+  } finally {
+    database.script('PRAGMA synchronous = FULL')
+  }
+}
+
 /** Turns any error of opening a store into a message for operators. */
 export function opening<Result>(path: string, work: () => Result): Result {
   try {

@@ -29,6 +29,8 @@ export const sqlite: Dialect = {
     }
   },
   // A transaction of a file is alone.
+  forUpdate: '',
+  skipLocked: '',
   *lock() {},
   isDuplicate: (error) => (error as { errcode?: number }).errcode === UNIQUE,
   *requireErasing() {},

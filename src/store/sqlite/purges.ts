@@ -8,6 +8,7 @@ import {
   purgeStore,
   type SharedSteps,
 } from '../sql/purges.ts'
+import { unsentDeliveries } from '../sql/unsent.ts'
 import { all, alone, find, get, type Noun, type Row, run, type Work, wipe, write } from '../sql/work.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
 import { sqlite } from './dialect.ts'
@@ -63,6 +64,8 @@ function* eraseOne(position: DeliveryKey): Work<boolean> {
 const PAGES_AT_ONCE = 100
 const ATTEMPTS_AT_ONCE = 500
 
+const { settle: settleUnsent } = unsentDeliveries(sqlite)
+
 interface FileSteps extends Omit<OwnSteps, 'keepMonths'> {
   /** Wipes the pages of attempts, and resolves to where to continue; null at the end. */
   wipeAttempts(after: number): Promise<number | null>
@@ -73,7 +76,7 @@ export const filePurges: Noun<FileSteps> = {
   state: find(function* (place = 0) {
     return purgeStateFromRow((yield* get(STATE, place)) as Row)
   }),
-  remove: write(function* ({ keys, orders, last }, { after, before }) {
+  remove: write(function* ({ keys, orders, last, unsent }, { after, before, now }) {
     const positions: unknown[] = [...keys]
     let gone = 0
     for (const { customer, orderId, latest } of orders) {
@@ -90,6 +93,7 @@ export const filePurges: Noun<FileSteps> = {
       deliveries: rows.length,
       orders: gone,
       payloadBytes: rows.reduce((sum, { bytes }) => sum + (bytes as number), 0),
+      unsent: yield* settleUnsent(unsent, new Set(rows.map((row) => row.position as number)), now),
     }
   }),
   giveBack: write(function* (keepPart) {

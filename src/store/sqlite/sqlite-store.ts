@@ -4,6 +4,7 @@ import type { InspectedStore, OpenedStore, QueueLimits } from '../opened-store.t
 import { auditStore } from '../sql/audit.ts'
 import { refusedStore } from '../sql/refused.ts'
 import { secretStore } from '../sql/secrets.ts'
+import { webhookStore } from '../sql/webhooks/webhooks.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
 import type { Store } from '../store.ts'
 import { lastBackupAt } from './backup-record.ts'
@@ -23,7 +24,6 @@ import { type StoreWatch, watchStore } from './store-watch.ts'
 import type { StoreThread } from './thread/operations.ts'
 import { createReader, type SpawnReader } from './thread/reader.ts'
 import { createWriter, type SpawnWriter, type Writer } from './thread/writer.ts'
-import { sqliteWebhooks } from './webhooks/webhooks.ts'
 
 interface SqliteOptions {
   readonly path: string
@@ -174,7 +174,7 @@ function storeOn(
     audit: auditStore(sqliteNoun('audit', threads)),
     refused: refusedStore(sqliteNoun('refused', threads)),
     loginFailures: sqliteNoun('loginFailures', threads),
-    webhooks: sqliteWebhooks(database, writer, reader),
+    webhooks: webhookStore(sqliteNoun('webhooks', threads)),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {
       try {

@@ -4,7 +4,7 @@
 -- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not delete deliveries. That role
 -- may run it only if the operator grants it.
 CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint)
-RETURNS TABLE (deliveries bigint, orders bigint, bytes bigint)
+RETURNS TABLE (deliveries bigint, orders bigint, bytes bigint, positions bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan
@@ -33,8 +33,8 @@ BEGIN
   ), removed_all AS (
     SELECT * FROM removed UNION ALL SELECT * FROM removed_theirs
   )
-  SELECT count(*), coalesce(sum(r.bytes), 0), max(r.position), (SELECT count(*) FROM gone)
-    INTO deliveries, bytes, highest, orders
+  SELECT count(*), coalesce(sum(r.bytes), 0), max(r.position), (SELECT count(*) FROM gone), coalesce(array_agg(r.position), '{}')
+    INTO deliveries, bytes, highest, orders, positions
     FROM removed_all r;
   -- In the same transaction, so that no follower misses what is gone, and none is told so too early.
   UPDATE purge SET position = highest WHERE position < highest;

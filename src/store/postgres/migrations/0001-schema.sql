@@ -178,6 +178,13 @@ CREATE TABLE purge (
 );
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
+-- What the last purge of the server kept because an endpoint had not taken it; no row for an endpoint of which it kept nothing.
+CREATE TABLE purge_held (
+  webhook    text   COLLATE "C" PRIMARY KEY,
+  deliveries bigint NOT NULL,
+  last       bigint NOT NULL -- the greatest of their positions
+);
+
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
   customer  bigint   NOT NULL, -- 0 for all customers together
@@ -302,12 +309,13 @@ CREATE TABLE webhook_waiting (
   answered        boolean NOT NULL, -- the last attempt
   replayed        boolean NOT NULL, -- added by a replay
   PRIMARY KEY (webhook, position)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000); -- rows come and go, however many stay
 CREATE INDEX webhook_waiting_lane ON webhook_waiting (webhook, lane, position) WHERE set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_due ON webhook_waiting (webhook, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX webhook_waiting_answered ON webhook_waiting (webhook, answered, next_at NULLS FIRST) WHERE failures > 0 AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_failed ON webhook_waiting (webhook, first_failed_at) WHERE first_failed_at IS NOT NULL AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;
-CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed;
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed AND failures = 0 AND set_aside_at IS NULL;
 
 -- The journal of confirmations: one row a save for each block of 4096 positions.
 CREATE TABLE webhook_confirmed (
@@ -316,7 +324,7 @@ CREATE TABLE webhook_confirmed (
   at      bigint NOT NULL,
   entries bytea  NOT NULL, -- src/store/sql/webhooks/journal.ts
   PRIMARY KEY (webhook, block, at)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX webhook_confirmed_at ON webhook_confirmed (webhook, at);
 
 -- A stretch of the feed whose deliveries are added to webhook_waiting, a little at a time.
@@ -367,7 +375,6 @@ CREATE INDEX webhook_minute_minute ON webhook_minute (minute);
 \ir ../functions/roll-ups.sql
 \ir ../functions/purge.sql
 \ir ../functions/months.sql
-\ir ../functions/webhooks.sql
 
 INSERT INTO history (resumed_after, last_position, timeline, began_at)
 VALUES (0, 0, timeline_1(), (extract(epoch FROM now()) * 1000)::bigint);

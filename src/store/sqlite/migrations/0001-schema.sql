@@ -160,6 +160,13 @@ CREATE TABLE purge (
 ) STRICT;
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
+-- What the last purge of the server kept because an endpoint had not taken it; no row for an endpoint of which it kept nothing.
+CREATE TABLE purge_held (
+  webhook    TEXT    NOT NULL PRIMARY KEY,
+  deliveries INTEGER NOT NULL,
+  last       INTEGER NOT NULL -- the greatest of their positions
+) STRICT, WITHOUT ROWID;
+
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
   customer  INTEGER NOT NULL, -- 0 for all customers together
@@ -280,9 +287,10 @@ CREATE TABLE webhook_waiting (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhook_waiting_lane ON webhook_waiting (webhook, lane, position) WHERE set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_due ON webhook_waiting (webhook, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX webhook_waiting_answered ON webhook_waiting (webhook, answered, next_at) WHERE failures > 0 AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_failed ON webhook_waiting (webhook, first_failed_at) WHERE first_failed_at IS NOT NULL AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;
-CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed = 1;
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed AND failures = 0 AND set_aside_at IS NULL;
 
 -- The journal of confirmations: one row a save for each block of 4096 positions.
 CREATE TABLE webhook_confirmed (

@@ -4,11 +4,6 @@ import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { boundNouns } from '../nouns.ts'
 import { changeOf } from '../store-file.ts'
-import { webhookLeases } from '../webhooks/leases.ts'
-import { bindOperations } from '../webhooks/operations.ts'
-import { webhookProgress } from '../webhooks/progress.ts'
-import { webhookReads } from '../webhooks/reads.ts'
-import { webhookWrites } from '../webhooks/writes.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import { createPerformer, type Performer } from './operations.ts'
 import type { WriterData } from './writer.ts'
@@ -16,7 +11,6 @@ import type { WriterData } from './writer.ts'
 const operationsOn = (database: Database, checkpoints: Checkpoints) => ({
   ...boundNouns(database),
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
-  webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress }, database),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
   ping: {
     probe(durable: boolean, wasFull: boolean) {
@@ -45,8 +39,5 @@ export function openWriting({ path, files }: WriterData): Performer {
 
 export function openReading(path: string): Performer {
   const database = openDatabase(path, { readOnly: true })
-  return createPerformer(database, {
-    ...boundNouns(database),
-    webhooks: bindOperations(webhookReads, database),
-  })
+  return createPerformer(database, boundNouns(database))
 }
