@@ -69,5 +69,5 @@ export async function isCaughtUp(store: Store, id: string): Promise<boolean> {
   const endpoint = await store.webhooks.find(id)
   if (endpoint?.waiting !== 0) return false
   // Only what comes after its place: a test asks a hundred times.
-  return (await store.deliveries.after(endpoint.place.position, {}, { limit: 1, scan: 1 })).deliveries.length === 0
+  return (await store.deliveries.after(endpoint.position, {}, { limit: 1, scan: 1 })).deliveries.length === 0
 }
