@@ -41,7 +41,7 @@ export interface ReplaySteps extends Pick<WebhookStore, 'addReplayed'> {
 
 export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
   const lock = lockProgress(dialect)
-  const { again, standing } = waitingRows(dialect)
+  const { again, hasten, standing } = waitingRows(dialect)
   return {
     replaySome: queue(function* (id, what, now) {
       const [own] = yield* lock.these([id])
@@ -57,10 +57,9 @@ export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
       const later = places.filter((each) => !isRead(each)).map(({ position }) => [id, position])
       const setAside = (yield* standing(later)).filter((row) => row.set_aside_at !== null)
       const kept = new Set(setAside.map(({ position }) => position))
-      return yield* again(
-        places.filter((each) => isRead(each) || kept.has(each.position)),
-        now,
-      )
+      const chosen = places.filter((each) => isRead(each) || kept.has(each.position))
+      const hastened = yield* hasten(chosen.map(({ position }) => [id, position, now]))
+      return hastened.length + (yield* again(chosen, now))
     }),
     changeReplay: queue(function* (id, replay) {
       if ((yield* lock.these([id])).length === 0) return false

@@ -49,6 +49,11 @@ const PROMOTE = (v: string): string => `
   UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
    WHERE w.webhook = v.webhook AND w.position = ${FIRST('v')} AND w.next_at IS NULL`
 
+const HASTEN = (v: string): string => `
+  UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
+   WHERE w.webhook = v.webhook AND w.position = v.position AND w.next_at > v.now
+  RETURNING lane`
+
 const COUNT = (v: string): string => `
   UPDATE webhook_progress AS p
      SET waiting = p.waiting + v.waiting, failing = p.failing + v.failing, set_aside = p.set_aside + v.set_aside,
@@ -123,6 +128,8 @@ export const waitingRows = ({ batch, one }: Dialect) => {
       })
     },
     hurry: batch('webhook text, now bigint', HURRY),
+    /** Makes due what failed and would be tried again later. */
+    hasten: batch('webhook text, position bigint, now bigint', HASTEN),
   }
 }
 
