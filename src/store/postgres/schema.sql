@@ -173,6 +173,13 @@ CREATE TABLE purge (
   PRIMARY KEY (one)
 );
 
+CREATE TABLE purge_held (
+  webhook text COLLATE "C" NOT NULL,
+  deliveries bigint NOT NULL,
+  last bigint NOT NULL,
+  PRIMARY KEY (webhook)
+);
+
 CREATE TABLE refusal_hour (
   customer bigint NOT NULL,
   hour integer NOT NULL,
@@ -342,10 +349,11 @@ CREATE TABLE webhook_waiting (
   replayed boolean NOT NULL,
   PRIMARY KEY (webhook, "position")
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+CREATE INDEX webhook_waiting_answered ON webhook_waiting USING btree (webhook, answered, next_at NULLS FIRST) WHERE ((failures > 0) AND (set_aside_at IS NULL));
 CREATE INDEX webhook_waiting_due ON webhook_waiting USING btree (webhook, next_at) WHERE (next_at IS NOT NULL);
-CREATE INDEX webhook_waiting_failing ON webhook_waiting USING btree (webhook, answered, next_at NULLS FIRST) WHERE ((failures > 0) AND (set_aside_at IS NULL));
+CREATE INDEX webhook_waiting_failed ON webhook_waiting USING btree (webhook, first_failed_at) WHERE ((first_failed_at IS NOT NULL) AND (set_aside_at IS NULL));
 CREATE INDEX webhook_waiting_lane ON webhook_waiting USING btree (webhook, lane, "position") WHERE (set_aside_at IS NULL);
-CREATE INDEX webhook_waiting_replayed ON webhook_waiting USING btree (webhook, "position") WHERE replayed;
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting USING btree (webhook, "position") WHERE (replayed AND (failures = 0) AND (set_aside_at IS NULL));
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting USING btree (webhook, "position") WHERE (set_aside_at IS NOT NULL);
 
 CREATE SEQUENCE last_position MINVALUE 0 START 0;
@@ -397,7 +405,7 @@ CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint) SECURITY DEFINER
+CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint, positions bigint[]) SECURITY DEFINER
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off

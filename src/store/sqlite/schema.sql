@@ -156,6 +156,12 @@ CREATE TABLE purge (
   erasures     INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE purge_held (
+  webhook    TEXT    NOT NULL PRIMARY KEY,
+  deliveries INTEGER NOT NULL,
+  last       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE refusal_hour (
   customer INTEGER NOT NULL,
   hour     INTEGER NOT NULL,
@@ -312,12 +318,14 @@ CREATE TABLE webhook_waiting (
   PRIMARY KEY (webhook, position)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX webhook_waiting_answered ON webhook_waiting (webhook, answered, next_at) WHERE failures > 0 AND set_aside_at IS NULL;
+
 CREATE INDEX webhook_waiting_due ON webhook_waiting (webhook, next_at) WHERE next_at IS NOT NULL;
 
-CREATE INDEX webhook_waiting_failing ON webhook_waiting (webhook, answered, next_at) WHERE failures > 0 AND set_aside_at IS NULL;
+CREATE INDEX webhook_waiting_failed ON webhook_waiting (webhook, first_failed_at) WHERE first_failed_at IS NOT NULL AND set_aside_at IS NULL;
 
 CREATE INDEX webhook_waiting_lane ON webhook_waiting (webhook, lane, position) WHERE set_aside_at IS NULL;
 
-CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed;
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed AND failures = 0 AND set_aside_at IS NULL;
 
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;
