@@ -16,7 +16,7 @@ export const purge: Command = {
   name: 'purge',
   about: 'Remove old deliveries and give their room back',
   details:
-    'It works beside a running server, gradually, and can be interrupted and run again. The server does the same by itself where TESLIM_RETENTION_DAYS is set. Every order keeps the delivery that made its state and its latest one. With --orders, old orders are removed completely.',
+    'It works beside a running server, gradually, and can be interrupted and run again. The server does the same by itself where TESLIM_RETENTION_DAYS is set. Every order keeps the delivery that made its state and its latest one. With --orders, old orders are removed completely. Deliveries that a webhook endpoint has not taken stay, unless --unsent is given or the endpoint has been paused for more than 30 days.',
   options: {
     older: {
       type: 'string',
@@ -25,6 +25,10 @@ export const purge: Command = {
         'Remove deliveries received longer ago than this: days (400d), hours (h), minutes (m) or seconds (s), or 0 for any age',
     },
     orders: { type: 'boolean', about: 'Remove orders whose latest delivery is older than that, too' },
+    unsent: {
+      type: 'boolean',
+      about: 'Remove deliveries that a webhook endpoint has not taken, too; teslim webhook show counts them',
+    },
     'dry-run': { type: 'boolean', about: 'Only count what would be removed' },
     rewrite: {
       type: 'boolean',
@@ -35,11 +39,14 @@ export const purge: Command = {
   async run(input, context) {
     const older = input.text('older')
     const age = readAge(older)
-    const [orders, dryRun, rewrite] = [input.flag('orders'), input.flag('dry-run'), input.flag('rewrite')]
+    const [orders, unsent] = [input.flag('orders'), input.flag('unsent')]
+    const [dryRun, rewrite] = [input.flag('dry-run'), input.flag('rewrite')]
     if (age === undefined && !rewrite) throw new Misuse('--older is required, such as --older 400d')
-    if (age === undefined && (orders || dryRun)) throw new Misuse('--orders and --dry-run need --older')
+    if (age === undefined && (orders || unsent || dryRun))
+      throw new Misuse('--orders, --unsent and --dry-run need --older')
     if (age) refuseForgettingKeys(age, `--older ${older}`, context.loadConfig().config)
-    const before = context.clock.now() - (age ?? 0)
+    const now = context.clock.now()
+    const before = now - (age ?? 0)
     const done = await withStore(context, dryRun ? 'read' : 'change', async (store, config) => {
       const { purges } = store
       if (rewrite && !config.databaseUrl.startsWith('sqlite:'))
@@ -50,13 +57,13 @@ export const purge: Command = {
       const pause = (milliseconds: number): Promise<void> => wait(dryRun ? 0 : milliseconds)
       const pace = createPace({ clock: context.clock, wait: pause })
       try {
-        const onBegin = () => record('delivery.purge', null, { before: new Date(before).toISOString(), orders })
+        const onBegin = () => record('delivery.purge', null, { before: new Date(before).toISOString(), orders, unsent })
         const onProgress = (report: PurgeReport) =>
           context.progress(counted(report.deliveries, 'delivery', 'deliveries'))
         const report =
           age === undefined
-            ? { deliveries: 0, orders: 0, payloadBytes: 0 }
-            : await purgeDeliveries({ purges, pace }, { before, orders, dryRun, onBegin, onProgress })
+            ? { deliveries: 0, orders: 0, payloadBytes: 0, webhooks: [] }
+            : await purgeDeliveries({ purges, pace }, { before, orders, unsent, now, dryRun, onBegin, onProgress })
         if (dryRun) return { ...report, months: [], left: undefined }
         context.progress('giving room back')
         if (rewrite) {
@@ -74,9 +81,11 @@ export const purge: Command = {
     if (done.left !== undefined) context.err(`teslim purge: ${done.left}`)
     const status = done.left === undefined ? 0 : 1
     const { deliveries, orders: orderCount, payloadBytes, months } = done
+    const webhooks = done.webhooks.map(({ id, kept, removed }) => ({ id, kept, removed }))
     const beforeText = new Date(before).toISOString()
     if (input.json) {
-      context.out(JSON.stringify({ before: beforeText, dryRun, deliveries, orders: orderCount, payloadBytes, months }))
+      const counts = { deliveries, orders: orderCount, payloadBytes, months, webhooks }
+      context.out(JSON.stringify({ before: beforeText, dryRun, ...counts }))
       return status
     }
     if (age === undefined) context.out('The file is rewritten.')
@@ -84,6 +93,16 @@ export const purge: Command = {
       const size = counted(payloadBytes, 'byte')
       const what = `${counted(deliveries, 'delivery', 'deliveries')} (${size} of payload) and ${counted(orderCount, 'order')}`
       context.out(`${dryRun ? 'Would remove' : 'Removed'} ${what}, received before ${beforeText}.`)
+      for (const { id, kept, removed } of webhooks) {
+        if (kept > 0)
+          context.out(
+            `${dryRun ? 'Would keep' : 'Kept'} ${counted(kept, 'old delivery', 'old deliveries')} that webhook endpoint ${id} has not taken: see teslim webhook show ${id}. --unsent removes them, too.`,
+          )
+        if (removed > 0)
+          context.out(
+            `Of ${dryRun ? 'what would be removed' : 'what was removed'}, webhook endpoint ${id} has not taken ${counted(removed, 'delivery', 'deliveries')}.`,
+          )
+      }
       if (months.length > 0) context.out(`Dropped the partitions ${months.join(', ')}.`)
     }
     return status

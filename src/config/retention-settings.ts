@@ -22,10 +22,19 @@ export const retentionSettings = {
   refusedDays: setting('TESLIM_REFUSED_DAYS', whole(7, 1, 3650, 'Days that refused bodies are kept.')),
   retentionDays: setting(
     'TESLIM_RETENTION_DAYS',
-    whole(0, 0, 36_500, 'Days after which the server removes deliveries that no order needs; 0 keeps them forever.'),
+    whole(
+      0,
+      0,
+      36_500,
+      'Days after which the server removes deliveries that neither an order nor a webhook endpoint needs; 0 keeps them forever.',
+    ),
   ),
   retentionOrders: setting(
     'TESLIM_RETENTION_ORDERS',
     choice(['off', 'on'], 'Whether that removes orders whose latest delivery is older, too.'),
+  ),
+  retentionUnsent: setting(
+    'TESLIM_RETENTION_UNSENT',
+    choice(['off', 'on'], 'Whether that removes deliveries that a webhook endpoint has not taken, too.'),
   ),
 }

@@ -20,6 +20,7 @@ import { type Accounts, checkAccounts } from './accounts.ts'
 import type { Check, ExaminationOptions } from './checks.ts'
 import { checkFacts, checkFuture, checkHistory } from './database.ts'
 import { checkBackups, checkGrowth, checkLog } from './growth.ts'
+import { checkHeldBack } from './retention.ts'
 import { checkWebhooks } from './webhooks.ts'
 
 const MIB = 1024 * 1024
@@ -63,6 +64,7 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
       signingKeys,
       ...(await checkAccounts(accountsOf(store, options), config)),
       ...(await checkWebhooks(store, config, options)),
+      ...(await checkHeldBack(store, config)),
     ]
   } catch (error) {
     return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...found, ...secret]

@@ -7,6 +7,12 @@ export interface PurgeScope {
    * its state, and its latest one.
    */
   readonly orders: boolean
+  /**
+   * Whether deliveries go that a webhook endpoint has not taken. Otherwise those stay that are a waiting row of an endpoint, or that it
+   * wants and has not confirmed after its position, and so do their orders; but not for one that is paused for more than 30 days.
+   */
+  readonly unsent: boolean
+  readonly now: number
 }
 
 export interface PurgePage extends PurgeScope {
@@ -24,8 +30,20 @@ export interface PurgedPage {
   readonly deliveries: number
   readonly orders: number
   readonly payloadBytes: number
+  readonly webhooks: readonly UnsentCount[]
   /** Where to continue; null at the end. */
   readonly position: number | null
+}
+
+/** Deliveries of a purge that an endpoint has not taken. */
+export interface UnsentCount {
+  readonly id: string
+  /** They stay for it, */
+  readonly kept: number
+  /** and this is the greatest of their positions. */
+  readonly last: number
+  /** They are counted in `removedUnsent` of the endpoint, too. */
+  readonly removed: number
 }
 
 /** What tells a follower whether deliveries after its cursor were removed, or some that it has read were lost. */
@@ -79,7 +97,10 @@ export interface PurgeStore {
   claim(times: { readonly now: number; readonly until: number; readonly due: number }): Promise<boolean>
   /** Resolves to false if the claim was lost to another process. */
   renew(from: number, until: number): Promise<boolean>
-  finish(before: number): Promise<void>
+  /** Also records what it kept for webhook endpoints. */
+  finish(before: number, webhooks: readonly UnsentCount[]): Promise<void>
+  /** What the last purge that `finish` recorded kept for each endpoint that still has not taken all of it. */
+  held(): Promise<Pick<UnsentCount, 'id' | 'kept'>[]>
   /** Gives a little of the unused room back to the file system, except a part of the whole. Resolves to whether there is more. */
   giveBack(keepPart: number): Promise<boolean>
   /** Rewrites the file so that its unused room can be given back. It shrinks when `wipeLog` has succeeded. */

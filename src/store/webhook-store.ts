@@ -1,5 +1,3 @@
-import type { DeliverySummary } from './delivery-store.ts'
-
 /** Where an endpoint's deliveries go, and which. */
 export interface WebhookSettings {
   readonly url: string
@@ -15,11 +13,18 @@ export interface WebhookSettings {
   readonly giveUpMilliseconds: number | null
 }
 
-/** Up to where deliveries were taken from the feed, as FeedPlace in src/purchase/feed-place.ts. */
-export interface WebhookPlace {
-  readonly position: number
-  readonly generation: number
-}
+/** Whether an endpoint gets a delivery. Customers are compared by their ids, or inside of a store by their numbers. */
+export const isWanted = <Id>(
+  {
+    customerId,
+    statuses,
+    duplicates,
+  }: Pick<WebhookSettings, 'statuses' | 'duplicates'> & { readonly customerId: Id | null },
+  delivery: { readonly customerId: Id; readonly status: number; readonly duplicate: boolean },
+): boolean =>
+  (customerId === null || customerId === delivery.customerId) &&
+  (statuses?.includes(delivery.status) ?? true) &&
+  (duplicates || !delivery.duplicate)
 
 export interface NewWebhook extends WebhookSettings {
   /** A version 7 UUID. */
@@ -27,7 +32,8 @@ export interface NewWebhook extends WebhookSettings {
   readonly createdAt: number
   /** Sealed. */
   readonly secret: string
-  readonly place: WebhookPlace
+  /** Deliveries up to here were taken from the feed: confirmed, left out by the filter, waiting or set aside. */
+  readonly position: number
 }
 
 /** Why an endpoint is paused: by an operator, because it answered 410, with its customer, or with a restored or copied store. */
@@ -40,37 +46,77 @@ export interface Webhook extends NewWebhook {
   readonly paused: { readonly reason: WebhookPause; readonly at: number } | null
   /** Rises with every change by operators, replays included: its holder loads it again. */
   readonly version: number
-  /** Rises when an operator sets the place: progress made before is not stored any more. */
-  readonly epoch: number
   readonly lastSuccessAt: number | null
-  /** When the first of the failures since the last success happened; null if the last attempt succeeded. */
+  /** Since when, without a break, something has failed that still waits; null if nothing does. */
   readonly failingSince: number | null
   /** When the next attempt is due if nothing new comes in; null if there is nothing to try again. */
   readonly nextTryAt: number | null
-  /** Deliveries before the place that are not confirmed and not set aside. */
+  /** When an endpoint that does not answer is tried next; null if it answers. */
+  readonly silentUntil: number | null
+  /** Deliveries that wait in the store and are not set aside. Like the next three a counter, however many there are. */
   readonly waiting: number
+  /** Those of them that have failed. Of an order only the first can. */
+  readonly failing: number
   readonly setAside: number
+  /** Deliveries that purges have removed before they were sent. It never falls. */
+  readonly removedUnsent: number
+  readonly replay: WebhookReplay | null
 }
 
 export interface WebhookChange {
   readonly paused?: { readonly reason: WebhookPause; readonly at: number } | null | undefined
   readonly secret?: string | undefined
   readonly formerSecret?: { readonly sealed: string; readonly until: number } | null | undefined
-  /** Sends everything after this place again. What waits before it and what is set aside stays. Raises the epoch. */
-  readonly place?: WebhookPlace | undefined
 }
 
-/** A delivery that is not confirmed, though the endpoint's place lies at or after it, or one that an operator has sent again. */
-export interface WaitingDelivery {
+/** Adds what lies in a stretch of the feed to what waits, a little at a time. */
+export interface NewWebhookReplay {
+  /** Deliveries after this position, */
+  readonly from: number
+  /** up to this one, which is not after that of the endpoint: what comes then is sent anyway. */
+  readonly until: number
+  /** Only deliveries with one of these Statuses; null for all that the endpoint wants. */
+  readonly statuses: readonly number[] | null
+  readonly beganAt: number
+}
+
+export interface WebhookReplay extends NewWebhookReplay {
+  /** Up to here it was read. */
   readonly position: number
-  /** Failed attempts; 0 if it only waits for an earlier delivery of its order. */
+  /** Deliveries that it has added. */
+  readonly added: number
+}
+
+/** A delivery with what keeps it in order: a digest of customer and order id, as laneOf. One of a lane is sent at a time. */
+export interface Laned {
+  readonly position: number
+  readonly lane: number
+}
+
+/** A delivery that an endpoint has not taken. */
+export interface WaitingDelivery extends Laned {
+  /** Failed attempts; 0 if it only waits for an earlier delivery of its lane, or was never tried. */
   readonly failures: number
   readonly firstFailedAt: number | null
-  /** When it is tried again; null if it only waits for others, or is set aside. */
+  /** When it is tried again. Only the first of a lane has this time, unless it is set aside. */
   readonly nextAt: number | null
   readonly setAsideAt: number | null
   /** Status code or reason of the last failure. */
   readonly lastError: string | null
+  /** Whether the endpoint answered the last attempt. */
+  readonly answered: boolean
+}
+
+/** Null where a purge has removed the delivery. */
+export interface DueDelivery extends WaitingDelivery {
+  readonly receiptId: string | null
+  readonly receivedAt: number | null
+}
+
+export interface Confirmation {
+  readonly position: number
+  readonly status: number
+  readonly milliseconds: number
 }
 
 /** A failed attempt, or one that an operator asked for. Successes are only counted. */
@@ -101,22 +147,23 @@ export interface WebhookMinute {
 /** What happened since the last save. */
 export interface WebhookSave {
   readonly id: string
-  /** The epoch that the holder works with. */
-  readonly epoch: number
-  /** Every delivery up to here is confirmed, left out by the filter, waiting or set aside. */
-  readonly place: WebhookPlace
-  /** The positions after the place that are confirmed, ascending; a few hundred at most. */
-  readonly confirmed: readonly number[]
-  /** Inserted, or replaced by position. */
-  readonly waiting: readonly WaitingDelivery[]
-  /** Positions that wait no longer. */
-  readonly settled: readonly number[]
+  /** Every wanted delivery up to here is confirmed, waiting or set aside. */
+  readonly position: number
+  /** Since the last save, before or after the position. They are added to the journal. */
+  readonly confirmed: readonly Confirmation[]
+  /** Inserted. A row that is there already is replaced only by one that has failed. */
+  readonly kept: readonly WaitingDelivery[]
+  /** These wait no longer. */
+  readonly settled: readonly Laned[]
   readonly attempts: readonly WebhookAttempt[]
   /** Added to the counts of their minutes. */
   readonly minutes: readonly WebhookMinute[]
+  /** Null if there was none since the last save. */
   readonly lastSuccessAt: number | null
-  readonly failingSince: number | null
-  readonly nextTryAt: number | null
+  /** When an endpoint that does not answer is tried next; null if it answers. */
+  readonly silentUntil: number | null
+  /** It answers again: what it did not answer is due within a second. */
+  readonly hurry: boolean
   /** Pauses the endpoint: it answered 410. */
   readonly gone: boolean
 }
@@ -124,20 +171,22 @@ export interface WebhookSave {
 export interface HeldWebhook {
   readonly id: string
   readonly version: number
-  readonly epoch: number
   readonly paused: boolean
+  /** The holder had no lease on it before. */
+  readonly isNew: boolean
 }
 
 export interface LoadedWebhook {
   readonly webhook: Webhook
+  /** The positions after its position that are confirmed; a few hundred at most. */
   readonly confirmed: readonly number[]
-  /** Ascending by position, without those set aside. The delivery is null if it was purged. */
-  readonly waiting: readonly (WaitingDelivery & { readonly delivery: DeliverySummary | null })[]
 }
 
 /**
- * Endpoints to which deliveries are pushed, and how far each has come. One process at a time holds an endpoint by a lease; times of
- * leases are those of the database, because clocks of replicas differ.
+ * Endpoints to which deliveries are pushed, how far each has come, and what each has not taken. On PostgreSQL one process at a time holds
+ * an endpoint by a lease, whose times are those of the database, because clocks of replicas differ. On SQLite the only server holds all.
+ *
+ * Whatever changes what waits gives the first delivery of each lane that it touches a time, if it has none: it is due at once.
  */
 export interface WebhookStore {
   add(webhook: NewWebhook): Promise<void>
@@ -151,28 +200,53 @@ export interface WebhookStore {
   /** Pauses the endpoints that are not paused: all, or those of one customer. Resolves to their number. */
   pauseAll(reason: WebhookPause, at: number, customerId?: string): Promise<number>
 
-  /** Takes leases on at most `most` endpoints that are not paused and that nobody holds. Resolves to their ids. */
-  claim(holder: string, leaseMilliseconds: number, most: number): Promise<string[]>
-  /** Renews the leases of the holder that have not ended, those on paused endpoints included. Resolves to what it holds. */
-  renew(holder: string, leaseMilliseconds: number): Promise<HeldWebhook[]>
+  /**
+   * Renews the leases of the holder that have not ended, those on paused endpoints included, and takes at most `limit` more, on
+   * endpoints that are not paused and that nobody holds. Resolves to all that it holds. On SQLite: to all that are not paused.
+   */
+  hold(holder: string, leaseMilliseconds: number, limit: number): Promise<HeldWebhook[]>
   /** Ends leases of the holder: on these endpoints, or on all. */
   release(holder: string, ids?: readonly string[]): Promise<void>
   load(id: string): Promise<LoadedWebhook | undefined>
   /**
-   * Stores progress, all or nothing for each endpoint. Resolves to the ids of the endpoints whose progress was stored: those that the
-   * holder still holds, with the epoch it works with. Also deletes attempts and minutes older than a day, and all but the newest 500
-   * attempts of an endpoint.
+   * Stores progress, all or nothing for each endpoint. Resolves to the ids of the endpoints whose progress was stored: those that are
+   * there and that the holder still holds. Also deletes some of what is too old: attempts and minutes after a day, all but the newest 500
+   * attempts of an endpoint, and of its journal what is older than 7 days or exceeds 64 MiB, but for what lies after its position.
    */
   save(holder: string, saves: readonly WebhookSave[], now: number): Promise<string[]>
-
-  /** Deliveries that failed at least once or are set aside, ascending by position; those set aside first. */
-  failing(id: string, most: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>
+  /** The positions among these that cannot be sent before the store gives them, because they or others of their lane are kept there. */
+  held(id: string, deliveries: readonly Laned[]): Promise<number[]>
   /**
-   * Sends again now, whether confirmed before or not: the delivery at a position, or everything that is set aside. It waits then, as if
-   * it had never failed, also where it lies after the place. Raises the version. Resolves to the number of deliveries; undefined if
-   * there is no such endpoint.
+   * The first deliveries of at most `lanes` lanes that are due, the one due longest first, each followed by some that wait behind it. Also
+   * resolves to when the next lane is due; null if none is.
    */
-  replay(id: string, what: { readonly position: number } | 'set-aside', now: number): Promise<number | undefined>
+  due(id: string, now: number, lanes: number): Promise<{ deliveries: DueDelivery[]; nextAt: number | null }>
+
+  /** Deliveries that wait and failed first at this time or before, the earliest first: those that an endpoint gives up. */
+  failedBefore(id: string, time: number, limit: number): Promise<WaitingDelivery[]>
+
+  /** Deliveries that failed at least once or are set aside: those set aside first, ascending by position; then by their next try. */
+  failing(id: string, limit: number): Promise<(WaitingDelivery & { readonly receiptId: string | null })[]>
+  /**
+   * Returns when the oldest delivery that waits was received, without those that are set aside or were added by a replay; null if there is
+   * none among the first `scan` rows.
+   */
+  oldestWaiting(id: string, scan: number): Promise<number | null>
+  /**
+   * Sends again now, whether confirmed before or not: deliveries at or before the position of the endpoint, or everything that is set
+   * aside. They wait then, as if they had never failed; what failed and waits already is due at once. Raises the version. Resolves to the
+   * number of deliveries; undefined if there is no such endpoint.
+   */
+  replay(id: string, what: readonly Laned[] | 'set-aside', now: number): Promise<number | undefined>
+  /** Begins a replay unless there is one, which then stays as it is, or ends the one that there is. Raises the version. Resolves to undefined if there is no such endpoint. */
+  setReplay(id: string, replay: NewWebhookReplay | null): Promise<Webhook | undefined>
+  /**
+   * Adds what a replay found up to a position, as `replay` does, and ends it there if that is its end. Resolves to how many of those that
+   * replays have added wait now and were not tried; undefined if the endpoint, its lease or the replay that began then is no more.
+   */
+  addReplayed(holder: string, id: string, beganAt: number, page: ReplayedPage, now: number): Promise<number | undefined>
+  /** What became of deliveries, by position. Those that are missing were confirmed longer ago than the journal goes back, or not wanted. */
+  fates(id: string, deliveries: readonly number[]): Promise<Map<number, Fate>>
   /** The newest first. Answers to deliveries of erased customers are not kept, nor to those that were purged before the attempt was saved. */
   attempts(id: string, most: number): Promise<WebhookAttempt[]>
   recordAttempt(id: string, attempt: WebhookAttempt): Promise<void>
@@ -181,6 +255,16 @@ export interface WebhookStore {
   /** Replaces sealed secrets, and raises the versions. Makes all changes or none; resolves to false if a text is no longer `from`. */
   rewrap(changes: readonly SecretRewrap[]): Promise<boolean>
 }
+
+export interface ReplayedPage {
+  readonly deliveries: readonly Laned[]
+  readonly position: number
+}
+
+export type Fate =
+  | { readonly state: 'confirmed'; readonly at: number; readonly status: number; readonly milliseconds: number }
+  | { readonly state: 'kept'; readonly delivery: WaitingDelivery }
+  | { readonly state: 'unread' }
 
 export interface SecretRewrap {
   readonly id: string

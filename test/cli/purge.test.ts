@@ -57,7 +57,7 @@ describe('teslim purge', () => {
 
   it('counts first, removes what is old, keeps the last delivery of an order, and goes on where it was', async () => {
     const { sent, json, run } = await makeStore(three)
-    const counted = { deliveries: 1, orders: 0, payloadBytes: sent[0]?.payload.length, months: [] }
+    const counted = { deliveries: 1, orders: 0, payloadBytes: sent[0]?.payload.length, months: [], webhooks: [] }
     const before = expect.stringMatching(/^\d{4}-.*Z$/)
     expect(await json('purge', '--older', '400d', '--dry-run')).toEqual({ before, dryRun: true, ...counted })
     expect(await json('delivery', 'list')).toHaveLength(3)
@@ -70,8 +70,8 @@ describe('teslim purge', () => {
     expect(await json('purge', '--older', '400d', '--orders')).toMatchObject({ deliveries: 1, orders: 1 })
     expect((await json('order', 'list')).map(({ OrderID }: { OrderID: string }) => OrderID)).toEqual(['b'])
     expect(await json('audit', 'list', '--action', 'delivery.purge')).toMatchObject([
-      { details: { orders: false } },
-      { details: { orders: true } },
+      { details: { orders: false, unsent: false } },
+      { details: { orders: true, unsent: false } },
     ])
   })
 
@@ -81,7 +81,8 @@ describe('teslim purge', () => {
     [['--older', '-1d'], '--older'],
     [['--older', '2m'], '--older 2m is less than TESLIM_IDEMPOTENCY_DAYS (7 days): retries would be stored twice'],
     [['--older', '167h', '--dry-run'], '--older 167h is less than TESLIM_IDEMPOTENCY_DAYS (7 days)'],
-    [['--orders', '--rewrite'], '--orders and --dry-run need --older'],
+    [['--orders', '--rewrite'], '--orders, --unsent and --dry-run need --older'],
+    [['--unsent', '--rewrite'], '--orders, --unsent and --dry-run need --older'],
   ])('refuses %j', async (args, why) => {
     const { run } = await empty
     const { status, stdout, stderr } = await run('purge', ...args)

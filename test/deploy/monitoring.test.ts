@@ -35,6 +35,7 @@ const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => e
 /** Not in every scrape: that of PostgreSQL and those of webhooks, which need an endpoint, have tests of their own. */
 const ABSENT_AT_FIRST = [
   'teslim_database_timeline',
+  'teslim_retention_held',
   'teslim_backup_age_seconds',
   'teslim_webhook_attempts_total',
   'teslim_webhook_behind_seconds',
@@ -295,6 +296,13 @@ const cases: readonly Case[] = [
     ...paused('none', '_x50 0x30'),
   ]),
   silent('TeslimWebhookPaused', 'it answered 410, which has an alert of its own', 70, paused('gone', '1x80')),
+  fires(
+    'TeslimRetentionHeld',
+    'an endpoint has not taken old deliveries',
+    20,
+    gauge('teslim_retention_held', '12x30', ENDPOINT),
+  ),
+  silent('TeslimRetentionHeld', 'it has taken them since', 20, gauge('teslim_retention_held', '12x5 _x30', ENDPOINT)),
 ]
 
 describe('the alerts', () => {

@@ -137,7 +137,7 @@ it('a database that logical replication filled is refused until its sequences ar
   await before.customers.enable(one.id)
   const purged = await purgeDeliveries(
     { purges: before.purges, pace: (step) => step() },
-    { before: Date.now() * 2, orders: false },
+    { before: Date.now() * 2, orders: false, unsent: false, now: Date.now() },
   )
   expect(purged.deliveries).toBeGreaterThan(0)
   const all = async (url: string) => {

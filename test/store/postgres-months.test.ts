@@ -101,7 +101,7 @@ it('a purge drops the months that it has emptied, and none that an order needs',
   const { store, deliver, months } = await partitioned()
   for (const status of [1, 2, 3]) await deliver(now + status, status)
   const purge = (before: number, orders: boolean) =>
-    purgeDeliveries({ purges: store.purges, pace: (step) => step() }, { before, orders })
+    purgeDeliveries({ purges: store.purges, pace: (step) => step() }, { before, orders, unsent: false, now: before })
   const end = now + 3 * MONTH
   expect(await purge(end, false)).toMatchObject({ deliveries: 2 })
   expect((await store.purges.keepMonths(end)).dropped).not.toContain('delivery_before')
@@ -208,7 +208,7 @@ it('the role of the service removes deliveries only if the operator grants it, a
   const { purges, audit } = await open(service)
   const clock = { now: () => now, monotonic: () => performance.now() }
   const log = { info: () => undefined, warn: () => undefined }
-  const { keep } = createDeliveryRetention({ purges, audit, clock, log }, { days: 400, orders: false })
+  const { keep } = createDeliveryRetention({ purges, audit, clock, log }, { days: 400, orders: false, unsent: false })
   await expect(keep()).rejects.toMatchObject({ code: 'STORE_FORBIDDEN', message: expect.stringContaining('grant') })
   await expect(purges.erase('anybody', 0, 10)).rejects.toMatchObject({ code: 'STORE_FORBIDDEN' })
   await runSql(owner, 'UPDATE purge SET leased_until = 0')

@@ -15,7 +15,16 @@ async function prepare() {
   await store.customers.insert(one)
   for (let n = 0; n < 4; n++) await store.deliveries.deliver(delivery(one.id, { orderId: null, receivedAt: n }))
   const left = async () => (await runSql(url, 'SELECT FROM delivery')).length
-  const page: PurgePage = { after: 0, until: 3, before: 3, orders: false, look: 10, dryRun: false }
+  const page: PurgePage = {
+    after: 0,
+    until: 3,
+    before: 3,
+    orders: false,
+    unsent: false,
+    now: 0,
+    look: 10,
+    dryRun: false,
+  }
   return { url, store, page, left }
 }
 
@@ -25,7 +34,13 @@ it('while another session counts, a purge removes nothing and looks at the same 
   await other.connect()
   onTestFinished(() => other.end())
   await other.query('BEGIN; UPDATE roll_up SET position = 3')
-  expect(await store.purges.page(page)).toEqual({ deliveries: 0, orders: 0, payloadBytes: 0, position: 0 })
+  expect(await store.purges.page(page)).toEqual({
+    deliveries: 0,
+    orders: 0,
+    payloadBytes: 0,
+    webhooks: [],
+    position: 0,
+  })
   expect(await left()).toBe(4)
   await other.query('COMMIT')
   expect(await store.purges.page(page)).toMatchObject({ deliveries: 3, position: 3 })
@@ -34,7 +49,7 @@ it('while another session counts, a purge removes nothing and looks at the same 
 
 it('the function that removes leaves what the hourly counts do not contain', async () => {
   const { url, store, page, left } = await prepare()
-  const REMOVE = `SELECT deliveries::integer FROM purge_1(ARRAY(SELECT receipt FROM delivery), '{}', 0)`
+  const REMOVE = `SELECT deliveries::integer FROM purge_1(ARRAY(SELECT receipt FROM delivery), '{}', '{}', '{}', 0)`
   expect(await runSql(url, REMOVE)).toEqual([{ deliveries: 0 }])
   expect(await left()).toBe(4)
   expect((await store.purges.page({ ...page, dryRun: true })).deliveries).toBe(3)

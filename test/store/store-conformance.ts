@@ -21,14 +21,18 @@ import { describePulses } from './conformance/pulses.ts'
 import { describePurgeCuts } from './conformance/purge-cuts.ts'
 import { describePurgeFollowers } from './conformance/purge-followers.ts'
 import { describePurgeModel } from './conformance/purge-model.ts'
+import { describePurgesOfUnsent } from './conformance/purge-unsent.ts'
 import { describePurges } from './conformance/purges.ts'
 import { describeRefused } from './conformance/refused.ts'
 import { describeRollUps } from './conformance/roll-ups.ts'
 import { describeSecrets } from './conformance/secrets.ts'
 import { describeSigningKeys } from './conformance/signing-keys.ts'
 import { describeTimes } from './conformance/times.ts'
-import { describeWebhookLeases } from './conformance/webhook-leases.ts'
+import { describeWebhookAttempts } from './conformance/webhook-attempts.ts'
+import { describeWebhookJournal } from './conformance/webhook-journal.ts'
+import { describeWebhookModel } from './conformance/webhook-model.ts'
 import { describeWebhookProgress } from './conformance/webhook-progress.ts'
+import { describeWebhookReplays } from './conformance/webhook-replays.ts'
 import { describeWebhookWaiting } from './conformance/webhook-waiting.ts'
 import { describeWebhooks } from './conformance/webhooks.ts'
 
@@ -55,13 +59,23 @@ const capabilities = [
   describeRefused,
   describeLoginFailures,
   describeWebhooks,
-  describeWebhookLeases,
   describeWebhookProgress,
+  describeWebhookAttempts,
+  describeWebhookJournal,
   describeWebhookWaiting,
+  describeWebhookReplays,
+  describeWebhookModel,
   describeHealth,
 ]
 
-const purging = [describePurges, describePurgeCuts, describePurgeModel, describePurgeFollowers, describeTimes]
+const purging = [
+  describePurges,
+  describePurgeCuts,
+  describePurgeModel,
+  describePurgeFollowers,
+  describePurgesOfUnsent,
+  describeTimes,
+]
 
 /** Everything that an adapter must do, but for what is left out. What a purge removes depends on all that is stored, so each of its parts has a store of its own. */
 export function describeStore(name: string, open: Open, openEmpty: () => Open, without: readonly unknown[] = []): void {

@@ -92,7 +92,7 @@ export const webhook = (more: Partial<NewWebhook> = {}): NewWebhook => {
     giveUpMilliseconds: null,
     createdAt: 1_763_726_400_123 + number,
     secret: 'sealed',
-    place: { position: 0, generation: 0 },
+    position: 0,
     ...more,
   }
 }

@@ -1,4 +1,4 @@
-import type { WaitingDelivery, WebhookAttempt, WebhookSave } from '#src/store/store.ts'
+import type { Confirmation, WaitingDelivery, WebhookAttempt, WebhookSave } from '#src/store/store.ts'
 import { nextNumber } from './store-rows.ts'
 
 export const NOW = 1_763_726_400_123
@@ -11,27 +11,39 @@ export const holderName = (): string => `holder-${nextNumber()}`
 
 export const save = (id: string, more: Partial<WebhookSave> = {}): WebhookSave => ({
   id,
-  epoch: 1,
-  place: { position: 0, generation: 0 },
+  position: 0,
   confirmed: [],
-  waiting: [],
+  kept: [],
   settled: [],
   attempts: [],
   minutes: [],
   lastSuccessAt: null,
-  failingSince: null,
-  nextTryAt: null,
+  silentUntil: null,
+  hurry: false,
   gone: false,
   ...more,
 })
 
 export const waiting = (position: number, more: Partial<WaitingDelivery> = {}): WaitingDelivery => ({
   position,
+  lane: -position,
   failures: 1,
   firstFailedAt: NOW,
   nextAt: NOW + 1000,
   setAsideAt: null,
   lastError: 'status 500',
+  answered: true,
+  ...more,
+})
+
+/** One that was never tried. */
+export const untried = (position: number, more: Partial<WaitingDelivery> = {}): WaitingDelivery =>
+  waiting(position, { failures: 0, firstFailedAt: null, nextAt: null, lastError: null, answered: false, ...more })
+
+export const confirmation = (position: number, more: Partial<Confirmation> = {}): Confirmation => ({
+  position,
+  status: 200,
+  milliseconds: 12,
   ...more,
 })
 

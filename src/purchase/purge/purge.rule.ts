@@ -1,4 +1,4 @@
-import type { PurgedPage, PurgePage, PurgeScope, PurgeStore } from '#src/store/store.ts'
+import type { PurgedPage, PurgePage, PurgeScope, PurgeStore, UnsentCount } from '#src/store/store.ts'
 
 export interface PurgeDependencies {
   readonly purges: PurgeStore
@@ -12,6 +12,8 @@ export interface PurgeReport {
   readonly deliveries: number
   readonly orders: number
   readonly payloadBytes: number
+  /** What endpoints have not taken. */
+  readonly webhooks: readonly UnsentCount[]
 }
 
 export interface PurgeOptions extends PurgeScope {
@@ -31,9 +33,10 @@ export async function purgeDeliveries(
   { purges, pace }: PurgeDependencies,
   options: PurgeOptions,
 ): Promise<PurgeReport> {
-  const { before, orders, dryRun = false, onBegin, onProgress } = options
+  const { before, orders, unsent, now, dryRun = false, onBegin, onProgress } = options
   const until = await purges.endOf(before)
-  const page = { before, orders, until, look: LOOKED_AT_ONCE }
+  const page = { before, orders, unsent, now, until, look: LOOKED_AT_ONCE }
+  const webhooks = new Map<string, UnsentCount>()
   const sum = { deliveries: 0, orders: 0, payloadBytes: 0 }
   let announced = false
   for (let after: number | null = 0; after !== null; ) {
@@ -48,11 +51,23 @@ export async function purgeDeliveries(
     sum.deliveries += found.deliveries
     sum.orders += found.orders
     sum.payloadBytes += found.payloadBytes
-    onProgress?.(sum)
+    for (const each of found.webhooks) webhooks.set(each.id, addedUp(each, webhooks.get(each.id)))
+    onProgress?.({ ...sum, webhooks: [...webhooks.values()] })
     after = found.position
   }
-  return sum
+  return { ...sum, webhooks: [...webhooks.values()] }
 }
+
+/** Pages come in the order of positions. */
+const addedUp = (
+  one: UnsentCount,
+  { kept, removed, last }: UnsentCount = { ...one, kept: 0, removed: 0, last: 0 },
+) => ({
+  id: one.id,
+  kept: one.kept + kept,
+  removed: one.removed + removed,
+  last: Math.max(one.last, last),
+})
 
 /** Gives unused room back to the file system, a little at a time, except for a part that new deliveries will use. */
 export async function giveBack({ purges, pace }: PurgeDependencies, keptPart = KEPT_PART): Promise<void> {

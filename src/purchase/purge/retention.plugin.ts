@@ -2,7 +2,9 @@ import type { FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Store } from '#src/store/store.ts'
+import { describeUnsent } from './held.ts'
 import { createDeliveryRetention, type DeliveryRetention } from './retention.ts'
 
 declare module 'fastify' {
@@ -15,15 +17,17 @@ export interface RetentionOptions {
   readonly config: Config
   readonly store: Store
   readonly clock: Clock
+  readonly metrics: Metrics
 }
 
-const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, store, clock }) => {
+const plugin: FastifyPluginAsync<RetentionOptions> = async (app, { config, store, clock, metrics }) => {
   const { purges, audit } = store
-  const { retentionDays: days, retentionOrders } = config
+  const { retentionDays: days, retentionOrders, retentionUnsent } = config
   const retention = createDeliveryRetention(
     { purges, audit, clock, log: app.log },
-    { days, orders: retentionOrders === 'on' },
+    { days, orders: retentionOrders === 'on', unsent: retentionUnsent === 'on' },
   )
+  describeUnsent(metrics, store, config)
   app.decorate('deliveryRetention', retention)
   app.readiness.onceOpen(() => retention.start())
   app.addHook('preClose', () => retention.stop())

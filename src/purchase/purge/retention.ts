@@ -18,6 +18,7 @@ export interface RetentionSettings {
   /** 0 keeps deliveries forever. */
   readonly days: number
   readonly orders: boolean
+  readonly unsent: boolean
 }
 
 export interface DeliveryRetention {
@@ -41,7 +42,7 @@ class Stopped extends Error {}
  */
 export function createDeliveryRetention(
   { purges, audit, clock, log }: RetentionDependencies,
-  { days, orders }: RetentionSettings,
+  { days, orders, unsent }: RetentionSettings,
 ): DeliveryRetention {
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -72,23 +73,32 @@ export function createDeliveryRetention(
 
   const purge = async (): Promise<PurgeReport | undefined> => {
     const now = clock.now()
-    const before = (await timeOfStore(now)) - days * DAY_MILLISECONDS
+    const nowOfStore = await timeOfStore(now)
+    const before = nowOfStore - days * DAY_MILLISECONDS
     const until = now + CLAIM_MILLISECONDS
     // The setting may have been changed before the start.
     const due = orders && !done ? now : before - DAY_MILLISECONDS
     if (!(await purges.claim({ now, until, due }))) return undefined
     claimedUntil = until
     const onBegin = async (): Promise<void> => {
-      const details = { before: new Date(before).toISOString(), orders }
+      const details = { before: new Date(before).toISOString(), orders, unsent }
       const nobody = { customerId: null, address: null, requestId: null, refusalId: null, orderId: null, keyId: null }
       await audit.append([{ at: now, actor: 'server', action: 'delivery.purge', ...nobody, details }])
     }
-    const report = await purgeDeliveries({ purges, pace }, { before, orders, onBegin })
+    const scope = { before, orders, unsent, now: nowOfStore }
+    const report = await purgeDeliveries({ purges, pace }, { ...scope, onBegin })
     await giveBack({ purges, pace })
-    await purges.finish(before)
+    await purges.finish(before, report.webhooks)
     done = true
     const { dropped } = await purges.keepMonths(before)
-    log.info({ before: new Date(before).toISOString(), ...report, months: dropped }, 'old deliveries were removed')
+    const { webhooks, ...removed } = report
+    log.info({ before: new Date(before).toISOString(), ...removed, months: dropped }, 'old deliveries were removed')
+    for (const { id: endpoint, kept, removed } of webhooks) {
+      if (kept > 0)
+        log.warn({ endpoint, deliveries: kept }, 'old deliveries stay, because a webhook endpoint has not taken them')
+      if (removed > 0)
+        log.warn({ endpoint, deliveries: removed }, 'deliveries were removed that a webhook endpoint had not taken')
+    }
     return report
   }
 

@@ -14,11 +14,6 @@ export interface CopyTable {
 /** Each database has its own list of migrations. The other two are computed from the deliveries: the copy makes them again when deliveries come in. */
 const NOT_COPIED: readonly string[] = ['schema_migration', 'delivery_block', 'block_customers']
 
-/** Nobody holds an endpoint of the copy. */
-const COLUMNS_NOT_COPIED: Readonly<Record<string, readonly string[]>> = {
-  webhook_progress: ['holder', 'leased_at', 'leased_until'],
-}
-
 const KINDS: Readonly<Record<string, Kind>> = {
   bigint: 'integer',
   integer: 'integer',
@@ -54,9 +49,7 @@ export async function findTables(source: Database, query: Query): Promise<CopyTa
 
 function tableOf(name: string, here: readonly Row[], there: readonly Row[]): CopyTable {
   const types = new Map(there.map((column) => [column.name, String(column.type)]))
-  const shared = here
-    .map((column) => String(column.name))
-    .filter((column) => types.has(column) && !COLUMNS_NOT_COPIED[name]?.includes(column))
+  const shared = here.map((column) => String(column.name)).filter((column) => types.has(column))
   const columns = Object.fromEntries(
     shared.map((column) => [column, kindOf(name, column, types.get(column) as string)]),
   )

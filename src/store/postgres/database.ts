@@ -38,8 +38,8 @@ export interface Database {
   readonly followedAnew: Query
   /** Stores a batch, in the order of the calls. A call need not wait for the answer to the one before. */
   storeBatch(addParameters: (parameters: Parameters) => void): ReturnType<Query>
-  /** `direct` is false behind a pooler. */
-  transaction<Result>(work: (query: Query, direct: boolean) => Promise<Result>): Promise<Result>
+  /** `direct` is false behind a pooler. `begin` may also set what counts for the transaction only. */
+  transaction<Result>(work: (query: Query, direct: boolean) => Promise<Result>, begin?: string): Promise<Result>
   /** Listens on a connection of its own, where `sql` is run first. Rejects behind a pooler, and when none can be spared. */
   listen(sql: string, onNotice: () => void, onLost: () => void): Promise<Listening>
   readonly prove: Readiness['prove']
@@ -180,9 +180,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       const { connection, send } = await available(deliveries.get())
       return answerOf(send(addParameters), connection)
     },
-    transaction: (work) =>
+    transaction: (work, begin = 'BEGIN') =>
       within(readers, async (query, direct) => {
-        await query('BEGIN')
+        await query(begin)
         try {
           const result = await work(query, direct)
           await query('COMMIT')

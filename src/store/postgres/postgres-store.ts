@@ -17,6 +17,7 @@ import { refused, refusedStore } from '../sql/refused.ts'
 import { rollUps } from '../sql/roll-ups.ts'
 import { secretStore, secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
+import { webhookStore, webhooks } from '../sql/webhooks/webhooks.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, RollUpStore, Store } from '../store.ts'
 import { countReplicas } from './connection/replicas.ts'
@@ -27,7 +28,6 @@ import { postgres } from './dialect.ts'
 import { readFacts, refuseIf, whyBehind, whyUnfit } from './fitness.ts'
 import { postgresNoun } from './nouns.ts'
 import { postgresPurges } from './purges.ts'
-import { postgresWebhooks } from './webhooks/webhooks.ts'
 
 /** Of the owner of the tables: see functions/roll-ups.sql. */
 const COUNT_DELIVERIES = 'SELECT count_deliveries_1($1) AS counted'
@@ -97,7 +97,7 @@ function storeOn(database: Database, limits: QueueLimits): Store {
     audit: auditStore(postgresNoun(audit(postgres), database)),
     refused: refusedStore({ ...postgresNoun(refused(postgres), database), wipePages: async () => null }),
     loginFailures: postgresNoun(loginFailures(postgres), database),
-    webhooks: postgresWebhooks(database),
+    webhooks: webhookStore(postgresNoun(webhooks(postgres), database)),
     accountVersion: async () =>
       Number((await database.lookUpFirst('SELECT number FROM account_version')).rows[0]?.number),
     ping: database.prove,

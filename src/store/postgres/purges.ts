@@ -1,8 +1,17 @@
 import { AppError } from '#src/lib/app-error.ts'
-import { deleteBlocks, type OwnSteps, purgeStateFromRow, purgeStore, purges, type SharedSteps } from '../sql/purges.ts'
+import {
+  deleteBlocks,
+  type OwnSteps,
+  purgeStateFromRow,
+  purgeStore,
+  purges,
+  type Removed,
+  type SharedSteps,
+} from '../sql/purges.ts'
+import { unsentDeliveries } from '../sql/unsent.ts'
 import { storeErrors } from '../store.errors.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
-import type { Database, Row } from './database.ts'
+import { columnsOf, type Database, type Query, type Row } from './database.ts'
 import { LOST } from './deliveries/lost.ts'
 import { postgres } from './dialect.ts'
 import { finish, postgresNoun } from './nouns.ts'
@@ -14,7 +23,9 @@ const STATE = `
 const MAY_EXECUTE = `SELECT has_function_privilege($1::regproc, 'EXECUTE') AS may`
 
 /** A function, for the lock of deliveries and because the role of the service may not delete them itself. */
-const REMOVE = 'SELECT deliveries, orders, bytes FROM purge_1($1::uuid[], $2::bigint[], $3)'
+const REMOVE = 'SELECT * FROM purge_1($1, $2, $3, $4, $5)'
+/** Before the function takes the lock of deliveries, so that they do not wait for a holder that saves. */
+const LOCK_PROGRESS = 'SELECT FROM webhook_progress WHERE webhook = ANY ($1::text[]) ORDER BY webhook FOR UPDATE'
 
 const IS_BLANK = `encode(substr(payload, 1, 78), 'escape') ~ '^\\{"SHA256":"[0-9a-f]{64}"\\}$'`
 
@@ -30,7 +41,8 @@ const MONTHS_AHEAD = 3
 
 /** PostgreSQL gives room back by itself (autovacuum), or with whole months, and looks after its own pages. */
 export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'count'>): PurgeStore {
-  const { query, followedAnew } = database
+  const { query, followedAnew, transaction } = database
+  const { settle: settleUnsent } = unsentDeliveries(postgres)
   const shared = postgresNoun(purges(postgres), database)
 
   const requireRight = async (name: string): Promise<void> => {
@@ -47,14 +59,29 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
     },
     async removable(page) {
       // Before a purge is announced.
-      if (page.dryRun) await requireRight('purge_1')
+      await requireRight('purge_1')
       return shared.removable(page)
     },
-    async remove({ keys, latests, last }, { after, before }) {
-      const row = (await query(REMOVE, keys, latests, before)).rows[0] as Row
+    async remove({ keys, orders, last, unsent }, { after, before, now }) {
+      const expired = columnsOf(orders, 'customer', 'orderId', 'latest')
+      const removeWith = async (query: Query): Promise<Removed> => {
+        const row = (await query(REMOVE, keys, ...expired, before)).rows[0] as Row
+        const gone = new Set((row.positions as readonly unknown[]).map(Number))
+        return {
+          deliveries: Number(row.deliveries),
+          orders: Number(row.orders),
+          payloadBytes: Number(row.bytes),
+          unsent: await finish(query, settleUnsent(unsent, gone, { after, last, now })),
+        }
+      }
+      const removeLocked = async (query: Query): Promise<Removed> => {
+        await query(LOCK_PROGRESS, columnsOf(unsent, 'webhook')[0])
+        return removeWith(query)
+      }
+      const removed = await (unsent.length === 0 ? removeWith(query) : transaction(removeLocked))
       // Deliveries need not wait for this.
       await finish(query, deleteBlocks(postgres, after, last))
-      return { deliveries: Number(row.deliveries), orders: Number(row.orders), payloadBytes: Number(row.bytes) }
+      return removed
     },
     giveBack: async () => false,
     rewrite: async () => undefined,

@@ -173,6 +173,13 @@ CREATE TABLE purge (
   PRIMARY KEY (one)
 );
 
+CREATE TABLE purge_held (
+  webhook text COLLATE "C" NOT NULL,
+  deliveries bigint NOT NULL,
+  last bigint NOT NULL,
+  PRIMARY KEY (webhook)
+);
+
 CREATE TABLE refusal_hour (
   customer bigint NOT NULL,
   hour integer NOT NULL,
@@ -281,6 +288,15 @@ CREATE INDEX webhook_attempt_at ON webhook_attempt USING btree (at);
 CREATE INDEX webhook_attempt_customer ON webhook_attempt USING btree (customer) WHERE (customer IS NOT NULL);
 CREATE INDEX webhook_attempt_webhook ON webhook_attempt USING btree (webhook, number);
 
+CREATE TABLE webhook_confirmed (
+  webhook text COLLATE "C" NOT NULL,
+  block bigint NOT NULL,
+  at bigint NOT NULL,
+  entries bytea NOT NULL,
+  PRIMARY KEY (webhook, block, at)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+CREATE INDEX webhook_confirmed_at ON webhook_confirmed USING btree (webhook, at);
+
 CREATE TABLE webhook_minute (
   webhook text COLLATE "C" NOT NULL,
   minute bigint NOT NULL,
@@ -293,13 +309,15 @@ CREATE INDEX webhook_minute_minute ON webhook_minute USING btree (minute);
 
 CREATE TABLE webhook_progress (
   webhook text COLLATE "C" NOT NULL,
-  epoch bigint NOT NULL,
   "position" bigint NOT NULL,
-  generation bigint NOT NULL,
-  confirmed text COLLATE "C" NOT NULL,
+  waiting bigint NOT NULL,
+  failing bigint NOT NULL,
+  set_aside bigint NOT NULL,
+  removed bigint NOT NULL,
+  journal_bytes bigint NOT NULL,
   last_success_at bigint,
   failing_since bigint,
-  next_try_at bigint,
+  silent_until bigint,
   holder text COLLATE "C",
   leased_at bigint,
   leased_until bigint,
@@ -307,16 +325,35 @@ CREATE TABLE webhook_progress (
   PRIMARY KEY (webhook)
 ) WITH (fillfactor=30);
 
+CREATE TABLE webhook_replay (
+  webhook text COLLATE "C" NOT NULL,
+  from_after bigint NOT NULL,
+  until bigint NOT NULL,
+  "position" bigint NOT NULL,
+  statuses text COLLATE "C",
+  began_at bigint NOT NULL,
+  added bigint NOT NULL,
+  PRIMARY KEY (webhook)
+);
+
 CREATE TABLE webhook_waiting (
   webhook text COLLATE "C" NOT NULL,
   "position" bigint NOT NULL,
+  lane bigint NOT NULL,
   failures bigint NOT NULL,
   first_failed_at bigint,
   next_at bigint,
   set_aside_at bigint,
   last_error text,
+  answered boolean NOT NULL,
+  replayed boolean NOT NULL,
   PRIMARY KEY (webhook, "position")
-);
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000);
+CREATE INDEX webhook_waiting_answered ON webhook_waiting USING btree (webhook, answered, next_at NULLS FIRST) WHERE ((failures > 0) AND (set_aside_at IS NULL));
+CREATE INDEX webhook_waiting_due ON webhook_waiting USING btree (webhook, next_at) WHERE (next_at IS NOT NULL);
+CREATE INDEX webhook_waiting_failed ON webhook_waiting USING btree (webhook, first_failed_at) WHERE ((first_failed_at IS NOT NULL) AND (set_aside_at IS NULL));
+CREATE INDEX webhook_waiting_lane ON webhook_waiting USING btree (webhook, lane, "position") WHERE (set_aside_at IS NULL);
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting USING btree (webhook, "position") WHERE (replayed AND (failures = 0) AND (set_aside_at IS NULL));
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting USING btree (webhook, "position") WHERE (set_aside_at IS NOT NULL);
 
 CREATE SEQUENCE last_position MINVALUE 0 START 0;
@@ -368,7 +405,7 @@ CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION purge_1(receipts uuid[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint) SECURITY DEFINER
+CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint, positions bigint[]) SECURITY DEFINER
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off
@@ -379,16 +416,4 @@ CREATE FUNCTION purge_1(receipts uuid[], latests bigint[], before bigint) RETURN
 CREATE FUNCTION refuse_deliveries_1() RETURNS trigger
   SET search_path=public, pg_temp; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION save_webhooks_1(by_holder text, saves jsonb, at_time bigint) RETURNS SETOF text
-  SET lock_timeout=3s
-  SET plan_cache_mode=force_generic_plan
-  SET enable_seqscan=off
-  SET enable_bitmapscan=off
-  SET enable_hashjoin=off
-  SET enable_mergejoin=off; -- EXECUTE to PUBLIC
-
 CREATE FUNCTION timeline_1() RETURNS bigint; -- EXECUTE to PUBLIC
-
-CREATE FUNCTION trim_attempts_1(of_webhook text) RETURNS void
-  SET enable_seqscan=off
-  SET enable_bitmapscan=off; -- EXECUTE to PUBLIC

@@ -23,7 +23,7 @@ const EXPIRING = 'name bytea, at bigint, expires_at bigint'
 
 type Settlement = Parameters<LoginFailureStore['settle']>[0]
 
-export const loginFailures = ({ oneOf, batch, larger, pick }: Dialect): Noun<LoginFailureStore> => {
+export const loginFailures = ({ oneOf, batch, larger, pick, skipLocked }: Dialect): Noun<LoginFailureStore> => {
   const findAll = batch(
     'name bytea, at bigint',
     (v) =>
@@ -33,7 +33,7 @@ export const loginFailures = ({ oneOf, batch, larger, pick }: Dialect): Noun<Log
   /** Skips rows that another replica has locked, instead of waiting. */
   const PURGE = `
     DELETE FROM login_failure
-     WHERE name ${oneOf(EXPIRED + pick({ sqlite: '', postgres: ' FOR UPDATE SKIP LOCKED' }))}`
+     WHERE name ${oneOf(`${EXPIRED} ${skipLocked}`)}`
   const COUNT_DOWN = (v: string): string => `
     UPDATE login_failure AS f
        SET count = ${larger('f.count - 1', '0')},

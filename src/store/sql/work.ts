@@ -38,11 +38,26 @@ export function* run(sql: string, ...values: readonly Value[]): Work<number> {
  * - `lookUp` reads single rows that a delivery waits for, `find` others.
  * - `walk` may read many rows.
  * - `poll` is a `find`, and `follow` a `walk`, whose rows followers go on from: on PostgreSQL, what they read must not be lost in a failover.
+ * - `snapshot` may read many rows of one state, and `queue` is a `write`: both find rows by indexes, whatever the statistics say of a
+ *   table that is empty now and has a million rows soon. `progress` is a `queue` that a power cut may undo, and does not wait for the disk.
  * - `write` is a transaction. `change` is a single statement, or several that need none: only SQLite runs them in one.
  * - `alone` is a write that must not be in a transaction.
  * - `wipe` is a transaction that also overwrites what rows held before; `scrub` also empties the log, if it resolves to true.
  */
-export type Mode = 'lookUp' | 'find' | 'walk' | 'poll' | 'follow' | 'write' | 'change' | 'alone' | 'wipe' | 'scrub'
+export type Mode =
+  | 'lookUp'
+  | 'find'
+  | 'walk'
+  | 'poll'
+  | 'follow'
+  | 'snapshot'
+  | 'write'
+  | 'queue'
+  | 'progress'
+  | 'change'
+  | 'alone'
+  | 'wipe'
+  | 'scrub'
 
 export interface Operation<Args extends readonly unknown[], Result> {
   readonly mode: Mode
@@ -68,7 +83,10 @@ export const find = inMode('find')
 export const walk = inMode('walk')
 export const poll = inMode('poll')
 export const follow = inMode('follow')
+export const snapshot = inMode('snapshot')
 export const write = inMode('write')
+export const queue = inMode('queue')
+export const progress = inMode('progress')
 export const change = inMode('change')
 export const alone = inMode('alone')
 export const wipe = inMode('wipe')

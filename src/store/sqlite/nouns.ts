@@ -7,8 +7,9 @@ import { purges } from '../sql/purges.ts'
 import { refused } from '../sql/refused.ts'
 import { secrets } from '../sql/secrets.ts'
 import { signingKeys } from '../sql/signing-keys.ts'
+import { webhooks } from '../sql/webhooks/webhooks.ts'
 import { type Answer, type AnyOperation, type Mode, methodsOf, type Noun, type Work } from '../sql/work.ts'
-import type { Database } from './database.ts'
+import { type Database, withoutSync } from './database.ts'
 import { createBlockWalk } from './deliveries/block-walk.ts'
 import { sqlite } from './dialect.ts'
 import { filePurges } from './purges.ts'
@@ -26,6 +27,7 @@ const createNouns = () => ({
   rollUps: counting,
   refused: { ...refused(sqlite), wipePages: wipeRefused },
   loginFailures: loginFailures(sqlite),
+  webhooks: webhooks(sqlite),
   deliveries: deliveryReads(sqlite, { lastLeft: () => 'SELECT NULL', walkBackOf: createBlockWalk() }),
 })
 
@@ -50,7 +52,9 @@ export function finish<Result>(database: Database, work: Work<Result>): Result {
 /** Runs an operation in the thread that has the database. */
 function perform({ mode, work }: AnyOperation, database: Database, args: readonly unknown[]): unknown {
   const run = () => finish(database, work(...(args as readonly never[])))
-  if (mode === 'write' || mode === 'change') return database.transaction(run)
+  if (mode === 'snapshot') return database.savepoint(run)
+  if (mode === 'write' || mode === 'queue' || mode === 'change') return database.transaction(run)
+  if (mode === 'progress') return withoutSync(database, run)
   if (mode !== 'wipe' && mode !== 'scrub') return run()
   const result = withSecureDelete(database, run)
   // The log would hold the old text until it is overwritten. While another process reads the log, it stays.
@@ -90,7 +94,10 @@ const performers = ({ writer, reader }: Connections) =>
     walk: reader,
     poll: undefined,
     follow: reader,
+    snapshot: reader,
     write: writer,
+    queue: writer,
+    progress: writer,
     change: writer,
     alone: writer,
     wipe: writer,

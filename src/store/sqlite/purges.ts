@@ -1,6 +1,14 @@
 import { hash } from 'node:crypto'
 import { withoutSender } from '../sql/deliveries/origins.ts'
-import { deleteBlocks, type OwnSteps, purgeStateFromRow, purgeStore, type SharedSteps } from '../sql/purges.ts'
+import {
+  type DeliveryKey,
+  deleteBlocks,
+  type OwnSteps,
+  purgeStateFromRow,
+  purgeStore,
+  type SharedSteps,
+} from '../sql/purges.ts'
+import { unsentDeliveries } from '../sql/unsent.ts'
 import { all, alone, find, get, type Noun, type Row, run, type Work, wipe, write } from '../sql/work.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
 import { sqlite } from './dialect.ts'
@@ -12,8 +20,7 @@ const STATE = `
     FROM (SELECT *, max(position, coalesce((SELECT max(position) FROM delivery), 0)) AS last FROM purge)`
 
 const DELETE_ORDER = `
-  DELETE FROM order_state
-   WHERE (customer, order_id) = (SELECT customer, order_id FROM delivery WHERE position = $1) AND latest_position = $1
+  DELETE FROM order_state WHERE customer = $1 AND order_id = $2 AND latest_position = $3
   RETURNING state_position, latest_position`
 
 const DELETE = `
@@ -42,7 +49,7 @@ const isBlank = (payload: Uint8Array): boolean =>
   /^\{(?:"SHA256":"[0-9a-f]{64}")?\} *$/.test(Buffer.from(payload).toString('latin1'))
 
 /** Returns whether there was something to erase. */
-function* eraseOne(position: number): Work<boolean> {
+function* eraseOne(position: DeliveryKey): Work<boolean> {
   const { order_id: orderId = null, payload, origin = null } = (yield* get(FIND, position)) ?? {}
   if (!(payload instanceof Uint8Array)) return false
   const left = origin === null ? null : withoutSender(origin as Uint8Array)
@@ -56,6 +63,8 @@ function* eraseOne(position: number): Work<boolean> {
 const PAGES_AT_ONCE = 100
 const ATTEMPTS_AT_ONCE = 500
 
+const { settle: settleUnsent } = unsentDeliveries(sqlite)
+
 interface FileSteps extends Omit<OwnSteps, 'keepMonths'> {
   /** Wipes the pages of attempts, and resolves to where to continue; null at the end. */
   wipeAttempts(after: number): Promise<number | null>
@@ -66,11 +75,11 @@ export const filePurges: Noun<FileSteps> = {
   state: find(function* (place = 0) {
     return purgeStateFromRow((yield* get(STATE, place)) as Row)
   }),
-  remove: write(function* ({ keys, latests, last }, { after, before }) {
-    const positions = JSON.parse(keys)
+  remove: write(function* ({ keys, orders, last, unsent }, { after, before, now }) {
+    const positions: unknown[] = [...keys]
     let gone = 0
-    for (const latest of JSON.parse(latests)) {
-      const order = yield* get(DELETE_ORDER, latest)
+    for (const { customer, orderId, latest } of orders) {
+      const order = yield* get(DELETE_ORDER, customer, orderId, latest)
       if (order === undefined) continue
       gone++
       positions.push(order.state_position, order.latest_position)
@@ -83,6 +92,7 @@ export const filePurges: Noun<FileSteps> = {
       deliveries: rows.length,
       orders: gone,
       payloadBytes: rows.reduce((sum, { bytes }) => sum + (bytes as number), 0),
+      unsent: yield* settleUnsent(unsent, new Set(rows.map((row) => row.position as number)), { after, last, now }),
     }
   }),
   giveBack: write(function* (keepPart) {
@@ -98,9 +108,9 @@ export const filePurges: Noun<FileSteps> = {
     yield* run('PRAGMA auto_vacuum = INCREMENTAL')
     yield* run('VACUUM')
   }),
-  erase: wipe(function* (keys) {
+  erase: wipe(function* (positions) {
     let erased = 0
-    for (const position of JSON.parse(keys)) erased += Number(yield* eraseOne(position))
+    for (const position of positions) erased += Number(yield* eraseOne(position))
     return erased
   }),
   wipePages: wipe(function* (after, look) {

@@ -156,6 +156,12 @@ CREATE TABLE purge (
   erasures     INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE purge_held (
+  webhook    TEXT    NOT NULL PRIMARY KEY,
+  deliveries INTEGER NOT NULL,
+  last       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE refusal_hour (
   customer INTEGER NOT NULL,
   hour     INTEGER NOT NULL,
@@ -254,6 +260,16 @@ CREATE INDEX webhook_attempt_customer ON webhook_attempt (customer) WHERE custom
 
 CREATE INDEX webhook_attempt_webhook ON webhook_attempt (webhook);
 
+CREATE TABLE webhook_confirmed (
+  webhook TEXT    NOT NULL,
+  block   INTEGER NOT NULL,
+  at      INTEGER NOT NULL,
+  entries BLOB    NOT NULL,
+  PRIMARY KEY (webhook, block, at)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_confirmed_at ON webhook_confirmed (webhook, at);
+
 CREATE TABLE webhook_minute (
   webhook   TEXT    NOT NULL,
   minute    INTEGER NOT NULL,
@@ -267,27 +283,49 @@ CREATE INDEX webhook_minute_minute ON webhook_minute (minute);
 
 CREATE TABLE webhook_progress (
   webhook         TEXT    NOT NULL PRIMARY KEY,
-  epoch           INTEGER NOT NULL,
   position        INTEGER NOT NULL,
-  generation      INTEGER NOT NULL,
-  confirmed       TEXT    NOT NULL,
+  waiting         INTEGER NOT NULL,
+  failing         INTEGER NOT NULL,
+  set_aside       INTEGER NOT NULL,
+  removed         INTEGER NOT NULL,
+  journal_bytes   INTEGER NOT NULL,
   last_success_at INTEGER,
   failing_since   INTEGER,
-  next_try_at     INTEGER,
-  holder          TEXT,
-  leased_at       INTEGER,
-  leased_until    INTEGER
+  silent_until    INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE webhook_replay (
+  webhook    TEXT    NOT NULL PRIMARY KEY,
+  from_after INTEGER NOT NULL,
+  until      INTEGER NOT NULL,
+  position   INTEGER NOT NULL,
+  statuses   TEXT,
+  began_at   INTEGER NOT NULL,
+  added      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE webhook_waiting (
   webhook         TEXT    NOT NULL,
   position        INTEGER NOT NULL,
+  lane            INTEGER NOT NULL,
   failures        INTEGER NOT NULL,
   first_failed_at INTEGER,
   next_at         INTEGER,
   set_aside_at    INTEGER,
   last_error      TEXT,
+  answered        INTEGER NOT NULL CHECK (answered IN (0, 1)),
+  replayed        INTEGER NOT NULL CHECK (replayed IN (0, 1)),
   PRIMARY KEY (webhook, position)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhook_waiting_answered ON webhook_waiting (webhook, answered, next_at) WHERE failures > 0 AND set_aside_at IS NULL;
+
+CREATE INDEX webhook_waiting_due ON webhook_waiting (webhook, next_at) WHERE next_at IS NOT NULL;
+
+CREATE INDEX webhook_waiting_failed ON webhook_waiting (webhook, first_failed_at) WHERE first_failed_at IS NOT NULL AND set_aside_at IS NULL;
+
+CREATE INDEX webhook_waiting_lane ON webhook_waiting (webhook, lane, position) WHERE set_aside_at IS NULL;
+
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed AND failures = 0 AND set_aside_at IS NULL;
 
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;

@@ -3,6 +3,7 @@ import { migrationName, pendingMigrations } from '../migrate.ts'
 import { auditStore } from '../sql/audit.ts'
 import { refusedStore } from '../sql/refused.ts'
 import { secretStore } from '../sql/secrets.ts'
+import { webhookStore } from '../sql/webhooks/webhooks.ts'
 import { OTHER_TABLES, storeErrors } from '../store.errors.ts'
 import type { InspectedStore, OpenedStore, QueueLimits, Store } from '../store.ts'
 import { lastBackupAt } from './backup-record.ts'
@@ -20,7 +21,6 @@ import { changeOf, createStoreFile, realPath, refuseSecondName, watchedFile, wat
 import { type StoreWatch, watchStore } from './store-watch.ts'
 import { createReader, type SpawnThread } from './thread/store-thread.ts'
 import { createWriter, type Writer } from './thread/writer.ts'
-import { sqliteWebhooks } from './webhooks/webhooks.ts'
 
 interface SqliteOptions {
   readonly path: string
@@ -164,7 +164,7 @@ function storeOn(threads: Threads, limits: QueueLimits, release: () => void = ()
     audit: auditStore(sqliteNoun('audit', threads)),
     refused: refusedStore(sqliteNoun('refused', threads)),
     loginFailures: sqliteNoun('loginFailures', threads),
-    webhooks: sqliteWebhooks(database, writer, reader),
+    webhooks: webhookStore(sqliteNoun('webhooks', threads)),
     accountVersion: async () => Number(database.get('SELECT number FROM account_version')?.number),
     ping: async () => {
       try {

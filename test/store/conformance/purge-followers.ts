@@ -118,7 +118,7 @@ export function describePurgeFollowers(name: string, open: Open): void {
                   const [result] = await Promise.all([work(), next && read(...next)])
                   return result
                 }
-                const options = { before: time + 1, orders: each.orders }
+                const options = { before: time + 1, orders: each.orders, unsent: false, now: time }
                 await purgeDeliveries({ purges: slow, pace }, options).catch((error: unknown) => {
                   if (!(error instanceof Killed)) throw error
                 })

@@ -62,13 +62,14 @@ export function describePurgeModel(name: string, open: Open): void {
   })
 }
 
-interface Stored {
+export interface Stored {
   readonly sent: NewDelivery
   /** The delivery of the same order before it. */
   readonly previous: Stored | undefined
 }
 
-function createModel() {
+/** Also computes what stays: see `purge`. */
+export function createModel() {
   let there: Stored[] = []
   const orders = new Map<string, { readonly state: Stored; readonly latest: Stored }>()
   const keyOf = (customerId: string, orderId: string): string => `${customerId} ${orderId}`
@@ -95,17 +96,25 @@ function createModel() {
       return echoed
     },
 
-    purge(before: number, wholeOrders: boolean): void {
+    /** Returns what is old enough to go, and what goes. Where something `stays`, the other delivery of its order does, too. */
+    purge(before: number, wholeOrders: boolean, stays: (each: Stored) => boolean = () => false) {
       const end = looked(before)
       const isOld = (each: Stored): boolean => end.has(each) && each.sent.receivedAt < before
+      const due = new Set(there.filter(isOld))
       const gone = new Set<Stored>()
       const needed = new Set<Stored>()
       for (const [key, { state, latest }] of orders) {
-        const goes = wholeOrders && isOld(latest)
-        for (const each of [state, latest]) (goes ? gone : needed).add(each)
+        const expired = wholeOrders && isOld(latest)
+        const goes = expired && !stays(state) && !stays(latest)
+        for (const each of [state, latest]) {
+          ;(goes ? gone : needed).add(each)
+          if (!expired) due.delete(each)
+        }
         if (goes) orders.delete(key)
       }
-      there = there.filter((each) => !gone.has(each) && (needed.has(each) || !isOld(each)))
+      const all = there
+      there = all.filter((each) => !gone.has(each) && (needed.has(each) || !isOld(each) || stays(each)))
+      return { due, gone: all.filter((each) => !there.includes(each)) }
     },
 
     receipts: () => receiptsOf(there.map(({ sent }) => sent)),

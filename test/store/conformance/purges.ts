@@ -19,11 +19,11 @@ export function describePurges(name: string, open: Open): void {
       const [before, after] = [of('kept', 1, 6), of('kept', 2, 60)]
       await deliverAll(store, [first, second, made, echo, none, before, after, later])
       const bytesOf = (...some: NewDelivery[]) => some.reduce((sum, { payload }) => sum + payload.length, 0)
-      const gone = { deliveries: 4, orders: 0, payloadBytes: bytesOf(first, echo, none, before) }
+      const gone = { deliveries: 4, orders: 0, payloadBytes: bytesOf(first, echo, none, before), webhooks: [] }
       expect(await purge(store, start + 10, { dryRun: true })).toEqual(gone)
       expect(await store.deliveries.findByReceipt(first.receiptId)).toBeDefined()
       expect(await purge(store, start + 10)).toEqual(gone)
-      expect(await purge(store, start + 10)).toEqual({ deliveries: 0, orders: 0, payloadBytes: 0 })
+      expect(await purge(store, start + 10)).toEqual({ deliveries: 0, orders: 0, payloadBytes: 0, webhooks: [] })
       const { deliveries } = store
       for (const each of [first, echo, none, before]) {
         expect(await deliveries.findByReceipt(each.receiptId)).toBeUndefined()
@@ -122,11 +122,11 @@ export function describePurges(name: string, open: Open): void {
       const claim = (now: number) => purges.claim({ now, until: now + 60, due: now - 10 })
       expect(await claim(start + years)).toBe(true)
       expect(await claim(start)).toBe(true)
-      await purges.finish(start + years)
+      await purges.finish(start + years, [])
       expect(await claim(start)).toBe(true)
-      await purges.finish(start)
+      await purges.finish(start, [])
       expect([await claim(start + 5), await claim(start + 11)]).toEqual([false, true])
-      await purges.finish(start)
+      await purges.finish(start, [])
     })
 
     withCustomers('a purge is announced before it removes anything, and only if it does', async (store, one) => {
@@ -154,7 +154,7 @@ export function describePurges(name: string, open: Open): void {
       expect(await purges.renew(start + 60, start + 90)).toBe(true)
       expect(await purges.renew(start + 60, start + 95)).toBe(false)
       expect([await claim(start + 80, start), await claim(start + 91, start)]).toEqual([false, true])
-      await purges.finish(start)
+      await purges.finish(start, [])
       expect([await claim(start + 92, start), await claim(start + 92, start + 1)]).toEqual([false, true])
     })
   })

@@ -11,8 +11,11 @@ export const receivedAt = (time: number, customerId: string, more: Partial<NewDe
 
 const pace = <Result>(step: () => Promise<Result>): Promise<Result> => step()
 
-export const purge = ({ purges }: Store, before: number, { orders = false, dryRun = false } = {}) =>
-  purgeDeliveries({ purges, pace }, { before, orders, dryRun })
+export const purge = (
+  { purges }: Store,
+  before: number,
+  { orders = false, unsent = false, now = before, dryRun = false } = {},
+) => purgeDeliveries({ purges, pace }, { before, orders, unsent, now, dryRun })
 
 export const all = { limit: 1e6, scan: 1e6 }
 

@@ -27,11 +27,11 @@ export function webhookPromises(open: Open) {
   }
 }
 
-/** Adds an endpoint, and claims it. */
+/** Adds an endpoint, and holds it. */
 export async function held({ webhooks }: Store, more: Partial<NewWebhook> = {}) {
   const one = webhook(more)
   const holder = holderName()
   await webhooks.add(one)
-  await webhooks.claim(holder, LONG, ALL)
+  await webhooks.hold(holder, LONG, ALL)
   return { id: one.id, holder }
 }

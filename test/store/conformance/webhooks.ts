@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest'
 import type { Webhook } from '#src/store/store.ts'
 import { webhook } from '../../support/store-rows.ts'
-import { ALL, attempt, NOW, save, waiting } from '../../support/webhook-rows.ts'
+import { ALL, attempt, confirmation, NOW, save, untried, waiting } from '../../support/webhook-rows.ts'
 import type { Open } from './promises.ts'
 import { held, webhookPromises } from './webhook-promises.ts'
 
@@ -13,12 +13,15 @@ export function describeWebhooks(name: string, open: Open): void {
       formerSecret: null,
       paused: null,
       version: 1,
-      epoch: 1,
       lastSuccessAt: null,
       failingSince: null,
       nextTryAt: null,
+      silentUntil: null,
       waiting: 0,
+      failing: 0,
       setAside: 0,
+      removedUnsent: 0,
+      replay: null,
     }
 
     promise('are listed as they were added, the oldest first', async ({ webhooks }) => {
@@ -30,7 +33,7 @@ export function describeWebhooks(name: string, open: Open): void {
         duplicates: false,
         ca: '-----BEGIN CERTIFICATE-----\nü\n',
         giveUpMilliseconds: 3 * 86_400_000,
-        place: { position: 2 ** 40, generation: 7 },
+        position: 2 ** 40,
       })
       const none = webhook({ createdAt: NOW + 2, statuses: [] })
       for (const each of [plain, full, none]) await webhooks.add(each)
@@ -38,7 +41,7 @@ export function describeWebhooks(name: string, open: Open): void {
       expect(await webhooks.find(full.id)).toEqual({ ...full, ...fresh })
       expect(await webhooks.find('none')).toBeUndefined()
       expect(await webhooks.load('none')).toBeUndefined()
-      expect(await webhooks.load(plain.id)).toEqual({ webhook: { ...plain, ...fresh }, confirmed: [], waiting: [] })
+      expect(await webhooks.load(plain.id)).toEqual({ webhook: { ...plain, ...fresh }, confirmed: [] })
     })
 
     promise('cannot be added twice under one id', async ({ webhooks }) => {
@@ -67,49 +70,47 @@ export function describeWebhooks(name: string, open: Open): void {
       expect(await webhooks.change('none', { paused: null })).toBeUndefined()
     })
 
-    promise('begin again at a place: what waits behind it is forgotten, the rest stays', async (store) => {
-      const { webhooks } = store
-      const { id, holder } = await held(store)
-      const { id: other, holder: others } = await held(store)
-      const progress = {
-        place: { position: 9, generation: 1 },
-        confirmed: [11, 12],
-        waiting: [waiting(1), waiting(3), waiting(4, { setAsideAt: NOW })],
-        nextTryAt: NOW + 1000,
-        failingSince: NOW,
-      }
-      await webhooks.save(holder, [save(id, progress)], NOW)
-      await webhooks.save(others, [save(other, progress)], NOW)
-      const place = { position: 2, generation: 5 }
-      const changed = { place, version: 2, epoch: 2, waiting: 1, setAside: 1, nextTryAt: null, failingSince: NOW }
-      expect(await webhooks.change(id, { place })).toMatchObject(changed)
-      expect(await webhooks.load(id)).toMatchObject({ webhook: changed, confirmed: [], waiting: [{ position: 1 }] })
-      expect(await webhooks.failing(id, ALL)).toMatchObject([{ position: 4 }, { position: 1 }])
-      expect(await webhooks.save(holder, [save(id, progress)], NOW)).toEqual([])
-      expect((await webhooks.find(id))?.place).toEqual(place)
-      expect(await webhooks.save(holder, [save(id, { epoch: 2, place })], NOW)).toEqual([id])
-      expect(await webhooks.load(other)).toMatchObject({
-        confirmed: [11, 12],
-        waiting: [{ position: 1 }, { position: 3 }],
-      })
-    })
-
     promise('are removed with all that is known of them', async (store) => {
       const { webhooks } = store
       const { id, holder } = await held(store)
       const minutes = [{ minute: 60_000, succeeded: 1, failed: 1, longestMilliseconds: 5 }]
-      const more = { waiting: [waiting(3), waiting(4, { setAsideAt: NOW })], attempts: [attempt()], minutes }
+      const more = {
+        position: 9,
+        kept: [waiting(3), waiting(4, { setAsideAt: NOW })],
+        confirmed: [confirmation(11)],
+        attempts: [attempt()],
+        minutes,
+      }
       await webhooks.save(holder, [save(id, more)], 60_000)
+      await webhooks.setReplay(id, { from: 0, until: 9, statuses: null, beganAt: 1 })
       expect(await webhooks.remove(id)).toBe(true)
       expect(await webhooks.remove(id)).toBe(false)
       expect(await webhooks.save(holder, [save(id)], NOW)).toEqual([])
       await webhooks.recordAttempt(id, attempt())
-      expect(await webhooks.renew(holder, 1000)).toEqual([])
+      expect(await webhooks.hold(holder, 1000, ALL)).toEqual([])
       expect(await webhooks.replay(id, 'set-aside', NOW)).toBeUndefined()
-      await webhooks.add(webhook({ id }))
-      expect(await webhooks.load(id)).toMatchObject({ webhook: { waiting: 0, setAside: 0 }, waiting: [] })
+      expect(await webhooks.setReplay(id, null)).toBeUndefined()
+      expect(await webhooks.addReplayed(holder, id, 1, { deliveries: [], position: 1 }, NOW)).toBeUndefined()
+      const again = webhook({ id })
+      await webhooks.add(again)
+      expect(await webhooks.load(id)).toEqual({ webhook: { ...again, ...fresh }, confirmed: [] })
+      expect(await webhooks.due(id, NOW * 2, ALL)).toEqual({ deliveries: [], nextAt: null })
+      expect(await webhooks.failing(id, ALL)).toEqual([])
+      expect(await webhooks.fates(id, [3, 4, 11])).toEqual(
+        new Map([3, 4, 11].map((each) => [each, { state: 'unread' }])),
+      )
       expect(await webhooks.attempts(id, ALL)).toEqual([])
       expect(await webhooks.minutes(id, 0)).toEqual([])
+    })
+
+    promise('are removed however much waits for them', async (store) => {
+      const { webhooks } = store
+      const { id, holder } = await held(store)
+      const kept = Array.from({ length: 2500 }, (_, n) => untried(n, { lane: n % 100 }))
+      await webhooks.save(holder, [save(id, { kept })], NOW)
+      expect(await webhooks.remove(id)).toBe(true)
+      await webhooks.add(webhook({ id }))
+      expect(await webhooks.due(id, NOW * 2, ALL)).toEqual({ deliveries: [], nextAt: null })
     })
 
     promise('are paused together, those of one customer or all', async ({ webhooks }) => {

@@ -3,8 +3,8 @@
 --
 -- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not delete deliveries. That role
 -- may run it only if the operator grants it.
-CREATE FUNCTION purge_1(receipts uuid[], latests bigint[], before bigint)
-RETURNS TABLE (deliveries bigint, orders bigint, bytes bigint)
+CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint)
+RETURNS TABLE (deliveries bigint, orders bigint, bytes bigint, positions bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
 SET plan_cache_mode = force_generic_plan
@@ -20,9 +20,8 @@ BEGIN
   -- The lock of deliver_1, which reads some rows twice.
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
   WITH gone AS (
-    DELETE FROM order_state s
-     USING unnest(latests) l (latest) CROSS JOIN LATERAL (SELECT * FROM delivery WHERE position = l.latest LIMIT 1) d
-     WHERE s.customer = d.customer AND s.order_id = d.order_id AND s.latest_position = d.position AND d.position <= counted
+    DELETE FROM order_state s USING unnest(customers, order_ids, latests) e (customer, order_id, latest)
+     WHERE s.customer = e.customer AND s.order_id = e.order_id AND s.latest_position = e.latest AND e.latest <= counted
     RETURNING s.state_position, s.latest_position
   ), theirs AS (
     SELECT state_position AS position FROM gone UNION SELECT latest_position FROM gone
@@ -34,8 +33,8 @@ BEGIN
   ), removed_all AS (
     SELECT * FROM removed UNION ALL SELECT * FROM removed_theirs
   )
-  SELECT count(*), coalesce(sum(r.bytes), 0), max(r.position), (SELECT count(*) FROM gone)
-    INTO deliveries, bytes, highest, orders
+  SELECT count(*), coalesce(sum(r.bytes), 0), max(r.position), (SELECT count(*) FROM gone), coalesce(array_agg(r.position), '{}')
+    INTO deliveries, bytes, highest, orders, positions
     FROM removed_all r;
   -- In the same transaction, so that no follower misses what is gone, and none is told so too early.
   UPDATE purge SET position = highest WHERE position < highest;

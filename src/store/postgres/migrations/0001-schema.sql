@@ -178,6 +178,13 @@ CREATE TABLE purge (
 );
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
+-- What the last purge of the server kept because an endpoint had not taken it; no row for an endpoint of which it kept nothing.
+CREATE TABLE purge_held (
+  webhook    text   COLLATE "C" PRIMARY KEY,
+  deliveries bigint NOT NULL,
+  last       bigint NOT NULL -- the greatest of their positions
+);
+
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
   customer  bigint   NOT NULL, -- 0 for all customers together
@@ -274,31 +281,62 @@ CREATE TABLE webhook (
 -- their ids in ascending order, and before those of other tables.
 CREATE TABLE webhook_progress (
   webhook         text   COLLATE "C" PRIMARY KEY,
-  epoch           bigint NOT NULL, -- increases when an operator sets the position
-  position        bigint NOT NULL, -- deliveries up to here are confirmed, left out by the filter, or in webhook_waiting
-  generation      bigint NOT NULL, -- of the purges, if the position was reached among what one leaves; else 0
-  confirmed       text   COLLATE "C" NOT NULL, -- deliveries after the position that are confirmed: how far after it, separated by commas
+  position        bigint NOT NULL, -- wanted deliveries up to here are confirmed, or in webhook_waiting
+  waiting         bigint NOT NULL, -- rows of webhook_waiting that are not set aside,
+  failing         bigint NOT NULL, -- those of them that have failed,
+  set_aside       bigint NOT NULL, -- and the others
+  removed         bigint NOT NULL, -- deliveries that purges have removed before they were sent
+  journal_bytes   bigint NOT NULL, -- about what webhook_confirmed takes
   last_success_at bigint,
-  failing_since   bigint,
-  next_try_at     bigint,
+  failing_since   bigint,          -- something has failed without a break; NULL if `failing` is 0
+  silent_until    bigint,          -- when it is tried next, if it does not answer
   holder          text   COLLATE "C", -- the process that has the lease, from and until when by the clock of the database
   leased_at       bigint,
   leased_until    bigint,
   timeline        bigint -- of the lease, which ends with it: what the holder knows may be lost
 ) WITH (fillfactor = 30); -- leaves room for the next versions of a row on the same page
 
--- Deliveries that are not confirmed, although the position of the endpoint lies at or after them.
+-- Deliveries that an endpoint has not taken. Those that came after its position was read are not here.
 CREATE TABLE webhook_waiting (
-  webhook         text   COLLATE "C" NOT NULL,
-  position        bigint NOT NULL,
-  failures        bigint NOT NULL,
+  webhook         text    COLLATE "C" NOT NULL,
+  position        bigint  NOT NULL,
+  lane            bigint  NOT NULL, -- a digest of customer and order: one of a lane is sent at a time
+  failures        bigint  NOT NULL,
   first_failed_at bigint,
-  next_at         bigint,
+  next_at         bigint,           -- of the first of a lane
   set_aside_at    bigint,
   last_error      text,
+  answered        boolean NOT NULL, -- the last attempt
+  replayed        boolean NOT NULL, -- added by a replay
   PRIMARY KEY (webhook, position)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000); -- rows come and go, however many stay
+CREATE INDEX webhook_waiting_lane ON webhook_waiting (webhook, lane, position) WHERE set_aside_at IS NULL;
+CREATE INDEX webhook_waiting_due ON webhook_waiting (webhook, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX webhook_waiting_answered ON webhook_waiting (webhook, answered, next_at NULLS FIRST) WHERE failures > 0 AND set_aside_at IS NULL;
+CREATE INDEX webhook_waiting_failed ON webhook_waiting (webhook, first_failed_at) WHERE first_failed_at IS NOT NULL AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed AND failures = 0 AND set_aside_at IS NULL;
+
+-- The journal of confirmations: one row a save for each block of 4096 positions.
+CREATE TABLE webhook_confirmed (
+  webhook text   COLLATE "C" NOT NULL,
+  block   bigint NOT NULL,
+  at      bigint NOT NULL,
+  entries bytea  NOT NULL, -- src/store/sql/webhooks/journal.ts
+  PRIMARY KEY (webhook, block, at)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX webhook_confirmed_at ON webhook_confirmed (webhook, at);
+
+-- A stretch of the feed whose deliveries are added to webhook_waiting, a little at a time.
+CREATE TABLE webhook_replay (
+  webhook    text   COLLATE "C" PRIMARY KEY,
+  from_after bigint NOT NULL,
+  until      bigint NOT NULL,
+  position   bigint NOT NULL, -- up to which it was added
+  statuses   text   COLLATE "C", -- as in webhook
+  began_at   bigint NOT NULL,
+  added      bigint NOT NULL
+);
 
 -- Failed attempts, and those that an operator asked for: the newest 500 of an endpoint, for a day.
 CREATE TABLE webhook_attempt (
@@ -337,7 +375,6 @@ CREATE INDEX webhook_minute_minute ON webhook_minute (minute);
 \ir ../functions/roll-ups.sql
 \ir ../functions/purge.sql
 \ir ../functions/months.sql
-\ir ../functions/webhooks.sql
 
 INSERT INTO history (resumed_after, last_position, timeline, began_at)
 VALUES (0, 0, timeline_1(), (extract(epoch FROM now()) * 1000)::bigint);

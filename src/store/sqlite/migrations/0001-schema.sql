@@ -160,6 +160,13 @@ CREATE TABLE purge (
 ) STRICT;
 INSERT INTO purge (generation, position, announced, done_before, leased_until, erasures) VALUES (0, 0, 0, 0, 0, 0);
 
+-- What the last purge of the server kept because an endpoint had not taken it; no row for an endpoint of which it kept nothing.
+CREATE TABLE purge_held (
+  webhook    TEXT    NOT NULL PRIMARY KEY,
+  deliveries INTEGER NOT NULL,
+  last       INTEGER NOT NULL -- the greatest of their positions
+) STRICT, WITHOUT ROWID;
+
 -- Deliveries by customer and hour. Neither a purge nor an erasure reduces these counts.
 CREATE TABLE delivery_hour (
   customer  INTEGER NOT NULL, -- 0 for all customers together
@@ -253,30 +260,58 @@ CREATE TABLE webhook (
 -- How far each endpoint has come. A table of its own, because it changes many times a second.
 CREATE TABLE webhook_progress (
   webhook         TEXT    NOT NULL PRIMARY KEY,
-  epoch           INTEGER NOT NULL, -- increases when an operator sets the position
-  position        INTEGER NOT NULL, -- deliveries up to here are confirmed, left out by the filter, or in webhook_waiting
-  generation      INTEGER NOT NULL, -- of the purges, if the position was reached among what one leaves; else 0
-  confirmed       TEXT    NOT NULL, -- deliveries after the position that are confirmed: how far after it, separated by commas
+  position        INTEGER NOT NULL, -- wanted deliveries up to here are confirmed, or in webhook_waiting
+  waiting         INTEGER NOT NULL, -- rows of webhook_waiting that are not set aside,
+  failing         INTEGER NOT NULL, -- those of them that have failed,
+  set_aside       INTEGER NOT NULL, -- and the others
+  removed         INTEGER NOT NULL, -- deliveries that purges have removed before they were sent
+  journal_bytes   INTEGER NOT NULL, -- about what webhook_confirmed takes
   last_success_at INTEGER,
-  failing_since   INTEGER,
-  next_try_at     INTEGER,
-  holder          TEXT,             -- the process that has the lease, from and until when
-  leased_at       INTEGER,
-  leased_until    INTEGER
+  failing_since   INTEGER,          -- something has failed without a break; NULL if `failing` is 0
+  silent_until    INTEGER           -- when it is tried next, if it does not answer
 ) STRICT, WITHOUT ROWID;
 
--- Deliveries that are not confirmed, although the position of the endpoint lies at or after them.
+-- Deliveries that an endpoint has not taken. Those that came after its position was read are not here.
 CREATE TABLE webhook_waiting (
   webhook         TEXT    NOT NULL,
   position        INTEGER NOT NULL,
+  lane            INTEGER NOT NULL, -- a digest of customer and order: one of a lane is sent at a time
   failures        INTEGER NOT NULL,
   first_failed_at INTEGER,
-  next_at         INTEGER,
+  next_at         INTEGER,          -- of the first of a lane
   set_aside_at    INTEGER,
   last_error      TEXT,
+  answered        INTEGER NOT NULL CHECK (answered IN (0, 1)), -- the last attempt
+  replayed        INTEGER NOT NULL CHECK (replayed IN (0, 1)), -- added by a replay
   PRIMARY KEY (webhook, position)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_waiting_lane ON webhook_waiting (webhook, lane, position) WHERE set_aside_at IS NULL;
+CREATE INDEX webhook_waiting_due ON webhook_waiting (webhook, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX webhook_waiting_answered ON webhook_waiting (webhook, answered, next_at) WHERE failures > 0 AND set_aside_at IS NULL;
+CREATE INDEX webhook_waiting_failed ON webhook_waiting (webhook, first_failed_at) WHERE first_failed_at IS NOT NULL AND set_aside_at IS NULL;
 CREATE INDEX webhook_waiting_set_aside ON webhook_waiting (webhook, position) WHERE set_aside_at IS NOT NULL;
+CREATE INDEX webhook_waiting_replayed ON webhook_waiting (webhook, position) WHERE replayed AND failures = 0 AND set_aside_at IS NULL;
+
+-- The journal of confirmations: one row a save for each block of 4096 positions.
+CREATE TABLE webhook_confirmed (
+  webhook TEXT    NOT NULL,
+  block   INTEGER NOT NULL,
+  at      INTEGER NOT NULL,
+  entries BLOB    NOT NULL, -- src/store/sql/webhooks/journal.ts
+  PRIMARY KEY (webhook, block, at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_confirmed_at ON webhook_confirmed (webhook, at);
+
+-- A stretch of the feed whose deliveries are added to webhook_waiting, a little at a time.
+CREATE TABLE webhook_replay (
+  webhook    TEXT    NOT NULL PRIMARY KEY,
+  from_after INTEGER NOT NULL,
+  until      INTEGER NOT NULL,
+  position   INTEGER NOT NULL, -- up to which it was added
+  statuses   TEXT,             -- as in webhook
+  began_at   INTEGER NOT NULL,
+  added      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Failed attempts, and those that an operator asked for: the newest 500 of an endpoint, for a day.
 CREATE TABLE webhook_attempt (

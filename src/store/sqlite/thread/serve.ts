@@ -5,26 +5,15 @@ import { type Database, openDatabase } from '../database.ts'
 import { deliveryWrites } from '../deliveries/writes.ts'
 import { boundNouns } from '../nouns.ts'
 import { changeOf } from '../store-file.ts'
-import { webhookLeases } from '../webhooks/leases.ts'
-import { bindOperations } from '../webhooks/operations.ts'
-import { webhookProgress } from '../webhooks/progress.ts'
-import { webhookReads } from '../webhooks/reads.ts'
-import { webhookWrites } from '../webhooks/writes.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import type { Performer, ThreadData } from './store-thread.ts'
 
 type Nouns = Readonly<Record<string, object>>
 type Operation = (...args: readonly unknown[]) => unknown
 
-const readsOn = (database: Database): Nouns => ({
-  ...boundNouns(database),
-  webhooks: bindOperations(webhookReads, database),
-})
-
 const writesOn = (database: Database, checkpoints: Checkpoints): Nouns => ({
   ...boundNouns(database),
   deliveries: deliveryWrites(database, checkpoints.admitDeliveries),
-  webhooks: bindOperations({ ...webhookWrites, ...webhookLeases, ...webhookProgress }, database),
   /** Takes the lock that a delivery needs and, if `durable`, writes a page without changing anything. */
   ping: {
     probe(durable: boolean, wasFull: boolean) {
@@ -40,7 +29,7 @@ const writesOn = (database: Database, checkpoints: Checkpoints): Nouns => ({
 export function openPerformer({ path, files }: ThreadData): Performer {
   const database = openDatabase(path, { readOnly: files === undefined })
   const checkpoints = files && createCheckpoints(database)
-  const nouns = checkpoints ? writesOn(database, checkpoints) : readsOn(database)
+  const nouns = checkpoints ? writesOn(database, checkpoints) : boundNouns(database)
   const startedAt = monotonicMilliseconds()
   let gone: AppError | undefined
 

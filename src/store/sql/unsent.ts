@@ -1,0 +1,240 @@
+import type { PurgePage, UnsentCount } from '../purge-store.ts'
+import { isWanted } from '../webhook-store.ts'
+import { type Dialect, NO_LIMIT } from './dialect.ts'
+import { entriesOf, JOURNAL_BLOCK } from './webhooks/journal.ts'
+import { numbersOf } from './webhooks/rows.ts'
+import { waitingRows } from './webhooks/waiting.ts'
+import { all, type Row, type Work } from './work.ts'
+
+/** A delivery that a purge would remove. */
+export interface Candidate {
+  readonly position: number
+  readonly customerId: number
+  readonly status: number
+  readonly duplicate: boolean
+}
+
+interface Endpoint {
+  readonly id: string
+  readonly customerId: number | null
+  readonly statuses: readonly number[] | null
+  readonly duplicates: boolean
+  readonly position: number
+  readonly hasRows: boolean
+  /** What it has not taken stays. */
+  readonly holds: boolean
+}
+
+/** Deliveries that are about to be removed although an endpoint has not taken them. */
+export interface UnsentRemoval {
+  readonly webhook: string
+  readonly positions: readonly number[]
+}
+
+interface Place {
+  readonly id: string
+  readonly position: number
+}
+
+/** The deliveries that a page looked at. */
+interface Span {
+  readonly after: number
+  readonly last: number
+}
+
+/** By position, the endpoints that have not taken a delivery. */
+export type Unsent = ReadonlyMap<number, ReadonlySet<Endpoint>>
+
+/** An endpoint that is paused for longer holds nothing back. */
+const MAX_PAUSE_MILLISECONDS = 30 * 86_400_000
+
+const ENDPOINTS = `
+  SELECT w.id, w.customer_id IS NULL AS of_all, (SELECT number FROM customer WHERE id = w.customer_id) AS customer, w.statuses,
+         w.duplicates, w.paused_at, p.position, p.waiting + p.set_aside > 0 AS has_rows
+    FROM webhook_progress p CROSS JOIN webhook w WHERE w.id = p.webhook ORDER BY w.id`
+const ADD_REMOVED = (v: string): string =>
+  `UPDATE webhook_progress AS p SET removed = p.removed + v.removed FROM ${v} WHERE p.webhook = v.webhook`
+
+export const unsentDeliveries = (dialect: Dialect) => {
+  const { among, oneOf, each, batch, pick } = dialect
+  const these = (parameter: string): string => oneOf(`SELECT value FROM ${each(parameter, 'e', 'integer')}`)
+  const ROWS = `SELECT webhook, position FROM webhook_waiting WHERE webhook ${among('$1')}`
+  const ROWS_BETWEEN = `${ROWS} AND position > $2 AND position <= $3`
+  const ROWS_AT = `${ROWS} AND position ${these('$2')}`
+  // PostgreSQL would also consider the index that has no blocks.
+  const JOURNAL = pick({
+    sqlite: `SELECT webhook, block, entries FROM webhook_confirmed WHERE webhook ${among('$1')} AND block ${these('$2')}`,
+    postgres: `
+      SELECT c.webhook, c.block, c.entries
+        FROM ${each('$1', 'w')} CROSS JOIN ${each('$2', 'b', 'integer')} CROSS JOIN LATERAL (
+               SELECT * FROM webhook_confirmed WHERE webhook = w.value AND block = b.value LIMIT (SELECT ${NO_LIMIT})) c`,
+  })
+  const POSITIONS = `SELECT webhook, position FROM webhook_progress WHERE webhook ${among('$1')}`
+  const { remove } = waitingRows(dialect)
+  const addRemoved = batch('webhook text, removed bigint', ADD_REMOVED)
+
+  /** What is confirmed of these positions, by endpoint. */
+  function* confirmedOf(ids: readonly string[], positions: readonly number[]): Work<Map<string, Set<number>>> {
+    const blocks = [...new Set(positions.map((position) => Math.floor(position / JOURNAL_BLOCK)))]
+    const found = new Map(ids.map((id) => [id, new Set<number>()]))
+    for (const row of yield* all(JOURNAL, ids, blocks))
+      for (const { position } of entriesOf(row)) found.get(row.webhook as string)?.add(position)
+    return found
+  }
+
+  /** The rows of these deliveries, most of which lie after `after` and up to `last`. */
+  function* rowsOf(
+    ids: readonly string[],
+    positions: ReadonlySet<number>,
+    { after, last }: Span,
+  ): Work<readonly Place[]> {
+    if (ids.length === 0) return []
+    const rows = [...(yield* all(ROWS_BETWEEN, ids, after, last))]
+    const far = [...positions].filter((position) => position <= after || position > last)
+    if (far.length > 0) rows.push(...(yield* all(ROWS_AT, ids, far)))
+    return rows
+      .map(({ webhook, position }) => ({ id: webhook as string, position: position as number }))
+      .filter(({ position }) => positions.has(position))
+  }
+
+  return {
+    /**
+     * Finds who has not taken which of these deliveries. Endpoints are read first: what leaves the part after their positions meanwhile
+     * is then found either there or among the rows.
+     */
+    *find(
+      candidates: readonly Candidate[],
+      span: Span,
+      { unsent, now }: Pick<PurgePage, 'unsent' | 'now'>,
+    ): Work<Unsent> {
+      const found = new Map<number, Set<Endpoint>>()
+      if (candidates.length === 0) return found
+      const endpoints = (yield* all(ENDPOINTS)).map((row) => endpointFromRow(row, unsent, now))
+      const byPosition = new Map(candidates.map((candidate) => [candidate.position, candidate]))
+      const add = (position: number, endpoint: Endpoint) =>
+        void found.set(position, (found.get(position) ?? new Set()).add(endpoint))
+
+      const withRows = new Map(endpoints.filter(({ hasRows }) => hasRows).map((endpoint) => [endpoint.id, endpoint]))
+      for (const { id, position } of yield* rowsOf([...withRows.keys()], new Set(byPosition.keys()), span))
+        add(position, withRows.get(id) as Endpoint)
+
+      const positions = [...byPosition.keys()]
+      const highest = Math.max(...positions)
+      const behind = endpoints.filter(({ position }) => position < highest)
+      if (behind.length === 0) return found
+      const lowest = Math.min(...behind.map(({ position }) => position))
+      const confirmed = yield* confirmedOf(
+        behind.map(({ id }) => id),
+        positions.filter((position) => position > lowest),
+      )
+      for (const endpoint of behind) {
+        const taken = confirmed.get(endpoint.id)
+        for (const candidate of byPosition.values()) {
+          const { position } = candidate
+          if (position > endpoint.position && isWanted(endpoint, candidate) && !taken?.has(position))
+            add(position, endpoint)
+        }
+      }
+      return found
+    },
+
+    /**
+     * Counts what was removed although an endpoint has not taken it, in the transaction of the removal, which has locked its progress.
+     * Resolves to the counts by endpoint: something may have been sent since it was found.
+     */
+    *settle(
+      removals: readonly UnsentRemoval[],
+      gone: ReadonlySet<number>,
+      { now, ...span }: Span & Pick<PurgePage, 'now'>,
+    ): Work<Map<string, number>> {
+      const counts = new Map<string, number>()
+      const found = removals.flatMap(({ webhook: id, positions }) => positions.map((position) => ({ id, position })))
+      const places = found.filter(({ position }) => gone.has(position))
+      if (places.length === 0) return counts
+      const ids = [...new Set(places.map(({ id }) => id))]
+      const progress = yield* all(POSITIONS, ids)
+      const reached = new Map(progress.map(({ webhook, position }) => [webhook, position as number]))
+      const confirmed = yield* confirmedOf(
+        ids,
+        places.map(({ position }) => position),
+      )
+      const keys = new Set(places.map(keyOf))
+      const rows = (yield* rowsOf(ids, gone, span)).filter((row) => keys.has(keyOf(row)))
+      yield* remove(rows, now)
+      const waited = new Set(rows.map(keyOf))
+      for (const place of places) {
+        const { id, position } = place
+        const isAfter = position > (reached.get(id) ?? position) && !confirmed.get(id)?.has(position)
+        if (isAfter || waited.has(keyOf(place))) counts.set(id, (counts.get(id) ?? 0) + 1)
+      }
+      yield* addRemoved([...counts])
+      return counts
+    },
+  }
+}
+
+const keyOf = ({ id, position }: Place): string => `${id} ${position}`
+
+const endpointFromRow = (row: Row, unsent: boolean, now: number): Endpoint => ({
+  id: row.id as string,
+  // No customer has the number 0.
+  customerId: row.of_all ? null : ((row.customer as number | null) ?? 0),
+  statuses: numbersOf(row.statuses),
+  duplicates: Boolean(row.duplicates),
+  position: row.position as number,
+  hasRows: Boolean(row.has_rows),
+  holds: !unsent && (row.paused_at === null || now - (row.paused_at as number) <= MAX_PAUSE_MILLISECONDS),
+})
+
+/** Returns the deliveries that have to go together: one that no order needs, or both that an order needs. */
+export function candidatesFromRow(row: Row, isNeeded: boolean): Candidate[] {
+  const candidate = {
+    position: row.position as number,
+    customerId: row.customer as number,
+    status: row.status as number,
+    duplicate: Boolean(row.duplicate),
+  }
+  if (!isNeeded) return [candidate]
+  const [state, latest] = [row.state_position as number, row.latest_position as number]
+  // The latest made the state, or repeats what made it.
+  return [
+    { ...candidate, position: state, duplicate: false },
+    ...(latest === state ? [] : [{ ...candidate, position: latest, duplicate: true }]),
+  ]
+}
+
+/** Decides what stays, and counts it. */
+export function countUnsent(unsent: Unsent) {
+  const counts = new Map<Endpoint, { kept: number; last: number; removed: number; readonly positions: Set<number> }>()
+  const countOf = (endpoint: Endpoint) => {
+    const count = counts.get(endpoint) ?? { kept: 0, last: 0, removed: 0, positions: new Set() }
+    counts.set(endpoint, count)
+    return count
+  }
+  return {
+    /** Whether a delivery stays, because an endpoint has not taken it, or another one that has to go with it. */
+    keeps(position: number, together: readonly Candidate[]): boolean {
+      const endpoints = together.flatMap((each) =>
+        Array.from(unsent.get(each.position) ?? [], (one) => [each.position, one] as const),
+      )
+      const own = [...(unsent.get(position) ?? [])]
+      if (!endpoints.some(([, { holds }]) => holds)) {
+        for (const [each, endpoint] of endpoints) countOf(endpoint).positions.add(each)
+        for (const endpoint of own) countOf(endpoint).removed++
+        return false
+      }
+      for (const endpoint of own.filter(({ holds }) => holds)) {
+        const count = countOf(endpoint)
+        count.kept++
+        count.last = Math.max(count.last, position)
+      }
+      return true
+    },
+    webhooks: (): UnsentCount[] =>
+      Array.from(counts, ([{ id }, { kept, last, removed }]) => ({ id, kept, last, removed })),
+    removals: (): UnsentRemoval[] =>
+      Array.from(counts, ([{ id }, { positions }]) => ({ webhook: id, positions: [...positions] }))
+        .filter(({ positions }) => positions.length > 0)
+        .toSorted((one, other) => (one.webhook < other.webhook ? -1 : 1)),
+  }
+}

@@ -1,0 +1,88 @@
+import { uuidFrom } from '../uuid.ts'
+import type { DueDelivery, WaitingDelivery, Webhook, WebhookPause, WebhookReplay } from '../../store.ts'
+import type { Row } from '../work.ts'
+
+const COLUMNS = `
+  w.id, w.url, w.customer_id, w.statuses, w.duplicates, w.ca, w.give_up, w.created_at, w.secret, w.former_secret, w.former_until,
+  w.paused_reason, w.paused_at, w.version, p.position, p.waiting, p.failing, p.set_aside, p.removed, p.last_success_at,
+  p.failing_since, p.silent_until,
+  coalesce(p.silent_until, (
+    SELECT q.next_at FROM webhook_waiting q WHERE q.webhook = w.id AND q.next_at IS NOT NULL ORDER BY q.next_at LIMIT 1
+  )) AS next_try_at,
+  r.from_after, r.until AS replay_until, r.position AS replay_position, r.statuses AS replay_statuses, r.began_at, r.added`
+
+/** Reads what waits, so it belongs into the modes that find rows by indexes. */
+export const WEBHOOKS = `
+  SELECT ${COLUMNS}
+    FROM webhook w JOIN webhook_progress p ON p.webhook = w.id LEFT JOIN webhook_replay r ON r.webhook = w.id`
+
+/** Of `webhook_waiting w`. */
+export const WAITING = `
+  w.position, w.lane, w.failures, w.first_failed_at, w.next_at, w.set_aside_at, w.last_error, w.answered`
+
+export const webhookFromRow = (row: Row): Webhook => ({
+  id: row.id as string,
+  url: row.url as string,
+  customerId: row.customer_id as string | null,
+  statuses: numbersOf(row.statuses),
+  duplicates: Boolean(row.duplicates),
+  ca: row.ca as string | null,
+  giveUpMilliseconds: row.give_up as number | null,
+  createdAt: row.created_at as number,
+  secret: row.secret as string,
+  formerSecret:
+    row.former_secret === null ? null : { sealed: row.former_secret as string, until: row.former_until as number },
+  paused: row.paused_at === null ? null : { reason: row.paused_reason as WebhookPause, at: row.paused_at as number },
+  version: row.version as number,
+  position: row.position as number,
+  lastSuccessAt: row.last_success_at as number | null,
+  failingSince: row.failing_since as number | null,
+  nextTryAt: row.next_try_at as number | null,
+  silentUntil: row.silent_until as number | null,
+  waiting: row.waiting as number,
+  failing: row.failing as number,
+  setAside: row.set_aside as number,
+  removedUnsent: row.removed as number,
+  replay: row.began_at === null ? null : replayFromRow(row),
+})
+
+const replayFromRow = (row: Row): WebhookReplay => ({
+  from: row.from_after as number,
+  until: row.replay_until as number,
+  position: row.replay_position as number,
+  statuses: numbersOf(row.replay_statuses),
+  beganAt: row.began_at as number,
+  added: row.added as number,
+})
+
+/** Numbers as they stand in a column. */
+export const numbersColumn = (numbers: readonly number[] | null): string | null => numbers?.join() ?? null
+
+export const numbersOf = (text: unknown): number[] | null =>
+  text === null ? null : String(text).split(',').filter(Boolean).map(Number)
+
+export const waitingFromRow = (row: Row): WaitingDelivery => ({
+  position: row.position as number,
+  lane: row.lane as number,
+  failures: row.failures as number,
+  firstFailedAt: row.first_failed_at as number | null,
+  nextAt: row.next_at as number | null,
+  setAsideAt: row.set_aside_at as number | null,
+  lastError: row.last_error as string | null,
+  answered: Boolean(row.answered),
+})
+
+/** A purged delivery has no receipt: SQLite makes an empty text of it. */
+export const receiptFromRow = ({ receipt }: Row): string | null => (receipt ? uuidFrom(receipt as string) : null)
+
+export const dueFromRow = (row: Row): DueDelivery => ({
+  ...waitingFromRow(row),
+  receiptId: receiptFromRow(row),
+  receivedAt: row.received_at as number | null,
+})
+
+/** Times and pauses are computed with fractions; the columns take none. */
+export const whole = (time: number | null): number | null => (time === null ? null : Math.round(time))
+
+/** PostgreSQL stores neither NUL nor half of a surrogate pair. */
+export const storable = (text: string | null): string | null => text?.toWellFormed().replaceAll('\0', '\ufffd') ?? null

@@ -1,0 +1,44 @@
+import type { WebhookStore } from '../../store.ts'
+import type { Dialect } from '../dialect.ts'
+import type { Noun } from '../work.ts'
+import { attempts } from './attempts.ts'
+import { type EndpointSteps, endpoints } from './endpoints.ts'
+import { fates } from './journal.ts'
+import { leases } from './leases.ts'
+import { progressOf } from './progress.ts'
+import { REVIVED_AT_ONCE, type ReplaySteps, replays } from './replays.ts'
+import { waitingReads } from './waiting-reads.ts'
+
+type Steps = Omit<WebhookStore, 'change' | 'remove' | 'replay' | 'setReplay'> & EndpointSteps & ReplaySteps
+
+export const webhooks = (dialect: Dialect): Noun<Steps> => ({
+  ...endpoints(dialect),
+  ...leases(dialect),
+  ...progressOf(dialect),
+  ...waitingReads(dialect),
+  ...replays(dialect),
+  ...fates(dialect),
+  ...attempts(dialect),
+})
+
+export function webhookStore(steps: Steps): WebhookStore {
+  const { changeOne, empty, removeOne, replaySome, changeReplay, ...rest } = steps
+  return {
+    ...rest,
+    change: async (id, change) => ((await changeOne(id, change)) ? steps.find(id) : undefined),
+    async remove(id) {
+      while (await empty(id));
+      return removeOne(id)
+    },
+    async replay(id, what, now) {
+      let sum = 0
+      for (;;) {
+        const some = await replaySome(id, what, now)
+        if (some === undefined) return undefined
+        sum += some
+        if (what !== 'set-aside' || some < REVIVED_AT_ONCE) return sum
+      }
+    },
+    setReplay: async (id, replay) => ((await changeReplay(id, replay)) ? steps.find(id) : undefined),
+  }
+}

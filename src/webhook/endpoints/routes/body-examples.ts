@@ -1,0 +1,27 @@
+/** Bodies that the contract shows. */
+export const NEW_ENDPOINT_EXAMPLES = {
+  all: { summary: 'Everything from now on', value: { URL: 'https://backoffice.example/webhooks' } },
+  some: {
+    summary: 'Only some deliveries of one customer, from a time on',
+    value: {
+      URL: 'https://backoffice.example/webhooks',
+      Customer: 'shop@example.com',
+      Statuses: [0, 3],
+      Duplicates: false,
+      From: '2026-11-21T00:00:00Z',
+      GiveUpSeconds: 259_200,
+    },
+  },
+}
+
+export const REPLAY_EXAMPLES = {
+  setAside: { summary: 'Everything that is set aside', value: { SetAside: true } },
+  from: { summary: 'Everything since a time', value: { From: '2026-11-21T00:00:00Z' } },
+  stretch: {
+    summary: 'Some deliveries of one day',
+    value: { From: '2026-11-21T00:00:00Z', To: '2026-11-22T00:00:00Z', Statuses: [0, 3] },
+  },
+  order: { summary: 'The deliveries of one order', value: { OrderID: 'PO-1' } },
+  cancel: { summary: 'No more of the stretch that is under way', value: { Cancel: true } },
+  one: { summary: 'One delivery', value: { ReceiptID: '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f' } },
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, it, onTestFinished } from 'vitest'
+import { loadConfig } from '#src/config/load-config.ts'
+import { openStore } from '#src/store/open-store.ts'
+import { openDatabase } from '#src/store/sqlite/database.ts'
+import { boundNouns } from '#src/store/sqlite/nouns.ts'
+import type { PurgePage, Store } from '#src/store/store.ts'
+import { runSql } from '../support/postgres-server.ts'
+import { customer, delivery } from '../support/store-rows.ts'
+import { storesOfRun } from '../support/stores.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { addEndpointWith, FAILED, rowAt, saveProgress } from '../support/unsent.ts'
+import { until } from '../support/until.ts'
+
+const page: PurgePage = { after: 0, until: 3, before: 3, orders: false, unsent: true, now: 9, look: 10, dryRun: false }
+
+/** Three old deliveries, of which an endpoint has not taken the first, which fails, and the last two. */
+async function prepare(DATABASE_URL: string): Promise<{ readonly store: Store; readonly id: string }> {
+  const { store } = await openStore(loadConfig({ DATABASE_URL }).config, 0)
+  onTestFinished(() => store.close())
+  const one = customer()
+  await store.customers.insert(one)
+  for (let n = 0; n < 4; n++) await store.deliveries.deliver(delivery(one.id, { orderId: null, receivedAt: n }))
+  while ((await store.rollUps.count(10)) > 0);
+  const id = await addEndpointWith(store, { position: 1 }, { kept: [rowAt(1, 5, FAILED)] })
+  return { store, id }
+}
+
+/** What the endpoint takes while a purge is about to remove it. */
+const TAKEN = {
+  position: 2,
+  confirmed: [{ position: 2, status: 200, milliseconds: 1 }],
+  settled: [{ position: 1, lane: 5 }],
+}
+const LEFT = { removedUnsent: 1, waiting: 0, failing: 0, setAside: 0, position: 2 }
+
+it('SQLite counts no delivery that was sent after the purge had found it', async () => {
+  const path = join(tempFolder(), 'teslim.db')
+  const { store, id } = await prepare(`sqlite:${path}`)
+  const database = openDatabase(path)
+  onTestFinished(() => database.close())
+  const { removable, remove } = boundNouns(database).purges as Readonly<
+    Record<'removable' | 'remove', (...args: unknown[]) => unknown>
+  >
+  const found = removable(page)
+  expect(found).toMatchObject({ wouldRemove: { webhooks: [{ id, removed: 3 }] } })
+  await saveProgress(store, id, TAKEN)
+  expect(remove(found, page)).toMatchObject({ deliveries: 3, unsent: new Map([[id, 1]]) })
+  expect(await store.webhooks.find(id)).toMatchObject(LEFT)
+  // Another purge had found them, too.
+  expect(remove(found, page)).toMatchObject({ deliveries: 0, unsent: new Map() })
+  expect(await store.webhooks.find(id)).toMatchObject(LEFT)
+})
+
+it.each(storesOfRun('postgres'))(
+  '%s counts no delivery that was sent after the purge had found it',
+  async (_kind, emptyStore) => {
+    const { DATABASE_URL } = await emptyStore()
+    const { store, id } = await prepare(DATABASE_URL)
+    const holder = new pg.Client({ connectionString: DATABASE_URL })
+    await holder.connect()
+    onTestFinished(() => holder.end())
+    await holder.query('BEGIN; SELECT FROM webhook_progress FOR UPDATE')
+    const purging = [store.purges.page(page), store.purges.page(page)]
+    const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    await until('both purges wait for the holder', async () => (await runSql(DATABASE_URL, WAITING)).length === 2)
+    // Deliveries do not.
+    const [{ id: customerId } = { id: '' }] = await store.customers.list({ limit: 1 })
+    await store.deliveries.deliver(delivery(customerId, { orderId: null, receivedAt: 4 }))
+    await holder.query(
+      `UPDATE webhook_progress SET position = 2, waiting = 0, failing = 0; DELETE FROM webhook_waiting`,
+    )
+    await holder.query('COMMIT')
+    const reports = await Promise.all(purging)
+    expect(reports.map(({ deliveries }) => deliveries).toSorted()).toEqual([0, 3])
+    expect(reports.flatMap(({ webhooks }) => webhooks.map(({ removed }) => removed)).toSorted()).toEqual([0, 1])
+    expect(await store.webhooks.find(id)).toMatchObject(LEFT)
+  },
+)
