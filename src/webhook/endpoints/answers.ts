@@ -8,10 +8,7 @@ const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : isoMilliseconds(milliseconds)
 
 /** An endpoint as operators see it, never with its secret. The query of its URL may hold a token. */
-export const endpointAnswer = (
-  { webhook, cursor, replayed, ...progress }: DescribedEndpoint,
-  hasAllRights = true,
-) => ({
+export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: DescribedEndpoint, hasAllRights = true) => ({
   EndpointID: webhook.id,
   URL: hasAllRights ? webhook.url : webhook.url.replace(/\?.*/s, '?***'),
   CustomerID: webhook.customerId,

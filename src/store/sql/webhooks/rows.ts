@@ -1,5 +1,5 @@
-import { uuidFrom } from '../uuid.ts'
 import type { DueDelivery, WaitingDelivery, Webhook, WebhookPause, WebhookReplay } from '../../store.ts'
+import { uuidFrom } from '../uuid.ts'
 import type { Row } from '../work.ts'
 
 const COLUMNS = `
