@@ -60,8 +60,9 @@ import { operatorErrors } from '#src/token/operator.errors.ts'
 import { signingKeyErrors } from '#src/token/signing-key.errors.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
-import { endpointChangesPlugin } from '#src/webhook/endpoints/endpoint-changes.plugin.ts'
-import { endpointReadsPlugin } from '#src/webhook/endpoints/endpoint-reads.plugin.ts'
+import { endpointActionsPlugin } from '#src/webhook/endpoints/routes/endpoint-actions.plugin.ts'
+import { endpointChangesPlugin } from '#src/webhook/endpoints/routes/endpoint-changes.plugin.ts'
+import { endpointReadsPlugin } from '#src/webhook/endpoints/routes/endpoint-reads.plugin.ts'
 import type { SenderOptions } from '#src/webhook/send/sender.ts'
 import { webhookErrors } from '#src/webhook/webhook.errors.ts'
 import { webhookPlugin } from '#src/webhook/webhook.plugin.ts'
@@ -156,8 +157,9 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(historyPlugin, { config, store })
   app.register(statsPlugin, { config, store, clock })
   app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
-  app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random })
+  app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random, metrics })
   app.register(endpointChangesPlugin, { store, clock })
+  app.register(endpointActionsPlugin, { clock })
   app.register(retentionPlugin, { config, store, clock, metrics })
   if (config.console === 'on') {
     app.register(consolePlugin, { config })

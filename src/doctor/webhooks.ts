@@ -1,16 +1,16 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
-import type { Clock } from '#src/lib/clock.ts'
+import { type Clock, timeText } from '#src/lib/clock.ts'
 import { counted } from '#src/lib/printable.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store, Webhook } from '#src/store/store.ts'
 import { createProgress, type Progress } from '#src/webhook/endpoints/progress.ts'
+import { BEHIND_MILLISECONDS } from '#src/webhook/endpoints/standing.ts'
 import { createWebhookSecrets } from '#src/webhook/webhook-secrets.ts'
 import type { Check } from './checks.ts'
 
 const NAME = 'webhooks'
 const HOUR_MILLISECONDS = 3_600_000
-const DAY_MILLISECONDS = 86_400_000
 const MAX_NAMED = 5
 
 const PAUSED = [
@@ -30,15 +30,15 @@ export async function checkWebhooks(
   const all = await store.webhooks.list()
   if (all.length === 0) return []
   const now = clock.now()
-  const progress = await createProgress({ store, clock })(all)
+  const by = Object.groupBy(await createProgress({ store, clock })(all), ({ standing }) => standing)
   const found = [
     ...(await checkSecrets(all, config, random, now)),
-    ...checkPaused(all, now),
-    ...checkFailing(all, now),
-    ...checkBehind(progress, config),
+    ...checkPaused(by.paused ?? [], now),
+    ...checkFailing(by.failing ?? []),
+    ...checkBehind(by.behind ?? []),
   ]
-  const sent = all.filter(({ paused }) => paused === null).length
-  const message = `${counted(all.length, 'endpoint')}, ${sent} of them active; none is failing or far behind`
+  const paused = by.paused === undefined ? '' : `, paused: ${named(by.paused)}`
+  const message = `${counted(all.length, 'endpoint')}, none failing or behind${paused}`
   return found.length > 0 ? found : [{ name: NAME, status: 'ok', message }]
 }
 
@@ -56,35 +56,33 @@ async function checkSecrets(all: readonly Webhook[], config: Config, random: Ran
   }
 }
 
-function checkPaused(all: readonly Webhook[], now: number): Check[] {
-  const long = all.filter(({ paused }) => paused?.reason !== 'operator' || now - paused.at > HOUR_MILLISECONDS)
+function checkPaused(all: readonly Progress[], now: number): Check[] {
+  const long = all.filter(
+    ({ webhook: { paused } }) => paused?.reason !== 'operator' || now - paused.at > HOUR_MILLISECONDS,
+  )
   return PAUSED.flatMap(([reason, why, what]) => {
-    const some = long.filter(({ paused }) => paused?.reason === reason)
+    const some = long.filter(({ webhook }) => webhook.paused?.reason === reason)
     return some.length === 0 ? [] : [warning(`paused, ${why}: ${named(some)}: ${what}`)]
   })
 }
 
-function checkFailing(all: readonly Webhook[], now: number): Check[] {
-  const failing = all.filter(
-    ({ paused, failingSince }) => paused === null && failingSince !== null && now - failingSince > HOUR_MILLISECONDS,
-  )
+function checkFailing(failing: readonly Progress[]): Check[] {
   if (failing.length === 0) return []
-  return [warning(`failing for more than an hour: ${named(failing)}: see teslim webhook show ID`)]
+  const text = ({ webhook: { failingSince, nextTryAt } }: Progress): string => {
+    const since = failingSince === null ? '' : ` since ${timeText(failingSince)} UTC`
+    return `${since}${nextTryAt === null ? '' : `, next try ${timeText(nextTryAt)} UTC`}`
+  }
+  return [warning(`failing: ${named(failing, text)}: see teslim webhook show ID`)]
 }
 
-function checkBehind(all: readonly Progress[], { retentionDays }: Config): Check[] {
-  if (retentionDays === 0) return []
-  const limit = (retentionDays * DAY_MILLISECONDS) / 2
-  const behind = all.filter(({ behindMilliseconds }) => behindMilliseconds > limit).map(({ webhook }) => webhook)
+function checkBehind(behind: readonly Progress[]): Check[] {
   if (behind.length === 0) return []
-  const message = `behind by more than half of TESLIM_RETENTION_DAYS (${retentionDays}), after which deliveries are removed: ${named(behind)}`
-  return [warning(message)]
+  const limit = `${BEHIND_MILLISECONDS / 60_000} minutes`
+  return [warning(`behind by more than ${limit}: ${named(behind)}: see teslim webhook show ID`)]
 }
 
-function named(some: readonly Webhook[]): string {
-  const more = some.length > MAX_NAMED ? `, and ${some.length - MAX_NAMED} more` : ''
-  return `${some
-    .slice(0, MAX_NAMED)
-    .map(({ id }) => id)
-    .join(', ')}${more}`
+function named(some: readonly Progress[], text: (each: Progress) => string = () => ''): string {
+  const more = some.length > MAX_NAMED ? `; and ${some.length - MAX_NAMED} more` : ''
+  const first = some.slice(0, MAX_NAMED).map((each) => `${each.webhook.id}${text(each)}`)
+  return `${first.join('; ')}${more}`
 }

@@ -234,8 +234,8 @@ export interface WebhookStore {
   oldestWaiting(id: string, scan: number): Promise<number | null>
   /**
    * Sends again now, whether confirmed before or not: deliveries at or before the position of the endpoint, or everything that is set
-   * aside. They wait then, as if they had never failed; what waits already stays as it is. Raises the version. Resolves to the number of
-   * deliveries; undefined if there is no such endpoint.
+   * aside. They wait then, as if they had never failed; what failed and waits already is due at once. Raises the version. Resolves to the
+   * number of deliveries; undefined if there is no such endpoint.
    */
   replay(id: string, what: readonly Laned[] | 'set-aside', now: number): Promise<number | undefined>
   /** Begins a replay unless there is one, which then stays as it is, or ends the one that there is. Raises the version. Resolves to undefined if there is no such endpoint. */

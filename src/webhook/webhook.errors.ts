@@ -32,6 +32,11 @@ export const webhookErrors = {
     kind: 'conflict',
     message: 'The delivery is still to be sent, or is being sent now: it needs no replay.',
   },
+  replayRunning: {
+    code: 'WEBHOOK_REPLAY_RUNNING',
+    kind: 'conflict',
+    message: 'A replay of this endpoint is under way: wait for its end, or cancel it.',
+  },
   changedMeanwhile: {
     code: 'WEBHOOK_CHANGED',
     kind: 'conflict',

@@ -6,7 +6,7 @@ import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { openPush } from './push/open-push.ts'
+import { openPush } from './push/push.ts'
 import { systemTimers } from './push/timers.ts'
 import type { SenderOptions } from './send/sender.ts'
 

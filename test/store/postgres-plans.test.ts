@@ -287,7 +287,6 @@ async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
     confirmed: Array.from({ length: 200 }, (_, n) => confirmation(n)),
     attempts: [attempt({ at: 1, position: 5 })],
     minutes: [{ minute: 7, succeeded: 1, failed: 0, longestMilliseconds: 1 }],
-    hurry: true,
     gone: true,
   }
   const saves = held.map((id) => save(id, progress))
@@ -296,6 +295,7 @@ async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
     await use(SOME, () => webhooks.save('a', saves, 0))
   }
   const [id = ''] = held
+  await use(SOME, () => webhooks.save('a', [save(id, { position: LAST, hurry: true })], 0))
   const some = [9, 10].map((position) => ({ position, lane: 1 }))
   await use(SOME, () => webhooks.recordAttempt(id, attempt()))
   await use(SOME, () => webhooks.find(id))

@@ -5,7 +5,7 @@ import { createMetrics } from '#src/lib/metrics/metrics.ts'
 import { systemRandom } from '#src/lib/random.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { DeliverySummary, NewWebhook, Store } from '#src/store/store.ts'
-import { openPush, type PushOptions } from '#src/webhook/push/open-push.ts'
+import { openPush, type PushOptions } from '#src/webhook/push/push.ts'
 import { generateSecret } from '#src/webhook/send/signature.ts'
 import { atTheEnd } from './at-the-end.ts'
 import { webhook } from './store-rows.ts'
@@ -69,5 +69,5 @@ export async function isCaughtUp(store: Store, id: string): Promise<boolean> {
   const endpoint = await store.webhooks.find(id)
   if (endpoint?.waiting !== 0) return false
   // Only what comes after its place: a test asks a hundred times.
-  return (await store.deliveries.after(endpoint.place.position, {}, { limit: 1, scan: 1 })).deliveries.length === 0
+  return (await store.deliveries.after(endpoint.position, {}, { limit: 1, scan: 1 })).deliveries.length === 0
 }

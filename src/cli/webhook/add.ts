@@ -63,7 +63,7 @@ export function secretText({ endpoint, secret }: WithSecret): string {
   ].join('\n')
 }
 
-function readStatuses(input: Input): number[] | undefined {
+export function readStatuses(input: Input): number[] | undefined {
   const text = input.text('status')
   if (text === undefined) return undefined
   const statuses = text.split(',').map((each) => each.trim())

@@ -1,13 +1,11 @@
 import { parseDuration } from '#src/lib/duration.ts'
-import { counted, printable } from '#src/lib/printable.ts'
+import { printable } from '#src/lib/printable.ts'
 import { attemptAnswer, endpointAnswer, withSecretAnswer } from '#src/webhook/endpoints/answers.ts'
-import type { Replayed } from '#src/webhook/endpoints/endpoints.rule.ts'
 import { LONGEST_OVERLAP_HOURS } from '#src/webhook/endpoints/limits.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { secretText } from './add.ts'
-import { readFrom } from './begin.ts'
-import { stateText } from './show.ts'
-import { type EndpointRules, withEndpoints } from './with-endpoints.ts'
+import { pendingText, stateText } from './show.ts'
+import { withEndpoints } from './with-endpoints.ts'
 
 const POSITIONALS = ['ENDPOINTID']
 const idIn = ({ positionals: [id = ''] }: Input): string => id
@@ -25,7 +23,7 @@ const changeOf = (name: 'pause' | 'resume', about: string, details: string): Com
     context.out(
       input.json
         ? JSON.stringify(endpointAnswer(endpoint))
-        : `${id}: ${stateText(endpoint)}, ${counted(endpoint.pending, 'delivery', 'deliveries')} pending.`,
+        : `${id}: ${stateText(endpoint)}, ${pendingText(endpoint)} ${endpoint.pending === 1 ? 'delivery' : 'deliveries'} pending.`,
     )
   },
 })
@@ -36,49 +34,6 @@ export const webhookResume = changeOf(
   'Go on sending to an endpoint that is paused',
   'It goes on where it stopped, for whatever reason it was paused.',
 )
-
-export const webhookReplay: Command = {
-  name: 'webhook replay',
-  about: 'Send deliveries to an endpoint again',
-  details:
-    'Everything from a place on, one delivery, or everything that is set aside, whether it was confirmed or not. The receiver knows repeats by their webhook-id.',
-  positionals: POSITIONALS,
-  options: {
-    from: {
-      type: 'string',
-      value: 'PLACE',
-      about:
-        'Everything from here on: start (the first delivery there is), a cursor of the feed, or a time such as 2026-11-21 or 24h (ago)',
-    },
-    receipt: { type: 'string', value: 'RECEIPTID', about: 'The delivery with this receipt' },
-    'set-aside': { type: 'boolean', about: 'Everything that is set aside' },
-  },
-  async run(input, context) {
-    const chosen = readReplay(input, context.clock.now())
-    const { endpoint, deliveries } = await withEndpoints(context, 'change', async (rules) =>
-      rules.endpoints.replay(await rules.idOf(idIn(input)), await chosen(rules)),
-    )
-    if (input.json) {
-      context.out(JSON.stringify({ Endpoint: endpointAnswer(endpoint), Deliveries: deliveries }))
-      return
-    }
-    const most = input.text('from') === undefined ? '' : 'At most '
-    const what = `${most}${counted(deliveries, 'delivery', 'deliveries')}`
-    const { id, paused } = endpoint.webhook
-    const hint = paused === null ? '' : `\n  the endpoint is paused: teslim webhook resume ${id}`
-    context.out(`${what} ${deliveries === 1 ? 'is' : 'are'} sent again.${hint}`)
-  },
-}
-
-function readReplay(input: Input, now: number): (rules: EndpointRules) => Promise<Replayed> {
-  const [from, receipt] = [input.text('from'), input.text('receipt')]
-  const setAside = input.flag('set-aside')
-  if ([from !== undefined, receipt !== undefined, setAside].filter(Boolean).length !== 1)
-    throw new Misuse('say what to send again: one of --from, --receipt and --set-aside')
-  if (receipt !== undefined) return async ({ receiptOf }) => ({ receiptId: await receiptOf(receipt) })
-  const what: Replayed = from === undefined ? 'set-aside' : { begin: readFrom(from, now, ['start']) }
-  return async () => what
-}
 
 const DEFAULT_OVERLAP = '24h'
 const HOUR_MILLISECONDS = 3_600_000

@@ -1,10 +1,12 @@
 import { timeText } from '#src/lib/clock.ts'
 import { counted, printable } from '#src/lib/printable.ts'
-import type { Store } from '#src/store/store.ts'
-import { attemptsAnswer, endpointAnswer, shownAnswer } from '#src/webhook/endpoints/answers.ts'
-import type { DescribedEndpoint, ShownAttempts, ShownEndpoint } from '#src/webhook/endpoints/endpoints.rule.ts'
-import type { Command } from '../command.ts'
+import type { Store, Webhook, WebhookReplay } from '#src/store/store.ts'
+import { attemptsAnswer, endpointAnswer, percentOf, shownAnswer, toldAnswer } from '#src/webhook/endpoints/answers.ts'
+import type { DescribedEndpoint } from '#src/webhook/endpoints/describe.ts'
+import type { ShownAttempts, ShownEndpoint } from '#src/webhook/endpoints/endpoints.rule.ts'
+import { type Command, type Input, Misuse } from '../command.ts'
 import { table } from '../output/table.ts'
+import { toldText } from './told.ts'
 import { withEndpoints } from './with-endpoints.ts'
 
 export const webhookList: Command = {
@@ -30,7 +32,7 @@ export const webhookList: Command = {
         id,
         stateText(endpoint),
         behindText(endpoint),
-        String(endpoint.pending),
+        pendingText(endpoint),
         String(setAside),
         customerId === null ? url : `${url} (only ${emails.get(customerId) ?? customerId})`,
       ]
@@ -41,15 +43,36 @@ export const webhookList: Command = {
 
 export const webhookShow: Command = {
   name: 'webhook show',
-  about: 'Show an endpoint, what fails, and its last attempts',
+  about: 'Show an endpoint, what fails, and its last attempts, or what became of a delivery',
+  details:
+    'With --order or --receipt it says whether the endpoint has those deliveries. Times and answers of what was confirmed are known for 7 days.',
   positionals: ['ENDPOINTID'],
-  async run({ positionals: [typed = ''], json }, context) {
+  options: {
+    order: { type: 'string', value: 'ORDERID', about: 'What became of the deliveries of this order, the newest first' },
+    customer: {
+      type: 'string',
+      value: 'CUSTOMER',
+      about: 'The customer, if several have an order with this id: e-mail address or id',
+    },
+    receipt: { type: 'string', value: 'RECEIPTID', about: 'What became of the delivery with this receipt' },
+  },
+  async run(input, context) {
+    const [typed = ''] = input.positionals
+    const which = readWhich(input)
+    if (which !== undefined) {
+      const told = await withEndpoints(context, 'read', async ({ endpoints, idOf, receiptOf }) => {
+        const id = await idOf(typed)
+        return endpoints.fates(id, 'orderId' in which ? which : { receiptId: await receiptOf(which.receiptId) })
+      })
+      context.out(input.json ? JSON.stringify({ Deliveries: told.map(toldAnswer) }) : toldText(told, context.columns))
+      return
+    }
     const { shown, attempts, emails } = await withEndpoints(context, 'read', async ({ endpoints, idOf }, store) => {
       const id = await idOf(typed)
       const shown = await endpoints.show(id)
       return { shown, attempts: await endpoints.attempts(id), emails: await emailsOf([shown.endpoint], store) }
     })
-    if (json) {
+    if (input.json) {
       context.out(JSON.stringify({ ...shownAnswer(shown), ...attemptsAnswer(attempts) }))
       return
     }
@@ -64,17 +87,28 @@ export const webhookShow: Command = {
   },
 }
 
+/** The deliveries that are asked for; undefined for none. */
+function readWhich(input: Input) {
+  const [orderId, customer, receiptId] = ['order', 'customer', 'receipt'].map((name) => input.text(name))
+  if (orderId !== undefined && receiptId !== undefined) throw new Misuse('choose one of --order and --receipt')
+  if (customer !== undefined && orderId === undefined) throw new Misuse('--customer belongs to --order')
+  if (orderId !== undefined) return { orderId, customer }
+  return receiptId === undefined ? undefined : { receiptId }
+}
+
 /** The e-mail addresses of the customers of endpoints, by id. */
 async function emailsOf(all: readonly DescribedEndpoint[], { customers }: Store): Promise<Map<string, string>> {
   const ids = new Set(all.flatMap(({ webhook: { customerId } }) => (customerId === null ? [] : [customerId])))
   return new Map((await customers.findMany([...ids])).map(({ id, email }) => [id, email]))
 }
 
-/** `active`, `failing`, `paused` or `paused: gone`. */
-export function stateText({ webhook: { paused, failingSince } }: DescribedEndpoint): string {
-  if (paused !== null) return paused.reason === 'operator' ? 'paused' : `paused: ${paused.reason}`
-  return failingSince === null ? 'active' : 'failing'
-}
+/** `active`, `failing`, `behind`, `paused` or `paused: gone`. */
+export const stateText = ({ standing, webhook: { paused } }: DescribedEndpoint): string =>
+  paused === null || paused.reason === 'operator' ? standing : `${standing}: ${paused.reason}`
+
+/** `12`, or `at least 1,000`. */
+export const pendingText = ({ pending, pendingAtLeast }: DescribedEndpoint): string =>
+  `${pendingAtLeast ? 'at least ' : ''}${pending.toLocaleString('en')}`
 
 const UNITS = [
   ['d', 86_400_000],
@@ -99,7 +133,7 @@ const timeOr = (milliseconds: number | null, none: string): string =>
 
 function headText({ endpoint }: ShownEndpoint, emails: ReadonlyMap<string, string>): string {
   const { webhook, pending, cursor } = endpoint
-  const { customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, waiting, setAside } = webhook
+  const { customerId, statuses, duplicates, giveUpMilliseconds, paused, failingSince, setAside } = webhook
   const rows = [
     ['URL', webhook.url],
     ['state', `${stateText(endpoint)}${paused === null ? '' : ` since ${timeText(paused.at)} UTC`}`],
@@ -117,11 +151,22 @@ function headText({ endpoint }: ShownEndpoint, emails: ReadonlyMap<string, strin
       ? []
       : [['failing', `since ${timeOr(failingSince, '')}; next try ${timeOr(webhook.nextTryAt, 'not known')}`]]),
     ['behind', behindText(endpoint) || 'no'],
-    ['pending', pending === 0 ? 'nothing' : `at most ${pending}, of which ${waiting} wait to be tried again`],
+    ['pending', pending === 0 ? 'nothing' : `${pendingText(endpoint)}${waitingText(webhook)}`],
     ['set aside', String(setAside)],
+    ...(webhook.removedUnsent === 0 ? [] : [['purged', `${webhook.removedUnsent} before they were sent`]]),
+    ...(webhook.replay === null ? [] : [['replay', replayText(endpoint, webhook.replay)]]),
     ['cursor', cursor],
   ] as const
   return [webhook.id, ...rows.map(([name = '', text = '']) => `  ${name.padEnd(12)}${printable(text)}`)].join('\n')
+}
+
+const waitingText = ({ waiting, failing }: Webhook): string =>
+  waiting === 0 ? '' : `, of which ${waiting.toLocaleString('en')} wait (${failing.toLocaleString('en')} failed)`
+
+function replayText({ replayed }: DescribedEndpoint, replay: WebhookReplay): string {
+  const [from, until] = [replayed?.from ?? null, replayed?.until ?? null].map((time) => timeOr(time, 'removed'))
+  const statuses = replay.statuses === null ? '' : `, Status ${replay.statuses.join(', ')}`
+  return `${percentOf(replay)} % of ${from} to ${until}${statuses}: ${counted(replay.added, 'delivery', 'deliveries')} so far`
 }
 
 const timeOrNothing = (milliseconds: number | null): string => (milliseconds === null ? '' : timeText(milliseconds))

@@ -14,6 +14,7 @@ import { createFindDelivery, isStorable } from '../find-delivery.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createProductFilter, MAX_READ } from '../with-product.ts'
 import { withinBytes } from '../within-bytes.ts'
+import { createFindOrder } from './find-order.ts'
 import { createNewestOrders } from './newest-orders.ts'
 
 export interface ReadBackDependencies {
@@ -68,18 +69,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
   const withProduct = createProductFilter(deliveries, productsOf)
   const listNewest = createNewestOrders({ deliveries, purges, cursors, withProduct })
 
-  const findCustomerOf = async (caller: Caller, who: string | undefined, orderId: string): Promise<string> => {
-    const customerId = await customerAskedFor(caller, who, customers)
-    if (customerId !== undefined) return customerId
-    const found: string[] = []
-    for (let after: OrderPlace | null = null; ; ) {
-      const { orders, next } = await deliveries.orders(after, { orderId }, { limit: 2, scan: MAX_LOOKED_AT })
-      found.push(...orders.map(({ customerId }) => customerId))
-      if (found.length > 1) throw new AppError(purchaseErrors.orderAmbiguous)
-      if (next === null) return found[0] ?? missing(purchaseErrors.orderNotFound)
-      after = next
-    }
-  }
+  const findCustomerOf = createFindOrder({ deliveries, customers })
 
   return {
     /**

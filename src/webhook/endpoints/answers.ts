@@ -1,32 +1,54 @@
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import type { WebhookAttempt, WebhookMinute } from '#src/store/store.ts'
-import type { DescribedEndpoint, ShownAttempts, ShownEndpoint, WithSecret } from './endpoints.rule.ts'
+import type { WebhookAttempt, WebhookMinute, WebhookReplay } from '#src/store/store.ts'
+import type { DescribedEndpoint } from './describe.ts'
+import type { ShownAttempts, ShownEndpoint, WithSecret } from './endpoints.rule.ts'
+import type { Told } from './fates.ts'
 
 const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : isoMilliseconds(milliseconds)
 
 /** An endpoint as operators see it, never with its secret. */
-export const endpointAnswer = ({ webhook, pending, behindMilliseconds, cursor }: DescribedEndpoint) => ({
+export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: DescribedEndpoint) => ({
   EndpointID: webhook.id,
   URL: webhook.url,
   CustomerID: webhook.customerId,
   Statuses: webhook.statuses === null ? null : [...webhook.statuses],
   Duplicates: webhook.duplicates,
-  State: webhook.paused === null ? ('active' as const) : ('paused' as const),
+  State: progress.standing,
   PausedReason: webhook.paused?.reason ?? null,
   PausedAt: iso(webhook.paused?.at ?? null),
-  Pending: pending,
+  Pending: progress.pending,
+  PendingAtLeast: progress.pendingAtLeast,
   Waiting: webhook.waiting,
+  Failing: webhook.failing,
   SetAside: webhook.setAside,
+  PurgedUnsent: webhook.removedUnsent,
   LastSuccessAt: iso(webhook.lastSuccessAt),
   FailingSince: iso(webhook.failingSince),
   NextTryAt: iso(webhook.nextTryAt),
-  BehindSeconds: Math.floor(behindMilliseconds / 1000),
+  BehindSeconds: Math.floor(progress.behindMilliseconds / 1000),
   CreatedAt: isoMilliseconds(webhook.createdAt),
   GiveUp: webhook.giveUpMilliseconds === null ? null : webhook.giveUpMilliseconds / 1000,
   HasCA: webhook.ca !== null,
   Cursor: cursor,
+  Replay: replayed && replayAnswer(webhook.replay, replayed),
 })
+
+type Replayed = NonNullable<DescribedEndpoint['replayed']>
+
+const replayAnswer = (replay: DescribedEndpoint['webhook']['replay'], { from, until }: Replayed) =>
+  replay && {
+    BeganAt: isoMilliseconds(replay.beganAt),
+    From: iso(from),
+    To: iso(until),
+    Statuses: replay.statuses && [...replay.statuses],
+    Added: replay.added,
+    Percent: percentOf(replay),
+  }
+
+/** Of the stretch that was read. */
+export const percentOf = ({ from, until, position }: WebhookReplay): number =>
+  Math.min(100, Math.floor((100 * (position - from)) / Math.max(1, until - from)))
 
 export const withSecretAnswer = ({ endpoint, secret }: WithSecret) => ({
   Endpoint: endpointAnswer(endpoint),
@@ -72,4 +94,19 @@ const minuteAnswer = ({ minute, succeeded, failed, longestMilliseconds }: Webhoo
 export const attemptsAnswer = ({ attempts, minutes }: ShownAttempts) => ({
   Attempts: attempts.map(attemptAnswer),
   Minutes: minutes.map(minuteAnswer),
+})
+
+export const toldAnswer = ({ receiptId, delivery, state, at, answer, failures, error, nextTryAt }: Told) => ({
+  ReceiptID: receiptId,
+  OrderID: delivery?.orderId ?? null,
+  Status: delivery?.status ?? null,
+  Duplicate: delivery?.duplicate ?? null,
+  ReceivedAt: iso(delivery?.receivedAt ?? null),
+  State: state,
+  At: iso(at),
+  AnswerStatus: answer?.status ?? null,
+  Milliseconds: answer?.milliseconds ?? null,
+  Failures: failures,
+  Error: error,
+  NextTryAt: iso(nextTryAt),
 })

@@ -1,5 +1,8 @@
 import type { RecordAction } from '#src/audit/actions.ts'
+import { isoMilliseconds } from '#src/lib/clock.ts'
+import type { Begin } from './begin.ts'
 import type { Endpoints } from './endpoints.rule.ts'
+import type { Replayed } from './replays.ts'
 
 /** Wraps the rule so that each completed change is recorded in the audit log. */
 export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): Endpoints {
@@ -35,6 +38,12 @@ export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): En
       await record('webhook.replay', customerId, { endpointId, ...detailsOf(what), deliveries })
       return replayed
     },
+    async cancelReplay(id) {
+      const cancelled = await endpoints.cancelReplay(id)
+      const { id: endpointId, customerId } = cancelled.endpoint.webhook
+      await record('webhook.replay', customerId, { endpointId, cancel: true, deliveries: cancelled.deliveries })
+      return cancelled
+    },
     async rotateSecret(id, overlapMilliseconds) {
       const rotated = await endpoints.rotateSecret(id, overlapMilliseconds)
       const { id: endpointId, customerId } = rotated.endpoint.webhook
@@ -56,15 +65,21 @@ export function auditedEndpoints(endpoints: Endpoints, record: RecordAction): En
   }
 }
 
-type What = Parameters<Endpoints['replay']>[1]
-
-function detailsOf(what: What): Readonly<Record<string, unknown>> {
+/** Without the id of an order, which may have to be erased. */
+function detailsOf(what: Replayed): Readonly<Record<string, unknown>> {
   if (what === 'set-aside') return { setAside: true }
   if ('receiptId' in what) return { receiptId: what.receiptId.toLowerCase() }
-  const { begin } = what
-  if (typeof begin === 'string') return { from: begin }
-  return { from: 'time' in begin ? new Date(begin.time).toISOString() : 'cursor' }
+  const { begin, end, statuses } = what
+  return {
+    ...('orderId' in what && { order: true }),
+    ...(begin !== undefined && { from: inLog(begin) }),
+    ...(end !== undefined && { to: inLog(end) }),
+    ...(statuses !== undefined && { statuses }),
+  }
 }
+
+const inLog = (place: Begin): string =>
+  typeof place === 'string' ? place : 'time' in place ? isoMilliseconds(place.time) : 'cursor'
 
 /** Without the query, which may hold a token. */
 export const urlInLog = (url: string): string => url.split('?', 1).join()

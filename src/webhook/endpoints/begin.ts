@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
 import { createFeedText } from '#src/purchase/feed/feed-text.ts'
-import { type FeedPlace, firstPlace, placeAt } from '#src/purchase/feed-place.ts'
+import type { FeedPlace } from '#src/purchase/feed-place.ts'
 import { createLostWords, refusesMissing } from '#src/purchase/lost-words.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Store } from '#src/store/store.ts'
@@ -20,7 +20,13 @@ export interface BeginDependencies {
   readonly cursors: Cursors
 }
 
-/** Finds the place where an endpoint begins, or begins again. Throws CURSOR_INVALID, CURSOR_PURGED or DELIVERIES_LOST. */
+/** A cursor or a time, up to which deliveries are sent again. */
+export type End = Exclude<Begin, string>
+
+/**
+ * Finds the position after which an endpoint begins, or begins again (`after`), and the one that ends a replay (`until`). Throws
+ * CURSOR_INVALID, CURSOR_PURGED or DELIVERIES_LOST.
+ */
 export function createBegin({ store: { deliveries, purges }, cursors }: BeginDependencies) {
   const text = createFeedText(cursors)
   const refuse = refusesMissing(purges, createLostWords({ deliveries, cursors }))
@@ -35,22 +41,30 @@ export function createBegin({ store: { deliveries, purges }, cursors }: BeginDep
     return text.placeOf(null, cursor)
   }
 
-  return async (begin: Begin, customerId: string | null): Promise<FeedPlace> => {
-    if (begin === 'start') return firstPlace(purges)
-    if (begin === 'now') return placeAt(await deliveries.lastPosition(), await purges.state())
+  const after = async (begin: Begin, customerId: string | null): Promise<number> => {
+    if (begin === 'start') return 0
+    if (begin === 'now') return deliveries.lastPosition()
     // Deliveries are nearly in the order of their times: those of a few minutes before may come, too, but none is left out.
-    if ('time' in begin) {
-      const { early } = await deliveries.positionsWithin({ from: begin.time })
-      return placeAt(early, await purges.state())
-    }
+    if ('time' in begin) return (await deliveries.positionsWithin({ from: begin.time })).early
     try {
       const place = await placeOf(customerId, begin.cursor)
       await refuse(place, customerId)
-      return place
+      return place.position
     } catch (error) {
       throw inWordsOfEndpoints(error)
     }
   }
+
+  const until = async (end: End, customerId: string | null): Promise<number> => {
+    // The delivery at the end is the first one that was received minutes later.
+    if ('time' in end) return (await deliveries.positionsWithin({ to: end.time })).end - 1
+    try {
+      return (await placeOf(customerId, end.cursor)).position
+    } catch (error) {
+      throw inWordsOfEndpoints(error)
+    }
+  }
+  return { after, until }
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {

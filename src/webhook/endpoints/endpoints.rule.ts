@@ -7,18 +7,18 @@ import { newId } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
-import { createFeedText } from '#src/purchase/feed/feed-text.ts'
-import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Store, WaitingDelivery, Webhook, WebhookAttempt, WebhookChange, WebhookMinute } from '#src/store/store.ts'
 import type { Outcome } from '../send/outcome.ts'
 import type { Sending } from '../send/sender.ts'
 import { generateSecret, signedHeaders } from '../send/signature.ts'
-import { isWanted } from '../wanted.ts'
 import { webhookErrors } from '../webhook.errors.ts'
 import type { WebhookSecrets } from '../webhook-secrets.ts'
 import { readAuthority } from './authority.ts'
 import { type Begin, createBegin } from './begin.ts'
-import { createProgress, type Progress } from './progress.ts'
+import { createChosen } from './chosen.ts'
+import { createDescribe, type DescribedEndpoint } from './describe.ts'
+import { createFates, type Told } from './fates.ts'
+import { createReplays, type Replayed } from './replays.ts'
 
 export interface EndpointsDependencies {
   readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'customers' | 'purges'>
@@ -42,15 +42,6 @@ export interface NewEndpoint {
   /** Certificates in PEM. */
   readonly ca?: string | undefined
 }
-
-/** An endpoint as operators see it. */
-export interface DescribedEndpoint extends Progress {
-  /** A cursor of the feed. */
-  readonly cursor: string
-}
-
-/** What is sent again. */
-export type Replayed = { readonly begin: Begin } | { readonly receiptId: string } | 'set-aside'
 
 /** An endpoint with its secret, which is shown only once. */
 export interface WithSecret {
@@ -86,24 +77,16 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The operators' actions on endpoints. */
 export function createEndpoints(dependencies: EndpointsDependencies) {
-  const { store, cursors, secrets, clock, random, checkUrl, send } = dependencies
-  const { webhooks, deliveries } = store
-  const placeOf = createBegin(dependencies)
-  const progressOf = createProgress(dependencies)
-  const { cursorOf } = createFeedText(cursors)
+  const { store, secrets, clock, random, checkUrl, send } = dependencies
+  const { webhooks } = store
+  const places = createBegin(dependencies)
+  const chosen = createChosen(dependencies)
+  const replays = createReplays({ store, clock, places, chosen })
+  const tellFates = createFates({ store, clock, chosen })
+  const describeAll = createDescribe(dependencies)
 
-  const describeAll = async (all: readonly Webhook[]): Promise<DescribedEndpoint[]> =>
-    Promise.all(
-      (await progressOf(all)).map(async (progress) => {
-        const { customerId, place } = progress.webhook
-        return { ...progress, cursor: await cursorOf(customerId, place) }
-      }),
-    )
-
-  const describe = async (webhook: Webhook): Promise<DescribedEndpoint> => {
-    const [described] = await describeAll([webhook])
-    return described as DescribedEndpoint
-  }
+  const describe = async (webhook: Webhook): Promise<DescribedEndpoint> =>
+    (await describeAll([webhook]))[0] as DescribedEndpoint
 
   const find = async (id: string): Promise<Webhook> => {
     const found = UUID.test(id) ? await webhooks.find(id.toLowerCase()) : undefined
@@ -121,16 +104,6 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
     return found.id
   }
 
-  const positionOf = async (webhook: Webhook, receiptId: string): Promise<number> => {
-    const found = UUID.test(receiptId) ? await deliveries.findByReceipt(receiptId.toLowerCase()) : undefined
-    const { customerId } = webhook
-    if (found === undefined || (customerId !== null && found.customerId !== customerId))
-      throw new AppError(purchaseErrors.deliveryNotFound)
-    if (!isWanted(webhook, found)) throw new AppError(webhookErrors.leftOut)
-    if (found.position > webhook.place.position) throw new AppError(webhookErrors.pending)
-    return found.position
-  }
-
   return {
     async add({ url, customer, statuses, duplicates = true, begin = 'now', giveUpMilliseconds, ca }: NewEndpoint) {
       const all = await webhooks.list()
@@ -143,12 +116,12 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
         ca: ca === undefined ? null : readAuthority(ca),
         giveUpMilliseconds: giveUpMilliseconds ?? null,
       }
-      const place = await placeOf(begin, settings.customerId)
+      const position = await places.after(begin, settings.customerId)
       // Servers could not use a secret that is sealed under a wrong one.
       await secrets.wrappings(all.slice(-1), clock.now())
       const id = newId(clock.now(), random)
       const secret = generateSecret(random)
-      await webhooks.add({ ...settings, id, createdAt: clock.now(), secret: await secrets.seal(id, secret), place })
+      await webhooks.add({ ...settings, id, createdAt: clock.now(), secret: await secrets.seal(id, secret), position })
       return { endpoint: await describe(await find(id)), secret }
     },
 
@@ -186,19 +159,21 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       return describe(webhook.paused === null ? webhook : await change(webhook, { paused: null }))
     },
 
-    /** Sends again, whether confirmed or not. Resolves to the number of deliveries, at most, too. */
+    /** Tells what became of deliveries at an endpoint, the newest first. */
+    async fates(id: string, which: Parameters<typeof tellFates>[1]): Promise<Told[]> {
+      return tellFates(await find(id), which)
+    },
+
+    /** Sends again, whether confirmed or not. Resolves to the number of deliveries; of a stretch, to the most that it may have. */
     async replay(id: string, what: Replayed): Promise<{ endpoint: DescribedEndpoint; deliveries: number }> {
-      const webhook = await find(id)
-      if (typeof what === 'object' && 'begin' in what) {
-        const begin = await placeOf(what.begin, webhook.customerId)
-        // A later place would skip what was not sent yet.
-        const place = begin.position < webhook.place.position ? begin : webhook.place
-        const endpoint = await describe(await change(webhook, { place }))
-        return { endpoint, deliveries: endpoint.pending }
-      }
-      const chosen = what === 'set-aside' ? what : { position: await positionOf(webhook, what.receiptId) }
-      const replayed = (await webhooks.replay(webhook.id, chosen, clock.now())) ?? notFound(id)
+      const replayed = await replays.begin(await find(id), what)
       return { endpoint: await describe(await find(id)), deliveries: replayed }
+    },
+
+    /** Ends the replay of a stretch. Resolves to the number of deliveries that it has added, which are sent. */
+    async cancelReplay(id: string): Promise<{ endpoint: DescribedEndpoint; deliveries: number }> {
+      const added = await replays.cancel(await find(id))
+      return { endpoint: await describe(await find(id)), deliveries: added }
     },
 
     /** The secret before signs, too, until the overlap is over. */

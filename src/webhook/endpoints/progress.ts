@@ -1,6 +1,7 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { DeliverySummary, Store, Webhook } from '#src/store/store.ts'
+import type { Store, Webhook } from '#src/store/store.ts'
 import { isWanted } from '../wanted.ts'
+import { type Standing, standingOf } from './standing.ts'
 
 export interface ProgressDependencies {
   readonly store: Pick<Store, 'webhooks' | 'deliveries'>
@@ -10,51 +11,61 @@ export interface ProgressDependencies {
 /** An endpoint with how far it has come. */
 export interface Progress {
   readonly webhook: Webhook
-  /** At most this many deliveries are not confirmed: it counts those that the endpoint does not get, too. */
+  readonly standing: Standing
+  /** Deliveries for this endpoint that are not confirmed and not set aside; some that were just confirmed may be among them. */
   readonly pending: number
-  /** Age of the oldest delivery that is not confirmed and not set aside; 0 if there is none. */
+  /** Whether there are more, which were not counted. */
+  readonly pendingAtLeast: boolean
+  /** Age of the oldest delivery that is not confirmed, not set aside and not sent again; 0 if there is none. */
   readonly behindMilliseconds: number
 }
 
-/** Bounds the search for the next delivery of an endpoint that gets few of them. The place of one that works passes the others soon. */
+/** Bounds the count for an endpoint that gets only some deliveries: it looks at so many, and counts so many of them. */
 const LOOKED_AT = 20_000
-const LOOKED_AT_WORKING = 1_000
-const READ_AT_ONCE = 200
-/** Bounds the search for the first delivery that failed among those set aside. */
-const MAX_SET_ASIDE = 1_000
+const MAX_COUNTED = 1_000
+/** What is waiting and older than the oldest of these rows is set aside, or was sent again. */
+const MAX_WAITING_LOOKED_AT = 10_000
+
+interface Unread {
+  readonly count: number
+  readonly atLeast: boolean
+  /** When the first of them was received. */
+  readonly since: number | null
+}
 
 export function createProgress({ store: { webhooks, deliveries }, clock }: ProgressDependencies) {
-  const nextOf = async (webhook: Webhook): Promise<DeliverySummary | undefined> => {
+  /** What comes after the position of an endpoint. */
+  const unreadOf = async (webhook: Webhook): Promise<Unread> => {
+    const { position, customerId, statuses, duplicates } = webhook
+    const after = await deliveries.countAfter(position)
+    if (after === 0) return { count: 0, atLeast: false, since: null }
+    const getsAll = customerId === null && statuses === null && duplicates
     const filter = {
-      customerId: webhook.customerId ?? undefined,
-      status: webhook.statuses?.length === 1 ? webhook.statuses[0] : undefined,
-      duplicate: webhook.duplicates ? undefined : false,
+      customerId: customerId ?? undefined,
+      status: statuses?.length === 1 ? statuses[0] : undefined,
+      duplicate: duplicates ? undefined : false,
     }
-    const limit = (webhook.statuses?.length ?? 1) === 1 ? 1 : READ_AT_ONCE
-    const isWorking = webhook.paused === null && webhook.failingSince === null
-    const scan = isWorking ? LOOKED_AT_WORKING : LOOKED_AT
-    const found = await deliveries.after(webhook.place.position, filter, { limit, scan })
-    return found.deliveries.find((delivery) => isWanted(webhook, delivery))
-  }
-
-  const firstFailing = async ({ id, waiting, setAside }: Webhook): Promise<DeliverySummary | undefined> => {
-    if (waiting === 0) return undefined
-    const failing = await webhooks.failing(id, Math.min(setAside, MAX_SET_ASIDE) + 1)
-    const position = failing.find(({ setAsideAt }) => setAsideAt === null)?.position
-    if (position === undefined) return undefined
-    const { deliveries: found } = await deliveries.after(position - 1, {}, { limit: 1, scan: 1 })
-    return found.find((delivery) => delivery.position === position)
+    const bounds = { limit: getsAll ? 1 : MAX_COUNTED, scan: LOOKED_AT }
+    const page = await deliveries.after(position, filter, bounds)
+    const wanted = page.deliveries.filter((delivery) => isWanted(webhook, delivery))
+    const since = wanted[0]?.receivedAt ?? null
+    if (getsAll) return { count: after, atLeast: false, since }
+    return { count: wanted.length, atLeast: (await deliveries.countAfter(page.position)) > 0, since }
   }
 
   const progressOf = async (webhook: Webhook): Promise<Progress> => {
-    const { place, waiting } = webhook
-    const after = await deliveries.countAfter(place.position)
-    const oldest = [await firstFailing(webhook), after === 0 ? undefined : await nextOf(webhook)]
-    const times = oldest.flatMap((delivery) => (delivery === undefined ? [] : [delivery.receivedAt]))
+    const { id, waiting, failing, failingSince } = webhook
+    const unread = await unreadOf(webhook)
+    const oldest = waiting === 0 ? null : await webhooks.oldestWaiting(id, MAX_WAITING_LOOKED_AT)
+    // It has failed for at least so long, where the oldest was not found.
+    const times = [unread.since, oldest, failing > 0 ? failingSince : null].filter((time) => time !== null)
+    const behindMilliseconds = times.length === 0 ? 0 : Math.max(0, clock.now() - Math.min(...times))
     return {
       webhook,
-      pending: after + waiting,
-      behindMilliseconds: times.length === 0 ? 0 : Math.max(0, clock.now() - Math.min(...times)),
+      standing: standingOf(webhook, behindMilliseconds),
+      pending: unread.count + waiting,
+      pendingAtLeast: unread.atLeast,
+      behindMilliseconds,
     }
   }
 

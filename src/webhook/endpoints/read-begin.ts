@@ -7,3 +7,11 @@ export function readBegin(text: string, timeOf: (text: string) => number | undef
   const time = timeOf(text)
   return time === undefined ? { cursor: text } : { time }
 }
+
+/** Says what is wrong with a place that came over HTTP. */
+export function placeProblem(place: Begin, now: number): string | undefined {
+  if (typeof place === 'string') return undefined
+  // It would leave out what comes in until then.
+  if ('time' in place) return place.time > now ? 'must not be in the future' : undefined
+  return /^c[\w-]+$/.test(place.cursor) ? undefined : 'must be now, start, a cursor, or a time with its zone'
+}

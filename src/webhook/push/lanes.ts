@@ -1,149 +1,126 @@
-import { createDueHeap } from './due-heap.ts'
+import type { DueDelivery, Laned, WaitingDelivery } from '#src/store/store.ts'
 
-/** A delivery that an endpoint has not confirmed. Times are those of the clock that never jumps. */
-export interface Queued {
-  readonly position: number
-  /** Deliveries of one lane are sent one after the other. */
-  readonly lane: string
-  /** When it was tried last; undefined if it was not. */
-  triedAt: number | undefined
-  /** Not to be tried before, whatever else is due: the endpoint asked for it. */
-  notBefore: number
+/** A delivery on its way to an endpoint. A purge may have removed one that waited in the store. */
+export interface Item extends Laned {
+  readonly receiptId: string | null
+  readonly receivedAt: number | null
+  /** Of the payload. */
+  readonly bytes: number
 }
 
-export interface Lanes<Entry extends Queued> {
-  /** Adds a delivery behind those of its lane that have lower positions. If it is the first one, it is due at `dueAt`; 0 is now. */
-  add(entry: Entry, dueAt: number): void
-  /** Returns a delivery that is due, which counts as sent then. */
-  take(now: number): Entry | undefined
-  /** Like `take`, but disregards pauses: returns one that was never tried, else the one that was tried longest ago. */
-  takeForTrial(now: number): Entry | undefined
-  /** Keeps a delivery that was sent as the first one of its lane. */
-  pause(entry: Entry, dueAt: number): void
-  /** Removes a delivery that was sent: the next one of its lane is due now. */
-  remove(entry: Entry): void
-  /** The first delivery of the same lane. */
-  first(entry: Entry): Entry
-  /** The deliveries of the same lane that wait for the first one. */
-  behind(entry: Entry): readonly Entry[]
-  /** Sets a new time for each delivery that pauses, where `dueAt` returns one. */
-  reschedule(dueAt: (entry: Entry) => number | undefined): void
-  /** When `take` returns something next, unless a delivery is added or removed; undefined for never, 0 for now. */
-  nextDueAt(): number | undefined
-  /** The same for `takeForTrial`. */
-  nextTrialAt(): number | undefined
-  inFlight(): number
-  entries(): Iterable<Entry>
+export interface Entry extends Item {
+  /** As the store keeps it, or will once the next save is stored; undefined if it does not. */
+  row: WaitingDelivery | undefined
+  /** Only open entries hold the place. */
+  state: 'open' | 'kept' | 'settled'
+  wasProbe: boolean
+  wasRetry: boolean
 }
 
-interface Lane<Entry> {
-  readonly entries: Entry[]
-  state: 'ready' | 'paused' | 'sent'
-  dueAt: number
+export const LIMITS = {
+  /** Deliveries after the place that were read; a page is read when there is room for one, and for its payloads. */
+  window: 512,
+  page: 256,
+  bytes: 4 * 1024 * 1024,
+  inFlight: 32,
+  /** Of those, deliveries that waited in the store: while others wait, and while none does. */
+  retries: 8,
+  mostRetries: 24,
+  /** Lanes in memory that waited in the store, each with a few deliveries behind its first one. */
+  lanes: 32,
+  /** Asked for at once, with those that were sent and are not yet saved. */
+  asked: 256,
 }
 
-export function createLanes<Entry extends Queued>(): Lanes<Entry> {
-  const lanes = new Map<string, Lane<Entry>>()
-  const ready = new Set<Lane<Entry>>()
-  /** May hold outdated times of lanes, which do not count. */
-  const paused = createDueHeap<Lane<Entry>>()
-  let inFlight = 0
+export const entryOf = (item: Item, row?: WaitingDelivery): Entry => {
+  const { position, lane, receiptId, receivedAt, bytes } = item
+  const state = row === undefined ? 'open' : 'kept'
+  return { position, lane, receiptId, receivedAt, bytes, row, state, wasProbe: false, wasRetry: false }
+}
 
-  const isCurrent = ({ dueAt, value }: { dueAt: number; value: Lane<Entry> }): boolean =>
-    value.state === 'paused' && value.dueAt === dueAt
+export const keptEntry = ({ receiptId, receivedAt, ...row }: DueDelivery): Entry =>
+  entryOf({ position: row.position, lane: row.lane, receiptId, receivedAt, bytes: 0 }, row)
 
-  const earliest = () => {
-    for (let first = paused.peek(); first !== undefined; first = paused.peek()) {
-      if (isCurrent(first)) return first
-      paused.pop()
-    }
-    return undefined
+/** The lanes in memory, each in order. The first of each is under way or ready. */
+export function createLanes(limits: typeof LIMITS, onLeft: (lane: number) => void) {
+  const lanes = new Map<number, Entry[]>()
+  const fresh = new Set<Entry>()
+  const retries = new Set<Entry>()
+  const underWay = new Set<Entry>()
+  let retriesUnderWay = 0
+
+  const makeReady = (entry: Entry): void => void (entry.row === undefined ? fresh : retries).add(entry)
+
+  const end = (entry: Entry): void => {
+    fresh.delete(entry)
+    retries.delete(entry)
+    if (underWay.delete(entry) && entry.wasRetry) retriesUnderWay--
   }
 
-  const wait = (lane: Lane<Entry>, dueAt: number): void => {
-    lane.state = 'paused'
-    lane.dueAt = dueAt
-    paused.push(dueAt, lane)
+  const forget = (lane: number): void => {
+    lanes.delete(lane)
+    onLeft(lane)
   }
-
-  const makeReady = (lane: Lane<Entry>): void => {
-    lane.state = 'ready'
-    ready.add(lane)
-  }
-
-  const send = (lane: Lane<Entry>, now: number): Entry => {
-    const [entry] = lane.entries as [Entry]
-    ready.delete(lane)
-    lane.state = 'sent'
-    entry.triedAt = now
-    inFlight++
-    return entry
-  }
-
-  /** Lanes of which nothing is sent. */
-  const resting = (): Lane<Entry>[] => [...lanes.values()].filter(({ state }) => state !== 'sent')
-  const laneOf = (entry: Entry): Lane<Entry> => lanes.get(entry.lane) as Lane<Entry>
 
   return {
-    add(entry, dueAt) {
-      const lane = lanes.get(entry.lane) ?? { entries: [], state: 'ready' as const, dueAt }
-      const first = lane.state === 'sent' ? 1 : 0
-      let at = lane.entries.length
-      while (at > first && (lane.entries[at - 1] as Entry).position > entry.position) at--
-      lane.entries.splice(at, 0, entry)
-      lanes.set(entry.lane, lane)
-      if (at > 0) return
-      ready.delete(lane)
-      if (dueAt <= 0) makeReady(lane)
-      else wait(lane, dueAt)
+    has: (lane: number): boolean => lanes.has(lane),
+    first: (lane: number): Entry | undefined => lanes.get(lane)?.[0],
+    isUnderWay: (entry: Entry): boolean => underWay.has(entry),
+    /** Adds a lane that is not in memory. */
+    add(entries: [Entry, ...Entry[]]): void {
+      lanes.set(entries[0].lane, entries)
+      makeReady(entries[0])
     },
-    take(now) {
-      for (let first = earliest(); first !== undefined && first.dueAt <= now; first = earliest()) {
-        paused.pop()
-        makeReady(first.value)
+    append(entry: Entry): void {
+      lanes.get(entry.lane)?.push(entry)
+    },
+    /** What is sent next. A silent endpoint is tried with new deliveries first: those that it did not answer may be what silences it. */
+    ready(isSilent: boolean): Entry | undefined {
+      const most = fresh.size > 0 ? limits.retries : limits.mostRetries
+      const isTurn = !(isSilent && fresh.size > 0) && retriesUnderWay < most
+      const [entry] = isTurn && retries.size > 0 ? retries : fresh
+      return entry
+    },
+    readyCount: (): number => fresh.size + retries.size,
+    underWayCount: (): number => underWay.size,
+    begin(entry: Entry, isProbe: boolean): void {
+      end(entry)
+      underWay.add(entry)
+      entry.wasProbe = isProbe
+      entry.wasRetry = entry.row !== undefined
+      if (entry.wasRetry) retriesUnderWay++
+    },
+    /** It is ready again. */
+    postpone(entry: Entry): void {
+      end(entry)
+      makeReady(entry)
+    },
+    /** Removes the first of a lane. */
+    finish(entry: Entry): void {
+      end(entry)
+      const lane = lanes.get(entry.lane)
+      lane?.shift()
+      if (lane?.[0] === undefined) forget(entry.lane)
+      else makeReady(lane[0])
+    },
+    /** Removes a lane whose entries the store keeps from now on. What is under way stays. */
+    leave(lane: number, wait: (entry: Entry) => void): void {
+      const entries = lanes.get(lane) ?? []
+      for (const entry of entries) wait(entry)
+      const [first] = entries
+      if (first !== undefined && underWay.has(first)) {
+        lanes.set(lane, [first])
+        return
       }
-      const [lane] = ready
-      return lane && send(lane, now)
+      if (first !== undefined) end(first)
+      forget(lane)
     },
-    takeForTrial(now) {
-      let chosen: Lane<Entry> | undefined
-      let chosenAt = Number.POSITIVE_INFINITY
-      for (const lane of resting()) {
-        const [{ triedAt = Number.NEGATIVE_INFINITY, notBefore }] = lane.entries as [Entry]
-        if (notBefore <= now && (chosen === undefined || triedAt < chosenAt)) {
-          chosen = lane
-          chosenAt = triedAt
-        }
-      }
-      return chosen && send(chosen, now)
+    /** Lanes that the store keeps. */
+    keptCount(): number {
+      let count = 0
+      for (const [first] of lanes.values()) if (first?.row !== undefined) count++
+      return count
     },
-    pause(entry, dueAt) {
-      inFlight--
-      wait(laneOf(entry), dueAt)
-    },
-    remove(entry) {
-      const lane = laneOf(entry)
-      lane.entries.shift()
-      inFlight--
-      if (lane.entries.length > 0) makeReady(lane)
-      else lanes.delete(entry.lane)
-    },
-    first: (entry) => laneOf(entry).entries[0] as Entry,
-    behind: (entry) => laneOf(entry).entries.slice(1),
-    reschedule(dueAt) {
-      for (const lane of lanes.values()) {
-        const due = lane.state === 'paused' ? dueAt(lane.entries[0] as Entry) : undefined
-        if (due !== undefined) wait(lane, due)
-      }
-    },
-    nextDueAt: () => (ready.size > 0 ? 0 : earliest()?.dueAt),
-    nextTrialAt() {
-      const times = resting().map(({ entries: [entry] }) => (entry as Entry).notBefore)
-      return times.length === 0 ? undefined : times.reduce((one, other) => Math.min(one, other))
-    },
-    inFlight: () => inFlight,
-    *entries() {
-      for (const lane of lanes.values()) yield* lane.entries
-    },
+    entries: (): Entry[] => [...lanes.values()].flat(),
   }
 }

@@ -2,9 +2,8 @@ import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import type { PurgeStore, WebhookStore } from '#src/store/store.ts'
-import { NO_ATTEMPT } from './entry.ts'
-import type { PushLog } from './failing-log.ts'
-import type { Run } from './run.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { PushLog } from './push-log.ts'
 import type { After } from './timers.ts'
 
 export interface LostDependencies {
@@ -35,7 +34,7 @@ export function createLostNotice({ purges, webhooks, clock, after, log, onFailed
       if (isAway && tries < MAX_TRIES) after(AGAIN_MILLISECONDS, () => isStopped() || untilDone(work, tries + 1))
     })
 
-  /** When each endpoint was told last: its run, the lease and the place that is stored may each notice the same loss. */
+  /** When each endpoint was told last: its holder, the lease and the place that is stored may each notice the same loss. */
   const toldAt = new Map<string, number>()
 
   const tell = (endpoint: string): void => {
@@ -43,13 +42,14 @@ export function createLostNotice({ purges, webhooks, clock, after, log, onFailed
     if (now - (toldAt.get(endpoint) ?? Number.NEGATIVE_INFINITY) < ONE_LOSS_MILLISECONDS) return
     toldAt.set(endpoint, now)
     log.warn({ endpoint }, 'deliveries that a webhook endpoint may have got were lost in a failover of the database')
-    const attempt = { ...NO_ATTEMPT, at: clock.now(), error: LOST }
+    const nothing = { position: null, receiptId: null, status: null, milliseconds: 0, response: null, nextAt: null }
+    const attempt = { ...nothing, at: clock.now(), error: LOST }
     untilDone(() => webhooks.recordAttempt(endpoint, attempt))
   }
   return {
     tell,
-    /** Tells it if the run had read deliveries that are lost. */
-    look({ id, readTo }: Run): void {
+    /** Tells it if it had read deliveries that are lost. */
+    look({ id, readTo }: Pick<Endpoint, 'id' | 'readTo'>): void {
       const place = readTo()
       untilDone(async () => {
         if ((await purges.state(place)).lost !== null) tell(id)

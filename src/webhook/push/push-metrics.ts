@@ -1,36 +1,53 @@
+import type { Clock } from '#src/lib/clock.ts'
 import type { Count, Metrics, Reading } from '#src/lib/metrics/metrics.ts'
 import { sharedWork } from '#src/lib/shared-work.ts'
 import type { WebhookStore } from '#src/store/store.ts'
-import type { RunDependencies, RunState } from './run.ts'
+import type { Endpoint, EndpointDependencies } from './endpoint.ts'
+
+export interface PushMetricsOptions {
+  readonly metrics: Metrics
+  readonly webhooks: Pick<WebhookStore, 'list' | 'oldestWaiting'>
+  readonly clock: Clock
+  /** Those that this process pushes to. */
+  readonly endpoints: () => Endpoint[]
+}
 
 /** Seconds, from what nobody notices to a day. */
 const DELAYS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300, 3600, 86_400]
+const MAX_LOOKED_AT = 1000
 
 /** Counts attempts, and shows the endpoints that the store has and those that this process pushes to. */
-export function createPushMetrics(
-  metrics: Metrics,
-  webhooks: Pick<WebhookStore, 'list'>,
-  states: () => Map<string, RunState>,
-): RunDependencies['count'] {
+export function createPushMetrics({
+  metrics,
+  webhooks,
+  clock,
+  endpoints,
+}: PushMetricsOptions): EndpointDependencies['count'] {
   const attempts = metrics.counter('teslim_webhook_attempts_total', 'Attempts to push a delivery to an endpoint.')
   const delay = metrics.histogram(
     'teslim_webhook_delay_seconds',
     'Time from the receipt of a delivery until an endpoint has confirmed it.',
     DELAYS,
   )({})
-  const ofStates = (read: (state: RunState) => number) => (): Reading[] =>
-    Array.from(states(), ([endpoint, state]) => [{ endpoint }, read(state)])
+  const list = sharedWork(() => webhooks.list())
   metrics.gauge(
     'teslim_webhook_pending',
     'Deliveries that wait for an endpoint or are on their way, of those read so far; at the process that pushes to it.',
-    ofStates(({ pending }) => pending),
+    async () => {
+      const waiting = new Map((await list()).map((webhook) => [webhook.id, webhook.waiting]))
+      return endpoints().map(({ id, state }): Reading => [{ endpoint: id }, state().pending + (waiting.get(id) ?? 0)])
+    },
   )
+  const behindSeconds = async ({ id, state }: Endpoint): Promise<Reading> => {
+    const stored = (await webhooks.oldestWaiting(id, MAX_LOOKED_AT)) ?? Number.POSITIVE_INFINITY
+    const now = clock.now()
+    return [{ endpoint: id }, Math.max(0, now - Math.min(now, stored, state().oldestAt)) / 1000]
+  }
   metrics.gauge(
     'teslim_webhook_behind_seconds',
     'Age of the oldest delivery that an endpoint has not confirmed; at the process that pushes to it.',
-    ofStates(({ behindSeconds }) => behindSeconds),
+    () => Promise.all(endpoints().map(behindSeconds)),
   )
-  const list = sharedWork(() => webhooks.list())
   metrics.gauge('teslim_webhook_set_aside', 'Deliveries that were set aside, by endpoint.', async () =>
     (await list()).map(({ id, setAside }): Reading => [{ endpoint: id }, setAside]),
   )

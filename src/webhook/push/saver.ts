@@ -1,6 +1,6 @@
 import type { Clock } from '#src/lib/clock.ts'
-import type { WebhookSave, WebhookStore } from '#src/store/store.ts'
-import type { Run } from './run.ts'
+import type { WebhookStore } from '#src/store/store.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { After } from './timers.ts'
 
 export interface SaverDependencies {
@@ -8,100 +8,100 @@ export interface SaverDependencies {
   readonly holder: string
   readonly clock: Clock
   readonly after: After
-  /** The progress of this run was not stored, because its lease or its epoch is no longer that of the store. */
-  readonly onRefused: (run: Run) => void
+  /** The progress of this endpoint was not stored: it is not there any more, or another process may hold it. */
+  readonly onRefused: (endpoint: Endpoint) => void
   readonly onFailed: (error: unknown) => void
   readonly onWorking: () => void
 }
 
 /** Stores the progress of all endpoints: one transaction at a time, with whatever changed since the one before. */
 export interface Saver {
-  mark(run: Run): void
-  forget(run: Run): void
-  isWorking(): boolean
-  /** Stores everything there is of these runs. Rejects if that fails. */
-  flush(runs: readonly Run[]): Promise<void>
+  mark(endpoint: Endpoint): void
+  forget(endpoint: Endpoint): void
+  canSave(): boolean
+  /** Stores everything there is of these endpoints. Rejects if that fails. */
+  flush(endpoints: readonly Endpoint[]): Promise<void>
 }
 
-const PAUSE_MILLISECONDS = 50
+/** With the time that it takes to save, what was confirmed is stored within 20 ms. */
+const PAUSE_MILLISECONDS = 15
 const AGAIN_MILLISECONDS = 1000
 /** A save that takes longer counts as failed until it ends. */
 const PATIENCE_MILLISECONDS = 5000
 
 export function createSaver(dependencies: SaverDependencies): Saver {
   const { webhooks, holder, clock, after, onRefused, onFailed, onWorking } = dependencies
-  const changed = new Set<Run>()
-  let working = true
-  let waiting = false
+  const changed = new Set<Endpoint>()
+  let isWorking = true
+  let isScheduled = false
   let saving: Promise<void> | undefined
   let savingSince: number | undefined
 
-  const isWorking = (): boolean =>
-    working && (savingSince === undefined || clock.monotonic() - savingSince < PATIENCE_MILLISECONDS)
+  const canSave = (): boolean =>
+    isWorking && (savingSince === undefined || clock.monotonic() - savingSince < PATIENCE_MILLISECONDS)
 
-  const save = async (runs: readonly Run[], everything: boolean): Promise<void> => {
-    const taken = runs.flatMap((run) => {
-      const one = run.takeSave(everything)
-      return one === undefined ? [] : [[run, one] as [Run, WebhookSave]]
+  const save = async (endpoints: readonly Endpoint[], everything: boolean): Promise<void> => {
+    const taken = endpoints.flatMap((endpoint) => {
+      const one = endpoint.take(everything)
+      return one === undefined ? [] : [{ endpoint, ...one }]
     })
     if (taken.length === 0) return
+    const saves = taken.map(({ stored }) => stored)
     try {
-      const stored = new Set(
-        await webhooks.save(
-          holder,
-          taken.map(([, one]) => one),
-          clock.now(),
-        ),
-      )
-      for (const [run, { id }] of taken) if (!stored.has(id)) onRefused(run)
+      const stored = new Set(await webhooks.save(holder, saves, clock.now()))
+      for (const each of taken) {
+        if (stored.has(each.endpoint.id)) each.endpoint.wasStored(each.save)
+        else onRefused(each.endpoint)
+      }
     } catch (error) {
-      for (const [run, one] of taken) run.putBack(one)
+      for (const each of taken) each.endpoint.putBack(each.save)
       throw error
     }
   }
 
   const saveChanged = async (): Promise<void> => {
-    const runs = [...changed]
+    const endpoints = [...changed]
     changed.clear()
     savingSince = clock.monotonic()
+    const could = isWorking
     try {
-      await save(runs, false)
-      const wasWorking = isWorking()
-      working = true
+      await save(endpoints, false)
+      const wasLate = !canSave()
+      isWorking = true
       savingSince = undefined
-      if (!wasWorking) onWorking()
+      if (!could || wasLate) onWorking()
     } catch (error) {
-      for (const run of runs) changed.add(run)
-      working = false
+      for (const endpoint of endpoints) changed.add(endpoint)
+      isWorking = false
       savingSince = undefined
       onFailed(error)
     }
   }
 
   const saveSoon = (milliseconds: number): void => {
-    if (waiting || saving !== undefined) return
-    waiting = true
+    if (isScheduled || saving !== undefined) return
+    isScheduled = true
     after(milliseconds, () => {
-      waiting = false
+      isScheduled = false
       saving = saveChanged().finally(() => {
         saving = undefined
-        if (changed.size > 0) saveSoon(working ? PAUSE_MILLISECONDS : AGAIN_MILLISECONDS)
+        if (changed.size > 0) saveSoon(isWorking ? PAUSE_MILLISECONDS : AGAIN_MILLISECONDS)
       })
     })
   }
 
   return {
-    mark(run) {
-      changed.add(run)
+    mark(endpoint) {
+      changed.add(endpoint)
       saveSoon(PAUSE_MILLISECONDS)
     },
-    forget: (run) => void changed.delete(run),
-    isWorking,
-    async flush(runs) {
+    forget: (endpoint) => void changed.delete(endpoint),
+    canSave,
+    async flush(endpoints) {
       // A save under way has part of it.
       await saving
-      for (const run of runs) changed.delete(run)
-      await save(runs, true)
+      for (const endpoint of endpoints) changed.delete(endpoint)
+      await save(endpoints, true)
     },
   }
 }

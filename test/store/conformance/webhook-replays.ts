@@ -13,22 +13,28 @@ export function describeWebhookReplays(name: string, open: Open): void {
     const dueOf = async ({ webhooks }: Store, id: string, now: number) =>
       (await webhooks.due(id, now, ALL)).deliveries.map(({ receiptId: _, receivedAt: __, ...each }) => each)
 
-    promise('send again now what is asked for, and leave alone what waits', async (store) => {
+    promise('send again now what is asked for, also what failed and would be tried later', async (store) => {
       const { webhooks } = store
       const { id, holder } = await held(store)
       const refused = waiting(3, { nextAt: NOW + 1000 })
+      const other = waiting(2, { nextAt: NOW + 1000 })
       const kept = [
         refused,
+        other,
         waiting(4, { nextAt: null, setAsideAt: NOW }),
         waiting(12, { nextAt: null, setAsideAt: NOW }),
       ]
       await webhooks.save(holder, [save(id, { position: 9, kept })], NOW)
       const asked = [3, 4, 7, 11, 12].map((position) => laned(position))
-      expect(await webhooks.replay(id, asked, NOW + 5)).toBe(3)
+      expect(await webhooks.replay(id, asked, NOW + 5)).toBe(4)
       expect(await webhooks.replay(id, asked, NOW + 6)).toBe(0)
-      expect(await dueOf(store, id, NOW + 5)).toEqual([4, 7, 12].map((each) => untried(each, { nextAt: NOW + 5 })))
-      expect(await webhooks.failing(id, ALL)).toMatchObject([refused])
-      expect(await webhooks.find(id)).toMatchObject({ version: 3, position: 9, waiting: 4, failing: 1, setAside: 0 })
+      const due = { ...refused, nextAt: NOW + 5 }
+      expect((await dueOf(store, id, NOW + 5)).sort((one, two) => one.position - two.position)).toEqual([
+        due,
+        ...[4, 7, 12].map((each) => untried(each, { nextAt: NOW + 5 })),
+      ])
+      expect(await webhooks.failing(id, ALL)).toMatchObject([due, other])
+      expect(await webhooks.find(id)).toMatchObject({ version: 3, position: 9, waiting: 5, failing: 2, setAside: 0 })
       expect(await webhooks.replay('none', asked, NOW)).toBeUndefined()
     })
 

@@ -1,77 +1,63 @@
 import { expect, it } from 'vitest'
-import { loadConfig } from '#src/config/load-config.ts'
-import { systemRandom } from '#src/lib/random.ts'
-import { openStore } from '#src/store/open-store.ts'
 import { shownAnswer } from '#src/webhook/endpoints/answers.ts'
-import { openEndpoints } from '#src/webhook/endpoints/open-endpoints.ts'
-import { atTheEnd } from '../../support/at-the-end.ts'
-import { customer, delivery, webhook } from '../../support/store-rows.ts'
+import { endpointStage } from '../../support/endpoint-stage.ts'
 import { storesOfRun } from '../../support/stores.ts'
-import { TestClock } from '../../support/test-app.ts'
 
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 
 it.each(storesOfRun())('what fails and what is set aside is shown, and how old it is, on %s', async (_, emptyStore) => {
-  const { config } = loadConfig(await emptyStore())
-  const { store } = await openStore(config, 0)
-  atTheEnd(() => store.close())
-  const clock = new TestClock()
-  const { endpoints } = openEndpoints({ store, config, proxyVariables: {}, clock, random: systemRandom })
-  const one = customer()
-  await store.customers.insert(one)
-  const now = clock.now()
-  const made = [-9000, -7000, -5000, -3000].map((ago) => delivery(one.id, { receivedAt: now + ago }))
-  for (const each of made) await store.deliveries.deliver(each)
-  const [first, second] = made.map(({ receiptId }) => receiptId)
-  const positions = await Promise.all(
-    made.map(async ({ receiptId }) => (await store.deliveries.findByReceipt(receiptId))?.position ?? 0),
-  )
-  const [oldest = 0, two = 0, three = 0] = positions
-  const place = { position: three, generation: 0 }
-  const { id } = webhook()
-  await store.webhooks.add(webhook({ id, place }))
+  const { endpoints, add, keep, deliver, now } = await endpointStage(await emptyStore())
+  const [oldest, two, three] = [await deliver(-9000), await deliver(-7000), await deliver(-5000)]
+  await deliver(-3000)
+  const id = await add({ position: three.position })
   expect(await endpoints.show(id)).toMatchObject({ endpoint: { pending: 1, behindMilliseconds: 3000 } })
-  expect(await store.webhooks.claim('me', 60_000, 10)).toEqual([id])
   const failed = { failures: 3, firstFailedAt: 5, lastError: 'status 500' }
-  const saved = await store.webhooks.save(
-    'me',
-    [
-      {
-        id,
-        epoch: (await store.webhooks.find(id))?.epoch ?? 0,
-        place,
-        confirmed: [],
-        waiting: [
-          { ...failed, position: oldest, nextAt: null, setAsideAt: 7 },
-          { ...failed, position: two, nextAt: 9, setAsideAt: null },
-          { position: three, failures: 0, firstFailedAt: null, nextAt: null, setAsideAt: null, lastError: null },
-        ],
-        settled: [],
-        attempts: [],
-        minutes: [],
-        lastSuccessAt: 4,
-        failingSince: 5,
-        nextTryAt: 9,
-        gone: false,
-      },
-    ],
-    now,
-  )
-  expect(saved).toEqual([id])
+  await keep(id, [{ ...oldest, ...failed, setAsideAt: 7 }, { ...two, ...failed, nextAt: 9 }, { ...three }])
   const row = { Failures: 3, FirstFailedAt: iso(5), Error: 'status 500' }
   expect(shownAnswer(await endpoints.show(id))).toMatchObject({
     Endpoint: {
+      State: 'failing',
       Pending: 3,
+      PendingAtLeast: false,
       Waiting: 2,
+      Failing: 1,
       SetAside: 1,
-      FailingSince: iso(5),
+      PurgedUnsent: 0,
+      FailingSince: iso(now),
       NextTryAt: iso(9),
-      LastSuccessAt: iso(4),
       BehindSeconds: 7,
     },
-    Failing: [{ ...row, ReceiptID: second, NextTryAt: iso(9) }],
-    SetAside: [{ ...row, ReceiptID: first, SetAsideAt: iso(7) }],
+    Failing: [{ ...row, ReceiptID: two.receiptId, NextTryAt: iso(9) }],
+    SetAside: [{ ...row, ReceiptID: oldest.receiptId, SetAsideAt: iso(7) }],
   })
   const replayed = await endpoints.replay(id, 'set-aside')
   expect([replayed.deliveries, replayed.endpoint.webhook.setAside]).toEqual([1, 0])
+})
+
+it.each(storesOfRun())('an endpoint counts as pending only what it gets, on %s', async (_, emptyStore) => {
+  const { endpoints, add, deliver, one, other } = await endpointStage(await emptyStore())
+  const before = await deliver(-9000)
+  for (let n = 0; n < 3; n++) await deliver(-2000, { status: 1 }, other)
+  await deliver(-1000, { status: 0 })
+  await deliver(-500, { status: 3 })
+  const pendingOf = async (settings: object) => {
+    const { endpoint } = await endpoints.show(await add({ position: before.position, ...settings }))
+    return [endpoint.pending, endpoint.pendingAtLeast, endpoint.behindMilliseconds]
+  }
+  expect(await pendingOf({})).toEqual([5, false, 2000])
+  expect(await pendingOf({ customerId: one.id })).toEqual([2, false, 1000])
+  expect(await pendingOf({ customerId: one.id, statuses: [3] })).toEqual([1, false, 500])
+  expect(await pendingOf({ statuses: [0, 3] })).toEqual([2, false, 1000])
+  expect(await pendingOf({ statuses: [2] })).toEqual([0, false, 0])
+})
+
+it.each(storesOfRun())('counting stops early, which is said, on %s', async (_, emptyStore) => {
+  const { endpoints, add, store, deliver, one } = await endpointStage(await emptyStore())
+  const before = await deliver(-9000)
+  await Promise.all(Array.from({ length: 1001 }, () => deliver(-1000)))
+  const pendingOf = async (settings: object) =>
+    (await endpoints.show(await add({ position: before.position, ...settings }))).endpoint
+  expect(await pendingOf({ customerId: one.id })).toMatchObject({ pending: 1000, pendingAtLeast: true })
+  expect(await pendingOf({})).toMatchObject({ pending: 1001, pendingAtLeast: false })
+  expect(await store.deliveries.countAfter(before.position)).toBe(1001)
 })

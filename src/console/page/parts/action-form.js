@@ -25,6 +25,8 @@ const FIELDS = {
   WEBHOOK_CA_INVALID: 'CA',
   WEBHOOK_DELIVERY_LEFT_OUT: 'ReceiptID',
   WEBHOOK_DELIVERY_PENDING: 'ReceiptID',
+  ORDER_NOT_FOUND: 'OrderID',
+  ORDER_AMBIGUOUS: 'Customer',
 }
 
 /** Other names of fields in requests. */

@@ -10,16 +10,11 @@ import { t } from '../lib/texts.js'
 import { useFresh } from '../lib/use-fresh.js'
 import { CopyButton } from '../parts/export.js'
 import { Problem } from '../parts/problem.js'
-import {
-  changeEndpoint,
-  removeEndpoint,
-  replay,
-  replayThese,
-  rotateSecret,
-  testEndpoint,
-} from '../parts/webhooks/actions.js'
+import { changeEndpoint, removeEndpoint, rotateSecret, testEndpoint } from '../parts/webhooks/actions.js'
 import { Attempts, Counts, DeliveryLink } from '../parts/webhooks/attempts.js'
-import { behind, nextTry, pathOf, StateBadge, when } from '../parts/webhooks/words.js'
+import { Replay, replay, replayThese } from '../parts/webhooks/replay.js'
+import { Told } from '../parts/webhooks/told.js'
+import { behind, nextTry, pathOf, pending, StateBadge, when } from '../parts/webhooks/words.js'
 import { CustomerLink, Facts } from '../parts/words.js'
 
 async function read(id, signal) {
@@ -30,7 +25,7 @@ async function read(id, signal) {
   return { ...shown, ...attempts }
 }
 
-export function WebhookView({ parts: [id = ''], parameters: { range } }) {
+export function WebhookView({ parts: [id = ''], parameters }) {
   const { data, error, reload } = useFresh((signal) => read(id, signal), [id])
   const all = html`<p class="back"><a href=${href('webhooks')}>${t('webhook.all')}</a></p>`
   // Another operator may have removed it.
@@ -45,33 +40,42 @@ export function WebhookView({ parts: [id = ''], parameters: { range } }) {
     ${all}
     <h1><span class="name">${foreign(data.Endpoint.URL)}</span> <${StateBadge} endpoint=${data.Endpoint} /></h1>
     ${error && html`<${Problem} error=${error} again=${reload} />`}
-    <${Endpoint} data=${data} range=${range} reload=${reload} />
+    <${Endpoint} data=${data} parameters=${parameters} reload=${reload} />
   `
 }
 
-function Endpoint({ data: { Endpoint: endpoint, Failing, SetAside, Attempts: attempts, Minutes }, range, reload }) {
+function Endpoint({
+  data: { Endpoint: endpoint, Failing, SetAside, Attempts: attempts, Minutes },
+  parameters,
+  reload,
+}) {
   const [again, setAgain] = useState()
-  const done = (deliveries) => {
-    setAgain(deliveries)
+  const done = (text) => {
+    setAgain(text)
     return reload()
   }
   return html`
     <${Attention} endpoint=${endpoint} />
     <${Actions} endpoint=${endpoint} reload=${reload} done=${done} />
-    <p role="status" class="said">${again !== undefined && t('webhook.replayed', { number: again, count: whole(again) })}</p>
+    <p role="status" class="said">${again}</p>
     <section>
       <h2>${t('webhook.progress')}</h2>
       <${Progress} endpoint=${endpoint} />
     </section>
+    ${endpoint.Replay && html`<${Replay} endpoint=${endpoint} done=${done} />`}
     <section>
       <h2>${t('webhook.attempts')}</h2>
-      <${Counts} minutes=${Minutes} range=${range} />
+      <${Counts} minutes=${Minutes} range=${parameters.range} />
     </section>
-    ${Failing.length > 0 && html`<${Waiting} kind="failing" deliveries=${Failing} total=${endpoint.Waiting} ...${{ endpoint, done }} />`}
+    ${Failing.length > 0 && html`<${Waiting} kind="failing" deliveries=${Failing} total=${endpoint.Failing} ...${{ endpoint, done }} />`}
     ${SetAside.length > 0 && html`<${Waiting} kind="aside" deliveries=${SetAside} total=${endpoint.SetAside} ...${{ endpoint, done }} />`}
     <section>
       <h2>${t('webhook.attempts.failures')}</h2>
       <${Attempts} attempts=${attempts} />
+    </section>
+    <section>
+      <h2>${t('webhook.told')}</h2>
+      <${Told} endpoint=${endpoint} parameters=${parameters} />
     </section>
     <section>
       <h2>${t('webhook.settings')}</h2>
@@ -101,18 +105,16 @@ function Actions({ endpoint, reload, done }) {
 }
 
 function Progress({ endpoint }) {
-  const { Pending, Waiting: waiting, SetAside, LastSuccessAt, FailingSince, NextTryAt } = endpoint
-  const aside = SetAside === 0 ? whole(0) : html`<b class="warning">${whole(SetAside)}</b>`
+  const { Waiting: waiting, Failing, SetAside, PurgedUnsent, LastSuccessAt, FailingSince, NextTryAt } = endpoint
+  const warned = (number) => (number === 0 ? whole(0) : html`<b class="warning">${whole(number)}</b>`)
   return html`
     <${Facts}
       facts=${[
-        [
-          t('webhook.pending'),
-          html`${whole(Pending)} ${Pending > 0 && html`<small>${t('webhook.pending.most')}</small>`}`,
-        ],
+        [t('webhook.pending'), pending(endpoint)],
         [t('webhook.behind'), behind(endpoint)],
-        [t('webhook.waiting'), whole(waiting)],
-        [t('webhook.setAside'), aside],
+        [t('webhook.waiting'), t('webhook.waiting.failed', { waiting: whole(waiting), failing: whole(Failing) })],
+        [t('webhook.setAside'), warned(SetAside)],
+        [t('webhook.purged'), PurgedUnsent > 0 && warned(PurgedUnsent)],
         [t('webhook.lastSuccess'), when(LastSuccessAt) ?? t('webhook.never')],
         [t('webhook.failingSince'), FailingSince && html`<span class="failed">${when(FailingSince)}</span>`],
         [t('webhook.attempt.next'), nextTry(NextTryAt)],

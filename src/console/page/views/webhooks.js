@@ -13,7 +13,7 @@ import { Filters } from '../parts/filters.js'
 import { Problem } from '../parts/problem.js'
 import { Table } from '../parts/table.js'
 import { addEndpoint } from '../parts/webhooks/add.js'
-import { behind, STATES, StateBadge, stateOf, when } from '../parts/webhooks/words.js'
+import { behind, pending, STATES, StateBadge, when } from '../parts/webhooks/words.js'
 
 const nothing = () => html`<span class="note">–</span>`
 
@@ -30,7 +30,7 @@ const COLUMNS = [
     title: () => t('webhook.pending'),
     width: '6rem',
     number: true,
-    cell: ({ Pending }) => whole(Pending),
+    cell: pending,
   },
   { name: 'behind', title: () => t('webhook.behind'), width: '8rem', cell: behind },
   {
@@ -103,7 +103,7 @@ function List({ endpoints, search, state }) {
     [url, EndpointID, CustomerID ?? '', (CustomerID && emailOf(CustomerID)) ?? ''].some((text) =>
       text.toLowerCase().includes(wanted),
     )
-  const shown = endpoints.filter((each) => (state === '' || stateOf(each) === state) && (wanted === '' || fits(each)))
+  const shown = endpoints.filter((each) => (state === '' || each.State === state) && (wanted === '' || fits(each)))
   useLayoutEffect(() => pages.replace({ rows: shown, next: null }))
   return html`
     <${Filters} fields=${fields()} parameters=${{ search, state }} />

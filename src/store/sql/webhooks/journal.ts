@@ -46,8 +46,9 @@ export function* entriesOf({ block, entries }: Row): Generator<Confirmation> {
 const ADD = (v: string): string => `
   INSERT INTO webhook_confirmed (webhook, block, at, entries)
   SELECT v.webhook, v.block, coalesce((
-           SELECT max(c.at) + 1 FROM webhook_confirmed c
-            WHERE c.webhook = v.webhook AND c.block = v.block AND c.at >= v.at AND c.at < v.at + 60000), v.at), v.entries
+           SELECT c.at + 1 FROM webhook_confirmed c
+            WHERE c.webhook = v.webhook AND c.block = v.block AND c.at >= v.at AND c.at < v.at + 60000
+            ORDER BY c.at DESC LIMIT 1), v.at), v.entries
     FROM ${v}`
 
 const TRIM = `

@@ -31,7 +31,7 @@ export interface ReplaySteps extends Pick<WebhookStore, 'addReplayed'> {
 
 export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
   const lock = lockProgress(dialect)
-  const { again, standing } = waitingRows(dialect)
+  const { again, hasten, standing } = waitingRows(dialect)
   const SET_ASIDE = `
     SELECT position, lane FROM webhook_waiting ${dialect.indexedBy('webhook_waiting_set_aside')}
      WHERE webhook = $1 AND set_aside_at IS NOT NULL ORDER BY position LIMIT ${REVIVED_AT_ONCE}`
@@ -55,10 +55,9 @@ export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
       const later = places.filter((each) => !isRead(each)).map(({ position }) => [id, position])
       const setAside = (yield* standing(later)).filter((row) => row.set_aside_at !== null)
       const kept = new Set(setAside.map(({ position }) => position))
-      return yield* again(
-        places.filter((each) => isRead(each) || kept.has(each.position)),
-        now,
-      )
+      const chosen = places.filter((each) => isRead(each) || kept.has(each.position))
+      const hastened = yield* hasten(chosen.map(({ position }) => [id, position, now]))
+      return hastened.length + (yield* again(chosen, now))
     }),
     changeReplay: queue(function* (id, replay) {
       if ((yield* lock.these([id])).length === 0) return false

@@ -4,8 +4,10 @@ import { all, get, type Noun, type Row, snapshot } from '../work.ts'
 import { dueFromRow, receiptFromRow, WAITING, waitingFromRow } from './rows.ts'
 import { firstOf } from './waiting.ts'
 
-/** Rows of one lane that are read together. */
+/** Rows of one lane that are read together: more if there are few lanes, whose next rows each wait for the save of these. */
 const MAX_OF_LANE = 32
+const FEW_LANES = 4
+const MAX_OF_FEW = 256
 
 export const waitingReads = (
   dialect: Dialect,
@@ -22,16 +24,19 @@ export const waitingReads = (
   const LANES = `
     SELECT lane, next_at FROM webhook_waiting WHERE webhook = $1 AND next_at IS NOT NULL ORDER BY next_at LIMIT $2`
   const DELIVERED = joinOne('delivery', 'd', 'd.position = w.position')
-  const ofLanes = batch(
-    'webhook text, lane bigint',
-    (v) => `
+  const ofLanes = (most: number) =>
+    batch(
+      'webhook text, lane bigint',
+      (v) => `
       SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt, d.received_at
         FROM ${v} CROSS JOIN webhook_waiting w ${DELIVERED}
        WHERE w.webhook = v.webhook
          AND w.position ${oneOf(`
            SELECT b.position FROM webhook_waiting b ${indexedBy('webhook_waiting_lane')}
-            WHERE b.webhook = v.webhook AND b.lane = v.lane AND b.set_aside_at IS NULL ORDER BY b.position LIMIT ${MAX_OF_LANE}`)}`,
-  )
+            WHERE b.webhook = v.webhook AND b.lane = v.lane AND b.set_aside_at IS NULL ORDER BY b.position LIMIT ${most}`)}`,
+    )
+  const someOfLanes = ofLanes(MAX_OF_LANE)
+  const moreOfLanes = ofLanes(MAX_OF_FEW)
   const FAILING = (index: string, which: string): string => `
     SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt
       FROM webhook_waiting w ${indexedBy(index)} ${DELIVERED} WHERE w.webhook = $1 AND ${which} LIMIT $2`
@@ -58,7 +63,8 @@ export const waitingReads = (
     due: snapshot(function* (id, now, lanes) {
       const next = yield* all(LANES, id, lanes + 1)
       const due = next.slice(0, lanes).filter(({ next_at }) => (next_at as number) <= now)
-      const rows = (yield* ofLanes(due.map(({ lane }) => [id, lane as number]))).map(dueFromRow)
+      const read = due.length <= FEW_LANES ? moreOfLanes : someOfLanes
+      const rows = (yield* read(due.map(({ lane }) => [id, lane as number]))).map(dueFromRow)
       const places = new Map(due.map(({ lane }, place) => [lane, place]))
       const placeOf = ({ lane }: Laned): number => places.get(lane) as number
       return {

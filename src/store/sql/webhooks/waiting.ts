@@ -43,6 +43,11 @@ const REVIVE = (v: string): string => `
 const REMOVE = (v: string): string =>
   `DELETE FROM webhook_waiting WHERE (webhook, position) IN (SELECT v.webhook, v.position FROM ${v})`
 
+const HASTEN = (v: string): string => `
+  UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
+   WHERE w.webhook = v.webhook AND w.position = v.position AND w.next_at > v.now
+  RETURNING lane`
+
 const COUNT = (v: string): string => `
   UPDATE webhook_progress AS p
      SET waiting = p.waiting + v.waiting, failing = p.failing + v.failing, set_aside = p.set_aside + v.set_aside,
@@ -142,6 +147,8 @@ export const waitingRows = (dialect: Dialect) => {
       return gone.length
     },
     hurry: batch('webhook text, now bigint', HURRY),
+    /** Makes due what failed and would be tried again later. */
+    hasten: batch('webhook text, position bigint, now bigint', HASTEN),
   }
 }
 

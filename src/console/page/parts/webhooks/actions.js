@@ -1,18 +1,12 @@
 import { post } from '../../lib/api.js'
-import { whole } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { go } from '../../lib/route.js'
 import { hasText, t } from '../../lib/texts.js'
-import { ActionForm, Field, HOLE, numberOf, withForeign } from '../action-form.js'
+import { ActionForm, Field, numberOf } from '../action-form.js'
 import { showDialog } from '../dialog.js'
-import { Begin, fromOf, showSecret } from './add.js'
+import { showSecret } from './add.js'
 import { Answer, Outcome } from './attempts.js'
-import { pathOf } from './words.js'
-
-/** A sentence about an endpoint, which it names by its URL. */
-const about = (key, { URL: url }, values = {}) => withForeign(t(key, { url: HOLE, ...values }), url)
-
-const counted = (number) => ({ number, count: whole(number) })
+import { about, counted, pathOf, pending } from './words.js'
 
 /** Actions that need nothing but a confirmation, and whether they take something away. */
 const SIMPLE = { pause: false, resume: false, test: false, remove: true }
@@ -34,7 +28,7 @@ function ChangeEndpoint({ action, endpoint, done, close }) {
       close=${close}
     >
       ${action === 'resume' && hasText(warning) && html`<p class="warning">${t(warning)}</p>`}
-      <p>${about(`webhook.${action}.what`, endpoint, counted(Pending))}</p>
+      <p>${about(`webhook.${action}.what`, endpoint, { number: Pending, count: pending(endpoint) })}</p>
       ${waiting && html`<p>${waiting}</p>`}
     <//>
   `
@@ -76,44 +70,3 @@ function RotateSecret({ endpoint, done, close }) {
     <//>
   `
 }
-
-/** Sends again what the operator chooses. `done` gets the number of deliveries. */
-export const replay = (endpoint, done) => showDialog(Replay, { endpoint, done })
-
-function Replay({ endpoint, done, close }) {
-  const run = ({ Begin: chosen, From, ReceiptID }) =>
-    post(pathOf(endpoint.EndpointID, 'replay'), bodyOf(chosen, From, ReceiptID))
-  const choices = ['time', 'start', 'receipt', ...(endpoint.SetAside > 0 ? ['setAside'] : [])]
-  return html`
-    <${ActionForm} title=${t('webhook.replay.title')} verb=${t('webhook.replay.verb')} run=${run} done=${({ Deliveries }) => done(Deliveries)} close=${close}>
-      ${(problems) => html`
-        <${Begin} words="webhook.again" choices=${choices} legend=${t('webhook.replay.which')} problems=${problems}>
-          ${(chosen) => html`
-            <p role="status">${about(`webhook.replay.what.${chosen}`, endpoint, counted(endpoint.SetAside))}</p>`}
-        <//>
-      `}
-    <//>
-  `
-}
-
-function bodyOf(chosen, from, receipt) {
-  if (chosen === 'setAside') return { SetAside: true }
-  if (chosen === 'receipt') return { ReceiptID: receipt.trim() }
-  return { From: fromOf({ Begin: chosen, From: from }) }
-}
-
-/** Sends one delivery again, or with `receipt` left out everything that is set aside. */
-export const replayThese = (endpoint, receipt, done) => showDialog(ReplayThese, { endpoint, receipt, done })
-
-const ReplayThese = ({ endpoint, receipt, done, close }) => html`
-  <${ActionForm}
-    title=${t(receipt ? 'webhook.replay.oneTitle' : 'webhook.replay.asideTitle')}
-    verb=${t('webhook.replay.verb')}
-    run=${() => post(pathOf(endpoint.EndpointID, 'replay'), bodyOf(receipt ? 'receipt' : 'setAside', undefined, receipt))}
-    done=${({ Deliveries }) => done(Deliveries)}
-    close=${close}
-  >
-    <p>${about(receipt ? 'webhook.replay.what.receipt' : 'webhook.replay.what.setAside', endpoint, counted(endpoint.SetAside))}</p>
-    ${receipt && html`<p><code>${receipt}</code></p>`}
-  <//>
-`

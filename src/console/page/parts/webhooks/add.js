@@ -67,7 +67,7 @@ const Check = ({ name, label }) => html`
   <label class="choice"><input type="checkbox" name=${name} defaultChecked /><span>${label}</span></label>
 `
 
-const Statuses = ({ problem }) => html`
+export const Statuses = ({ problem }) => html`
   <fieldset name="Statuses" aria-describedby=${problem && 'problem-Statuses'}>
     <legend>${t('webhook.statuses')}</legend>
     <div class="choices">

@@ -14,7 +14,7 @@ const RANGES = {
   day: { bars: 24, step: 60 * MINUTE_MILLISECONDS },
 }
 
-const milliseconds = (value) => t('now.milliseconds', { value: decimal(value, value < 10 ? 1 : 0) })
+export const milliseconds = (value) => t('now.milliseconds', { value: decimal(value, value < 10 ? 1 : 0) })
 
 /** Successes and failures by minute or, with `range` `day`, by hour. */
 export function Counts({ minutes, range }) {

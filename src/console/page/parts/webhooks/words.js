@@ -1,19 +1,20 @@
-import { ago, dateTime, duration } from '../../lib/format.js'
+import { ago, dateTime, duration, whole } from '../../lib/format.js'
 import { html } from '../../lib/html.js'
 import { t } from '../../lib/texts.js'
+import { HOLE, withForeign } from '../action-form.js'
 
-export const STATES = ['active', 'failing', 'paused']
-const LOOKS = { active: 'good', failing: 'failed', paused: 'warning' }
-
-export const stateOf = ({ State, FailingSince }) =>
-  State === 'paused' ? 'paused' : FailingSince === null ? 'active' : 'failing'
+export const STATES = ['active', 'failing', 'behind', 'paused']
+const LOOKS = { active: 'good', failing: 'failed', behind: 'warning', paused: 'warning' }
 
 /** What an endpoint does, and why it is paused. */
-export function StateBadge({ endpoint }) {
-  const state = stateOf(endpoint)
-  const text = state === 'paused' ? `webhook.paused.${endpoint.PausedReason}` : `webhook.state.${state}`
-  return html`<span class=${`badge ${LOOKS[state]}`}>${t(text)}</span>`
+export function StateBadge({ endpoint: { State, PausedReason } }) {
+  const text = State === 'paused' ? `webhook.paused.${PausedReason}` : `webhook.state.${State}`
+  return html`<span class=${`badge ${LOOKS[State]}`}>${t(text)}</span>`
 }
+
+/** How much is pending, if need be as a lower bound. */
+export const pending = ({ Pending, PendingAtLeast }) =>
+  PendingAtLeast ? t('webhook.pending.least', { count: whole(Pending) }) : whole(Pending)
 
 /** How long ago or in how long, with the exact time as a hint. */
 export const when = (at) => at && html`<time datetime=${at} title=${dateTime(at)}>${ago(at)}</time>`
@@ -27,3 +28,8 @@ export const nextTry = (at) => {
 export const behind = ({ BehindSeconds }) => (BehindSeconds === 0 ? t('webhook.notBehind') : duration(BehindSeconds))
 
 export const pathOf = (id, action) => `/Webhook/endpoint/${encodeURIComponent(id)}${action ? `/${action}` : ''}`
+
+/** A sentence about an endpoint, which it names by its URL. */
+export const about = (key, { URL: url }, values = {}) => withForeign(t(key, { url: HOLE, ...values }), url)
+
+export const counted = (number) => ({ number, count: whole(number) })

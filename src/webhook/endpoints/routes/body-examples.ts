@@ -17,5 +17,11 @@ export const NEW_ENDPOINT_EXAMPLES = {
 export const REPLAY_EXAMPLES = {
   setAside: { summary: 'Everything that is set aside', value: { SetAside: true } },
   from: { summary: 'Everything since a time', value: { From: '2026-11-21T00:00:00Z' } },
+  stretch: {
+    summary: 'Some deliveries of one day',
+    value: { From: '2026-11-21T00:00:00Z', To: '2026-11-22T00:00:00Z', Statuses: [0, 3] },
+  },
+  order: { summary: 'The deliveries of one order', value: { OrderID: 'PO-1' } },
+  cancel: { summary: 'No more of the stretch that is under way', value: { Cancel: true } },
   one: { summary: 'One delivery', value: { ReceiptID: '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f' } },
 }

@@ -2,13 +2,18 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config, Variables } from '#src/config/load-config.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { invalidRequest } from '#src/http/error-handler.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { attemptsAnswer, endpointAnswer, shownAnswer } from './answers.ts'
-import type { Endpoints } from './endpoints.rule.ts'
-import { AttemptsSchema, EndpointParamsSchema, EndpointsSchema, ShownEndpointSchema } from './endpoints.schema.ts'
-import { openEndpoints } from './open-endpoints.ts'
+import { attemptsAnswer, endpointAnswer, shownAnswer, toldAnswer } from '../answers.ts'
+import type { Endpoints } from '../endpoints.rule.ts'
+import { openEndpoints } from '../open-endpoints.ts'
+import { showStandings } from '../standing-metric.ts'
+import { EndpointParamsSchema } from './bodies.schema.ts'
+import { AttemptsSchema, EndpointsSchema, ShownEndpointSchema } from './endpoints.schema.ts'
+import { ToldQuerySchema, ToldSchema } from './told.schema.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -23,6 +28,7 @@ export interface EndpointReadsOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
+  readonly metrics: Metrics
 }
 
 const TAGS = { tags: ['Webhook'] }
@@ -30,6 +36,7 @@ const TAGS = { tags: ['Webhook'] }
 const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, options) => {
   const { endpoints, close } = openEndpoints(options)
   app.decorate('endpoints', endpoints)
+  showStandings(options.metrics, endpoints)
   app.addHook('onClose', close)
 
   const routes: FastifyPluginAsyncTypebox = async (scope) => {
@@ -70,6 +77,26 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
     scope.get('/Webhook/endpoint/:endpointId/attempts', { schema: attempts }, async ({ params }) =>
       success(attemptsAnswer(await endpoints.attempts(params.endpointId))),
     )
+
+    const told = {
+      summary: 'What became of a delivery, or of an order',
+      operationId: 'webhookDeliveries',
+      description:
+        'Whether the endpoint has each delivery, and since when. Times and answers of what was confirmed are known for 7 days, and less if an endpoint gets very many deliveries.',
+      ...TAGS,
+      errors: ['WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND', 'ORDER_NOT_FOUND', 'CUSTOMER_NOT_FOUND', 'ORDER_AMBIGUOUS'],
+      params: EndpointParamsSchema,
+      querystring: ToldQuerySchema,
+      response: { 200: successSchema(ToldSchema, 'The deliveries'), ...failures(400, 401, 403, 404, 409, 500, 503) },
+    }
+    scope.get('/Webhook/endpoint/:endpointId/deliveries', { schema: told }, async ({ params, query }) => {
+      const { orderId, receiptId, customer } = query
+      if ((orderId === undefined) === (receiptId === undefined))
+        throw invalidRequest([{ path: '', message: 'must have exactly one of orderId and receiptId' }])
+      const which = orderId === undefined ? { receiptId: receiptId ?? '' } : { orderId, customer }
+      const told = await endpoints.fates(params.endpointId, which)
+      return success({ Deliveries: told.map(toldAnswer) })
+    })
   }
 
   app.register(app.operators(routes))

@@ -3,16 +3,15 @@ import type { Clock } from '#src/lib/clock.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import { createArrivals } from '#src/purchase/feed/arrivals.ts'
-import { createFeed } from '#src/purchase/feed/feed.rule.ts'
 import type { Store } from '#src/store/store.ts'
 import { readProxies } from '../send/proxies.ts'
 import { createSender, type Sender, type SenderOptions } from '../send/sender.ts'
 import { createWebhookSecrets } from '../webhook-secrets.ts'
-import { createBodies } from './bodies.ts'
-import { createEngine, type Engine } from './engine.ts'
-import type { PushLog } from './failing-log.ts'
+import type { Endpoint } from './endpoint.ts'
+import { createHolding, type Holding } from './holding.ts'
+import { createPayloads } from './payloads.ts'
+import type { PushLog } from './push-log.ts'
 import { createPushMetrics } from './push-metrics.ts'
-import type { RunState } from './run.ts'
 import { type After, systemTimers } from './timers.ts'
 
 export interface PushOptions {
@@ -34,7 +33,7 @@ export interface PushOptions {
 const LONGEST_DRAIN_MILLISECONDS = 5000
 
 /** Puts together what pushes deliveries. */
-export function openPush(options: PushOptions): Pick<Engine, 'start' | 'stop' | 'look'> {
+export function openPush(options: PushOptions): Pick<Holding, 'start' | 'stop' | 'look'> {
   const { config, proxyVariables = {}, store, clock, random, metrics, log, holder, sending } = options
   const { after = systemTimers } = options
   const { deliveries, purges, webhooks } = store
@@ -45,14 +44,14 @@ export function openPush(options: PushOptions): Pick<Engine, 'start' | 'stop' | 
     deliveries,
     onFailed: (error) => log.warn({ err: error }, 'new deliveries could not be looked up for webhooks'),
   })
-  let states = (): Map<string, RunState> => new Map()
-  const engine = createEngine({
+  let endpoints = (): Endpoint[] => []
+  const holding = createHolding({
     webhooks,
     deliveries,
     purges,
-    feed: createFeed({ deliveries, purges, arrivals, inWords: async (error) => error }),
+    arrivals,
+    payloads: createPayloads({ deliveries, purges, clock }),
     sender,
-    bodyOf: createBodies(),
     clock,
     after,
     fraction: () => random(4).readUInt32BE() / 2 ** 32,
@@ -64,14 +63,14 @@ export function openPush(options: PushOptions): Pick<Engine, 'start' | 'stop' | 
       const until = webhook.formerSecret?.until ?? 0
       return (now) => (now < until ? both : both.slice(0, 1))
     },
-    count: createPushMetrics(metrics, webhooks, () => states()),
+    count: createPushMetrics({ metrics, webhooks, clock, endpoints: () => endpoints() }),
   })
-  states = engine.states
+  endpoints = holding.endpoints
   return {
-    start: engine.start,
-    look: engine.look,
+    start: holding.start,
+    look: holding.look,
     async stop() {
-      await engine.stop()
+      await holding.stop()
       arrivals.close()
       await sender.close()
     },

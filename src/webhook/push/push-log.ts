@@ -7,7 +7,7 @@ export interface PushLog {
 }
 
 interface Seen {
-  inTrouble(): boolean
+  isSilent(): boolean
   failingSince(): number | null
 }
 
@@ -30,7 +30,7 @@ export function createFailingLog(log: PushLog, clock: Clock): FailingLog {
   return {
     look(id, seen) {
       const since = seen.failingSince()
-      const isFailing = seen.inTrouble() || (since !== null && clock.now() - since >= FAILING_MILLISECONDS)
+      const isFailing = seen.isSilent() || (since !== null && clock.now() - since >= FAILING_MILLISECONDS)
       const logged = loggedAt.get(id)
       if (isFailing && logged === undefined) {
         loggedAt.set(id, clock.monotonic())

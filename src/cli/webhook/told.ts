@@ -1,0 +1,39 @@
+import { timeText } from '#src/lib/clock.ts'
+import { printable } from '#src/lib/printable.ts'
+import type { Told } from '#src/webhook/endpoints/fates.ts'
+import { table } from '../output/table.ts'
+
+/** What became of deliveries, for a terminal. */
+export function toldText(told: readonly Told[], columns: number | undefined): string {
+  const rows = told.map((each) => {
+    const { receiptId, delivery, state, at } = each
+    return [
+      state,
+      at === null ? '' : timeText(at),
+      detailOf(each),
+      delivery === null ? '' : timeText(delivery.receivedAt),
+      delivery === null ? '' : `${delivery.status}${delivery.duplicate ? ' duplicate' : ''}`,
+      receiptId,
+    ]
+  })
+  return table(['state', 'since (UTC)', '', 'received (UTC)', 'status', 'receipt'], rows, columns)
+}
+
+function detailOf({ state, at, answer, failures, error, nextTryAt }: Told): string {
+  const failed = printable(`${failures} failed: ${error ?? ''}`)
+  switch (state) {
+    case 'confirmed':
+      if (answer === null || at === null) return 'longer ago than times are kept'
+      return `answered ${answer.status} after ${Math.round(answer.milliseconds)} ms`
+    case 'failing':
+      return `${failed}; next try ${nextTryAt === null ? 'after others of its order' : timeText(nextTryAt)}`
+    case 'set-aside':
+      return failed
+    case 'waiting':
+      return 'still to be sent'
+    case 'not-wanted':
+      return 'the endpoint does not get such deliveries'
+    case 'purged':
+      return 'the store has no deliveries of that time any more'
+  }
+}

@@ -1,0 +1,75 @@
+import { get } from '../../lib/api.js'
+import { foreign, statusBadge } from '../../lib/foreign.js'
+import { dateTime, whole } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { setParameters } from '../../lib/route.js'
+import { t } from '../../lib/texts.js'
+import { useFresh } from '../../lib/use-fresh.js'
+import { Field } from '../action-form.js'
+import { Problem } from '../problem.js'
+import { DeliveryLink, milliseconds } from './attempts.js'
+import { nextTry, pathOf } from './words.js'
+
+const RECEIPT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Asks what became of an order or a receipt, which stand in the address, at an endpoint. */
+export function Told({ endpoint, parameters: { sent = '', of = '' } }) {
+  const ask = (event) => {
+    event.preventDefault()
+    const given = new FormData(event.currentTarget)
+    setParameters({ sent: String(given.get('sent')).trim(), of: String(given.get('of') ?? '').trim() })
+  }
+  return html`
+    <p class="note">${t('webhook.told.about')}</p>
+    <form class="told" role="search" aria-label=${t('webhook.told')} key=${`${sent} ${of}`} onSubmit=${ask}>
+      <${Field} name="sent" required defaultValue=${sent} label=${t('webhook.told.field')} />
+      ${endpoint.CustomerID === null && html`<${Field} name="of" defaultValue=${of} label=${t('webhook.customer')} hint=${t('webhook.told.customerHint')} />`}
+      <button type="submit">${t('webhook.told.verb')}</button>
+    </form>
+    ${sent && html`<${Answer} key=${`${endpoint.EndpointID} ${sent} ${of}`} id=${endpoint.EndpointID} sent=${sent} of=${of} />`}
+  `
+}
+
+function Answer({ id, sent, of }) {
+  const query = RECEIPT.test(sent) ? { receiptId: sent } : { orderId: sent, ...(of && { customer: of }) }
+  const { data, error, reload } = useFresh((signal) => get(pathOf(id, 'deliveries'), query, { signal }), [id, sent, of])
+  if (error) return html`<${Problem} error=${error} again=${reload} />`
+  if (data === undefined) return html`<div class="skeleton" aria-busy="true"></div>`
+  return html`
+    <div class="table" tabindex="0" role="region" aria-label=${t('webhook.told')}>
+      <table class="attempts">
+        <thead>
+          <tr>${['state', 'at', 'answer', 'received', 'orderStatus', 'delivery'].map((name) => html`<th key=${name} scope="col">${t(`webhook.told.${name}`)}</th>`)}</tr>
+        </thead>
+        <tbody>${data.Deliveries.map((delivery) => html`<${Row} key=${delivery.ReceiptID} delivery=${delivery} />`)}</tbody>
+      </table>
+    </div>
+  `
+}
+
+const LOOKS = { confirmed: 'good', failing: 'failed', 'set-aside': 'failed', purged: 'warning' }
+
+function Row({ delivery: { ReceiptID, Status, Duplicate, ReceivedAt, State, At, ...more } }) {
+  return html`
+    <tr>
+      <td><span class=${`badge ${LOOKS[State] ?? ''}`}>${t(`webhook.told.${State}`)}</span></td>
+      <td class="time">${At ? dateTime(At) : html`<span class="note">–</span>`}</td>
+      <td class="why"><${What} state=${State} ...${more} /></td>
+      <td class="time">${ReceivedAt && dateTime(ReceivedAt)}</td>
+      <td>${Status !== null && statusBadge(Status)} ${Duplicate && html`<span class="badge">${t('deliveries.echo')}</span>`}</td>
+      <td>${State === 'purged' ? html`<code>${ReceiptID}</code>` : html`<${DeliveryLink} receipt=${ReceiptID} />`}</td>
+    </tr>
+  `
+}
+
+function What({ state, AnswerStatus, Milliseconds, Failures, Error: error, NextTryAt }) {
+  if (state === 'confirmed') {
+    if (AnswerStatus === null) return t('webhook.told.longAgo')
+    return t('webhook.told.answered', { status: AnswerStatus, time: milliseconds(Milliseconds) })
+  }
+  if (Failures === 0) return t(`webhook.told.${state}.about`)
+  return html`
+    ${t('webhook.told.failures', { number: Failures, count: whole(Failures) })} ${error !== null && foreign(error)}
+    ${state === 'failing' && html`<br />${t('webhook.attempt.next')}: ${nextTry(NextTryAt) ?? t('webhook.waitsForOthers')}`}
+  `
+}

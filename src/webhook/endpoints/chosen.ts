@@ -1,0 +1,52 @@
+import { AppError } from '#src/lib/app-error.ts'
+import { OPERATOR } from '#src/purchase/caller.ts'
+import { isStorable } from '#src/purchase/find-delivery.ts'
+import { createFindOrder } from '#src/purchase/orders/find-order.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import type { Delivery, DeliverySummary, Store, Webhook } from '#src/store/store.ts'
+
+export interface ChosenDependencies {
+  readonly store: Pick<Store, 'deliveries' | 'customers'>
+}
+
+/** An order, of the customer of the endpoint unless one is named; the only one with this id if the endpoint gets those of all. */
+export interface ChosenOrder {
+  readonly orderId: string
+  /** E-mail address or id. */
+  readonly customer?: string | undefined
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const PAGE = 500
+
+/** Finds the deliveries that an operator names. */
+export function createChosen({ store: { deliveries, customers } }: ChosenDependencies) {
+  const findOrder = createFindOrder({ deliveries, customers })
+  return {
+    /** Undefined if the store has no such delivery. */
+    receipt: async (receiptId: string): Promise<Delivery | undefined> =>
+      UUID.test(receiptId) ? deliveries.findByReceipt(receiptId.toLowerCase()) : undefined,
+
+    /** Yields the deliveries of an order in pages, the newest first. Throws ORDER_NOT_FOUND or ORDER_AMBIGUOUS. */
+    async *order({ customerId }: Webhook, { orderId, customer }: ChosenOrder): AsyncGenerator<DeliverySummary[]> {
+      if (!isStorable(orderId)) throw new AppError(purchaseErrors.orderNotFound)
+      const found = await findOrder(OPERATOR, customer ?? customerId ?? undefined, orderId).catch(inWordsOfEndpoints)
+      for (let from: number | undefined; ; ) {
+        const page = await deliveries.history(found, orderId, { from, most: PAGE + 1 })
+        if (page.length === 0) throw new AppError(purchaseErrors.orderNotFound)
+        yield page.slice(0, PAGE)
+        from = page[PAGE]?.position
+        if (from === undefined) return
+      }
+    },
+  }
+}
+
+/** The message is for callers that name the customer in the query. */
+function inWordsOfEndpoints(error: unknown): never {
+  throw error instanceof AppError && error.code === purchaseErrors.orderAmbiguous.code
+    ? new AppError(error, {
+        message: 'Several customers have an order with this id: name the customer, by id or e-mail address.',
+      })
+    : error
+}

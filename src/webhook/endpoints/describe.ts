@@ -1,0 +1,44 @@
+import type { Cursors } from '#src/purchase/cursors.ts'
+import { createFeedText } from '#src/purchase/feed/feed-text.ts'
+import { placeAt } from '#src/purchase/feed-place.ts'
+import type { Store, Webhook } from '#src/store/store.ts'
+import { createProgress, type Progress, type ProgressDependencies } from './progress.ts'
+
+export interface DescribeDependencies extends ProgressDependencies {
+  readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'purges'>
+  readonly cursors: Cursors
+}
+
+/** An endpoint as operators see it. */
+export interface DescribedEndpoint extends Progress {
+  /** A cursor of the feed. */
+  readonly cursor: string
+  /** When the first and the last delivery of the stretch that is sent again were received; null if no such delivery is left. */
+  readonly replayed: { readonly from: number | null; readonly until: number | null } | null
+}
+
+export function createDescribe(dependencies: DescribeDependencies) {
+  const { deliveries, purges } = dependencies.store
+  const progressOf = createProgress(dependencies)
+  const { cursorOf } = createFeedText(dependencies.cursors)
+
+  const replayedTimes = async ({ replay }: Webhook): Promise<DescribedEndpoint['replayed']> => {
+    if (replay === null) return null
+    const bounds = { limit: 1, scan: 1 }
+    const [first] = (await deliveries.after(replay.from, {}, bounds)).deliveries
+    const [last] = (await deliveries.before(replay.until + 1, {}, bounds)).deliveries
+    return { from: first?.receivedAt ?? null, until: last?.receivedAt ?? null }
+  }
+
+  return async (all: readonly Webhook[]): Promise<DescribedEndpoint[]> => {
+    const state = await purges.state()
+    return Promise.all(
+      (await progressOf(all)).map(async (progress) => {
+        const { customerId, position } = progress.webhook
+        // Whoever goes on from here is promised what purges leave, as if they began now.
+        const cursor = await cursorOf(customerId, placeAt(position, state))
+        return { ...progress, cursor, replayed: await replayedTimes(progress.webhook) }
+      }),
+    )
+  }
+}

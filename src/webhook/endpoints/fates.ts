@@ -1,0 +1,87 @@
+import { AppError } from '#src/lib/app-error.ts'
+import type { Clock } from '#src/lib/clock.ts'
+import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
+import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook } from '#src/store/store.ts'
+import { isWanted } from '../wanted.ts'
+import type { ChosenOrder, createChosen } from './chosen.ts'
+
+export const FATES = ['confirmed', 'waiting', 'failing', 'set-aside', 'not-wanted', 'purged'] as const
+
+/** What became of a delivery at an endpoint. */
+export interface Told {
+  readonly receiptId: string
+  /** Null for a delivery that the store no longer has. */
+  readonly delivery: Pick<DeliverySummary, 'orderId' | 'status' | 'duplicate' | 'receivedAt'> | null
+  readonly state: (typeof FATES)[number]
+  /** When it was confirmed, failed first or was set aside; null if that is not known. */
+  readonly at: number | null
+  /** Of the answer that confirmed it. */
+  readonly answer: { readonly status: number; readonly milliseconds: number } | null
+  readonly failures: number
+  readonly error: string | null
+  readonly nextTryAt: number | null
+}
+
+export interface FatesDependencies {
+  readonly store: Pick<Store, 'webhooks'> & { readonly purges: Pick<PurgeStore, 'state' | 'receivedAfter'> }
+  readonly clock: Clock
+  readonly chosen: ReturnType<typeof createChosen>
+}
+
+/** Of an order, the newest. */
+const MAX_TOLD = 500
+
+const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+
+/** Tells what became of a delivery, or of the deliveries of an order, the newest first. */
+export function createFates({ store: { webhooks, purges }, clock, chosen }: FatesDependencies) {
+  /** Only a guess: nothing is kept of a delivery that a purge removed. */
+  const mayBePurged = async (receiptId: string): Promise<boolean> => {
+    const { position } = await purges.state()
+    if (position === 0 || !VERSION_7.test(receiptId)) return false
+    const receivedAt = Number.parseInt(receiptId.replaceAll('-', '').slice(0, 12), 16)
+    return receivedAt < ((await purges.receivedAfter(position)) ?? clock.now())
+  }
+
+  const tell = async (webhook: Webhook, some: readonly (Delivery | DeliverySummary)[]): Promise<Told[]> => {
+    const positions = some.map(({ position }) => position)
+    const fates = await webhooks.fates(webhook.id, positions)
+    return some.map((delivery) => ({
+      receiptId: delivery.receiptId,
+      delivery,
+      ...NOTHING_KNOWN,
+      ...fateOf(fates.get(delivery.position), isWanted(webhook, delivery)),
+    }))
+  }
+
+  return async (webhook: Webhook, which: ChosenOrder | { readonly receiptId: string }): Promise<Told[]> => {
+    if ('orderId' in which) {
+      for await (const page of chosen.order(webhook, which)) return tell(webhook, page.slice(0, MAX_TOLD))
+      return []
+    }
+    const { receiptId } = which
+    const found = await chosen.receipt(receiptId)
+    if (found !== undefined) return tell(webhook, [found])
+    if (!(await mayBePurged(receiptId))) throw new AppError(purchaseErrors.deliveryNotFound)
+    return [{ receiptId: receiptId.toLowerCase(), delivery: null, state: 'purged', ...NOTHING_KNOWN }]
+  }
+}
+
+const NOTHING_KNOWN = { at: null, answer: null, failures: 0, error: null, nextTryAt: null }
+
+/** What is missing was confirmed before the journal begins, if the endpoint wants it. */
+function fateOf(fate: Fate | undefined, wanted: boolean): Partial<Told> & Pick<Told, 'state'> {
+  switch (fate?.state) {
+    case undefined:
+      return { state: wanted ? 'confirmed' : 'not-wanted' }
+    case 'unread':
+      return { state: wanted ? 'waiting' : 'not-wanted' }
+    case 'confirmed':
+      return { state: 'confirmed', at: fate.at, answer: { status: fate.status, milliseconds: fate.milliseconds } }
+    case 'kept': {
+      const { failures, firstFailedAt, setAsideAt, lastError: error, nextAt: nextTryAt } = fate.delivery
+      const state = setAsideAt !== null ? 'set-aside' : failures > 0 ? 'failing' : 'waiting'
+      return { state, at: setAsideAt ?? firstFailedAt, failures, error, nextTryAt }
+    }
+  }
+}

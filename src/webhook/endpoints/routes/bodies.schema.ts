@@ -1,0 +1,123 @@
+import { Type } from '@sinclair/typebox'
+import { LONGEST_GIVE_UP_SECONDS, LONGEST_OVERLAP_HOURS, SHORTEST_GIVE_UP_SECONDS } from '../limits.ts'
+import { ENDPOINT_ID, RECEIPT_ID, Status, URL_EXAMPLE } from './schema-parts.ts'
+
+export const EndpointParamsSchema = Type.Object({
+  endpointId: Type.String({ description: 'The EndpointID of an endpoint', examples: [ENDPOINT_ID] }),
+})
+
+export const NewEndpointSchema = Type.Object(
+  {
+    URL: Type.String({
+      minLength: 1,
+      description:
+        'Where deliveries are sent: https, unless TESLIM_WEBHOOK_ALLOW names the host; at most 2,048 characters',
+      examples: [URL_EXAMPLE],
+    }),
+    Customer: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, examples: ['shop@example.com'] }), Type.Null()], {
+        title: 'an e-mail address or an id, or null',
+        description:
+          'Only deliveries of this customer, by id or e-mail address; of all customers if it is null or missing',
+      }),
+    ),
+    Statuses: Type.Optional(
+      Type.Union([Type.Array(Status, { minItems: 1, maxItems: 4 }), Type.Null()], {
+        title: 'a list of one to four whole numbers from 0 to 3, or null',
+        description: 'Only deliveries with one of these Statuses; with any if it is null or missing',
+      }),
+    ),
+    Duplicates: Type.Optional(Type.Boolean({ default: true, description: 'Whether duplicates are sent, too' })),
+    From: Type.Optional(
+      Type.String({
+        minLength: 1,
+        default: 'now',
+        description:
+          'Where to begin: now, start (the first delivery that there is), a cursor of the feed, or a time, from which deliveries of up to five minutes before may come, too',
+        examples: ['2026-11-21T00:00:00Z'],
+      }),
+    ),
+    GiveUpSeconds: Type.Optional(
+      Type.Union(
+        [
+          Type.Integer({ minimum: SHORTEST_GIVE_UP_SECONDS, maximum: LONGEST_GIVE_UP_SECONDS, examples: [259_200] }),
+          Type.Null(),
+        ],
+        {
+          title: `a whole number from ${SHORTEST_GIVE_UP_SECONDS} to ${LONGEST_GIVE_UP_SECONDS}, or null`,
+          description:
+            'How long a delivery may fail until it is set aside; as long as it takes if it is null or missing',
+        },
+      ),
+    ),
+    CA: Type.Optional(
+      Type.Union(
+        [
+          Type.String({ minLength: 1, examples: ['-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n'] }),
+          Type.Null(),
+        ],
+        {
+          title: 'certificates in PEM, or null',
+          description:
+            'The certificate authority of the endpoint, in PEM; those that Node trusts if it is null or missing',
+        },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const ReplaySchema = Type.Object(
+  {
+    From: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'A stretch from here on: start, a cursor of the feed, or a time, from which deliveries of up to five minutes before may come, too',
+        examples: ['2026-11-21T00:00:00Z'],
+      }),
+    ),
+    To: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The end of the stretch: a cursor of the feed, or a time; what was not sent yet is sent anyway',
+        examples: ['2026-11-22T00:00:00Z'],
+      }),
+    ),
+    Statuses: Type.Optional(
+      Type.Array(Status, { minItems: 1, maxItems: 4, description: 'Only deliveries with one of these Statuses' }),
+    ),
+    OrderID: Type.Optional(
+      Type.String({ minLength: 1, description: 'Only deliveries of this order, all at once', examples: ['PO-1'] }),
+    ),
+    Customer: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The customer of the order, by id or e-mail address; needed if several have an order with this id',
+        examples: ['shop@example.com'],
+      }),
+    ),
+    ReceiptID: Type.Optional(Type.String({ minLength: 1, description: 'One delivery', examples: [RECEIPT_ID] })),
+    SetAside: Type.Optional(Type.Literal(true, { title: 'true', description: 'Everything that is set aside' })),
+    Cancel: Type.Optional(
+      Type.Literal(true, {
+        title: 'true',
+        description: 'Ends the stretch that is under way; what waits already is sent',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const SecretRotationSchema = Type.Object(
+  {
+    OverlapHours: Type.Number({
+      minimum: 0,
+      maximum: LONGEST_OVERLAP_HOURS,
+      title: `a number from 0 to ${LONGEST_OVERLAP_HOURS}`,
+      description: 'How long the old secret signs, too; 0 ends it immediately',
+      examples: [24],
+    }),
+  },
+  { additionalProperties: false },
+)

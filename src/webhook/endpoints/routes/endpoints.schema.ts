@@ -1,0 +1,166 @@
+import { Type } from '@sinclair/typebox'
+import { named } from '#src/lib/json/named-schema.ts'
+import { WEBHOOK_PAUSES } from '#src/store/store.ts'
+import { BEHIND_MILLISECONDS, STANDINGS } from '../standing.ts'
+import { ENDPOINT_ID, ERROR, orNull, RECEIPT_ID, Status, time, URL_EXAMPLE } from './schema-parts.ts'
+
+const CUSTOMER_ID = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
+const CURSOR = 'cY3Vyc29yLW9mLWEtZGVsaXZlcnk'
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwTp4yKLBvDHo='
+
+/** Of an endpoint that is not paused. */
+const NULL_EXAMPLE = { examples: [null] }
+const EndpointID = Type.String({ description: 'Names the endpoint', examples: [ENDPOINT_ID] })
+
+const ReplayProgressSchema = named('Replay', {
+  BeganAt: time('When an operator asked for it'),
+  From: orNull(time('When the first delivery of the stretch was received'), 'Null if none is left'),
+  To: orNull(time('When the last delivery of the stretch was received'), 'Null if none is left'),
+  Statuses: orNull(Type.Array(Status), 'Only deliveries with one of these Statuses; null for all'),
+  Added: Type.Integer({ description: 'Deliveries that wait to be sent again, or were sent again', examples: [2400] }),
+  Percent: Type.Integer({ description: 'How much of the stretch was read', examples: [40] }),
+})
+
+const EndpointSchema = named('Endpoint', {
+  EndpointID,
+  URL: Type.String({ description: 'Where deliveries are sent', examples: [URL_EXAMPLE] }),
+  CustomerID: orNull(
+    Type.String({ examples: [CUSTOMER_ID] }),
+    'Gets deliveries of this customer; null for all customers',
+  ),
+  Statuses: orNull(Type.Array(Status), 'Gets deliveries with one of these Statuses; null for all'),
+  Duplicates: Type.Boolean({ description: 'Whether it gets duplicates, too' }),
+  State: Type.Union(
+    STANDINGS.map((standing) => Type.Literal(standing)),
+    {
+      title: 'EndpointState',
+      description: `failing: something that failed waits, or the endpoint does not answer; behind: the oldest delivery that is not confirmed is more than ${BEHIND_MILLISECONDS / 60_000} minutes old; paused: nothing is sent until it is resumed, and nothing is lost`,
+    },
+  ),
+  PausedReason: orNull(
+    Type.Union(
+      WEBHOOK_PAUSES.map((reason) => Type.Literal(reason)),
+      { title: 'PausedReason' },
+    ),
+    'operator: by an operator; gone: it answered 410; customer-removed: with its customer; restored: the store was restored or copied. Null for an endpoint that is not paused',
+    NULL_EXAMPLE,
+  ),
+  PausedAt: orNull(time('When it was paused'), 'Null for an endpoint that is not paused', NULL_EXAMPLE),
+  Pending: Type.Integer({
+    description:
+      'Deliveries for this endpoint that are still to be confirmed; a few that were just confirmed may be among them',
+    examples: [12],
+  }),
+  PendingAtLeast: Type.Boolean({
+    description:
+      'Whether there are more than Pending: counting stops early for an endpoint that gets only some deliveries',
+    examples: [false],
+  }),
+  Waiting: Type.Integer({
+    description:
+      'Deliveries that wait in the store: to be tried again, for an earlier delivery of their order, or to be sent again',
+    examples: [2],
+  }),
+  Failing: Type.Integer({ description: 'Those of them that failed: of an order only the first can', examples: [1] }),
+  SetAside: Type.Integer({
+    description: 'Deliveries that failed for too long, and are not tried again',
+    examples: [0],
+  }),
+  PurgedUnsent: Type.Integer({
+    description: 'Deliveries that purges have removed before they were sent. This number never falls',
+    examples: [0],
+  }),
+  LastSuccessAt: orNull(time('When it confirmed a delivery last'), 'Null for never'),
+  FailingSince: orNull(time('Since when something that failed waits'), 'Null if nothing does'),
+  NextTryAt: orNull(time('When the next attempt is due'), 'Null if nothing is to be tried again'),
+  BehindSeconds: Type.Integer({
+    description:
+      'The age of the oldest delivery that is not confirmed, not set aside and not sent again; 0 if there is none',
+    examples: [3],
+  }),
+  CreatedAt: time('When it was added'),
+  GiveUp: orNull(
+    Type.Number({ examples: [259_200] }),
+    'Seconds that a delivery may fail until it is set aside; null for as long as it takes',
+  ),
+  HasCA: Type.Boolean({ description: 'Whether it has a certificate authority of its own' }),
+  Cursor: Type.String({
+    description:
+      'A cursor of the feed, up to which everything is confirmed, waits, is set aside or is not for this endpoint',
+    examples: [CURSOR],
+  }),
+  Replay: orNull(
+    ReplayProgressSchema,
+    'What is being sent again; null for nothing, and once everything of it waits',
+    NULL_EXAMPLE,
+  ),
+})
+
+const Secret = Type.String({ description: 'Verifies signatures; shown only now', examples: [SECRET] })
+
+export const EndpointsSchema = Type.Object({
+  Endpoints: Type.Array(EndpointSchema, { description: 'The oldest first' }),
+})
+export const ChangedEndpointSchema = named('ChangedEndpoint', { Endpoint: EndpointSchema })
+export const EndpointWithSecretSchema = named('EndpointWithSecret', { Endpoint: EndpointSchema, Secret })
+export const ReplayedSchema = Type.Object({
+  Endpoint: EndpointSchema,
+  Deliveries: Type.Integer({
+    description: 'How many deliveries are sent again; of a stretch, the most that it may have',
+    examples: [1],
+  }),
+})
+export const RemovedEndpointSchema = Type.Object({ EndpointID })
+
+const ReceiptID = orNull(Type.String({ examples: [RECEIPT_ID] }), 'Null if the delivery was removed since')
+const delivery = {
+  ReceiptID,
+  Failures: Type.Integer({ description: 'Attempts that failed', examples: [4] }),
+  FirstFailedAt: orNull(time('When it failed first'), 'Null for never'),
+  Error: orNull(Type.String({ examples: [ERROR] }), 'Why it failed last'),
+}
+
+export const ShownEndpointSchema = Type.Object({
+  Endpoint: EndpointSchema,
+  Failing: Type.Array(
+    Type.Object({ ...delivery, NextTryAt: orNull(time('When it is tried again'), 'Null if it waits for others') }),
+    { description: 'Deliveries that failed and are tried again, by their next try; at most 100' },
+  ),
+  SetAside: Type.Array(Type.Object({ ...delivery, SetAsideAt: time('When it was set aside') }), {
+    description: 'Deliveries that are not tried again, the oldest first; at most 100',
+  }),
+})
+
+const AttemptSchema = named('Attempt', {
+  At: time('When it began'),
+  ReceiptID: orNull(
+    Type.String({ examples: [RECEIPT_ID] }),
+    'The delivery; null for a test, or if it was removed since',
+  ),
+  Test: Type.Boolean({ description: 'Whether an operator sent a test', examples: [false] }),
+  Status: orNull(Type.Integer({ examples: [500] }), 'The status of the answer; null if none came'),
+  Error: orNull(Type.String({ examples: ['status 500'] }), 'Why it failed; null for a success'),
+  Milliseconds: Type.Number({ description: 'How long it took', examples: [12] }),
+  Response: orNull(
+    Type.String({ examples: ['out of order'] }),
+    'The beginning of the body of the answer, at most 1 KiB',
+  ),
+  NextTryAt: orNull(time('When the delivery was to be tried again'), 'Null for a test or a success'),
+})
+
+export const AttemptsSchema = Type.Object({
+  Attempts: Type.Array(AttemptSchema, {
+    description: 'Failures of the last day, and tests, the newest first; at most 500. Successes are only counted',
+  }),
+  Minutes: Type.Array(
+    Type.Object({
+      Minute: time('The beginning of the minute'),
+      Succeeded: Type.Integer({ examples: [240] }),
+      Failed: Type.Integer({ examples: [1] }),
+      LongestMilliseconds: Type.Number({ description: 'The slowest attempt', examples: [31] }),
+    }),
+    { description: 'The minutes of the last day that had an attempt, the oldest first' },
+  ),
+})
+
+export const TestedSchema = Type.Object({ Attempt: AttemptSchema })

@@ -1,0 +1,283 @@
+import type { Clock } from '#src/lib/clock.ts'
+import type { Arrivals } from '#src/purchase/feed/arrivals.ts'
+import {
+  type DeliverySummary,
+  isWanted,
+  type LoadedWebhook,
+  type WebhookSave,
+  type WebhookStore,
+} from '#src/store/store.ts'
+import { laneOf } from '../lane.ts'
+import type { Sender } from '../send/sender.ts'
+import { signedHeaders } from '../send/signature.ts'
+import type { Fraction, Moment } from './breaker.ts'
+import { type Save, savedAs } from './changes.ts'
+import type { Item } from './lanes.ts'
+import type { Payloads } from './payloads.ts'
+import { createQueue } from './queue.ts'
+import { type ReplayDependencies, workOff } from './replays.ts'
+import type { After } from './timers.ts'
+
+export interface EndpointDependencies extends Pick<ReplayDependencies, 'deliveries' | 'holder'> {
+  readonly arrivals: Arrivals
+  readonly payloads: Payloads
+  readonly webhooks: Pick<WebhookStore, 'held' | 'due' | 'failedBefore' | 'addReplayed'>
+  readonly sender: Pick<Sender, 'send'>
+  readonly clock: Clock
+  readonly after: After
+  readonly fraction: Fraction
+  /** Whether progress can be stored: what is sent while it cannot would be sent again. */
+  readonly canSave: () => boolean
+  readonly onChange: (endpoint: Endpoint) => void
+  readonly onStoreFailed: (error: unknown) => void
+  /** Deliveries were lost that were read, and some of them sent. `isStored`: so it is with the place that was loaded. */
+  readonly onLost: (endpoint: Endpoint, isStored: boolean) => void
+  readonly count: (attempt: {
+    readonly id: string
+    readonly succeeded: boolean
+    readonly delayMilliseconds: number
+  }) => void
+}
+
+export type Endpoint = ReturnType<typeof createEndpoint>
+
+/** A lease is renewed every second; without it another process may hold the endpoint soon. */
+const LEASE_GOOD_MILLISECONDS = 5000
+const AGAIN_MILLISECONDS = 1000
+/** What comes in meanwhile is read together: at a high rate each commit would else be a page of its own, with three reads. */
+const TOGETHER_MILLISECONDS = 10
+/** Moves the place of an endpoint that gets nothing, so that a restart does not look through what others got. */
+const LONGEST_WAIT_MILLISECONDS = 60_000
+/** In a second. */
+const GIVEN_UP_AT_ONCE = 1000
+
+/** Pushes to one endpoint. */
+export function createEndpoint(
+  { webhook, confirmed }: LoadedWebhook,
+  secretsAt: (now: number) => readonly string[],
+  dependencies: EndpointDependencies,
+) {
+  const { arrivals, payloads, webhooks, sender, clock, after, fraction, canSave } = dependencies
+  const { id, version, url, ca, customerId: scope } = webhook
+  const moment = (): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() })
+  const queue = createQueue({ ...webhook, confirmed }, fraction)
+  const stopping = new AbortController()
+  const drained = Promise.withResolvers<void>()
+  let leaseBegan = Number.NEGATIVE_INFINITY
+  let failingSince: number | null = null
+  let bytesUnderWay = 0
+  let isFetching = false
+  /** From where there may be deliveries to read; undefined while nothing has arrived. */
+  let readFrom: number | undefined = webhook.position
+  let waitsSince = 0
+  let endWait: () => void = () => undefined
+  let mayGiveUp = true
+  let cancelTimer: () => void = () => undefined
+  let timerAt = Number.POSITIVE_INFINITY
+
+  const isStopped = (): boolean => stopping.signal.aborted
+  const maySend = (): boolean => !isStopped() && clock.monotonic() - leaseBegan <= LEASE_GOOD_MILLISECONDS && canSave()
+
+  const post = async (sent: Item, body: Uint8Array): Promise<void> => {
+    const headers = signedHeaders(sent.receiptId ?? '', Math.floor(clock.now() / 1000), body, secretsAt(clock.now()))
+    bytesUnderWay += body.length
+    payloads.count(body.length)
+    const outcome = await sender.send({ url, ca, headers, body })
+    bytesUnderWay -= body.length
+    payloads.count(-body.length)
+    const { error, status } = outcome
+    const milliseconds = Math.round(outcome.milliseconds)
+    const now = moment()
+    failingSince = error === null ? null : (failingSince ?? now.wall)
+    if (error === null) queue.succeeded(sent, now, status ?? 0, milliseconds)
+    else queue.failed(sent, { ...outcome, error, milliseconds }, now)
+    dependencies.count({ id, succeeded: error === null, delayMilliseconds: now.wall - (sent.receivedAt ?? now.wall) })
+  }
+
+  const attempt = async (sent: Item): Promise<void> => {
+    const { position, receiptId } = sent
+    try {
+      const body = payloads.fresh(position) ?? (receiptId === null ? undefined : await payloads.read(receiptId))
+      if (body === undefined) queue.purged(sent)
+      else if (maySend()) await post(sent, body)
+      else queue.postpone(sent, clock.monotonic())
+    } catch (error) {
+      dependencies.onStoreFailed(error)
+      queue.postpone(sent, clock.monotonic() + AGAIN_MILLISECONDS)
+    }
+    dependencies.onChange(endpoint)
+    if (queue.inFlight() === 0 && isStopped()) drained.resolve()
+    pump()
+  }
+
+  const awaitArrivals = (): void => {
+    const wait = arrivals.wait(scope, queue.readTo())
+    waitsSince = clock.monotonic()
+    endWait = wait.end
+    void wait.over.then((from) => {
+      readFrom = from
+      pump()
+    })
+  }
+
+  const itemOf = ({ position, receiptId, receivedAt, customerId, orderId, payloadBytes }: DeliverySummary): Item => {
+    return { position, receiptId, receivedAt, bytes: payloadBytes, lane: laneOf(customerId, orderId, position) }
+  }
+
+  const readPage = async (from: number, known: number): Promise<void> => {
+    const place = queue.readTo()
+    const { deliveries, end, hasMore, lastLeft } = await payloads.page(scope, place, from)
+    if (isStopped()) return
+    if (lastLeft !== undefined) {
+      // What is stored of the endpoint fits the deliveries that are stored: it is loaded again, unless that is the place.
+      const isStored = place === webhook.position
+      if (isStored) queue.readFrom(lastLeft)
+      readFrom = lastLeft
+      dependencies.onLost(endpoint, isStored)
+      return
+    }
+    const items = deliveries.filter((delivery) => isWanted(webhook, delivery)).map(itemOf)
+    const held = items.length > 0 && queue.mayBeHeld() ? await webhooks.held(id, items) : []
+    if (isStopped()) return
+    queue.read(items, end, new Set(held), known)
+    readFrom = hasMore ? end : undefined
+    if (!hasMore) awaitArrivals()
+  }
+
+  const giveUp = async (before: number, known: number): Promise<void> => {
+    const rows = await webhooks.failedBefore(id, before, GIVEN_UP_AT_ONCE)
+    mayGiveUp = false
+    queue.giveUp(rows, known, moment())
+  }
+
+  const askDue = async (known: number): Promise<void> => {
+    try {
+      const { deliveries, nextAt } = await webhooks.due(id, clock.now(), queue.askDue())
+      queue.due(deliveries, nextAt, known, moment())
+    } catch (error) {
+      queue.mayBeDue(0)
+      throw error
+    }
+    pump()
+  }
+
+  const isDue = (): boolean => queue.wantsDueAt() <= clock.now()
+  const pageFrom = (): number | undefined => (readFrom !== undefined && queue.wantsPage() ? readFrom : undefined)
+  const givesUpBefore = (): number | undefined => (mayGiveUp ? queue.givesUpBefore(clock.now()) : undefined)
+
+  /** Asks the store for what is due and what is new. One question at a time, so that it is clear what each answer knows. */
+  const fetch = async (): Promise<void> => {
+    isFetching = true
+    const known = queue.stored()
+    const before = givesUpBefore()
+    let rest = 0
+    try {
+      if (before !== undefined) await giveUp(before, known)
+      if (isDue() && !isStopped()) await askDue(known)
+      const from = pageFrom()
+      if (from !== undefined && !isStopped()) await readPage(from, known)
+      queue.known(known)
+      rest = from === undefined || readFrom !== undefined ? 0 : TOGETHER_MILLISECONDS
+    } catch (error) {
+      dependencies.onStoreFailed(error)
+      rest = AGAIN_MILLISECONDS
+    }
+    dependencies.onChange(endpoint)
+    if (rest > 0) {
+      pump()
+      await new Promise<void>((resolve) => void after(rest, resolve))
+    }
+    isFetching = false
+    pump()
+  }
+
+  const setTimer = (): void => {
+    const now = moment()
+    const sends = (queue.nextAt() ?? Number.POSITIVE_INFINITY) - now.monotonic
+    const asks = queue.wantsDueAt() - now.wall
+    const wait = maySend() ? Math.min(...[sends, asks].filter((each) => each > 0)) : Number.POSITIVE_INFINITY
+    // Whatever is later, the next tick sees.
+    const at = wait > AGAIN_MILLISECONDS ? Number.POSITIVE_INFINITY : Math.ceil(now.monotonic + wait)
+    if (at === timerAt) return
+    cancelTimer()
+    cancelTimer = () => undefined
+    timerAt = at
+    if (at < Number.POSITIVE_INFINITY)
+      cancelTimer = after(Math.ceil(wait), () => {
+        timerAt = Number.POSITIVE_INFINITY
+        pump()
+      })
+  }
+
+  /** Sends what is due, and asks for more. */
+  const pump = (): void => {
+    while (maySend() && payloads.hasRoom(bytesUnderWay)) {
+      const sent = queue.next(moment())
+      if (sent === undefined) break
+      void attempt(sent)
+    }
+    if (maySend()) queue.makeRoom()
+    if (!isFetching && !isStopped() && (isDue() || pageFrom() !== undefined || givesUpBefore() !== undefined))
+      void fetch()
+    setTimer()
+  }
+
+  const endpoint = {
+    id,
+    version,
+    readTo: queue.readTo,
+    isSilent: queue.isSilent,
+    /** Since when, without a success, attempts have failed. */
+    failingSince: (): number | null => failingSince,
+    pump,
+    /** The lease was taken or renewed by a query that began then, on the clock that never jumps. */
+    renewed(began: number): void {
+      const wasLate = !maySend()
+      leaseBegan = began
+      if (wasLate) pump()
+    },
+    /** Begins no more attempts; resolves once those under way have ended. */
+    stop(): Promise<void> {
+      stopping.abort()
+      endWait()
+      setTimer()
+      if (queue.inFlight() === 0) drained.resolve()
+      return drained.promise
+    },
+    /** Returns what is to be stored now, if anything is. With `everything` also what has time. */
+    take(everything: boolean): { readonly save: Save; readonly stored: WebhookSave } | undefined {
+      const save = queue.take(moment(), everything)
+      return save && { save, stored: savedAs(id, save) }
+    },
+    wasStored(save: Save): void {
+      queue.wasStored(save)
+      pump()
+    },
+    putBack: queue.putBack,
+    /** Must be called every second. */
+    tick(): void {
+      mayGiveUp = true
+      if (readFrom === undefined && clock.monotonic() - waitsSince >= LONGEST_WAIT_MILLISECONDS) endWait()
+      dependencies.onChange(endpoint)
+      pump()
+    },
+    /** What is not stored as waiting. */
+    state() {
+      const open = queue.open()
+      return { pending: open.length, oldestAt: Math.min(...open.map(({ receivedAt }) => receivedAt ?? Infinity)) }
+    },
+  }
+
+  void workOff(webhook, {
+    ...dependencies,
+    now: clock.now,
+    pause: (milliseconds) => new Promise((resolve) => void after(milliseconds, resolve)),
+    isStopped,
+    onAdded() {
+      queue.mayBeDue(0)
+      pump()
+    },
+    onFailed: dependencies.onStoreFailed,
+  })
+  return endpoint
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { LIMITS } from '#src/webhook/push/lanes.ts'
+import { type Arrival, createWorld, failure } from './queue-model.ts'
+
+/** PUSH_RUNS=20000 looks longer, as the slow suite does. */
+const RUNS = Number(process.env.PUSH_RUNS ?? 400)
+const SMALL = { window: 8, page: 3, bytes: 45, inFlight: 3, retries: 1, mostRetries: 2, lanes: 2, asked: 4 }
+const HOUR = 3_600_000
+
+const arrival: fc.Arbitrary<Arrival> = fc.record({
+  order: fc.option(fc.integer({ min: 0, max: 4 }), { nil: null }),
+  wanted: fc.integer({ min: 0, max: 5 }).map((number) => number > 0),
+})
+
+const outcome = fc.oneof(
+  fc.constantFrom('taken' as const, 'no payload' as const),
+  fc
+    .tuple(fc.constantFrom(null, 500, 503, 429, 404, 422), fc.constantFrom(null, 0, 2000, 10 * HOUR))
+    .map((how) => failure(...how)),
+)
+
+type World = ReturnType<typeof createWorld>
+type Name = Exclude<keyof World, 'stored' | 'setAside'>
+type Step = { [Each in Name]: readonly [Each, ...Parameters<World[Each]>] }[Name]
+
+const outcomeOfSave = fc.constantFrom('stored' as const, 'stored' as const, 'lost' as const, 'unknown' as const)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.tuple(fc.constant('arrive' as const), fc.array(arrival, { maxLength: 5 })) },
+  { weight: 12, arbitrary: fc.constant(['fetch'] as const) },
+  { weight: 12, arbitrary: fc.constant(['send'] as const) },
+  { weight: 10, arbitrary: fc.tuple(fc.constant('end' as const), fc.nat(5), outcome) },
+  { weight: 3, arbitrary: fc.constant(['makeRoom'] as const) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant('beginSave' as const), fc.boolean()) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant('endSave' as const), outcomeOfSave) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('replay' as const), fc.nat(3), fc.boolean()) },
+  { weight: 1, arbitrary: fc.constant(['replaySetAside'] as const) },
+  { weight: 2, arbitrary: fc.constant(['restart'] as const) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant('advance' as const), fc.constantFrom(1, 900, 5000, HOUR)) },
+)
+const run = (world: World, [name, ...sent]: Step): unknown => (world[name] as (...sent: unknown[]) => unknown)(...sent)
+
+describe('pushing to an endpoint', () => {
+  it.each([
+    ['small limits', SMALL, null],
+    ['small limits, giving up', SMALL, 20_000],
+    ['the real limits', LIMITS, null],
+  ] as const)(
+    'skips nothing and keeps each order in order, whatever happens (%s)',
+    (_name, limits, giveUp) => {
+      fc.assert(
+        fc.property(fc.array(step, { minLength: 30, maxLength: 200 }), (steps) => {
+          const world = createWorld(limits, giveUp)
+          for (const each of steps) run(world, each)
+          world.heal()
+          world.restart()
+          world.heal()
+          if (giveUp === null) expect(world.setAside.size).toBe(0)
+        }),
+        { numRuns: RUNS },
+      )
+    },
+    90_000 + 20 * RUNS,
+  )
+})
