@@ -9,6 +9,7 @@ import { openStore } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer, delivery, nextNumber } from '../support/store-rows.ts'
+import { addEndpointWith, rowAt } from '../support/unsent.ts'
 import { until } from '../support/until.ts'
 
 const MONTH = 31 * 86_400_000
@@ -112,6 +113,24 @@ it('a purge drops the months that it has emptied, and none that an order needs',
   expect((await store.deliveries.after(0, {}, { limit: 10, scan: 10 })).deliveries).toMatchObject([
     { receiptId: last.receiptId },
   ])
+})
+
+it('a month stays while an endpoint has not taken something in it; the role of the service may count what goes unsent', async () => {
+  const { owner, service, deliver, months } = await partitioned()
+  for (const status of [1, 2, 3]) await deliver(now + status, status)
+  await deliver(now + 3 * MONTH + 1, 0)
+  const store = await open(service)
+  await runSql(owner, `GRANT EXECUTE ON FUNCTION purge_1, drop_months_1 TO ${role}`)
+  const id = await addEndpointWith(store, { position: 1 }, { kept: [rowAt(1, 5)] })
+  const end = now + 3 * MONTH
+  const purge = (unsent: boolean) =>
+    purgeDeliveries({ purges: store.purges, pace: (step) => step() }, { before: end, orders: true, unsent, now: end })
+  expect(await purge(false)).toMatchObject({ deliveries: 0, webhooks: [{ id, kept: 3, removed: 0 }] })
+  expect((await store.purges.keepMonths(end)).dropped).not.toContain('delivery_before')
+  expect(await purge(true)).toMatchObject({ deliveries: 3, webhooks: [{ id, kept: 0, removed: 3 }] })
+  expect(await store.webhooks.find(id)).toMatchObject({ removedUnsent: 3, waiting: 0 })
+  expect((await store.purges.keepMonths(end)).dropped).toContain('delivery_before')
+  expect(await months()).not.toContain('before')
 })
 
 async function session(url: string): Promise<pg.Client> {

@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
+import { countUnsent } from './count-unsent.ts'
 import type { Dialect } from './dialect.ts'
 import { purgeRecord } from './purge-record.ts'
-import { type Candidate, candidatesFromRow, countUnsent, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
+import { type Candidate, candidatesFromRow, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
 import { firstReceiptOf } from './uuid.ts'
 import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
 

@@ -1,4 +1,4 @@
-import type { PurgePage, UnsentCount } from '../purge-store.ts'
+import type { PurgePage } from '../purge-store.ts'
 import { isWanted } from '../webhook-store.ts'
 import { type Dialect, NO_LIMIT } from './dialect.ts'
 import { entriesOf, JOURNAL_BLOCK } from './webhooks/journal.ts'
@@ -14,7 +14,7 @@ export interface Candidate {
   readonly duplicate: boolean
 }
 
-interface Endpoint {
+export interface Endpoint {
   readonly id: string
   readonly customerId: number | null
   readonly statuses: readonly number[] | null
@@ -111,8 +111,11 @@ export const unsentDeliveries = (dialect: Dialect) => {
       if (candidates.length === 0) return found
       const endpoints = (yield* all(ENDPOINTS)).map((row) => endpointFromRow(row, unsent, now))
       const byPosition = new Map(candidates.map((candidate) => [candidate.position, candidate]))
-      const add = (position: number, endpoint: Endpoint) =>
-        void found.set(position, (found.get(position) ?? new Set()).add(endpoint))
+      const add = (position: number, endpoint: Endpoint): void => {
+        const known = found.get(position)
+        if (known === undefined) found.set(position, new Set([endpoint]))
+        else known.add(endpoint)
+      }
 
       const withRows = new Map(endpoints.filter(({ hasRows }) => hasRows).map((endpoint) => [endpoint.id, endpoint]))
       for (const { id, position } of yield* rowsOf([...withRows.keys()], new Set(byPosition.keys()), span))
@@ -201,40 +204,4 @@ export function candidatesFromRow(row: Row, isNeeded: boolean): Candidate[] {
     { ...candidate, position: state, duplicate: false },
     ...(latest === state ? [] : [{ ...candidate, position: latest, duplicate: true }]),
   ]
-}
-
-/** Decides what stays, and counts it. */
-export function countUnsent(unsent: Unsent) {
-  const counts = new Map<Endpoint, { kept: number; last: number; removed: number; readonly positions: Set<number> }>()
-  const countOf = (endpoint: Endpoint) => {
-    const count = counts.get(endpoint) ?? { kept: 0, last: 0, removed: 0, positions: new Set() }
-    counts.set(endpoint, count)
-    return count
-  }
-  return {
-    /** Whether a delivery stays, because an endpoint has not taken it, or another one that has to go with it. */
-    keeps(position: number, together: readonly Candidate[]): boolean {
-      const endpoints = together.flatMap((each) =>
-        Array.from(unsent.get(each.position) ?? [], (one) => [each.position, one] as const),
-      )
-      const own = [...(unsent.get(position) ?? [])]
-      if (!endpoints.some(([, { holds }]) => holds)) {
-        for (const [each, endpoint] of endpoints) countOf(endpoint).positions.add(each)
-        for (const endpoint of own) countOf(endpoint).removed++
-        return false
-      }
-      for (const endpoint of own.filter(({ holds }) => holds)) {
-        const count = countOf(endpoint)
-        count.kept++
-        count.last = Math.max(count.last, position)
-      }
-      return true
-    },
-    webhooks: (): UnsentCount[] =>
-      Array.from(counts, ([{ id }, { kept, last, removed }]) => ({ id, kept, last, removed })),
-    removals: (): UnsentRemoval[] =>
-      Array.from(counts, ([{ id }, { positions }]) => ({ webhook: id, positions: [...positions] }))
-        .filter(({ positions }) => positions.length > 0)
-        .toSorted((one, other) => (one.webhook < other.webhook ? -1 : 1)),
-  }
 }
