@@ -6,6 +6,7 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { timeText } from '#src/lib/clock.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { AuditEvent, Store } from '#src/store/store.ts'
+import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -23,7 +24,7 @@ async function makeStage(databaseUrl = `sqlite:${tempFolder()}/teslim.db`) {
   const cwd = tempFolder()
   const env = {
     DATABASE_URL: databaseUrl,
-    TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
+    ...WEBHOOK_ALLOW,
     TESLIM_SECRET: SECRET,
   }
   const run = (args: readonly string[], more = {}, columns?: number) =>
@@ -295,16 +296,20 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     expect(await countEndpoints()).toBe(0)
   })
 
-  it('name several that begin with one prefix', async () => {
-    const { add, webhook } = stage
-    const ids = [(await add()).Endpoint.EndpointID, (await add()).Endpoint.EndpointID]
-    const prefix = ids[0].slice(0, 6)
-    const { status, stderr } = await webhook('pause', prefix)
+  it('are found by two characters that one id begins with, and all are named that begin with a prefix', async () => {
+    const { add, webhook, json } = stage
+    const ids = [(await add()).Endpoint.EndpointID]
+    for (const prefix of ['01', ids[0].slice(0, 3).toUpperCase()])
+      expect((await json('webhook', 'show', prefix)).Endpoint.EndpointID).toBe(ids[0])
+    for (const none of ['0', '02'])
+      expect((await webhook('show', none)).stderr).toContain(`There is no endpoint "${none}".`)
+    ids.push((await add()).Endpoint.EndpointID)
     const named = ids.map((id) => `${id} (${receiver.url})`).join(', ')
-    expect([status, stderr]).toEqual([
-      1,
-      `teslim webhook pause: Several ids begin with ${prefix}: ${named}. Type more characters.\n`,
-    ])
+    for (const prefix of ['01', ids[0].slice(0, 6)]) {
+      const { status, stderr } = await webhook('pause', prefix)
+      const error = `teslim webhook pause: Several ids begin with ${prefix}: ${named}. Type more characters.\n`
+      expect([status, stderr]).toEqual([1, error])
+    }
     for (const id of ids) await webhook('remove', id)
   })
 

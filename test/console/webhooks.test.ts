@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
 import { axeSays, LOOKS } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
@@ -22,11 +23,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
   const browser = await startBrowser(browserPath)
   const file = join(tempFolder(), 'teslim.db')
   const opsPort = await freePort()
-  const settings = {
-    TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
-    DATABASE_URL: `sqlite:${file}`,
-    TESLIM_OPS_PORT: `${opsPort}`,
-  }
+  const settings = { ...WEBHOOK_ALLOW, DATABASE_URL: `sqlite:${file}`, TESLIM_OPS_PORT: `${opsPort}` }
   const { server, operator, readOnly, customer, deliver, command } = await startConsoleServer(settings)
 
   const open = async (view: string, options = {}, email = operator) => {

@@ -19,7 +19,7 @@ export const webhookList: Command = {
       return { all, emails: await emailsOf(all, store) }
     })
     if (json) {
-      context.out(JSON.stringify(all.map(endpointAnswer)))
+      context.out(JSON.stringify(all.map((endpoint) => endpointAnswer(endpoint))))
       return
     }
     if (all.length === 0) {

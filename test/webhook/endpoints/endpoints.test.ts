@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { purge } from '../../store/conformance/purging.ts'
+import { WEBHOOK_ALLOW } from '../../support/allowed-ports.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { messageViolation } from '../../support/contract.ts'
 import { failure } from '../../support/failure.ts'
@@ -15,13 +16,12 @@ import { until } from '../../support/until.ts'
 
 const HOUR = 3_600_000
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
-const ALLOWED = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 const receiver = await startReceiver()
 
 describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
   const start = async () =>
-    testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...ALLOWED, ...(await emptyStore()) })
+    testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW, ...(await emptyStore()) })
   const service = await start()
   const { app, clock, store, log } = service
   const { get, post, operator } = await operating(service)
@@ -331,6 +331,33 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     const [tested] = (await events(id)).filter(({ action }) => action === 'webhook.test').slice(-1)
     expect(tested).toEqual(event('webhook.test', { endpointId: id, status: 500, error: 'status 500' }))
     await change(id, 'remove')
+  })
+
+  it('who may only read see neither the query of a URL nor what a named host answers to a test', async () => {
+    const reader = await operating(service, { readOnly: true })
+    const { id } = await add({ URL: `${receiver.url}/path?token=hidden&a=?` })
+    const publicId = (await add({ URL: 'https://backoffice.example/hook' })).id
+    await change(id, 'test')
+    const attempt = { at: clock.now(), receiptId: null, status: 200, error: null, milliseconds: 1, nextAt: null }
+    await store.webhooks.recordAttempt(publicId, { ...attempt, position: null, response: 'public' })
+    const seen = async (who: typeof reader) => {
+      const all = (await who.get('/Webhook/endpoints')).json().data.Endpoints
+      const { Endpoint } = (await who.get(`/Webhook/endpoint/${id}`)).json().data
+      const [test] = (await who.get(`/Webhook/endpoint/${id}/attempts`)).json().data.Attempts
+      const [other] = (await who.get(`/Webhook/endpoint/${publicId}/attempts`)).json().data.Attempts
+      const listed = all.find(({ EndpointID }: { EndpointID: string }) => EndpointID === id)
+      return { listed: listed.URL, shown: Endpoint.URL, test: [test.Status, test.Response], other: other.Response }
+    }
+    const masked = `${receiver.url}/path?***`
+    expect(await seen(reader)).toEqual({ listed: masked, shown: masked, test: [200, null], other: 'public' })
+    const url = `${receiver.url}/path?token=hidden&a=?`
+    expect(await seen({ ...reader, get })).toEqual({
+      listed: url,
+      shown: url,
+      test: [200, 'thank you'],
+      other: 'public',
+    })
+    for (const each of [id, publicId]) await change(each, 'remove')
   })
 
   it('replace the secret, while both sign until the overlap is over', async () => {

@@ -23,7 +23,10 @@ const ReplayProgressSchema = named('Replay', {
 
 const EndpointSchema = named('Endpoint', {
   EndpointID,
-  URL: Type.String({ description: 'Where deliveries are sent', examples: [URL_EXAMPLE] }),
+  URL: Type.String({
+    description: 'Where deliveries are sent; its query is *** for a read-only operator',
+    examples: [URL_EXAMPLE],
+  }),
   CustomerID: orNull(
     Type.String({ examples: [CUSTOMER_ID] }),
     'Gets deliveries of this customer; null for all customers',
@@ -146,7 +149,7 @@ const AttemptSchema = named('Attempt', {
   Milliseconds: Type.Number({ description: 'How long it took', examples: [12] }),
   Response: orNull(
     Type.String({ examples: ['out of order'] }),
-    'The beginning of the body of the answer, at most 1 KiB',
+    'The beginning of the body of the answer, at most 1 KiB, without secrets that were sent; null, too, for a read-only operator, for a test of a host that TESLIM_WEBHOOK_ALLOW may name',
   ),
   NextTryAt: orNull(time('When the delivery was to be tried again'), 'Null for a test or a success'),
 })
