@@ -3,6 +3,7 @@ import type { WebhookAttempt, WebhookMinute, WebhookReplay } from '#src/store/st
 import type { DescribedEndpoint } from './describe.ts'
 import type { ShownAttempts, ShownEndpoint, WithSecret } from './endpoints.rule.ts'
 import type { Told } from './fates.ts'
+import { nextTryOf } from './progress.ts'
 
 const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : isoMilliseconds(milliseconds)
@@ -25,7 +26,7 @@ export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: Descr
   PurgedUnsent: webhook.removedUnsent,
   LastSuccessAt: iso(webhook.lastSuccessAt),
   FailingSince: iso(webhook.failingSince),
-  NextTryAt: iso(webhook.nextTryAt),
+  NextTryAt: iso(nextTryOf(webhook, webhook.nextTryAt)),
   BehindSeconds: Math.floor(progress.behindMilliseconds / 1000),
   CreatedAt: isoMilliseconds(webhook.createdAt),
   GiveUp: webhook.giveUpMilliseconds === null ? null : webhook.giveUpMilliseconds / 1000,

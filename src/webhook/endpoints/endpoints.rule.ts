@@ -18,6 +18,7 @@ import { type Begin, createBegin } from './begin.ts'
 import { createChosen } from './chosen.ts'
 import { createDescribe, type DescribedEndpoint } from './describe.ts'
 import { createFates, type Told } from './fates.ts'
+import { nextTryOf } from './progress.ts'
 import { createReplays, type Replayed } from './replays.ts'
 
 export interface EndpointsDependencies {
@@ -137,7 +138,10 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const all = await webhooks.failing(webhook.id, Math.min(webhook.setAside + MAX_SHOWN, MAX_READ))
       return {
         endpoint: await describe(webhook),
-        failing: all.filter(({ setAsideAt }) => setAsideAt === null).slice(0, MAX_SHOWN),
+        failing: all
+          .filter(({ setAsideAt }) => setAsideAt === null)
+          .slice(0, MAX_SHOWN)
+          .map((delivery) => ({ ...delivery, nextAt: nextTryOf(webhook, delivery.nextAt) })),
         setAside: all
           .flatMap(({ setAsideAt, ...delivery }) => (setAsideAt === null ? [] : [{ ...delivery, setAsideAt }]))
           .slice(0, MAX_SHOWN),

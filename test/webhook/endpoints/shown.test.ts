@@ -54,10 +54,33 @@ it.each(storesOfRun())('an endpoint counts as pending only what it gets, on %s',
 it.each(storesOfRun())('counting stops early, which is said, on %s', async (_, emptyStore) => {
   const { endpoints, add, store, deliver, one } = await endpointStage(await emptyStore())
   const before = await deliver(-9000)
-  await Promise.all(Array.from({ length: 1001 }, () => deliver(-1000)))
+  for (let n = 0; n < 1001; n += 91) await Promise.all(Array.from({ length: 91 }, () => deliver(-1000)))
   const pendingOf = async (settings: object) =>
     (await endpoints.show(await add({ position: before.position, ...settings }))).endpoint
   expect(await pendingOf({ customerId: one.id })).toMatchObject({ pending: 1000, pendingAtLeast: true })
   expect(await pendingOf({})).toMatchObject({ pending: 1001, pendingAtLeast: false })
   expect(await store.deliveries.countAfter(before.position)).toBe(1001)
+})
+
+it.each(storesOfRun())('the next try that is shown is the real one, on %s', async (_, emptyStore) => {
+  const { endpoints, add, storeProgress, keep, deliver, now } = await endpointStage(await emptyStore())
+  const one = await deliver(-1000)
+  const id = await add({ position: one.position })
+  const shown = async () => {
+    const { Endpoint, Failing } = shownAnswer(await endpoints.show(id))
+    const [told] = await endpoints.fates(id, { receiptId: one.receiptId })
+    const times = [Endpoint.NextTryAt, Failing[0]?.NextTryAt ?? null, told?.nextTryAt ? iso(told.nextTryAt) : null]
+    return [Endpoint.State, ...new Set(times)]
+  }
+  expect(await shown()).toEqual(['active', null])
+  await keep(id, [{ ...one, failures: 1, firstFailedAt: now, nextAt: now + 1000 }])
+  expect(await shown()).toEqual(['failing', iso(now + 1000)])
+  await storeProgress(id, { silentUntil: now + 60_000 })
+  expect(await shown()).toEqual(['failing', iso(now + 60_000)])
+  await endpoints.pause(id)
+  expect(await shown()).toEqual(['paused', null])
+  await endpoints.resume(id)
+  await storeProgress(id, { silentUntil: now + 60_000, settled: [one] })
+  // Nothing has failed that still waits, but nobody knows yet whether it answers.
+  expect((await endpoints.show(id)).endpoint).toMatchObject({ standing: 'failing', webhook: { failing: 0 } })
 })

@@ -75,7 +75,7 @@ const EndpointSchema = named('Endpoint', {
   }),
   LastSuccessAt: orNull(time('When it confirmed a delivery last'), 'Null for never'),
   FailingSince: orNull(time('Since when something that failed waits'), 'Null if nothing does'),
-  NextTryAt: orNull(time('When the next attempt is due'), 'Null if nothing is to be tried again'),
+  NextTryAt: orNull(time('When the next attempt is due'), 'Null if nothing is to be tried again, or it is paused'),
   BehindSeconds: Type.Integer({
     description:
       'The age of the oldest delivery that is not confirmed, not set aside and not sent again; 0 if there is none',
@@ -126,7 +126,10 @@ const delivery = {
 export const ShownEndpointSchema = Type.Object({
   Endpoint: EndpointSchema,
   Failing: Type.Array(
-    Type.Object({ ...delivery, NextTryAt: orNull(time('When it is tried again'), 'Null if it waits for others') }),
+    Type.Object({
+      ...delivery,
+      NextTryAt: orNull(time('When it is tried again'), 'Null if it waits for others, or the endpoint is paused'),
+    }),
     { description: 'Deliveries that failed and are tried again, by their next try; at most 100' },
   ),
   SetAside: Type.Array(Type.Object({ ...delivery, SetAsideAt: time('When it was set aside') }), {
