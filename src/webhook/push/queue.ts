@@ -1,24 +1,11 @@
 import type { DueDelivery, Laned, WaitingDelivery } from '#src/store/store.ts'
-import {
-  createBreaker,
-  type Fraction,
-  isAnswer,
-  LONGEST_REFUSED_MILLISECONDS,
-  type Moment,
-  pauseAfter,
-} from './breaker.ts'
+import type { Outcome } from '../send/outcome.ts'
+import { createBreaker, type Fraction, isAnswer, MAX_ASKED_MILLISECONDS, type Moment, pauseAfter } from './breaker.ts'
 import { countAttempt, isEmpty, keepIn, noChanges, type Save, together } from './changes.ts'
 import { createLanes, type Entry, entryOf, type Item, keptEntry, LIMITS } from './lanes.ts'
 import { createWindow } from './window.ts'
 
-export interface Failure {
-  readonly status: number | null
-  readonly error: string
-  readonly retryAfterMilliseconds: number | null
-  readonly gone: boolean
-  readonly milliseconds: number
-  readonly response: string | null
-}
+export type Failure = Outcome & { readonly error: string }
 
 export interface Start {
   readonly position: number
@@ -237,7 +224,7 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
       countAttempt(changes, wall, false, milliseconds)
       if (answered) changes.hurry ||= breaker.answered()
       else breaker.silent(lane, now, entry.wasProbe)
-      const asked = Math.min(failure.retryAfterMilliseconds ?? 0, LONGEST_REFUSED_MILLISECONDS)
+      const asked = Math.min(failure.retryAfterMilliseconds ?? 0, MAX_ASKED_MILLISECONDS)
       if (status === 429 || status === 503) notBefore = Math.max(notBefore, monotonic + asked)
       if (failure.gone) changes.gone = isGone = true
       const failures = (entry.row?.failures ?? 0) + 1
