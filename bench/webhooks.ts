@@ -30,7 +30,7 @@ export async function benchWebhooks(load: Load, options: BenchOptions): Promise<
   const databaseUrl = database?.url ?? `sqlite:${join(folder, 'teslim.db')}`
   const { apiKey } = await prepareTeslim(databaseUrl)
   const receiver = await startServer('receiver', [join(import.meta.dirname, 'servers/receiver.ts')], folder)
-  const teslim = await startTeslim(folder, databaseUrl, 'teslim', { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' })
+  const teslim = await startTeslim(folder, databaseUrl, 'teslim', allowing(receiver))
   const bench: Bench = { load, options, databaseUrl, apiKey, receiver, teslim }
   try {
     await load.run(teslim.url, apiKey, options.connections, 2)
@@ -52,23 +52,24 @@ interface Bench {
   readonly teslim: BenchServer
 }
 
-const allowed = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
-const webhook = (databaseUrl: string, ...args: string[]) => cli(databaseUrl, ['webhook', ...args], allowed)
+const allowing = ({ url }: BenchServer) => ({ TESLIM_WEBHOOK_ALLOW: new URL(url).host })
+const webhook = ({ databaseUrl, receiver }: Bench, ...args: string[]) =>
+  cli(databaseUrl, ['webhook', ...args], allowing(receiver))
 
 /** What the receiver got since it was asked last. */
 const pushed = async ({ receiver }: Bench): Promise<Pushed> => (await (await fetch(receiver.url)).json()) as Pushed
 
 /** Adds an endpoint that gets what comes in from now on, and waits until a server pushes to it. */
-async function addEndpoints({ databaseUrl, receiver }: Bench, paths: readonly string[]): Promise<string[]> {
+async function addEndpoints(bench: Bench, paths: readonly string[]): Promise<string[]> {
   const ids: string[] = []
   for (const path of paths)
-    ids.push((await webhook(databaseUrl, 'add', '--url', `${receiver.url}${path}`)).Endpoint.EndpointID)
+    ids.push((await webhook(bench, 'add', '--url', `${bench.receiver.url}${path}`)).Endpoint.EndpointID)
   await wait(TAKEN_MILLISECONDS)
   return ids
 }
 
 async function remove(bench: Bench, ids: readonly string[]): Promise<void> {
-  for (const id of ids) await webhook(bench.databaseUrl, 'remove', id)
+  for (const id of ids) await webhook(bench, 'remove', id)
   await settle(bench)
 }
 

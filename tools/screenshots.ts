@@ -2,11 +2,11 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { listenAllowed, WEBHOOK_ALLOW } from '../test/support/allowed-ports.ts'
 import { BROWSERS, browserPath } from '../test/support/browser-path.ts'
 
 // npm run screenshots: every view of the console, in both languages and themes and on a phone, into coverage/screenshots, and
@@ -62,7 +62,7 @@ const env = {
   PATH: process.env.PATH,
   NODE_ENV: 'production',
   TESLIM_KEEP_REFUSED: 'known',
-  TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
+  ...WEBHOOK_ALLOW,
   TESLIM_OPS_PORT: '0',
   PORT: '0',
 }
@@ -91,9 +91,7 @@ async function receive(): Promise<string> {
     response.statusCode = body.includes('"OrderID":"PO-4704"') ? 500 : 204
     response.end(response.statusCode === 500 ? '{"error":"unknown article SKU-4"}\n' : '')
   })
-  server.unref().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
+  return `http://127.0.0.1:${await listenAllowed(server.unref())}/webhooks`
 }
 
 /** Delivers orders that go through their Status values, some echoes, and some that are refused. */

@@ -31,6 +31,7 @@ export const ACTIONS = [
   'webhook.remove',
   'login.refused',
   'delivery.refused',
+  'operator.refused',
 ] as const
 
 export type Action = (typeof ACTIONS)[number]

@@ -17,6 +17,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The action under which the audit log records refusals of this route; without it they are not recorded. */
     readonly refusedAs?: Action
+    /** The same for callers who are known, but have no right to use this route. */
+    readonly forbiddenAs?: Action
     /** Finds key and order of a refused delivery. Called after the refusal, so that a delivery that succeeds pays nothing. */
     readonly refusedDelivery?: (
       request: FastifyRequest,
@@ -66,13 +68,15 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
   app.decorate('refusedBodyRetention', bodyRetention)
 
   app.onRefusal((request, error, part) => {
-    const { refusedAs: action, refusedDelivery } = request.routeOptions.config
+    const { refusedAs, forbiddenAs, refusedDelivery } = request.routeOptions.config
+    const action = refusedAs ?? (error.kind === 'forbidden' ? forbiddenAs : undefined)
     // A request that did not arrive whole was broken off, not refused.
     if (action === undefined || isFault(error) || request.raw.readableAborted) return
     const { customerId, address, id: requestId } = request
     const refused = refusedDelivery?.(request, part)
     const keyId = refused?.keyId ?? error.details.keyId ?? null
-    const refusal = { action, errorCode: error.code, reason: reasonOf(error), customerId, keyId, address, requestId }
+    const reason = refusedAs === undefined ? `${request.method} ${request.routeOptions.url}` : reasonOf(error)
+    const refusal = { action, errorCode: error.code, reason, customerId, keyId, address, requestId }
     if (refused === undefined) {
       refusals.record(refusal)
       return

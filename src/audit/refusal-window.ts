@@ -2,7 +2,7 @@ import { networkOf } from '#src/lib/net/network.ts'
 
 /** A refused request. */
 export interface Refusal {
-  /** `login.refused` or `delivery.refused`. */
+  /** `login.refused`, `delivery.refused` or `operator.refused`. */
   readonly action: string
   readonly errorCode: string
   readonly reason: string | null

@@ -56,6 +56,7 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, LoadCommand>>>> = {
     'webhook replay': async () => (await import('./webhook/replay.ts')).webhookReplay,
     'webhook rotate-secret': async () => (await import('./webhook/change.ts')).webhookRotateSecret,
     'webhook test': async () => (await import('./webhook/change.ts')).webhookTest,
+    'webhook listen': async () => (await import('./webhook/listen.ts')).webhookListen,
     'webhook remove': async () => (await import('./webhook/change.ts')).webhookRemove,
   },
   'Audit log': {

@@ -76,8 +76,10 @@ function halfPairs({ tlsCertificateFile, tlsKeyFile }: Record<string, unknown>):
   return [`${missing}: leaving it out is not allowed, it must be set where ${given} is`]
 }
 
-/** Suggests the choice that was probably meant: `prod` is short for production. */
-function hint({ choices = [] }: Setting, written: string): string {
+/** Says what is wrong, or suggests the choice that was probably meant: `prod` is short for production. */
+function hint({ choices = [], hint }: Setting, written: string): string {
+  const wrong = hint?.(written)
+  if (wrong !== undefined) return `; ${wrong}`
   const lower = asciiLowerCase(written)
   const meant = choices.find((choice) => choice.startsWith(lower)) ?? nearest(lower, choices)
   return meant === undefined ? '' : `; did you mean ${meant}?`

@@ -8,6 +8,8 @@ export interface Kind<Value> {
   readonly description: string
   /** Returns undefined for a text that is not allowed. */
   readonly read: (written: string) => Value | undefined
+  /** Says what is wrong with a text that is not allowed, if it knows more than `allowed`. */
+  readonly hint?: (written: string) => string | undefined
   /** Says what a value counts as, if that may surprise. */
   readonly note?: (written: string) => string | undefined
 }

@@ -15,7 +15,7 @@ import {
   whole,
 } from './setting-kinds.ts'
 import { areTrustedProxies } from './trusted-proxies.ts'
-import { readWebhookAllow } from './webhook-allow.ts'
+import { readWebhookAllow, wrongWebhookAllow } from './webhook-allow.ts'
 
 /** Every setting, in the order of docs/reference.md. */
 export const settings = {
@@ -95,6 +95,16 @@ export const settings = {
     text('', /^\S+$/, 'an API key', 'The API key that `teslim deliver` sends; the server does not use it.'),
     maskAll,
   ),
+  webhookSecret: setting(
+    'TESLIM_WEBHOOK_SECRET',
+    text(
+      '',
+      /^whsec_[A-Za-z0-9+/]+={0,2}(?: whsec_[A-Za-z0-9+/]+={0,2})?$/,
+      'a secret that begins with whsec_, or two with a space between',
+      'The secret of an endpoint, with which `teslim webhook listen` verifies what it receives; the server does not use it.',
+    ),
+    maskAll,
+  ),
   orderIdPointers: setting(
     'TESLIM_ORDER_ID_POINTERS',
     list(
@@ -165,10 +175,11 @@ export const settings = {
   }),
   webhookAllow: setting('TESLIM_WEBHOOK_ALLOW', {
     default: [] as readonly string[],
-    allowed: 'host names, addresses, and networks such as 10.0.0.0/8, separated by commas',
+    allowed: 'hosts and networks, each with a port or without, such as backoffice.internal:8443,10.0.0.0/8,[::1]:8080',
     description:
-      'Webhooks may use `http:` and private addresses for hosts named here, and reach the addresses in networks named here. None unless set.',
+      'Webhooks may use `http:` and private addresses for hosts named here, and reach the addresses in networks named here: at the port that is named, or else at 443 (80 for `http:`). None unless set.',
     read: readWebhookAllow,
+    hint: wrongWebhookAllow,
   }),
   bodyLimitBytes: setting('TESLIM_BODY_LIMIT', whole(1_048_576, 1024, 104_857_600, 'Largest request body, in bytes.')),
   bodyBudgetBytes: setting(

@@ -20,7 +20,7 @@ export interface DeliveryCounts {
 
 export interface RefusalCount {
   readonly period: number
-  /** As in the audit log: `delivery.refused` or `login.refused`. */
+  /** As in the audit log: `delivery.refused`, `login.refused` or `operator.refused`. */
   readonly action: string
   readonly errorCode: string
   readonly count: number

@@ -155,7 +155,10 @@ const scopeOf =
       scope.addHook('onRequest', check)
       // The token may be revoked while a body arrives.
       if (refusals.includes(READ_ONLY)) scope.addHook('preValidation', check)
-      scope.addHook('onRoute', ({ schema = {} }) => {
+      scope.addHook('onRoute', (route) => {
+        const { schema = {} } = route
+        // What somebody tried to change belongs in the audit log.
+        if (refusals.includes(READ_ONLY)) route.config = { ...route.config, forbiddenAs: 'operator.refused' }
         const { errors = [] } = schema as { errors?: readonly unknown[] }
         const codes = refusals.map(({ error }) => error.code)
         const all = new Set([...errors, ...codes])

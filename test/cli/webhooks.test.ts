@@ -3,14 +3,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '#src/config/load-config.ts'
+import { timeText } from '#src/lib/clock.ts'
 import { openStore } from '#src/store/open-store.ts'
 import type { AuditEvent, Store } from '#src/store/store.ts'
+import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { runCommand } from '../support/command.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { customer, delivery } from '../support/store-rows.ts'
 import { runSql, storesOfRun } from '../support/stores.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { save, waiting } from '../support/webhook-rows.ts'
 
 const SECRET = 'a secret that is long enough to be one'
 const OTHER = 'another secret, just as long as that'
@@ -21,7 +24,7 @@ async function makeStage(databaseUrl = `sqlite:${tempFolder()}/teslim.db`) {
   const cwd = tempFolder()
   const env = {
     DATABASE_URL: databaseUrl,
-    TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
+    ...WEBHOOK_ALLOW,
     TESLIM_SECRET: SECRET,
   }
   const run = (args: readonly string[], more = {}, columns?: number) =>
@@ -85,8 +88,9 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
       Duplicates: false,
       GiveUp: 259_200,
       HasCA: false,
-      State: 'active',
-      Pending: 3,
+      State: 'behind',
+      Pending: 2,
+      PendingAtLeast: false,
     })
     const { EndpointID } = Endpoint
     const [listed] = await json('webhook', 'list')
@@ -94,8 +98,15 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     const shown = await json('webhook', 'show', EndpointID.slice(0, 13))
     expect(shown).toMatchObject({ Endpoint: { EndpointID }, Failing: [], SetAside: [], Attempts: [], Minutes: [] })
     const { stdout } = await webhook('show', EndpointID)
-    for (const part of [receiver.url, 'one@b.co', 'Status 1, 3, no duplicates', 'what fails for 3d', 'at most 3'])
-      expect(stdout).toContain(part)
+    for (const part of [
+      receiver.url,
+      'one@b.co',
+      'Status 1, 3, no duplicates',
+      'what fails for 3d',
+      /pending +2\n/,
+      /state +behind/,
+    ])
+      expect(stdout).toMatch(part)
     expect(stdout + JSON.stringify([listed, shown])).not.toContain('whsec_')
     expect(await json('webhook', 'remove', EndpointID)).toEqual({ EndpointID })
     expect((await webhook('remove', EndpointID)).status).toBe(1)
@@ -136,24 +147,35 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
       `1 delivery is sent again.\n  the endpoint is paused: teslim webhook resume ${EndpointID}\n`,
     )
     expect((await webhook('replay', EndpointID, '--set-aside')).stdout).toMatch(/^0 deliveries are sent again\./)
-    expect(await json('webhook', 'replay', EndpointID, '--from', 'start')).toMatchObject({
-      Deliveries: 3,
-      Endpoint: { Pending: 3, Waiting: 0 },
+    const begun = await json('webhook', 'replay', EndpointID, '--from', 'start', '--status', '0,2')
+    expect(begun).toMatchObject({ Deliveries: 3, Endpoint: { Waiting: 1, Replay: { Statuses: [0, 2], Percent: 0 } } })
+    expect(await webhook('replay', EndpointID, '--from', '24h')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('A replay of this endpoint is under way: wait for its end, or cancel it.'),
     })
+    expect((await webhook('show', EndpointID)).stdout).toMatch(
+      /replay +0 % of \S+ \S+ UTC to \S+ \S+ UTC, Status 0, 2: 0 deliveries so far\n/,
+    )
+    expect((await webhook('replay', EndpointID, '--cancel')).stdout).toBe(
+      `Nothing more is added: 0 deliveries were.\n  the endpoint is paused: teslim webhook resume ${EndpointID}\n`,
+    )
+    expect((await webhook('show', EndpointID)).stdout).not.toContain('replay')
     const [line = ''] = (await stage.run(['delivery', 'export'])).stdout.split('\n')
     const { Cursor } = JSON.parse(line)
-    // What was not sent yet is not skipped.
-    expect(await json('webhook', 'replay', EndpointID, '--from', Cursor)).toMatchObject({ Deliveries: 3 })
-    expect((await webhook('replay', EndpointID, '--from', '30d')).stdout).toMatch(
-      /^At most \d deliver(y|ies) (is|are) sent/,
+    const stretch = await webhook('replay', EndpointID, '--from', Cursor, '--to', '1h')
+    expect(stretch.stdout).toMatch(
+      /^At most 2 deliveries are sent again\.\n {2}to see how far it is: teslim webhook show/,
     )
+    await webhook('replay', EndpointID, '--cancel')
+    const ofOrder = await webhook('replay', EndpointID, '--order', 'PO-2', '--customer', one.email)
+    expect(ofOrder.stdout).toMatch(/^1 delivery is sent again\.\n/)
     const [own = ''] = (await stage.run(['delivery', 'export', '--customer', one.id])).stdout.split('\n')
     const foreign = await webhook('replay', EndpointID, '--from', JSON.parse(own).Cursor)
     expect([foreign.status, foreign.stderr]).toEqual([
       2,
       expect.stringContaining('no cursor of the feed of all customers, or of the customer of this endpoint'),
     ])
-    expect((await webhook('resume', EndpointID)).stdout).toMatch(new RegExp(`^${EndpointID}: active, \\d`))
+    expect((await webhook('resume', EndpointID)).stdout).toBe(`${EndpointID}: active, 2 deliveries pending.\n`)
     await webhook('remove', EndpointID)
   })
 
@@ -251,9 +273,17 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     [['add', '--url', 'URL', '--ca', 'text.pem'], 2, 'must be certificates in PEM'],
     [['show'], 2, 'ENDPOINTID is missing'],
     [['show', 'nothing'], 1, 'There is no endpoint "nothing".'],
-    [['replay', 'x'], 2, 'one of --from, --receipt and --set-aside'],
-    [['replay', 'x', '--from', 'start', '--set-aside'], 2, 'one of --from, --receipt and --set-aside'],
+    [['show', 'x', '--order', 'a', '--receipt', 'b'], 2, 'choose one of --order and --receipt'],
+    [['show', 'x', '--customer', 'a@b.co'], 2, '--customer belongs to --order'],
+    [['replay', 'x'], 2, 'one of --from, --order, --receipt, --set-aside and --cancel'],
+    [['replay', 'x', '--from', 'start', '--set-aside'], 2, 'one of --from, --order'],
+    [['replay', 'x', '--cancel', '--receipt', 'a'], 2, 'one of --from, --order'],
+    [['replay', 'x', '--set-aside', '--status', '1'], 2, '--to and --status belong to --from or --order'],
+    [['replay', 'x', '--from', 'start', '--status', '5'], 2, '--status takes numbers from 0 to 3'],
+    [['replay', 'x', '--from', 'start', '--customer', 'a@b.co'], 2, '--customer belongs to --order'],
     [['replay', 'x', '--from', 'now'], 2, '--from takes start, a cursor'],
+    [['replay', 'x', '--from', 'start', '--to', 'start'], 2, '--to takes a cursor'],
+    [['replay', 'x', '--from', 'start', '--to', '2999-01-01'], 2, '--to takes a time that is not in the future'],
     [['rotate-secret', 'x', '--overlap', 'long'], 2, '--overlap takes a time'],
     [['rotate-secret', 'x', '--overlap', '367d'], 2, 'at most 366d'],
     [['pause', 'a', 'b'], 2, '"b" is one word too many'],
@@ -266,16 +296,20 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     expect(await countEndpoints()).toBe(0)
   })
 
-  it('name several that begin with one prefix', async () => {
-    const { add, webhook } = stage
-    const ids = [(await add()).Endpoint.EndpointID, (await add()).Endpoint.EndpointID]
-    const prefix = ids[0].slice(0, 6)
-    const { status, stderr } = await webhook('pause', prefix)
+  it('are found by two characters that one id begins with, and all are named that begin with a prefix', async () => {
+    const { add, webhook, json } = stage
+    const ids = [(await add()).Endpoint.EndpointID]
+    for (const prefix of ['01', ids[0].slice(0, 3).toUpperCase()])
+      expect((await json('webhook', 'show', prefix)).Endpoint.EndpointID).toBe(ids[0])
+    for (const none of ['0', '02'])
+      expect((await webhook('show', none)).stderr).toContain(`There is no endpoint "${none}".`)
+    ids.push((await add()).Endpoint.EndpointID)
     const named = ids.map((id) => `${id} (${receiver.url})`).join(', ')
-    expect([status, stderr]).toEqual([
-      1,
-      `teslim webhook pause: Several ids begin with ${prefix}: ${named}. Type more characters.\n`,
-    ])
+    for (const prefix of ['01', ids[0].slice(0, 6)]) {
+      const { status, stderr } = await webhook('pause', prefix)
+      const error = `teslim webhook pause: Several ids begin with ${prefix}: ${named}. Type more characters.\n`
+      expect([status, stderr]).toEqual([1, error])
+    }
     for (const id of ids) await webhook('remove', id)
   })
 
@@ -303,7 +337,7 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
   })
 })
 
-it('doctor names endpoints that are paused, that fail, and that are far behind', async () => {
+it('doctor names endpoints that are paused, that fail, and that are behind', async () => {
   const { add, run, withStore, env } = await makeStage()
   const doctor = async (more = {}) => {
     const { stdout } = await run(['doctor', '--json'], more)
@@ -313,28 +347,26 @@ it('doctor names endpoints that are paused, that fail, and that are far behind',
   }
   expect(await doctor()).toEqual([])
   const ids: string[] = []
-  for (let count = 0; count < 3; count++) ids.push((await add('--from', 'start')).Endpoint.EndpointID)
-  expect(await doctor()).toEqual(['ok: 3 endpoints, 3 of them active; none is failing or far behind'])
+  for (let count = 0; count < 3; count++) ids.push((await add()).Endpoint.EndpointID)
+  expect(await doctor()).toEqual(['ok: 3 endpoints, none failing or behind'])
   const [gone = '', restored = '', failing = ''] = ids
+  const behind = (await add('--from', 'start')).Endpoint.EndpointID
+  const failedAt = Date.now()
   await withStore(async ({ webhooks }) => {
     await webhooks.change(gone, { paused: { reason: 'gone', at: 1 } })
     await webhooks.change(restored, { paused: { reason: 'restored', at: 1 } })
-    await webhooks.claim('me', 60_000, 10)
-    const { epoch = 0, place = { position: 0, generation: 0 } } = (await webhooks.find(failing)) ?? {}
-    const nothing = { confirmed: [], waiting: [], settled: [], attempts: [], minutes: [] }
-    const times = { lastSuccessAt: null, failingSince: Date.now() - 3_700_000, nextTryAt: null }
-    await webhooks.save('me', [{ id: failing, epoch, place, ...nothing, ...times, gone: false }], Date.now())
+    await webhooks.hold('me', 60_000, 10)
+    const kept = [waiting(1, { firstFailedAt: failedAt, nextAt: failedAt + 60_000 })]
+    await webhooks.save('me', [save(failing, { position: 3, kept })], failedAt)
     await webhooks.release('me')
   })
-  expect(await doctor({ TESLIM_RETENTION_DAYS: '1000' })).toEqual([
+  const [since, next] = [failedAt, failedAt + 60_000].map((at) => `${timeText(at)} UTC`)
+  expect(await doctor()).toEqual([
     `warning: paused, since they answered 410: ${gone}: resume them, or remove them`,
     `warning: paused, since the store was restored or copied: ${restored}: teslim webhook resume ID`,
-    `warning: failing for more than an hour: ${failing}: see teslim webhook show ID`,
+    `warning: failing: ${failing} since ${since}, next try ${next}: see teslim webhook show ID`,
+    `warning: behind by more than 10 minutes: ${behind}: see teslim webhook show ID`,
   ])
-  const behind = await doctor({ TESLIM_RETENTION_DAYS: '30' })
-  expect(behind.at(-1)).toBe(
-    `warning: behind by more than half of TESLIM_RETENTION_DAYS (30), after which deliveries are removed: ${ids.join(', ')}`,
-  )
   const pausedFor = (milliseconds: number) =>
     withStore(({ webhooks }) =>
       webhooks.change(failing, { paused: { reason: 'operator', at: Date.now() - milliseconds } }),

@@ -87,6 +87,8 @@ describe('settings', () => {
     ['localhost,localhost,127.0.0.1,::1', ['localhost', '127.0.0.1', '::1']],
     ['FD00:0:0:0::/8,::ffff:10.0.0.0/104', ['fd00::/8', '10.0.0.0/8']],
     ['under_score.xn--mnze-0ra.example', ['under_score.xn--mnze-0ra.example']],
+    ['Intern:8080,127.0.0.1:65535', ['intern:8080', '127.0.0.1:65535']],
+    ['10.0.0.0/8:443,[FD00:0::/8]:8443,[::1]:1,[::1]', ['10.0.0.0/8:443', '[fd00::/8]:8443', '[::1]:1', '::1']],
   ])('take TESLIM_WEBHOOK_ALLOW=%s', (written, read) => {
     expect(loadConfig({ TESLIM_WEBHOOK_ALLOW: written }).config.webhookAllow).toEqual(read)
   })
@@ -96,7 +98,17 @@ describe('settings', () => {
     '*.example',
     '.example',
     'shop.example.',
-    'shop.example:443',
+    'shop.example:0',
+    'shop.example:0443',
+    'shop.example:65536',
+    'shop.example:*',
+    'shop.example:',
+    ':443',
+    '[shop.example]:443',
+    '[10.0.0.1]:443',
+    '[]:443',
+    'fd00::/8:8443',
+    'shop.example 10.0.0.1',
     'https://shop.example',
     'shop.example/path',
     'shop.example,',
@@ -110,11 +122,23 @@ describe('settings', () => {
     '10.1',
     '2130706433',
     '0x7f.0.0.1',
-    '[::1]',
     'fe80::1%eth0',
   ])('take no TESLIM_WEBHOOK_ALLOW=%s', (written) => {
     expect(problemsOf({ TESLIM_WEBHOOK_ALLOW: written })).toEqual([
-      `TESLIM_WEBHOOK_ALLOW: ${JSON.stringify(written)} is not allowed, it must be host names, addresses, and networks such as 10.0.0.0/8, separated by commas`,
+      expect.stringMatching(
+        /^TESLIM_WEBHOOK_ALLOW: ".*" is not allowed, it must be hosts and networks, .*; ".*" is neither/,
+      ),
+    ])
+  })
+
+  it('say which item of TESLIM_WEBHOOK_ALLOW is wrong, and how it is written', () => {
+    const allowed =
+      'it must be hosts and networks, each with a port or without, such as backoffice.internal:8443,10.0.0.0/8,[::1]:8080'
+    expect(problemsOf({ TESLIM_WEBHOOK_ALLOW: 'intern, http://[::1]:8080/hook,*' })).toEqual([
+      `TESLIM_WEBHOOK_ALLOW: "intern, http://[::1]:8080/hook,*" is not allowed, ${allowed}; " http://[::1]:8080/hook" is neither, did you mean [::1]:8080?`,
+    ])
+    expect(problemsOf({ TESLIM_WEBHOOK_ALLOW: 'intern:0' })).toEqual([
+      `TESLIM_WEBHOOK_ALLOW: "intern:0" is not allowed, ${allowed}; "intern:0" is neither`,
     ])
   })
 
@@ -293,7 +317,7 @@ describe('settings', () => {
     const described = describeConfig(
       loadConfig({ TESLIM_SECRET_FILE: at('secret', 'sixteen letters!'), TESLIM_SECRET_OLD: 'geheim geheim geheim' }),
     )
-    expect(described.filter(({ variable }) => /SECRET/.test(variable))).toMatchObject([
+    expect(described.filter(({ variable }) => /^TESLIM_SECRET/.test(variable))).toMatchObject([
       { variable: 'TESLIM_SECRET', value: '***', source: 'environment', default: '' },
       { variable: 'TESLIM_SECRET_FILE', value: join(secrets, 'secret') },
       { variable: 'TESLIM_SECRET_OLD', value: '***', source: 'environment' },

@@ -2,11 +2,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
 import { axeSays, LOOKS } from '../support/axe.ts'
 import { startBrowser } from '../support/browser.ts'
 import { browserPath } from '../support/browser-path.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { openConsole, PASSWORD, signIn, startConsoleServer } from '../support/console.ts'
+import { freePort } from '../support/postgres-server.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 import { accept, startReceiver } from '../support/webhook-receiver.ts'
@@ -20,7 +22,8 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
   if (browserPath === undefined) return it('needs a browser', () => undefined)
   const browser = await startBrowser(browserPath)
   const file = join(tempFolder(), 'teslim.db')
-  const settings = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1', DATABASE_URL: `sqlite:${file}` }
+  const opsPort = await freePort()
+  const settings = { ...WEBHOOK_ALLOW, DATABASE_URL: `sqlite:${file}`, TESLIM_OPS_PORT: `${opsPort}` }
   const { server, operator, readOnly, customer, deliver, command } = await startConsoleServer(settings)
 
   const open = async (view: string, options = {}, email = operator) => {
@@ -141,11 +144,100 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
     await failing.getByRole('button', { name: `Send again ${receipt}` }).click()
     expect(await dialog(page).innerText()).toContain(`This delivery is sent to ${receiver.url} again now`)
     await press(page, 'Send again')
-    await page.locator('[role=status]', { hasText: 'At most 1 delivery is sent again.' }).waitFor()
+    await page.locator('[role=status]', { hasText: '1 delivery is sent again.' }).waitFor()
     await expect.poll(() => receiver.received.length, SOON).toBeGreaterThan(before)
     await failing.waitFor({ state: 'detached' })
     await page.locator('h1', { hasText: 'Active' }).waitFor()
     expect(complaints).toEqual([])
+    await command(['webhook', 'remove', id])
+  })
+
+  it('are failing from the first pause on wherever an operator looks, and no longer once they answer', async () => {
+    const receiver = await startReceiver((_received, response) => void response.writeHead(422).end())
+    const id = await add(receiver.url)
+    const { page, complaints } = await open('#/webhooks')
+    const token = await tokenOf(operator)
+    const ask = async (path: string) => {
+      const answer = await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${token}` } })
+      return ((await answer.json()) as { data: Record<string, unknown> }).data
+    }
+    const inHealth = (checks: unknown) =>
+      (checks as { name: string; message: string }[]).find(({ name }) => name === 'webhooks')?.message
+    /** What each place says of this endpoint now. */
+    const places = async () => {
+      const [listed] = (await command(['webhook', 'list'])) as { State: string }[]
+      const { Endpoints } = (await ask('/Webhook/endpoints')) as { Endpoints: { State: string }[] }
+      const doctor = (await command(['doctor'])) as { checks: unknown }
+      const series = await (await globalThis.fetch(`http://127.0.0.1:${opsPort}/metrics`)).text()
+      const metric = new RegExp(`^teslim_webhook_state\\{endpoint="${id}",state="(\\w+)"\\} 1$`, 'm').exec(series)?.[1]
+      const states = [listed?.State, (await show(id)).State, Endpoints[0]?.State, metric]
+      const badge = await page.locator('tr.row .badge').innerText()
+      return [...new Set([...states, badge.toLowerCase()])].map((state) => [state, inHealth(doctor.checks)])
+    }
+    await deliver({ OrderID: 'PLACES-1', Status: 1 })
+    await receiver.arrived(1)
+    await until('it has failed', async () => (await show(id)).State === 'failing')
+    await page.locator('tr.row .badge', { hasText: 'Failing' }).waitFor()
+    const next = /next try \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/
+    const named = expect.stringMatching(new RegExp(`^failing: ${id} since .*${next.source}`))
+    expect(await places()).toEqual([['failing', named]])
+    // The checks run at most once in 30 seconds.
+    const health = async () => (await ask('/Operator/health')).Checks as { Name: string; Message: string }[]
+    const ofWebhooks = async () => (await health()).find(({ Name }) => Name === 'webhooks')?.Message
+    await expect.poll(ofWebhooks, { timeout: 60_000 }).toEqual(named)
+    receiver.behave = accept
+    await command(['webhook', 'replay', id, '--order', 'PLACES-1'])
+    await until('it has taken it', async () => (await show(id)).State === 'active')
+    await page.locator('tr.row .badge', { hasText: 'Active' }).waitFor()
+    expect(await places()).toEqual([['active', '1 endpoint, none failing or behind']])
+    expect(complaints).toEqual([])
+    await command(['webhook', 'remove', id])
+  })
+
+  it('tell what became of a delivery or an order, and show the stretch that is sent again', async () => {
+    const receiver = await startReceiver()
+    const id = await add(receiver.url)
+    const receipt = await deliver({ OrderID: 'TOLD/1', Status: 1 })
+    await receiver.arrived(1)
+    await until('it is confirmed', async () => (await show(id)).Pending === 0)
+    await command(['webhook', 'pause', id])
+    const { page, complaints } = await open(`#/webhook/${id}`)
+    await page.getByLabel('Order id or receipt').fill('TOLD/1')
+    await page.keyboard.press('Enter')
+    const told = page.getByRole('region', { name: 'Was it sent?' }).locator('tbody tr')
+    await expect.poll(() => told.innerText(), SOON).toMatch(/Confirmed[\s\S]*20\d after [\d.]+ ms[\s\S]*1 ·/)
+    expect(await told.getByRole('link').getAttribute('href')).toBe(`#/delivery/${receipt}`)
+    const later = await deliver({ OrderID: 'TOLD/1', Status: 3 })
+    await page.getByLabel('Order id or receipt').fill(later)
+    await page.keyboard.press('Enter')
+    await expect.poll(() => told.innerText(), SOON).toMatch(/Waiting[\s\S]*It is still to be sent\./)
+    expect(new URL(page.url()).hash).toBe(`#/webhook/${id}?sent=${later}`)
+    await page.getByLabel('Order id or receipt').fill('unknown')
+    await page.keyboard.press('Enter')
+    await page.getByText('There is no such order.').waitFor()
+
+    await action(page, 'Send again…')
+    await page.getByLabel('Everything that there is').check()
+    await dialog(page).getByLabel('1 · Updated').uncheck()
+    await press(page, 'Send again')
+    await page.getByRole('heading', { name: 'Being sent again' }).waitFor()
+    expect(await fact(page, 'Deliveries so far').innerText()).toBe('0')
+    expect(await axeSays(page)).toEqual([])
+    await action(page, 'Send again…')
+    await page.getByLabel('Everything that there is').check()
+    await press(page, 'Send again')
+    await dialog(page).getByText('Something is being sent again already').waitFor()
+    await press(page, 'Cancel')
+    await action(page, 'Cancel the replay')
+    await press(page, 'Cancel the replay')
+    await page.locator('[role=status]', { hasText: 'The replay is cancelled.' }).waitFor()
+    await page.getByRole('heading', { name: 'Being sent again' }).waitFor({ state: 'detached' })
+    await action(page, 'Send again…')
+    await page.getByLabel('One order').check()
+    await page.getByLabel('Order id', { exact: true }).fill('TOLD/1')
+    await press(page, 'Send again')
+    await page.locator('[role=status]', { hasText: '1 delivery is sent again.' }).waitFor()
+    expect(complaints.filter((each) => !/\b40[049]\b/.test(each))).toEqual([])
     await command(['webhook', 'remove', id])
   })
 
@@ -180,9 +272,9 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
 
     receiver.behave = accept
     const second = await deliver({ OrderID: 'ACTIONS-1', Status: 3 })
-    await expect.poll(() => fact(page, 'Pending').innerText(), SOON).toBe('1 at most')
+    await expect.poll(() => fact(page, 'Pending').innerText(), SOON).toBe('1')
     await action(page, 'Resume')
-    expect(await dialog(page).innerText()).toContain('at most 1 delivery is pending')
+    expect(await dialog(page).innerText()).toContain('1 delivery is pending')
     await press(page, 'Resume')
     const sent = () => receiver.received.map(({ id: name }) => name).filter((name) => !name.startsWith('test_'))
     await expect.poll(sent, SOON).toEqual([first, second])
@@ -250,10 +342,11 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
       const database = new DatabaseSync(file)
       database.exec('PRAGMA busy_timeout = 10000')
       const insert = database.prepare(`
-        INSERT INTO webhook_waiting (webhook, position, failures, first_failed_at, set_aside_at, last_error)
-        SELECT ?, position, 7, ?, ?, 'no answer within 15 s' FROM delivery WHERE receipt = ?`)
+        INSERT INTO webhook_waiting (webhook, position, lane, failures, first_failed_at, set_aside_at, last_error, answered, replayed)
+        SELECT ?, position, -position, 7, ?, ?, 'no answer within 15 s', 0, 0 FROM delivery WHERE receipt = ?`)
       for (const receipt of receipts)
         insert.run(id, Date.now() - 7_200_000, Date.now(), Buffer.from(receipt.replaceAll('-', ''), 'hex'))
+      database.prepare('UPDATE webhook_progress SET set_aside = 2 WHERE webhook = ?').run(id)
       database.close()
     }, PATIENCE)
     afterEach(() => command(['webhook', 'remove', id]))
@@ -353,7 +446,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
       await page.getByText('You are a read-only operator').waitFor()
       await page.locator('.waiting tbody tr').nth(1).waitFor()
       const buttons = await page.locator('main').getByRole('button').allInnerTexts()
-      expect(buttons).toEqual(['1 hour', '24 hours', 'Copy'])
+      expect(buttons).toEqual(['1 hour', '24 hours', 'Look up', 'Copy'])
       await go(page, '#/webhooks')
       await page.locator('tr.row').waitFor()
       expect(await page.locator('main').getByRole('button').count()).toBe(0)
@@ -380,7 +473,7 @@ describe.skipIf(browserPath === undefined)('webhooks in the console', { timeout:
         `2 deliveries that are set aside are sent to ${receiver.url} again`,
       )
       await page.keyboard.press('Enter')
-      await page.locator('[role=status]', { hasText: 'At most 2 deliveries are sent again.' }).waitFor()
+      await page.locator('[role=status]', { hasText: '2 deliveries are sent again.' }).waitFor()
       await rows.first().waitFor({ state: 'detached' })
       expect(await show(id)).toMatchObject({ SetAside: 0, Waiting: 2 })
       await command(['webhook', 'resume', id])

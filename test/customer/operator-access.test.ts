@@ -15,6 +15,8 @@ const routes = Object.entries(published.paths)
   .filter(([path]) => path.startsWith('/Operator/') || path.startsWith('/Webhook/'))
   .flatMap(([path, methods]) => Object.keys(methods).map((method) => ({ path, method: method.toUpperCase() })))
 
+const REFUSED = 'operator.refused'
+
 /** Bodies that would be right for one route or another. */
 const BODIES = [
   { Email: 'intruder@example.com', IsAPI: true, IsOperator: true },
@@ -66,7 +68,7 @@ describe.each(storesOfRun())('on %s nobody else', async (_name, emptyStore) => {
     JSON.stringify([
       await store.customers.list({ limit: 1000 }),
       await store.apiKeys.list(),
-      await store.audit.list({ limit: 1000 }),
+      (await store.audit.list({ limit: 1000 })).filter(({ action }) => action !== REFUSED),
       await store.webhooks.list(),
       await store.webhooks.attempts(endpoint.id, 10),
     ])
@@ -138,6 +140,39 @@ describe.each(storesOfRun())('on %s nobody else', async (_name, emptyStore) => {
     )
     expect(await kept()).toBe(before)
     expect((await reader.get('/Operator/customers')).statusCode).toBe(200)
+  })
+
+  it('tries to change something without a line in the audit log', async () => {
+    const tries = async ({ operator, token }: typeof reader, errorCode: string) => {
+      for (const { path, method } of routes.filter((route) => route.method !== 'GET')) {
+        // The log has a limit a minute for each code.
+        clock.time += 60_000
+        const url = path.replace(/\{\w+\}/, endpoint.id)
+        const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'a-try' }
+        const { statusCode } = await app.inject({ method: method as 'POST', url: `${url}?token=hidden`, headers })
+        expect(statusCode).toBe(403)
+        await app.refusals.flush()
+        const [event] = await store.audit.list({ limit: 1, action: REFUSED })
+        const details = { errorCode, reason: `${method} ${path.replace(/\{(\w+)\}/, ':$1')}` }
+        expect(event).toMatchObject({
+          at: clock.now(),
+          actor: 'api',
+          customerId: operator.id,
+          address: '127.0.0.1',
+          requestId: 'a-try',
+          details,
+        })
+      }
+    }
+    await tries(reader, 'OPERATOR_READ_ONLY')
+    await tries(customer, 'OPERATOR_REQUIRED')
+    const count = async () => (await store.audit.list({ limit: 1000, action: REFUSED })).length
+    const before = await count()
+    // Reading is refused without a line, and so is whoever is not known.
+    await customer.get('/Webhook/endpoints')
+    await app.inject({ method: 'POST', url: '/Webhook/endpoints' })
+    await app.refusals.flush()
+    expect(await count()).toBe(before)
   })
 
   it('changes anything by another method', async () => {

@@ -83,6 +83,7 @@ const learn = (printed: string): Known => ({
   ...found('THE-PASSWORD', /password +(\S+)/.exec(printed)),
   ...found('THE-KEY', /(tsl_\w+)/.exec(printed)),
   ...found('$TOKEN', /"Token":"([^"]+)"/.exec(printed)),
+  ...found('THE-SECRET', /(whsec_\S+)/.exec(printed)),
   ...found('ENDPOINTID', /the endpoint is ([0-9a-f-]{36})/.exec(printed)),
 })
 const found = (name: string, match: RegExpExecArray | null): Known =>
@@ -120,9 +121,9 @@ const withoutInstalling = (commands: string): string =>
   commands.replaceAll(/npm (ci|test|run check|run test:fast)\b( && )?/g, '')
 /** What only the commands of a page with a running server contain. */
 const NEEDS_SERVER = /npx teslim|http:\/\/127\.0\.0\.1/
-const SERVES = /(?:npm start|serve)\s*$/
+const SERVES = /(?:npm start|serve|webhook listen --port 8080)\s*$/
 /** Pages that deliver, and the README, whose reader starts with an empty store. The other pages share one server. */
-const NEEDS_OWN = ['README.md', 'docs/operations.md', 'docs/suppliers.md']
+const NEEDS_OWN = ['README.md', 'docs/operations.md', 'docs/suppliers.md', 'docs/webhooks.md']
 
 type Stage = Awaited<ReturnType<typeof makeStage>>
 
@@ -132,6 +133,8 @@ function commandsOf({ text: commands }: Block, stage: Stage, known: Known): stri
     ...(server && { 'http://127.0.0.1:3000': server.url }),
     'http://127.0.0.1:9464': opsUrl,
     'postgres://teslim:PASSWORD@db.internal/teslim': copyUrl,
+    // Another program may have it.
+    '--port 8080': '--port 0',
     '/opt/teslim': ROOT.replace(/\/$/, ''),
     '/srv/teslim': cwd,
     '/etc/teslim': cwd,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
 import { fetch } from '../support/checked-fetch.ts'
 import { addSupplier } from '../support/ledger.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
@@ -8,7 +9,7 @@ import { until } from '../support/until.ts'
 import { accept, acceptAfter, firstArrivals, repeats, startReceiver } from '../support/webhook-receiver.ts'
 
 it('pushes while commands of another process pause, resume and replay, and repeats nothing over a stop', async () => {
-  const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', TESLIM_WEBHOOK_ALLOW: '127.0.0.1' } }
+  const where = { cwd: tempFolder(), env: { NODE_ENV: 'production', ...WEBHOOK_ALLOW } }
   const key = await addSupplier(where)
   const run = async (...args: string[]) => {
     const { stdout, stderr, status } = await runPrepared(['webhook', ...args, '--json'], where)

@@ -7,6 +7,7 @@ import { openStore } from '#src/store/open-store.ts'
 import type { DeliverySummary, NewWebhook, Store } from '#src/store/store.ts'
 import { openPush, type PushOptions } from '#src/webhook/push/push.ts'
 import { generateSecret } from '#src/webhook/send/signature.ts'
+import { WEBHOOK_ALLOW } from './allowed-ports.ts'
 import { atTheEnd } from './at-the-end.ts'
 import { webhook } from './store-rows.ts'
 import { tempFolder } from './temp-folder.ts'
@@ -30,7 +31,7 @@ export function startPush(store: Store, more: Partial<PushOptions> = {}) {
   const write = (level: string) => (details: object, message: string) =>
     void log.push({ level, details: { ...details }, message })
   const metrics = createMetrics()
-  const { config } = loadConfig({ TESLIM_WEBHOOK_ALLOW: '127.0.0.1' })
+  const { config } = loadConfig(WEBHOOK_ALLOW)
   const push = openPush({
     config,
     store,

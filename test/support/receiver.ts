@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { listenAllowed } from './allowed-ports.ts'
 import { atTheEnd } from './at-the-end.ts'
 
 export interface Received {
@@ -19,12 +18,11 @@ export async function startReceiver() {
     received.push({ url, headers, body: await text(request) })
     response.writeHead(answer.status).end(answer.body)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const port = await listenAllowed(server)
   atTheEnd(() => {
     server.closeAllConnections()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
   const tests = () => received.filter(({ body }) => body.includes('teslim.test'))
   const lastTest = (): Received => {
     const found = tests().at(-1)

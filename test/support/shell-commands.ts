@@ -10,7 +10,7 @@ import { runCommand } from './command.ts'
  * The process that starts the shell reads its third file descriptor with `answerCalls`.
  */
 export const calling = `
-if [ "$1" = serve ]; then exec node bin/teslim.js "$@"; fi
+case "$1 $2" in serve*|'webhook listen') exec node bin/teslim.js "$@" ;; esac
 call=$(mktemp -d)
 for argument in "$@"; do printf '%s\\0' "$argument"; done > "$call/args"
 env -0 > "$call/env"

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { WEBHOOK_ALLOW } from './allowed-ports.ts'
 
 const SERVER = fileURLToPath(new URL('./webhook-server.ts', import.meta.url))
 
@@ -16,7 +17,7 @@ export interface PushingServer {
 /** Starts a server as a process whose attempts to push end after so many milliseconds; killed when the test is over. */
 export async function startPushing(databaseUrl: string, timeoutMilliseconds: number): Promise<PushingServer> {
   const { PATH, NODE_COMPILE_CACHE } = process.env
-  const settings = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
+  const settings = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, ...WEBHOOK_ALLOW }
   const env = { PATH, NODE_COMPILE_CACHE, ...settings }
   const child = spawn(process.execPath, [SERVER, String(timeoutMilliseconds)], { env })
   onTestFinished(() => void child.kill('SIGKILL'))

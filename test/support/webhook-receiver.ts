@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http'
+import { listenAllowed } from './allowed-ports.ts'
 import { atTheEnd } from './at-the-end.ts'
 import { messageViolation } from './contract.ts'
 import { pace, until } from './until.ts'
@@ -61,13 +62,13 @@ export async function startReceiver(behave: Behaviour = accept): Promise<Receive
       receiver.behave(received, response)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listenAllowed(server)
   atTheEnd(() => {
     server.closeAllConnections()
     server.close()
   })
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/hook?token=secret-token`,
+    url: `http://127.0.0.1:${port}/hook?token=secret-token`,
     received: [],
     behave,
     arrived: (count, milliseconds = 15_000) =>

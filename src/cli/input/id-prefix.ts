@@ -2,6 +2,8 @@ import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Customer, CustomerStore, DeliveryStore, RefusedStore } from '#src/store/store.ts'
 
 const SHORTEST = 4
+/** There are few endpoints: often `01`, with which every id begins for years, is unique. */
+const SHORTEST_OF_ENDPOINT = 2
 const UUID_LENGTH = 36
 const MAX_NAMED = 5
 
@@ -12,8 +14,8 @@ const ambiguous = {
 } as const satisfies ErrorDefinition
 
 /** Whether a text may be the beginning of a UUID. */
-const isPrefix = (text: string): boolean =>
-  text.length >= SHORTEST && text.length < UUID_LENGTH && /^[0-9a-f][0-9a-f-]*$/i.test(text)
+const isPrefix = (text: string, shortest = SHORTEST): boolean =>
+  text.length >= shortest && text.length < UUID_LENGTH && /^[0-9a-f][0-9a-f-]*$/i.test(text)
 
 /** Returns the only match; undefined for none. Throws, naming the matches, when there are several. */
 function only<Found>(prefix: string, found: readonly Found[], describe: (each: Found) => string): Found | undefined {
@@ -48,7 +50,7 @@ export function findEndpointId(
   text: string,
   endpoints: readonly { readonly id: string; readonly url: string }[],
 ): string {
-  if (!isPrefix(text)) return text
+  if (!isPrefix(text, SHORTEST_OF_ENDPOINT)) return text
   const found = endpoints.filter(({ id }) => id.startsWith(text.toLowerCase()))
   return only(text, found, ({ id, url }) => `${id} (${url})`)?.id ?? text
 }

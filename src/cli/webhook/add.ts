@@ -11,7 +11,7 @@ export const webhookAdd: Command = {
   name: 'webhook add',
   about: 'Add an endpoint that deliveries are sent to',
   details:
-    'Its secret, which verifies signatures, is shown once. The host must not have a private address unless TESLIM_WEBHOOK_ALLOW names it.',
+    'Its secret, which verifies signatures, is shown once. The host must not have a private address unless TESLIM_WEBHOOK_ALLOW names it, as host:port if the port is not 443 (80 for http).',
   options: {
     url: { type: 'string', value: 'URL', required: true, about: 'Where to send them: https://HOST/PATH' },
     customer: { type: 'string', value: 'CUSTOMER', about: 'Only those of this customer: e-mail address or id' },

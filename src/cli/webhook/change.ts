@@ -23,7 +23,7 @@ const changeOf = (name: 'pause' | 'resume', about: string, details: string): Com
     context.out(
       input.json
         ? JSON.stringify(endpointAnswer(endpoint))
-        : `${id}: ${stateText(endpoint)}, ${pendingText(endpoint)} pending.`,
+        : `${id}: ${stateText(endpoint)}, ${pendingText(endpoint)} ${endpoint.pending === 1 ? 'delivery' : 'deliveries'} pending.`,
     )
   },
 })

@@ -4,6 +4,7 @@ import type { Store, Webhook, WebhookReplay } from '#src/store/store.ts'
 import { attemptsAnswer, endpointAnswer, percentOf, shownAnswer, toldAnswer } from '#src/webhook/endpoints/answers.ts'
 import type { DescribedEndpoint } from '#src/webhook/endpoints/describe.ts'
 import type { ShownAttempts, ShownEndpoint } from '#src/webhook/endpoints/endpoints.rule.ts'
+import { nextTryOf } from '#src/webhook/endpoints/progress.ts'
 import { type Command, type Input, Misuse } from '../command.ts'
 import { table } from '../output/table.ts'
 import { toldText } from './told.ts'
@@ -18,7 +19,7 @@ export const webhookList: Command = {
       return { all, emails: await emailsOf(all, store) }
     })
     if (json) {
-      context.out(JSON.stringify(all.map(endpointAnswer)))
+      context.out(JSON.stringify(all.map((endpoint) => endpointAnswer(endpoint))))
       return
     }
     if (all.length === 0) {
@@ -149,7 +150,12 @@ function headText({ endpoint }: ShownEndpoint, emails: ReadonlyMap<string, strin
     ['confirmed', timeOr(webhook.lastSuccessAt, 'nothing yet')],
     ...(failingSince === null
       ? []
-      : [['failing', `since ${timeOr(failingSince, '')}; next try ${timeOr(webhook.nextTryAt, 'not known')}`]]),
+      : [
+          [
+            'failing',
+            `since ${timeOr(failingSince, '')}; next try ${timeOr(nextTryOf(webhook, webhook.nextTryAt), 'when it is resumed')}`,
+          ],
+        ]),
     ['behind', behindText(endpoint) || 'no'],
     ['pending', pending === 0 ? 'nothing' : `${pendingText(endpoint)}${waitingText(webhook)}`],
     ['set aside', String(setAside)],

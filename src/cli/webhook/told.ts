@@ -26,7 +26,7 @@ function detailOf({ state, at, answer, failures, error, nextTryAt }: Told): stri
       if (answer === null || at === null) return 'longer ago than times are kept'
       return `answered ${answer.status} after ${Math.round(answer.milliseconds)} ms`
     case 'failing':
-      return `${failed}; next try ${nextTryAt === null ? 'after others of its order' : timeText(nextTryAt)}`
+      return nextTryAt === null ? failed : `${failed}; next try ${timeText(nextTryAt)}`
     case 'set-aside':
       return failed
     case 'waiting':

@@ -105,6 +105,7 @@ function addTo(periods: readonly Sums[], totals: Sums, first: number, { deliveri
     }
   }
   for (const { period, action, errorCode, count } of refusals) {
+    if (action === 'operator.refused') continue
     for (const sums of [periods[period - first] as Sums, totals]) {
       const codes = action === 'login.refused' ? sums.refusedLogins : sums.refusals
       codes[errorCode] = (codes[errorCode] ?? 0) + count

@@ -3,14 +3,15 @@ import type { WebhookAttempt, WebhookMinute, WebhookReplay } from '#src/store/st
 import type { DescribedEndpoint } from './describe.ts'
 import type { ShownAttempts, ShownEndpoint, WithSecret } from './endpoints.rule.ts'
 import type { Told } from './fates.ts'
+import { nextTryOf } from './progress.ts'
 
 const iso = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : isoMilliseconds(milliseconds)
 
-/** An endpoint as operators see it, never with its secret. */
-export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: DescribedEndpoint) => ({
+/** An endpoint as operators see it, never with its secret. The query of its URL may hold a token. */
+export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: DescribedEndpoint, hasAllRights = true) => ({
   EndpointID: webhook.id,
-  URL: webhook.url,
+  URL: hasAllRights ? webhook.url : webhook.url.replace(/\?.*/s, '?***'),
   CustomerID: webhook.customerId,
   Statuses: webhook.statuses === null ? null : [...webhook.statuses],
   Duplicates: webhook.duplicates,
@@ -25,7 +26,7 @@ export const endpointAnswer = ({ webhook, cursor, replayed, ...progress }: Descr
   PurgedUnsent: webhook.removedUnsent,
   LastSuccessAt: iso(webhook.lastSuccessAt),
   FailingSince: iso(webhook.failingSince),
-  NextTryAt: iso(webhook.nextTryAt),
+  NextTryAt: iso(nextTryOf(webhook, webhook.nextTryAt)),
   BehindSeconds: Math.floor(progress.behindMilliseconds / 1000),
   CreatedAt: isoMilliseconds(webhook.createdAt),
   GiveUp: webhook.giveUpMilliseconds === null ? null : webhook.giveUpMilliseconds / 1000,
@@ -55,8 +56,8 @@ export const withSecretAnswer = ({ endpoint, secret }: WithSecret) => ({
   Secret: secret,
 })
 
-export const shownAnswer = ({ endpoint, failing, setAside }: ShownEndpoint) => ({
-  Endpoint: endpointAnswer(endpoint),
+export const shownAnswer = ({ endpoint, failing, setAside }: ShownEndpoint, hasAllRights = true) => ({
+  Endpoint: endpointAnswer(endpoint, hasAllRights),
   Failing: failing.map(({ nextAt, ...delivery }) => ({ ...deliveryAnswer(delivery), NextTryAt: iso(nextAt) })),
   SetAside: setAside.map((delivery) => ({
     ...deliveryAnswer(delivery),
@@ -91,8 +92,11 @@ const minuteAnswer = ({ minute, succeeded, failed, longestMilliseconds }: Webhoo
   LongestMilliseconds: longestMilliseconds,
 })
 
-export const attemptsAnswer = ({ attempts, minutes }: ShownAttempts) => ({
-  Attempts: attempts.map(attemptAnswer),
+export const attemptsAnswer = ({ attempts, minutes, mayBePrivate }: ShownAttempts, hasAllRights = true) => ({
+  Attempts: attempts.map((attempt) => ({
+    ...attemptAnswer(attempt),
+    ...(mayBePrivate && !hasAllRights && attempt.position === null && { Response: null }),
+  })),
   Minutes: minutes.map(minuteAnswer),
 })
 

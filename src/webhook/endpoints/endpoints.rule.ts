@@ -18,6 +18,7 @@ import { type Begin, createBegin } from './begin.ts'
 import { createChosen } from './chosen.ts'
 import { createDescribe, type DescribedEndpoint } from './describe.ts'
 import { createFates, type Told } from './fates.ts'
+import { nextTryOf } from './progress.ts'
 import { createReplays, type Replayed } from './replays.ts'
 
 export interface EndpointsDependencies {
@@ -28,6 +29,8 @@ export interface EndpointsDependencies {
   readonly random: Random
   /** Returns the URL as it is used; throws for one that is not valid, or not allowed. */
   readonly checkUrl: (url: string) => Promise<string>
+  /** Whether a URL leads to a host that is not public. */
+  readonly mayBePrivate: (url: string) => boolean
   readonly send: (sending: Sending) => Promise<Outcome>
 }
 
@@ -62,6 +65,8 @@ export interface ShownAttempts {
   readonly attempts: readonly WebhookAttempt[]
   /** Of the last day. */
   readonly minutes: readonly WebhookMinute[]
+  /** What such a host answers to a test is for operators with all rights. */
+  readonly mayBePrivate: boolean
 }
 
 export type Endpoints = ReturnType<typeof createEndpoints>
@@ -77,7 +82,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The operators' actions on endpoints. */
 export function createEndpoints(dependencies: EndpointsDependencies) {
-  const { store, secrets, clock, random, checkUrl, send } = dependencies
+  const { store, secrets, clock, random, checkUrl, mayBePrivate, send } = dependencies
   const { webhooks } = store
   const places = createBegin(dependencies)
   const chosen = createChosen(dependencies)
@@ -133,7 +138,10 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const all = await webhooks.failing(webhook.id, Math.min(webhook.setAside + MAX_SHOWN, MAX_READ))
       return {
         endpoint: await describe(webhook),
-        failing: all.filter(({ setAsideAt }) => setAsideAt === null).slice(0, MAX_SHOWN),
+        failing: all
+          .filter(({ setAsideAt }) => setAsideAt === null)
+          .slice(0, MAX_SHOWN)
+          .map((delivery) => ({ ...delivery, nextAt: nextTryOf(webhook, delivery.nextAt) })),
         setAside: all
           .flatMap(({ setAsideAt, ...delivery }) => (setAsideAt === null ? [] : [{ ...delivery, setAsideAt }]))
           .slice(0, MAX_SHOWN),
@@ -144,7 +152,11 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const webhook = await find(id)
       const from = clock.now() - DAY_MILLISECONDS
       const attempts = await webhooks.attempts(webhook.id, MAX_ATTEMPTS)
-      return { attempts: attempts.filter(({ at }) => at >= from), minutes: await webhooks.minutes(webhook.id, from) }
+      return {
+        attempts: attempts.filter(({ at }) => at >= from),
+        minutes: await webhooks.minutes(webhook.id, from),
+        mayBePrivate: mayBePrivate(webhook.url),
+      }
     },
 
     /** Keeps the reason of an endpoint that is paused already. */

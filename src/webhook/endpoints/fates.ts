@@ -4,6 +4,7 @@ import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook } from '#src/store/store.ts'
 import { isWanted } from '../wanted.ts'
 import type { ChosenOrder, createChosen } from './chosen.ts'
+import { nextTryOf } from './progress.ts'
 
 export const FATES = ['confirmed', 'waiting', 'failing', 'set-aside', 'not-wanted', 'purged'] as const
 
@@ -50,7 +51,7 @@ export function createFates({ store: { webhooks, purges }, clock, chosen }: Fate
       receiptId: delivery.receiptId,
       delivery,
       ...NOTHING_KNOWN,
-      ...fateOf(fates.get(delivery.position), isWanted(webhook, delivery)),
+      ...fateOf(webhook, fates.get(delivery.position), isWanted(webhook, delivery)),
     }))
   }
 
@@ -70,7 +71,7 @@ export function createFates({ store: { webhooks, purges }, clock, chosen }: Fate
 const NOTHING_KNOWN = { at: null, answer: null, failures: 0, error: null, nextTryAt: null }
 
 /** What is missing was confirmed before the journal begins, if the endpoint wants it. */
-function fateOf(fate: Fate | undefined, wanted: boolean): Partial<Told> & Pick<Told, 'state'> {
+function fateOf(webhook: Webhook, fate: Fate | undefined, wanted: boolean): Partial<Told> & Pick<Told, 'state'> {
   switch (fate?.state) {
     case undefined:
       return { state: wanted ? 'confirmed' : 'not-wanted' }
@@ -79,9 +80,9 @@ function fateOf(fate: Fate | undefined, wanted: boolean): Partial<Told> & Pick<T
     case 'confirmed':
       return { state: 'confirmed', at: fate.at, answer: { status: fate.status, milliseconds: fate.milliseconds } }
     case 'kept': {
-      const { failures, firstFailedAt, setAsideAt, lastError: error, nextAt: nextTryAt } = fate.delivery
+      const { failures, firstFailedAt, setAsideAt, lastError: error, nextAt } = fate.delivery
       const state = setAsideAt !== null ? 'set-aside' : failures > 0 ? 'failing' : 'waiting'
-      return { state, at: setAsideAt ?? firstFailedAt, failures, error, nextTryAt }
+      return { state, at: setAsideAt ?? firstFailedAt, failures, error, nextTryAt: nextTryOf(webhook, nextAt) }
     }
   }
 }

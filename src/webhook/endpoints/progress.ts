@@ -33,6 +33,12 @@ interface Unread {
   readonly since: number | null
 }
 
+/** When a delivery is really tried again: not before an endpoint that does not answer is, and not while it is paused. */
+export function nextTryOf({ paused, silentUntil }: Webhook, nextAt: number | null): number | null {
+  if (paused !== null || nextAt === null) return null
+  return Math.max(nextAt, silentUntil ?? 0)
+}
+
 export function createProgress({ store: { webhooks, deliveries }, clock }: ProgressDependencies) {
   /** What comes after the position of an endpoint. */
   const unreadOf = async (webhook: Webhook): Promise<Unread> => {

@@ -1,12 +1,24 @@
+import { type HostPort, readHostPort } from '#src/lib/net/host-port.ts'
 import { addressBytes, contains, type Network, readNetwork } from '#src/lib/net/network.ts'
+
+/** Where a connection goes. */
+export interface Place {
+  readonly host: string
+  readonly port: number
+  readonly isSecure: boolean
+}
 
 /** Decides where webhooks may be sent. */
 export interface AddressRule {
-  /** Whether TESLIM_WEBHOOK_ALLOW names the host of a URL: a name itself, an address by a network. */
-  names(host: string): boolean
-  /** Whether a connection may go to this address. */
-  allows(address: string): boolean
+  /** Whether TESLIM_WEBHOOK_ALLOW names the host and the port of a URL: a name itself, an address by a network. */
+  names(place: Place): boolean
+  /** Whether a connection to this place may go to this address. */
+  allows(address: string, place: Omit<Place, 'host'>): boolean
+  /** Whether TESLIM_WEBHOOK_ALLOW names an address or a network for the port of this place: the address of a name may lie in it. */
+  namesNetworks(place: Place): boolean
 }
+
+export const defaultPort = (isSecure: boolean): number => (isSecure ? 443 : 80)
 
 const networks = (...texts: string[]): Network[] =>
   texts.map(readNetwork).filter((network) => typeof network !== 'string')
@@ -42,19 +54,27 @@ const NAT64 = networks('64:ff9b::/96')
 const lieIn = (some: readonly Network[], bytes: readonly number[]): boolean =>
   some.some((network) => contains(network, bytes))
 
-/** Takes what the setting TESLIM_WEBHOOK_ALLOW was read as. */
+/** Takes what the setting TESLIM_WEBHOOK_ALLOW was read as. An item without a port means the default port only. */
 export function createAddressRule(allow: readonly string[]): AddressRule {
-  const names = new Set(allow)
-  const named = networks(...allow)
-  const isNamed = (bytes: readonly number[]): boolean => lieIn(named, bytes) || lieIn(named, behindNat64(bytes))
+  const items = allow.map((text) => readHostPort(text)).filter((item) => item !== undefined)
+  const named = items.map((item) => ({ ...item, networks: networks(item.host) }))
+  const isPort = ({ port }: HostPort, place: Omit<Place, 'host'>): boolean =>
+    place.port === (port ?? defaultPort(place.isSecure))
+  const isNamed = (bytes: readonly number[], place: Omit<Place, 'host'>): boolean => {
+    const some = named.filter((item) => isPort(item, place)).flatMap((item) => item.networks)
+    return lieIn(some, bytes) || lieIn(some, behindNat64(bytes))
+  }
   return {
-    names(host) {
-      const bytes = addressBytes(host)
-      return bytes === undefined ? names.has(host) : isNamed(bytes)
+    namesNetworks: (place) => named.some((item) => item.networks.length > 0 && isPort(item, place)),
+    names(place) {
+      const bytes = addressBytes(place.host)
+      return bytes === undefined
+        ? items.some((item) => item.host === place.host && isPort(item, place))
+        : isNamed(bytes, place)
     },
-    allows(address) {
+    allows(address, place) {
       const bytes = addressBytes(address)
-      return bytes !== undefined && (isNamed(bytes) || isPublic(behindNat64(bytes)))
+      return bytes !== undefined && (isNamed(bytes, place) || isPublic(behindNat64(bytes)))
     },
   }
 }

@@ -39,7 +39,7 @@ async function reachDirectly({ target, rule, resolve }: Omit<Way, 'proxy'>, sign
   const found = await unlessAborted(resolve(host), signal)
   const [first] = found
   if (first === undefined) throw Object.assign(new Error(`no address of ${host}`), { code: 'ENOTFOUND' })
-  const allowed = isNamed ? found : found.filter(rule.allows)
+  const allowed = isNamed ? found : found.filter((each) => rule.allows(each, target))
   if (allowed.length === 0) throw forbiddenAddress(target, first)
   return openTcp(host, port, allowed, signal)
 }

@@ -1,11 +1,14 @@
 import type { Socket } from 'node:net'
 import type { Client } from 'undici'
+import { createInterim } from './interim.ts'
 
 /** A place for one connection, which is opened by the first request and opened again if it was closed meanwhile. */
 export interface Connection {
   readonly client: Client
   /** Notes that a request begins. Returns whether there is a connection already. */
   begin(): boolean
+  /** Whether anything was received since then. */
+  isHeard(): boolean
 }
 
 /** The connections to one endpoint. Each serves one request at a time. */
@@ -111,12 +114,22 @@ export function createConnections(options: Options): Connections {
 
 function openSlot({ Client, origin, open, monotonic }: Options): Slot {
   const abort = new AbortController()
+  const interim = createInterim()
   let socket: Socket | undefined
   let readBefore = 0
   const connect = async (): Promise<Socket> => {
     const opened = await open(abort.signal)
     socket = opened
     readBefore = opened.bytesRead
+    const read = opened.read.bind(opened)
+    // This is how undici reads.
+    opened.read = () => {
+      for (let bytes = read(); bytes !== null; bytes = read()) {
+        const left = interim.pass(bytes)
+        if (left.length > 0) return left
+      }
+      return null
+    }
     opened.on('readable', () => {
       if (opened.bytesRead - readBefore > MAX_READ_BYTES) opened.destroy(new Error('the answer is too large'))
     })
@@ -143,7 +156,9 @@ function openSlot({ Client, origin, open, monotonic }: Options): Slot {
     idleSince: monotonic(),
     begin() {
       readBefore = socket?.bytesRead ?? 0
+      interim.begin()
       return socket?.destroyed === false
     },
+    isHeard: interim.isHeard,
   }
 }

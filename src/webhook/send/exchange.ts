@@ -39,7 +39,6 @@ export function exchange(connections: Connections, post: Post): Exchange {
   const run = (taken: Connection): void => {
     connection = taken
     const isReused = taken.begin()
-    let isHeard = false
     let status = 0
     let headers: AnswerHeaders = {}
     let length = 0
@@ -49,9 +48,6 @@ export function exchange(connections: Connections, post: Post): Exchange {
       { method: 'POST', path: post.path, headers: post.headers, body: post.body },
       {
         onRequestStart() {},
-        onResponseStarted() {
-          isHeard = true
-        },
         onResponseStart(_controller, code, received) {
           status = code
           headers = received
@@ -69,7 +65,8 @@ export function exchange(connections: Connections, post: Post): Exchange {
           end(answer())
         },
         onResponseError(_controller, error) {
-          if (!isSettled && isReused && !isHeard && isClosedByOtherSide(error)) return run(connections.replace(taken))
+          if (!isSettled && isReused && !taken.isHeard() && isClosedByOtherSide(error))
+            return run(connections.replace(taken))
           end(error)
           connections.drop(taken)
         },

@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { type Answer, KEPT_BYTES } from './exchange.ts'
 import { failureText } from './failure-text.ts'
+import { withoutSecrets } from './without-secrets.ts'
 
 export interface Outcome {
   /** Null if no complete answer came. */
@@ -11,13 +12,20 @@ export interface Outcome {
   /** The endpoint answered 410: it wants no more deliveries. */
   readonly gone: boolean
   readonly milliseconds: number
-  /** The first KiB of the answer's body; null if there is none. */
+  /** The first KiB of the answer's body, without secrets; null if there is none. */
   readonly response: string | null
 }
 
 const REDIRECTS = [301, 302, 303, 307, 308]
 
-export function outcomeOf(result: Answer | Error, host: string, now: number, milliseconds: number): Outcome {
+/** `secrets` are values that the receiver got, and that must not be kept if it shows them. */
+export function outcomeOf(
+  result: Answer | Error,
+  host: string,
+  now: number,
+  milliseconds: number,
+  secrets: readonly string[],
+): Outcome {
   if (result instanceof Error) return failedOutcome(failureText(result, host), milliseconds)
   const { status, headers, body } = result
   const isSuccess = status >= 200 && status <= 299
@@ -27,7 +35,10 @@ export function outcomeOf(result: Answer | Error, host: string, now: number, mil
     retryAfterMilliseconds: isSuccess ? null : readRetryAfter(headers['retry-after'], now),
     gone: status === 410,
     milliseconds,
-    response: body && visibleText(body),
+    // Made when it is read: most answers confirm a delivery, and nobody keeps those.
+    get response() {
+      return body && visibleText(withoutSecrets(body, secrets), body.length >= KEPT_BYTES)
+    },
   }
 }
 
@@ -52,8 +63,8 @@ function readRetryAfter(value: string | readonly string[] | undefined, now: numb
 const wholeCharacters = (bytes: Buffer): string => new StringDecoder('utf8').write(bytes)
 
 /** Shows control characters by their pictures (U+2400 and following), and all others that are not printable by U+FFFD. */
-export const visibleText = (bytes: Buffer): string =>
-  (bytes.length < KEPT_BYTES ? bytes.toString() : wholeCharacters(bytes)).replace(/\p{C}/gu, pictureOf)
+const visibleText = (bytes: Buffer, isCut: boolean): string =>
+  (isCut ? wholeCharacters(bytes) : bytes.toString()).replace(/\p{C}/gu, pictureOf)
 
 function pictureOf(character: string): string {
   const code = character.charCodeAt(0)

@@ -1,6 +1,8 @@
 import { AppError } from '#src/lib/app-error.ts'
+import { readHostPort } from '#src/lib/net/host-port.ts'
 import { addressBytes, contains, readPrefix } from '#src/lib/net/network.ts'
 import { webhookErrors } from '../webhook.errors.ts'
+import { defaultPort } from './address-rule.ts'
 import { isLocalhost, type Target } from './target.ts'
 
 type Variables = Readonly<Record<string, string | undefined>>
@@ -45,13 +47,13 @@ function readProxy(name: string, text: string): ProxyServer | AppError | undefin
   const wrong = new AppError(webhookErrors.urlInvalid, { message: `${name} is not the URL of an HTTP proxy` })
   if (!URL.canParse(full)) return wrong
   const { protocol, hostname, port, username, password } = new URL(full)
-  if (!/^https?:$/.test(protocol)) return wrong
+  if (!/^https?:$/.test(protocol) || port === '0') return wrong
   const isSecure = protocol === 'https:'
   try {
     const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
     return {
       host: hostname.replace(/^\[(.*)\]$/, '$1'),
-      port: Number(port) || (isSecure ? 443 : 80),
+      port: Number(port) || defaultPort(isSecure),
       isSecure,
       authorization: user === ':' ? null : `Basic ${Buffer.from(user).toString('base64')}`,
     }
@@ -63,9 +65,8 @@ function readProxy(name: string, text: string): ProxyServer | AppError | undefin
 /** Reads one item of NO_PROXY: `*`, a domain with all its names, an address or a network; optionally with a port. */
 function readException(text: string): (target: Target) => boolean {
   if (text === '*') return () => true
-  const [, bracketed, bare = '', port] = /^(?:\[(.*)\]|([^:]*|.*:.*:.*))(?::(\d+))?$/.exec(text) ?? []
-  const host = bracketed ?? bare
-  const isPort = (target: Target): boolean => port === undefined || Number(port) === target.port
+  const { host = '', port } = readHostPort(text) ?? {}
+  const isPort = (target: Target): boolean => port === undefined || port === target.port
   const network = readPrefix(host)
   if (typeof network !== 'string') {
     return (target) => {

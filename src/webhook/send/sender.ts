@@ -40,6 +40,11 @@ interface Endpoint {
 }
 
 const DEFAULT_TIMEOUT = 15_000
+/** Every other header may be a secret. */
+const PUBLIC_HEADERS = ['content-type', 'user-agent', 'webhook-id', 'webhook-timestamp']
+
+const secretsIn = (headers: Sending['headers']): string[] =>
+  Object.entries(headers).flatMap(([name, value]) => (PUBLIC_HEADERS.includes(name.toLowerCase()) ? [] : [value]))
 
 /** What only a process that sends webhooks needs. */
 async function loadTransport() {
@@ -109,13 +114,14 @@ export function createSender(options: SenderOptions): Sender {
         transport ??= await load()
         if (isClosed) throw stopping()
         const { host, path, proxyHeaders, connections } = endpointOf(transport, url, ca)
-        const attempt = exchange(connections, { path, headers: { ...headers, ...proxyHeaders }, body })
+        const all = { ...headers, ...proxyHeaders }
+        const attempt = exchange(connections, { path, headers: all, body })
         const timer = setTimeout(() => attempt.stop(late), timeoutMilliseconds)
         const remove = attempts.add(attempt)
         const result = await attempt.result
         clearTimeout(timer)
         remove()
-        return outcomeOf(result, host, clock.now(), passed())
+        return outcomeOf(result, host, clock.now(), passed(), secretsIn(all))
       } catch (error) {
         return failedOutcome(failureText(error as Error, ''), passed())
       }

@@ -11,6 +11,12 @@ export type SignedHeaders = Readonly<
 
 export const generateSecret = (random: Random): string => PREFIX + random(SECRET_BYTES).toString('base64')
 
+/** One signature, as it stands in `webhook-signature`. */
+export function signatureOf(id: string, timestamp: string, body: Uint8Array, secret: string): string {
+  const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
+}
+
 /** The headers of one attempt, as Standard Webhooks define them: one signature for each secret. */
 export function signedHeaders(
   id: string,
@@ -18,15 +24,12 @@ export function signedHeaders(
   body: Uint8Array,
   secrets: readonly string[],
 ): SignedHeaders {
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
-    return `v1,${createHmac('sha256', key).update(`${id}.${atSeconds}.`).update(body).digest('base64')}`
-  })
+  const timestamp = String(atSeconds)
   return {
     'content-type': 'application/json',
     'user-agent': `teslim/${VERSION}`,
     'webhook-id': id,
-    'webhook-timestamp': String(atSeconds),
-    'webhook-signature': signatures.join(' '),
+    'webhook-timestamp': timestamp,
+    'webhook-signature': secrets.map((secret) => signatureOf(id, timestamp, body, secret)).join(' '),
   }
 }

@@ -1,17 +1,14 @@
 import { isIP } from 'node:net'
 import { AppError } from '#src/lib/app-error.ts'
 import { isHostName } from '#src/lib/net/host-name.ts'
+import { hostPortText } from '#src/lib/net/host-port.ts'
 import { webhookErrors } from '../webhook.errors.ts'
-import type { AddressRule } from './address-rule.ts'
+import { type AddressRule, defaultPort, type Place } from './address-rule.ts'
 
-/** Where a URL leads. */
-export interface Target {
+/** Where a URL leads; the host is in lower case, without brackets and without a dot at the end. */
+export interface Target extends Place {
   readonly url: URL
-  /** In lower case, without brackets and without a dot at the end. */
-  readonly host: string
-  readonly port: number
   readonly isAddress: boolean
-  readonly isSecure: boolean
   /** TESLIM_WEBHOOK_ALLOW names the host. */
   readonly isNamed: boolean
 }
@@ -25,13 +22,14 @@ export function readTarget(text: string, rule: AddressRule): Target {
   const isAddress = isIP(host) !== 0
   if (!isAddress && !isHostName(host)) refuse(`"${host}" is not a host name.`)
   const isSecure = url.protocol === 'https:'
-  const isNamed = rule.names(host)
-  const target = { url, host, isAddress, isSecure, isNamed, port: Number(url.port) || (isSecure ? 443 : 80) }
-  if (isAddress && !rule.allows(host)) throw forbiddenAddress(target, host)
-  if (isLocalhost(host) && !isNamed && !LOOPBACK.some(rule.allows)) throw forbiddenAddress(target, LOOPBACK[0])
-  if (!isSecure && !isNamed) {
-    refuse(`The URL begins with http:, which is only possible for hosts that TESLIM_WEBHOOK_ALLOW names.`)
-  }
+  const place = { host, isSecure, port: url.port === '' ? defaultPort(isSecure) : Number(url.port) }
+  const isNamed = rule.names(place)
+  const target = { ...place, url, isAddress, isNamed }
+  if (isAddress && !rule.allows(host, place)) throw forbiddenAddress(target, host)
+  if (isLocalhost(host) && !isNamed && !LOOPBACK.some((each) => rule.allows(each, place)))
+    throw forbiddenAddress(target, LOOPBACK[0])
+  if (!isSecure && !isNamed)
+    refuse(`The URL begins with http:, which is only possible if TESLIM_WEBHOOK_ALLOW names ${itemOf(place)}.`)
   return target
 }
 
@@ -49,6 +47,7 @@ function parseUrl(text: string): URL {
   if (authority.includes('@')) refuse('The URL contains a user name or a password.')
   if (text.includes('#')) refuse('The URL contains a fragment (#...), which is never sent.')
   const url = new URL(text)
+  if (url.port === '0') refuse('The URL has the port 0, which no server has.')
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
   if (url.href.length > LONGEST_URL) refuse(`The URL is longer than ${LONGEST_URL} characters when it is encoded.`)
   return url
@@ -58,9 +57,15 @@ function refuse(message: string): never {
   throw new AppError(webhookErrors.urlInvalid, { message })
 }
 
-export function forbiddenAddress({ host, isAddress }: Target, address: string): AppError {
-  const of = isAddress ? '' : ` of ${host}`
-  const reason = `the address ${address}${of} is not allowed`
-  const message = `Webhooks are not sent to private addresses: ${reason} unless TESLIM_WEBHOOK_ALLOW names it.`
-  return new AppError(webhookErrors.addressForbidden, { message, reason })
+/** What TESLIM_WEBHOOK_ALLOW must name to allow a place. */
+const itemOf = ({ host, port, isSecure }: Place): string =>
+  hostPortText({ host, port: port === defaultPort(isSecure) ? undefined : port })
+
+export function forbiddenAddress(target: Target, address: string): AppError {
+  const of = target.isAddress ? '' : ` of ${target.host}`
+  const reason = `the address ${address}${of} is not allowed unless TESLIM_WEBHOOK_ALLOW names ${itemOf(target)}`
+  return new AppError(webhookErrors.addressForbidden, {
+    message: `Webhooks are not sent to private addresses: ${reason}.`,
+    reason,
+  })
 }

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { WEBHOOK_ALLOW } from '../../support/allowed-ports.ts'
 import { ask } from '../../support/ask.ts'
 import { eventsOf } from '../../support/event-stream.ts'
 import { type Acknowledged, deliver, makeSupplier, pauseAfterRefusal, SUPPLIER_EMAIL } from '../../support/ledger.ts'
@@ -45,7 +46,7 @@ async function rig(synchronous: boolean) {
   await runSql(primary.url, 'SELECT pg_reload_conf()')
 
   const databaseUrl = standby.url.replace('@', `@${host},`)
-  const env = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
+  const env = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, ...WEBHOOK_ALLOW }
   const where = { cwd: tempFolder(), env }
   const { key, password } = await makeSupplier(where, ['--allow', '*', '--api', '--operator'])
   const receiver = await startReceiver()

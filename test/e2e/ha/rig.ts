@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { WEBHOOK_ALLOW } from '../../support/allowed-ports.ts'
 import { ask } from '../../support/ask.ts'
 import { type Cluster, startCluster } from '../../support/ha-cluster.ts'
 import { runSql } from '../../support/postgres-server.ts'
@@ -54,7 +55,7 @@ const MAX_CHARACTERS = 300
 const SETTINGS = {
   NODE_ENV: 'production',
   TESLIM_SECRET: 'the secret of failovers',
-  TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
+  ...WEBHOOK_ALLOW,
 }
 
 export async function openRig(atTheEnd: (work: () => void | Promise<void>) => void): Promise<Rig> {

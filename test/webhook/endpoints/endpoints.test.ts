@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { systemRandom } from '#src/lib/random.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { purge } from '../../store/conformance/purging.ts'
+import { WEBHOOK_ALLOW } from '../../support/allowed-ports.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { messageViolation } from '../../support/contract.ts'
 import { failure } from '../../support/failure.ts'
@@ -15,13 +16,12 @@ import { until } from '../../support/until.ts'
 
 const HOUR = 3_600_000
 const NOBODY = '01a1fd40-0c1e-7b52-9a0f-3f5d2c1b7e64'
-const ALLOWED = { TESLIM_WEBHOOK_ALLOW: '127.0.0.1' }
 const iso = (milliseconds: number) => new Date(milliseconds).toISOString()
 const receiver = await startReceiver()
 
 describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
   const start = async () =>
-    testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...ALLOWED, ...(await emptyStore()) })
+    testApp({ TESLIM_ROLL_UPS: 'off', TESLIM_TOKEN_TTL: '86400', ...WEBHOOK_ALLOW, ...(await emptyStore()) })
   const service = await start()
   const { app, clock, store, log } = service
   const { get, post, operator } = await operating(service)
@@ -109,8 +109,11 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       PausedReason: null,
       PausedAt: null,
       Pending: 0,
+      PendingAtLeast: false,
       Waiting: 0,
+      Failing: 0,
       SetAside: 0,
+      PurgedUnsent: 0,
       LastSuccessAt: null,
       FailingSince: null,
       NextTryAt: null,
@@ -119,6 +122,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       GiveUp: 259_200,
       HasCA: true,
       Cursor: expect.stringMatching(/^c/),
+      Replay: null,
     })
     expect(Secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     const { EndpointID } = Endpoint
@@ -234,7 +238,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     expect(endpoint).toMatchObject({ BehindSeconds: 2 })
     await change(id, 'remove')
     const { id: idle, endpoint: none } = await add({ From: since, Statuses: [3] })
-    expect(none).toMatchObject({ Pending: 2, BehindSeconds: 0 })
+    expect(none).toMatchObject({ Pending: 0, BehindSeconds: 0 })
     await change(idle, 'remove')
   })
 
@@ -329,6 +333,33 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     await change(id, 'remove')
   })
 
+  it('who may only read see neither the query of a URL nor what a named host answers to a test', async () => {
+    const reader = await operating(service, { readOnly: true })
+    const { id } = await add({ URL: `${receiver.url}/path?token=hidden&a=?` })
+    const publicId = (await add({ URL: 'https://backoffice.example/hook' })).id
+    await change(id, 'test')
+    const attempt = { at: clock.now(), receiptId: null, status: 200, error: null, milliseconds: 1, nextAt: null }
+    await store.webhooks.recordAttempt(publicId, { ...attempt, position: null, response: 'public' })
+    const seen = async (who: typeof reader) => {
+      const all = (await who.get('/Webhook/endpoints')).json().data.Endpoints
+      const { Endpoint } = (await who.get(`/Webhook/endpoint/${id}`)).json().data
+      const [test] = (await who.get(`/Webhook/endpoint/${id}/attempts`)).json().data.Attempts
+      const [other] = (await who.get(`/Webhook/endpoint/${publicId}/attempts`)).json().data.Attempts
+      const listed = all.find(({ EndpointID }: { EndpointID: string }) => EndpointID === id)
+      return { listed: listed.URL, shown: Endpoint.URL, test: [test.Status, test.Response], other: other.Response }
+    }
+    const masked = `${receiver.url}/path?***`
+    expect(await seen(reader)).toEqual({ listed: masked, shown: masked, test: [200, null], other: 'public' })
+    const url = `${receiver.url}/path?token=hidden&a=?`
+    expect(await seen({ ...reader, get })).toEqual({
+      listed: url,
+      shown: url,
+      test: [200, 'thank you'],
+      other: 'public',
+    })
+    for (const each of [id, publicId]) await change(each, 'remove')
+  })
+
   it('replace the secret, while both sign until the overlap is over', async () => {
     const { id, secret } = await add()
     const signatures = async () => {
@@ -376,7 +407,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     await change(id, 'remove')
   })
 
-  it('send again from a place, one delivery, or what is set aside', async () => {
+  it('send again a stretch, an order, one delivery, or what is set aside', async () => {
     const { ReceiptID } = await supplier.deliver({ OrderID: 'again', Status: 1, ProductID: 'A' })
     const { id } = await add({ Customer: supplier.customer.id })
     await supplier.deliver({ OrderID: 'again', Status: 2, ProductID: 'A' })
@@ -386,25 +417,60 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       return answer.json().data
     }
     expect(await replay({ SetAside: true })).toMatchObject({ Deliveries: 0 })
-    expect(await replay({ ReceiptID: ReceiptID.toUpperCase() })).toMatchObject({
-      Deliveries: 1,
-      Endpoint: { Waiting: 1 },
+    const one = { Deliveries: 1, Endpoint: { Waiting: 1, Pending: 2 } }
+    expect(await replay({ ReceiptID: ReceiptID.toUpperCase() })).toMatchObject(one)
+    expect(await replay({ OrderID: 'again', Customer: supplier.customer.email, Statuses: [1] })).toMatchObject({
+      Deliveries: 0,
     })
-    const all = await replay({ From: 'start' })
-    expect(all.Deliveries).toBe(all.Endpoint.Pending)
-    expect(all).toMatchObject({ Endpoint: { Waiting: 0 } })
-    expect(all.Deliveries).toBeGreaterThanOrEqual(2)
-    const now = iso(clock.now())
-    // What was not sent yet is not skipped.
-    expect((await replay({ From: now })).Deliveries).toBe(all.Deliveries)
+    const stretch = { From: 'start', To: iso(clock.now()), Statuses: [0, 1] }
+    const begun = await replay(stretch)
+    expect(begun.Deliveries).toBeGreaterThanOrEqual(1)
+    expect(begun.Endpoint).toMatchObject({ Waiting: 1, Replay: { Statuses: [0, 1], Added: 0, Percent: 0 } })
+    const refused = await change(id, 'replay', { From: 'start' })
+    expect([refused.statusCode, refused.json()]).toEqual([409, failure('WEBHOOK_REPLAY_RUNNING')])
+    expect(await replay({ Cancel: true })).toMatchObject({ Deliveries: 0, Endpoint: { Replay: null } })
+    // What was not sent yet is sent anyway.
+    expect(await replay({ From: iso(clock.now()) })).toMatchObject({ Endpoint: { Waiting: 1 } })
+    await replay({ Cancel: true })
     const done = (await events(id)).filter(({ action }) => action === 'webhook.replay')
-    expect(done.map(({ details }) => details)).toEqual([
+    expect(done.map(({ details }) => details).slice(0, 5)).toEqual([
       { endpointId: id, setAside: true, deliveries: 0 },
       { endpointId: id, receiptId: ReceiptID, deliveries: 1 },
-      { endpointId: id, from: 'start', deliveries: all.Deliveries },
-      { endpointId: id, from: now, deliveries: all.Deliveries },
+      { endpointId: id, order: true, statuses: [1], deliveries: 0 },
+      { endpointId: id, from: 'start', to: stretch.To, statuses: [0, 1], deliveries: begun.Deliveries },
+      { endpointId: id, cancel: true, deliveries: 0 },
     ])
     await change(id, 'remove')
+  })
+
+  it('see what became of a delivery, or of an order', async () => {
+    const { ReceiptID } = await supplier.deliver({ OrderID: 'told', Status: 1, ProductID: 'A' })
+    const { id } = await add({ Customer: supplier.customer.id, Statuses: [1] })
+    const { ReceiptID: later } = await supplier.deliver({ OrderID: 'told', Status: 2, ProductID: 'A' })
+    const told = async (query: string) => get(`/Webhook/endpoint/${id}/deliveries?${query}`)
+    const { Deliveries } = (await told('orderId=told')).json().data
+    expect(Deliveries).toMatchObject([
+      { ReceiptID: later, OrderID: 'told', Status: 2, State: 'not-wanted' },
+      { ReceiptID, OrderID: 'told', Status: 1, State: 'confirmed', At: null, AnswerStatus: null },
+    ])
+    expect((await told(`receiptId=${later}`)).json().data.Deliveries).toEqual(Deliveries.slice(0, 1))
+    await other.deliver({ OrderID: 'told', Status: 1, ProductID: 'A' })
+    for (const [query, status, code] of [
+      ['', 400, 'INVALID_REQUEST'],
+      [`orderId=told&receiptId=${later}`, 400, 'INVALID_REQUEST'],
+      ['orderId=', 400, 'INVALID_REQUEST'],
+      ['order=told', 400, 'INVALID_REQUEST'],
+      ['orderId=unknown', 404, 'ORDER_NOT_FOUND'],
+      ['orderId=told&customer=nobody@b.co', 404, 'CUSTOMER_NOT_FOUND'],
+      [`receiptId=${NOBODY}`, 404, 'DELIVERY_NOT_FOUND'],
+    ] as const) {
+      const answer = await told(query)
+      expect([query, answer.statusCode, answer.json().errorCode]).toEqual([query, status, code])
+    }
+    const { id: all } = await add()
+    const ambiguous = await get(`/Webhook/endpoint/${all}/deliveries?orderId=told`)
+    expect([ambiguous.statusCode, ambiguous.json().errorCode]).toEqual([409, 'ORDER_AMBIGUOUS'])
+    for (const each of [id, all]) await change(each, 'remove')
   })
 
   it('send nothing again that the endpoint does not get, or has not got yet', async () => {
@@ -416,6 +482,15 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       [{}, 400, 'INVALID_REQUEST'],
       [{ From: 'start', SetAside: true }, 400, 'INVALID_REQUEST'],
       [{ From: 'start', ReceiptID: left }, 400, 'INVALID_REQUEST'],
+      [{ OrderID: 'not', Cancel: true }, 400, 'INVALID_REQUEST'],
+      [{ SetAside: true, To: '2026-11-21' }, 400, 'INVALID_REQUEST'],
+      [{ ReceiptID: left, Statuses: [1] }, 400, 'INVALID_REQUEST'],
+      [{ From: 'start', Customer: supplier.customer.id }, 400, 'INVALID_REQUEST'],
+      [{ From: 'start', To: 'start' }, 400, 'INVALID_REQUEST'],
+      [{ From: 'start', To: '2999-01-01' }, 400, 'INVALID_REQUEST'],
+      [{ From: 'start', To: await cursorOf(other) }, 400, 'CURSOR_INVALID'],
+      [{ OrderID: 'unknown' }, 404, 'ORDER_NOT_FOUND'],
+      [{ OrderID: 'not', Customer: 'nobody@b.co' }, 404, 'CUSTOMER_NOT_FOUND'],
       [{ SetAside: false }, 400, 'INVALID_REQUEST'],
       [{ From: 'now' }, 400, 'INVALID_REQUEST'],
       [{ From: '2999-01-01' }, 400, 'INVALID_REQUEST'],
@@ -437,6 +512,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     const answers = [
       await get(`/Webhook/endpoint/${id}`),
       await get(`/Webhook/endpoint/${id}/attempts`),
+      await get(`/Webhook/endpoint/${id}/deliveries?orderId=PO-1`),
       await change(id, 'pause'),
       await change(id, 'resume'),
       await change(id, 'replay', { SetAside: true }),
@@ -468,6 +544,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       expect([answer.statusCode, answer.json().errorCode]).toEqual([410, 'DELIVERIES_LOST'])
       const [, cursor] = /go on with the cursor (\S+)$/.exec(answer.json().message) ?? []
       expect((await change(id, 'replay', { From: cursor })).statusCode).toBe(200)
+      await change(id, 'replay', { Cancel: true })
     }
     await change(id, 'remove')
   })
@@ -478,11 +555,12 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
     const { get, post } = await operating(service)
     const supplier = await readingSupplier(service)
     await supplier.deliver({ OrderID: 'purged', Status: 1, ProductID: 'A' })
+    const From = await cursorOf({ get }, '&limit=1')
+    for (const Status of [2, 3]) await supplier.deliver({ OrderID: 'purged', Status, ProductID: 'A' })
+    // It has nothing unsent, which a purge would keep.
     const { EndpointID } = (await post('/Webhook/endpoints', { URL: receiver.url })).json().data.Endpoint
     await post(`/Webhook/endpoint/${EndpointID}/pause`)
     const replay = (From: string) => post(`/Webhook/endpoint/${EndpointID}/replay`, { From })
-    const From = await cursorOf({ get }, '&limit=1')
-    for (const Status of [2, 3]) await supplier.deliver({ OrderID: 'purged', Status, ProductID: 'A' })
     expect(await purge(service.store, service.clock.time + 1)).not.toMatchObject({ deliveries: 0 })
     for (const answer of [await post('/Webhook/endpoints', { URL: receiver.url, From }), await replay(From)]) {
       expect([answer.statusCode, answer.json()]).toEqual([

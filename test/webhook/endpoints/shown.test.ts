@@ -54,7 +54,7 @@ it.each(storesOfRun())('an endpoint counts as pending only what it gets, on %s',
 it.each(storesOfRun())('counting stops early, which is said, on %s', async (_, emptyStore) => {
   const { endpoints, add, store, deliver, one } = await endpointStage(await emptyStore())
   const before = await deliver(-9000)
-  await Promise.all(Array.from({ length: 1001 }, () => deliver(-1000)))
+  for (let n = 0; n < 1001; n += 91) await Promise.all(Array.from({ length: 91 }, () => deliver(-1000)))
   const pendingOf = async (settings: object) =>
     (await endpoints.show(await add({ position: before.position, ...settings }))).endpoint
   expect(await pendingOf({ customerId: one.id })).toMatchObject({ pending: 1000, pendingAtLeast: true })

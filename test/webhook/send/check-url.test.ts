@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '#src/lib/app-error.ts'
-import { checkUrl } from '#src/webhook/send/check-url.ts'
+import { checkUrl, mayBePrivate } from '#src/webhook/send/check-url.ts'
 import { readProxies } from '#src/webhook/send/proxies.ts'
 import { anyText } from '../../support/any-text.ts'
 
@@ -148,6 +148,8 @@ describe('the URL of a webhook', () => {
     'https://shop\t.example/',
     'https://shop.example/\u200b',
     'https://shop.example/\u2028',
+    'https://shop.example:0/',
+    'https://10.0.0.1:0/',
     'https://shop.example:65536/',
     'https://shop.example:-1/',
     'https://shop.example:0x50/',
@@ -172,11 +174,14 @@ describe('the URL of a webhook', () => {
 
   it('says what is wrong with it', async () => {
     await expect(checkUrl('http://shop.example/', noNetwork)).rejects.toThrow(
-      'The URL begins with http:, which is only possible for hosts that TESLIM_WEBHOOK_ALLOW names.',
+      'The URL begins with http:, which is only possible if TESLIM_WEBHOOK_ALLOW names shop.example.',
     )
     await expect(checkUrl('https://10.1/', noNetwork)).rejects.toThrow(
-      'Webhooks are not sent to private addresses: the address 10.0.0.1 is not allowed unless TESLIM_WEBHOOK_ALLOW names it.',
+      'Webhooks are not sent to private addresses: the address 10.0.0.1 is not allowed unless TESLIM_WEBHOOK_ALLOW names 10.0.0.1.',
     )
+    await expect(checkUrl('http://shop.example:8080/', noNetwork)).rejects.toThrow('names shop.example:8080.')
+    await expect(checkUrl('https://[::1]:8443/', noNetwork)).rejects.toThrow('names [::1]:8443.')
+    await expect(checkUrl('http://10.1:443/', noNetwork)).rejects.toThrow('names 10.0.0.1:443.')
     await expect(checkUrl('https://a.localhost/', noNetwork)).rejects.toThrow(
       'the address 127.0.0.1 of a.localhost is not allowed',
     )
@@ -228,8 +233,9 @@ describe('the URL of a webhook', () => {
 
 describe('TESLIM_WEBHOOK_ALLOW', () => {
   it('lets a named host have http and any address', async () => {
-    const options = { allow: ['intern', 'localhost'], resolve: async () => ['10.0.0.1'] }
+    const options = { allow: ['intern', 'intern:8080', 'localhost:3000'], resolve: async () => ['10.0.0.1'] }
     expect(await codeOf('http://intern:8080/a', options)).toEqual({ accepted: 'http://intern:8080/a' })
+    expect(await codeOf('https://intern:8080/a', options)).toEqual({ accepted: 'https://intern:8080/a' })
     expect(await codeOf('https://INTERN./', options)).toEqual({ accepted: 'https://intern/' })
     expect(await codeOf('http://localhost:3000/', options)).toEqual({ accepted: 'http://localhost:3000/' })
     expect(await codeOf('http://a.intern/', options)).toBe('WEBHOOK_URL_INVALID')
@@ -238,7 +244,7 @@ describe('TESLIM_WEBHOOK_ALLOW', () => {
   })
 
   it('lets every name have addresses in a named network, by https only', async () => {
-    const options = { allow: ['10.1.0.0/16', 'fd00::/8'], resolve: async () => ['10.1.2.3'] }
+    const options = { allow: ['10.1.0.0/16', '10.1.0.0/16:8080', 'fd00::/8'], resolve: async () => ['10.1.2.3'] }
     expect(await codeOf('https://shop.example/', options)).toEqual({ accepted: 'https://shop.example/' })
     expect(await codeOf('http://shop.example/', options)).toBe('WEBHOOK_URL_INVALID')
     expect(await codeOf('http://10.1.2.3:8080/', options)).toEqual({ accepted: 'http://10.1.2.3:8080/' })
@@ -248,5 +254,59 @@ describe('TESLIM_WEBHOOK_ALLOW', () => {
     expect(await codeOf('https://shop.example/', { ...options, resolve: async () => ['10.2.0.1'] })).toBe(
       'WEBHOOK_ADDRESS_FORBIDDEN',
     )
+  })
+
+  it('means one port: that of https or http unless it names another', async () => {
+    const allow = ['intern', 'shop.example:8443', '127.0.0.1', '[::1]:9000', '10.0.0.0/8:9200']
+    const options = { allow, resolve: async () => ['10.0.0.1'] }
+    const allowed = [
+      'https://intern/',
+      'http://intern/',
+      'https://shop.example:8443/',
+      'http://shop.example:8443/',
+      'http://127.0.0.1/',
+      'https://127.0.0.1/',
+      'http://[::1]:9000/',
+      'https://[::1]:9000/',
+      'https://10.1.2.3:9200/',
+      // A name with an address in a network.
+      'https://other.example:9200/',
+    ]
+    for (const url of allowed) expect(await codeOf(url, options)).toEqual({ accepted: url })
+    const forbidden = [
+      'https://intern:80/',
+      'https://intern:8443/',
+      'https://shop.example/',
+      'https://shop.example:443/',
+      'https://127.0.0.1:80/',
+      'https://127.0.0.1:43110/',
+      'https://localhost:43110/',
+      'https://[::1]/',
+      'https://10.1.2.3/',
+      'https://other.example/',
+    ]
+    for (const url of forbidden) expect([url, await codeOf(url, options)]).toEqual([url, 'WEBHOOK_ADDRESS_FORBIDDEN'])
+    for (const url of [
+      'http://intern:443/',
+      'http://intern:8080/',
+      'http://shop.example/',
+      'http://other.example:9200/',
+    ])
+      expect([url, await codeOf(url, options)]).toEqual([url, 'WEBHOOK_URL_INVALID'])
+  })
+
+  it.each([
+    ['https://shop.example/', [], false],
+    ['https://93.184.215.14/', ['10.0.0.0/8', 'intern'], false],
+    ['https://intern/', ['intern'], true],
+    ['http://10.0.0.1/', ['10.0.0.0/8'], true],
+    ['https://shop.example/', ['intern'], false],
+    // It may have an address in the network.
+    ['https://shop.example/', ['10.0.0.0/8'], true],
+    ['https://shop.example/', ['10.0.0.0/8:8443'], false],
+    // It is no longer allowed.
+    ['http://10.0.0.1/', [], true],
+  ])('says of %s with %j whether the host may be private: %s', (url, allow, isPrivate) => {
+    expect(mayBePrivate(url, allow)).toBe(isPrivate)
   })
 })

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Sender } from '#src/webhook/send/sender.ts'
+import { allowedAt } from '../../support/allowed-ports.ts'
 import { randomBelow } from '../../support/random.ts'
 import { until } from '../../support/until.ts'
 import { answerRaw, receive, sender, sending } from './receiver.ts'
@@ -201,7 +202,7 @@ describe('connections to one endpoint', () => {
     const { port, sockets, received } = await receive((request, response) => {
       if (request.url === '/idle') response.end('ok')
     })
-    const client = sender({ resolve: () => new Promise(() => undefined), allow: ['127.0.0.1'] })
+    const client = sender({ resolve: () => new Promise(() => undefined), allow: allowedAt('127.0.0.1') })
     const base = `http://127.0.0.1:${port}`
     expect(await client.send(sending(`${base}/idle`))).toMatchObject({ status: 200 })
     const attempts = Array.from({ length: 200 }, () => client.send(sending(`${base}/hang`)))

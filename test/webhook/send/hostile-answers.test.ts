@@ -59,6 +59,29 @@ describe('an answer', () => {
     expect(await outcomeOf(hints, 'HTTP/1.1 204 No Content\r\n\r\n')).toMatchObject({ status: 204, error: null })
   })
 
+  it.each([
+    ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['102 Processing', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['several of them', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(3)],
+  ])('after %s counts, however the bytes come, also on a kept connection', async (_what, before) => {
+    const bytes = Buffer.from(`${before}HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok`)
+    let pieces = [bytes]
+    const write = (socket: Socket, [piece, ...more]: readonly Buffer[]): void => {
+      if (piece !== undefined) socket.write(piece, () => setImmediate(write, socket, more))
+    }
+    const { port, connections } = await answerRaw((socket) => write(socket, pieces))
+    const client = sender({ timeoutMilliseconds: 5000 })
+    const send = () => client.send(sending(`http://127.0.0.1:${port}/`))
+    expect(await send()).toMatchObject({ status: 201, error: null, response: 'ok' })
+    for (let cut = 1; cut < bytes.length; cut += 7) {
+      pieces = [bytes.subarray(0, cut), bytes.subarray(cut)]
+      expect([cut, await send()]).toMatchObject([cut, { status: 201, error: null, response: 'ok' }])
+    }
+    pieces = Array.from(bytes, (byte) => Buffer.of(byte))
+    expect(await send()).toMatchObject({ status: 201, error: null, response: 'ok' })
+    expect(connections()).toBe(1)
+  })
+
   it('without a length ends with the connection', async () => {
     expect(await outcomeOf('HTTP/1.1 200 OK\r\n\r\nuntil the end')).toMatchObject({ response: 'until the end' })
     expect(await outcomeOf('HTTP/1.0 500 Oops\r\n\r\n')).toMatchObject({ status: 500, response: null })
@@ -87,6 +110,8 @@ describe('an answer', () => {
 
   it.each([
     ['informational answers', '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'],
+    ['100 Continue', '', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['headers of an informational answer', 'HTTP/1.1 100 Continue\r\n', 'a: b\r\n'],
     ['an extension of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'],
     [
       'extensions of chunks',

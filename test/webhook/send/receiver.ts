@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { systemClock } from '#src/lib/clock.ts'
 import { createSender, type Sender, type SenderOptions, type Sending } from '#src/webhook/send/sender.ts'
+import { allowedAt, listenAllowed } from '../../support/allowed-ports.ts'
 import type { Made } from '../../support/certificate.ts'
 
 export interface Received {
@@ -24,7 +25,7 @@ export interface Receiver {
 }
 
 /** Listens on a loopback address until the test is over, and then ends what is still open. */
-export async function listen(server: Server, address = '127.0.0.1', port = 0): Promise<Receiver> {
+export async function listen(server: Server, address?: string, port?: number): Promise<Receiver> {
   const sockets = new Set<Socket>()
   let count = 0
   server.on('connection', (socket: Socket) => {
@@ -33,8 +34,8 @@ export async function listen(server: Server, address = '127.0.0.1', port = 0): P
     socket.on('error', () => undefined)
     socket.on('close', () => sockets.delete(socket))
   })
-  server.listen(port, address)
-  await once(server, 'listening')
+  if (port === undefined) await listenAllowed(server, address)
+  else await once(server.listen(port, address), 'listening')
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy()
     server.close()
@@ -46,7 +47,11 @@ export async function listen(server: Server, address = '127.0.0.1', port = 0): P
 /** A server of HTTP, or HTTPS with a certificate, that keeps what it receives. */
 export async function receive(
   answer: RequestListener = (_request, response) => response.end('ok'),
-  { certificate, address }: { readonly certificate?: Made; readonly address?: string } = {},
+  {
+    certificate,
+    address,
+    port,
+  }: { readonly certificate?: Made; readonly address?: string; readonly port?: number } = {},
 ): Promise<Receiver & { readonly received: Received[] }> {
   const received: Received[] = []
   const listener: RequestListener = async (request, response) => {
@@ -57,7 +62,7 @@ export async function receive(
   const server = certificate
     ? createSecureServer({ cert: certificate.certificate, key: certificate.key }, listener)
     : createServer(listener)
-  return { ...(await listen(server, address)), received }
+  return { ...(await listen(server, address, port)), received }
 }
 
 /** A server that answers with exactly these bytes, or whatever the function does with the connection and what it read. */
@@ -74,7 +79,7 @@ export const sending = (url: string, more: Partial<Sending> = {}): Sending => ({
 
 /** A sender that may reach this machine, and is closed when the test is over. */
 export function sender(options: Partial<SenderOptions> = {}): Sender {
-  const made = createSender({ allow: ['127.0.0.1', '::1', 'localhost'], clock: systemClock, ...options })
+  const made = createSender({ allow: allowedAt('127.0.0.1', '::1', 'localhost'), clock: systemClock, ...options })
   onTestFinished(() => made.close())
   return made
 }

@@ -38,6 +38,7 @@ const ACTIONS = [
   'webhook.remove',
   'login.refused',
   'delivery.refused',
+  'operator.refused',
 ]
 const PAGE_ROWS = 100
 

@@ -189,7 +189,7 @@ const Delivery = ({ delivery, endpoint, done }) => {
       <td class="number">${whole(Failures)}</td>
       <td>${when(FirstFailedAt)}</td>
       <td class="why">${error !== null && foreign(error)}</td>
-      <td>${when(SetAsideAt) ?? nextTry(NextTryAt) ?? t('webhook.waitsForOthers')}</td>
+      <td>${when(SetAsideAt) ?? nextTry(NextTryAt) ?? t(endpoint.State === 'paused' ? 'webhook.state.paused' : 'webhook.waitsForOthers')}</td>
       ${mayWrite.value && html`<td class="row-actions">${ReceiptID && html`<button class="small" onClick=${() => replayThese(endpoint, ReceiptID, done)}>${t('webhook.replay.short')}<span class="visually-hidden"> ${ReceiptID}</span></button>`}</td>`}
     </tr>
   `

@@ -11,7 +11,7 @@ export const NewEndpointSchema = Type.Object(
     URL: Type.String({
       minLength: 1,
       description:
-        'Where deliveries are sent: https, unless TESLIM_WEBHOOK_ALLOW names the host; at most 2,048 characters',
+        'Where deliveries are sent: https, unless TESLIM_WEBHOOK_ALLOW names host and port; at most 2,048 characters',
       examples: [URL_EXAMPLE],
     }),
     Customer: Type.Optional(

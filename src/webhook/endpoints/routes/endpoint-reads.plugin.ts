@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config, Variables } from '#src/config/load-config.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
@@ -31,6 +32,8 @@ export interface EndpointReadsOptions {
   readonly metrics: Metrics
 }
 
+const hasAllRights = ({ access }: FastifyRequest): boolean => access.scope === 'operator'
+
 const TAGS = { tags: ['Webhook'] }
 
 const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, options) => {
@@ -48,9 +51,10 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       errors: [],
       response: { 200: successSchema(EndpointsSchema, 'The endpoints'), ...failures(401, 403, 500, 503) },
     }
-    scope.get('/Webhook/endpoints', { schema: list }, async () =>
-      success({ Endpoints: (await endpoints.list()).map(endpointAnswer) }),
-    )
+    scope.get('/Webhook/endpoints', { schema: list }, async (request) => {
+      const isFull = hasAllRights(request)
+      return success({ Endpoints: (await endpoints.list()).map((endpoint) => endpointAnswer(endpoint, isFull)) })
+    })
 
     const one = {
       summary: 'One endpoint, and what fails',
@@ -61,8 +65,8 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       params: EndpointParamsSchema,
       response: { 200: successSchema(ShownEndpointSchema, 'The endpoint'), ...failures(401, 403, 404, 500, 503) },
     }
-    scope.get('/Webhook/endpoint/:endpointId', { schema: one }, async ({ params }) =>
-      success(shownAnswer(await endpoints.show(params.endpointId))),
+    scope.get('/Webhook/endpoint/:endpointId', { schema: one }, async (request) =>
+      success(shownAnswer(await endpoints.show(request.params.endpointId), hasAllRights(request))),
     )
 
     const attempts = {
@@ -74,8 +78,8 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
       params: EndpointParamsSchema,
       response: { 200: successSchema(AttemptsSchema, 'The attempts'), ...failures(401, 403, 404, 500, 503) },
     }
-    scope.get('/Webhook/endpoint/:endpointId/attempts', { schema: attempts }, async ({ params }) =>
-      success(attemptsAnswer(await endpoints.attempts(params.endpointId))),
+    scope.get('/Webhook/endpoint/:endpointId/attempts', { schema: attempts }, async (request) =>
+      success(attemptsAnswer(await endpoints.attempts(request.params.endpointId), hasAllRights(request))),
     )
 
     const told = {

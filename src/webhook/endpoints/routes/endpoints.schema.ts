@@ -23,7 +23,10 @@ const ReplayProgressSchema = named('Replay', {
 
 const EndpointSchema = named('Endpoint', {
   EndpointID,
-  URL: Type.String({ description: 'Where deliveries are sent', examples: [URL_EXAMPLE] }),
+  URL: Type.String({
+    description: 'Where deliveries are sent; its query is *** for a read-only operator',
+    examples: [URL_EXAMPLE],
+  }),
   CustomerID: orNull(
     Type.String({ examples: [CUSTOMER_ID] }),
     'Gets deliveries of this customer; null for all customers',
@@ -72,7 +75,7 @@ const EndpointSchema = named('Endpoint', {
   }),
   LastSuccessAt: orNull(time('When it confirmed a delivery last'), 'Null for never'),
   FailingSince: orNull(time('Since when something that failed waits'), 'Null if nothing does'),
-  NextTryAt: orNull(time('When the next attempt is due'), 'Null if nothing is to be tried again'),
+  NextTryAt: orNull(time('When the next attempt is due'), 'Null if nothing is to be tried again, or it is paused'),
   BehindSeconds: Type.Integer({
     description:
       'The age of the oldest delivery that is not confirmed, not set aside and not sent again; 0 if there is none',
@@ -123,7 +126,10 @@ const delivery = {
 export const ShownEndpointSchema = Type.Object({
   Endpoint: EndpointSchema,
   Failing: Type.Array(
-    Type.Object({ ...delivery, NextTryAt: orNull(time('When it is tried again'), 'Null if it waits for others') }),
+    Type.Object({
+      ...delivery,
+      NextTryAt: orNull(time('When it is tried again'), 'Null if it waits for others, or the endpoint is paused'),
+    }),
     { description: 'Deliveries that failed and are tried again, by their next try; at most 100' },
   ),
   SetAside: Type.Array(Type.Object({ ...delivery, SetAsideAt: time('When it was set aside') }), {
@@ -143,7 +149,7 @@ const AttemptSchema = named('Attempt', {
   Milliseconds: Type.Number({ description: 'How long it took', examples: [12] }),
   Response: orNull(
     Type.String({ examples: ['out of order'] }),
-    'The beginning of the body of the answer, at most 1 KiB',
+    'The beginning of the body of the answer, at most 1 KiB, without secrets that were sent; null, too, for a read-only operator, for a test of a host that TESLIM_WEBHOOK_ALLOW may name',
   ),
   NextTryAt: orNull(time('When the delivery was to be tried again'), 'Null for a test or a success'),
 })

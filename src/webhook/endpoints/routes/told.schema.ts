@@ -27,7 +27,7 @@ export const ToldSchema = Type.Object({
       Milliseconds: orNull(Type.Number({ examples: [12] }), 'How long the attempt took that was confirmed'),
       Failures: Type.Integer({ description: 'Attempts that failed, while it waits', examples: [0] }),
       Error: orNull(Type.String({ examples: [ERROR] }), 'Why it failed last, while it waits'),
-      NextTryAt: orNull(time('When it is tried again'), 'Null if nothing failed, or it waits for others'),
+      NextTryAt: orNull(time('When it is tried again'), 'Null if nothing failed, or the endpoint is paused'),
     }),
     { description: 'The newest first; of an order at most 500' },
   ),

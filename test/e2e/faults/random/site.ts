@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { WEBHOOK_ALLOW } from '../../../support/allowed-ports.ts'
 import { type BreakingProxy, startBreakingProxy } from '../../../support/breaking-proxy.ts'
 import { canMount, type SmallDisk, smallDisk } from '../../../support/faults.ts'
 import { freePort, type PostgresServer, startPostgres } from '../../../support/postgres-server.ts'
@@ -62,7 +63,7 @@ const END_MILLISECONDS = 15_000
 const SETTINGS = {
   NODE_ENV: 'production',
   TESLIM_SECRET: 'the secret of random faults',
-  TESLIM_WEBHOOK_ALLOW: '127.0.0.1',
+  ...WEBHOOK_ALLOW,
   TESLIM_TRUST_PROXY: 'loopback',
   TESLIM_KEEP_REFUSED: 'known',
 }

@@ -70,6 +70,6 @@ function What({ state, AnswerStatus, Milliseconds, Failures, Error: error, NextT
   if (Failures === 0) return t(`webhook.told.${state}.about`)
   return html`
     ${t('webhook.told.failures', { number: Failures, count: whole(Failures) })} ${error !== null && foreign(error)}
-    ${state === 'failing' && html`<br />${t('webhook.attempt.next')}: ${nextTry(NextTryAt) ?? t('webhook.waitsForOthers')}`}
+    ${state === 'failing' && NextTryAt && html`<br />${t('webhook.attempt.next')}: ${nextTry(NextTryAt)}`}
   `
 }
