@@ -55,6 +55,7 @@ async function makeSource(deliveries = DELIVERIES) {
   raw.exec(`
     INSERT INTO service_secret VALUES ('cursor-key', x'00ff');
     INSERT INTO login_failure VALUES (x'00ff', 3, 4, 5);
+    INSERT INTO purge_held VALUES ('w-1', 2, 3);
     INSERT INTO audit_event VALUES (7, 1, 'cli', 'key.issue', NULL, '::1', 'r', '{}', '01a1-7', 'PO-1', 'key-1');
     INSERT INTO refused_delivery VALUES (3, '01a1-7', 1, 'c', 'key-1', 'PO-1', 'X', 'No.', 'r', '::1', x'00ff');
     UPDATE refused_tally SET bytes = 514, removed = 5, not_kept = 6;`)
@@ -104,10 +105,9 @@ const copyTo = (to: string, onProgress = noProgress) => copy(source.config, to, 
 const copySmallTo = (to: string, onProgress = noProgress) => copy(small.config, to, onProgress)
 const digestOfFile = () => createHash('sha256').update(readFileSync(source.path)).digest('hex')
 
-/** The number of an idempotency key is for SQLite's own use: it tells which one is the oldest. Nobody holds an endpoint of the copy. */
+/** The number of an idempotency key is for SQLite's own use: it tells which one is the oldest. */
 const NOT_COPIED: Readonly<Record<string, readonly string[]>> = {
   idempotency: ['number'],
-  webhook_progress: ['holder', 'leased_at', 'leased_until'],
 }
 
 /** Computed from the deliveries, or of one database alone. */

@@ -91,7 +91,7 @@ it('after what a power cut may undo, the next transaction waits for the disk aga
   expect(waitsForDisk()).toBe(true)
   expect(waited).not.toContain(true)
   waited.length = 0
-  recordAttempt(one.id, attempt())
+  void recordAttempt(one.id, attempt())
   expect(new Set(waited)).toEqual(new Set([true]))
   database.close()
   await store.close()

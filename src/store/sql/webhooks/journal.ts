@@ -42,15 +42,6 @@ export function* entriesOf({ block, entries }: Row): Generator<Confirmation> {
     }
 }
 
-/** Its time is that of the save, or a little later if there is a row of that time. */
-const ADD = (v: string): string => `
-  INSERT INTO webhook_confirmed (webhook, block, at, entries)
-  SELECT v.webhook, v.block, coalesce((
-           SELECT c.at + 1 FROM webhook_confirmed c
-            WHERE c.webhook = v.webhook AND c.block = v.block AND c.at >= v.at AND c.at < v.at + 60000
-            ORDER BY c.at DESC LIMIT 1), v.at), v.entries
-    FROM ${v}`
-
 const TRIM = `
   DELETE FROM webhook_confirmed
    WHERE (webhook, block, at) IN (
@@ -74,8 +65,23 @@ export interface Journalled {
   readonly confirmed: readonly Confirmation[]
 }
 
-export const journal = ({ batch }: Dialect) => {
-  const add = batch('webhook text, block bigint, at bigint, entries bytea', ADD)
+export const journal = ({ batch, pick }: Dialect) => {
+  /** Compares rows, so that PostgreSQL does not take the index by time. */
+  const SOON_AFTER = pick({
+    sqlite: 'c.webhook = v.webhook AND c.block = v.block AND c.at >= v.at AND c.at < v.at + 60000',
+    postgres:
+      '(c.webhook, c.block, c.at) >= (v.webhook, v.block, v.at) AND (c.webhook, c.block, c.at) < (v.webhook, v.block, v.at + 60000)',
+  })
+  /** Its time is that of the save, or a little later if there is a row of that time. */
+  const add = batch(
+    'webhook text, block bigint, at bigint, entries bytea',
+    (v) => `
+      INSERT INTO webhook_confirmed (webhook, block, at, entries)
+      SELECT v.webhook, v.block, coalesce((
+               SELECT c.at + 1 FROM webhook_confirmed c
+                WHERE ${SOON_AFTER} ORDER BY c.webhook DESC, c.block DESC, c.at DESC LIMIT 1), v.at), v.entries
+        FROM ${v}`,
+  )
 
   function* trim({ id, position }: Journalled, before: number): Work<number> {
     const rows = yield* all(TRIM, id, before, blockOf(position))

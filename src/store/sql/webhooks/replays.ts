@@ -6,7 +6,7 @@ import { numbersColumn } from './rows.ts'
 import { waitingRows } from './waiting.ts'
 
 /** Deliveries that are revived in one transaction, so that others do not wait long. */
-export const REVIVED_AT_ONCE = 1000
+export const REVIVED_AT_ONCE = 250
 
 /** Many more than a replay may be ahead. */
 const MAX_COUNTED = 10_000
