@@ -58,7 +58,6 @@ export async function purgeDeliveries(
   return { ...sum, webhooks: [...webhooks.values()] }
 }
 
-/** Pages come in the order of positions. */
 const addedUp = (
   one: UnsentCount,
   { kept, removed, last }: UnsentCount = { ...one, kept: 0, removed: 0, last: 0 },
