@@ -59,6 +59,8 @@ it('pushes while commands of another process pause, resume and replay, and repea
   for (const ids of seen.values()) expect(ids).toEqual(receipts.filter((receipt) => ids.includes(receipt)))
 
   receiver.behave = accept
+  // A replay ends where the endpoint was.
+  await until('everything is confirmed', async () => (await run('show', id)).Endpoint.Pending === 0)
   await run('replay', id, '--from', 'start')
   await until('all came again', () => repeats(receiver.received).size === receipts.length)
   server.child.kill('SIGTERM')

@@ -17,7 +17,7 @@ import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { serve } from '../support/process.ts'
 import { apiKey, customer, delivery, key, webhook } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { attempt, NOW, save, waiting } from '../support/webhook-rows.ts'
+import { attempt, confirmation, NOW, save, waiting } from '../support/webhook-rows.ts'
 
 const DELIVERIES = 2500
 
@@ -55,6 +55,7 @@ async function makeSource(deliveries = DELIVERIES) {
   raw.exec(`
     INSERT INTO service_secret VALUES ('cursor-key', x'00ff');
     INSERT INTO login_failure VALUES (x'00ff', 3, 4, 5);
+    INSERT INTO purge_held VALUES ('w-1', 2, 3);
     INSERT INTO audit_event VALUES (7, 1, 'cli', 'key.issue', NULL, '::1', 'r', '{}', '01a1-7', 'PO-1', 'key-1');
     INSERT INTO refused_delivery VALUES (3, '01a1-7', 1, 'c', 'key-1', 'PO-1', 'X', 'No.', 'r', '::1', x'00ff');
     UPDATE refused_tally SET bytes = 514, removed = 5, not_kept = 6;`)
@@ -64,21 +65,22 @@ async function makeSource(deliveries = DELIVERIES) {
 
 /** Two endpoints, one of them paused, with something in every table of theirs. */
 async function pushSome({ webhooks }: Store) {
-  const one = webhook({ statuses: [0, 3], ca: 'PEM', giveUpMilliseconds: 5, place: { position: 3, generation: 0 } })
+  const one = webhook({ statuses: [0, 3], ca: 'PEM', giveUpMilliseconds: 5, position: 3 })
   await webhooks.add(one)
   await webhooks.change(one.id, { secret: 'new', formerSecret: { sealed: 'old', until: 9 } })
-  await webhooks.claim('somebody', 600_000, 1)
+  await webhooks.hold('somebody', 600_000, 1)
   const progress = {
-    place: { position: 7, generation: 0 },
-    confirmed: [9],
-    waiting: [waiting(4), waiting(5, { setAsideAt: 1 })],
+    position: 7,
+    confirmed: [confirmation(9), confirmation(5000)],
+    kept: [waiting(4), waiting(5, { nextAt: null, setAsideAt: 1 })],
     attempts: [attempt({ position: 4 }), attempt({ response: 'ü' })],
     minutes: [{ minute: NOW, succeeded: 3, failed: 2, longestMilliseconds: 12 }],
     lastSuccessAt: 4,
-    failingSince: 5,
-    nextTryAt: 6,
+    silentUntil: 6,
   }
   await webhooks.save('somebody', [save(one.id, progress)], NOW)
+  await webhooks.replay(one.id, [{ position: 3, lane: -3 }], NOW)
+  await webhooks.setReplay(one.id, { from: 1, until: 6, statuses: [3], beganAt: 9 })
   const paused = webhook()
   await webhooks.add(paused)
   await webhooks.change(paused.id, { paused: { reason: 'operator', at: 8 } })
@@ -103,10 +105,9 @@ const copyTo = (to: string, onProgress = noProgress) => copy(source.config, to, 
 const copySmallTo = (to: string, onProgress = noProgress) => copy(small.config, to, onProgress)
 const digestOfFile = () => createHash('sha256').update(readFileSync(source.path)).digest('hex')
 
-/** The number of an idempotency key is for SQLite's own use: it tells which one is the oldest. Nobody holds an endpoint of the copy. */
+/** The number of an idempotency key is for SQLite's own use: it tells which one is the oldest. */
 const NOT_COPIED: Readonly<Record<string, readonly string[]>> = {
   idempotency: ['number'],
-  webhook_progress: ['holder', 'leased_at', 'leased_until'],
 }
 
 /** Computed from the deliveries, or of one database alone. */
@@ -211,14 +212,15 @@ it('pauses the endpoints of the copy, which nobody holds, and goes on copying un
   const more = async (webhooks: Store['webhooks']) => [
     (await webhooks.load(id))?.confirmed,
     await webhooks.failing(id, 9),
+    await webhooks.due(id, 2 * NOW, 9),
+    await webhooks.fates(id, [3, 4, 5, 9, 5000]),
     await webhooks.attempts(id, 9),
     await webhooks.minutes(id, 0),
   ]
   expect(await more(copied)).toEqual(await more(old))
-  expect(await copied.renew('somebody', 1000)).toEqual([])
-  expect(await old.renew('somebody', 600_000)).toHaveLength(1)
+  expect(await copied.hold('somebody', 1000, 9)).toEqual([])
   await copied.change(id, { paused: null })
-  expect(await copied.claim('another', 600_000, 9)).toEqual([id])
+  expect(await copied.hold('another', 600_000, 9)).toMatchObject([{ id, isNew: true }])
   await copied.recordAttempt(id, attempt())
   expect(await copied.attempts(id, 9)).toHaveLength(3)
   for (const { store } of stores) await store.close()

@@ -7,7 +7,7 @@ import { createStoreWith } from '../support/create-store.ts'
 import { startExplainingPostgres } from '../support/postgres-plans.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { apiKey, auditEvent, customer, delivery, key, webhook } from '../support/store-rows.ts'
-import { attempt, LONG, save, waiting } from '../support/webhook-rows.ts'
+import { attempt, confirmation, LONG, save, untried, waiting } from '../support/webhook-rows.ts'
 
 const CUSTOMERS = 1000
 const MANY_CUSTOMERS = 20_000
@@ -60,9 +60,13 @@ const FILL = `
   INSERT INTO login_failure (name, count, last_at, expires_at) SELECT sha256(n::text::bytea), 1, n, n FROM ${upTo(50_000)};
   INSERT INTO unordered_time (high, low) SELECT n * 1000000, n * 1000000 - 400000 FROM ${upTo(100)};
   INSERT INTO webhook (id, url, duplicates, created_at, secret, version) SELECT 'w-' || n, 'u', true, n, 's', 1 FROM ${upTo(100)};
-  INSERT INTO webhook_progress (webhook, epoch, position, generation, confirmed) SELECT id, 1, ${DELIVERIES}, 0, '' FROM webhook;
-  INSERT INTO webhook_waiting (webhook, position, failures, set_aside_at)
-  SELECT 'w-' || (n % 100 + 1), n, 1, CASE WHEN n / 100 % 10 = 0 THEN n END FROM ${upTo(50_000)};
+  INSERT INTO webhook_progress (webhook, position, waiting, failing, set_aside, removed, journal_bytes)
+  SELECT id, ${DELIVERIES}, 450, 200, 50, 0, 65000 FROM webhook;
+  INSERT INTO webhook_waiting (webhook, position, lane, failures, first_failed_at, next_at, set_aside_at, answered, replayed)
+  SELECT 'w-' || (n % 100 + 1), n, n / 300, n / 100 % 2, CASE WHEN n / 100 % 2 = 1 THEN n END,
+         CASE WHEN n / 100 % 3 = 0 AND n / 100 % 10 <> 0 THEN n END, CASE WHEN n / 100 % 10 = 0 THEN n END, n % 3 = 0, n % 7 = 0
+    FROM ${upTo(50_000)};
+  INSERT INTO webhook_confirmed (webhook, block, at, entries) SELECT 'w-' || (n % 100 + 1), n / 4096, n, '\\x000000c80005' FROM ${upTo(50_000)};
   INSERT INTO webhook_attempt (webhook, at, position, customer, milliseconds)
   SELECT 'w-' || (n % 100 + 1), n, n, n % ${CUSTOMERS} + 1, 1 FROM ${upTo(50_000)};
   INSERT INTO webhook_minute (webhook, minute, succeeded, failed, longest) SELECT 'w-' || (n % 100 + 1), n / 100, 1, 1, 1 FROM ${upTo(50_000)}`
@@ -273,28 +277,46 @@ async function useSecrets(
 }
 
 async function useWebhooks({ webhooks }: Store, use: Use): Promise<void> {
-  // Every endpoint is looked at when all are listed, with all that waits for it.
-  await use(50_000, () => webhooks.list())
-  const held: string[] = []
-  await use(SOME, async () => held.push(...(await webhooks.claim('a', LONG, 50))))
-  const attempts = [attempt({ at: 1, position: 5 })]
-  const minutes = [{ minute: 7, succeeded: 1, failed: 0, longestMilliseconds: 1 }]
-  const saves = held.map((id) => save(id, { waiting: [waiting(3), waiting(4)], settled: [3, 5, 6], attempts, minutes }))
+  // Every endpoint is looked at when all are listed, but not what waits for it.
+  await use(SOME, () => webhooks.list())
+  const held = (await use(SOME, () => webhooks.hold('a', LONG, 50))).map(({ id }) => id)
+  const progress = {
+    position: LAST,
+    kept: [waiting(3), untried(4)],
+    settled: [3, 5, 6].map((position) => ({ position, lane: 1 })),
+    confirmed: Array.from({ length: 200 }, (_, n) => confirmation(n)),
+    attempts: [attempt({ at: 1, position: 5 })],
+    minutes: [{ minute: 7, succeeded: 1, failed: 0, longestMilliseconds: 1 }],
+    gone: true,
+  }
+  const saves = held.map((id) => save(id, progress))
   for (let times = 0; times < 8; times++) {
-    await use(SOME, () => webhooks.renew('a', LONG))
+    await use(SOME, () => webhooks.hold('a', LONG, 0))
     await use(SOME, () => webhooks.save('a', saves, 0))
   }
   const [id = ''] = held
+  await use(SOME, () => webhooks.save('a', [save(id, { position: LAST, hurry: true })], 0))
+  const some = [9, 10].map((position) => ({ position, lane: 1 }))
   await use(SOME, () => webhooks.recordAttempt(id, attempt()))
   await use(SOME, () => webhooks.find(id))
   await use(SOME, () => webhooks.load(id))
-  await use(SOME, () => webhooks.failing(id, 1000))
+  await use(SOME, () => webhooks.due(id, 0, 10))
+  await use(SOME, () => webhooks.due(id, LAST, 10))
+  await use(SOME, () => webhooks.held(id, some))
+  await use(SOME, () => webhooks.failing(id, 100))
+  await use(SOME, () => webhooks.failedBefore(id, LAST, 100))
+  await use(SOME, () => webhooks.oldestWaiting(id, 100))
+  await use(SOME, () => webhooks.fates(id, [5, 6, 7, 5000]))
   await use(SOME, () => webhooks.attempts(id, 10))
   await use(SOME, () => webhooks.minutes(id, 250))
-  await use(SOME, () => webhooks.replay(id, { position: 9 }, 1))
+  await use(SOME, () => webhooks.replay(id, some, 1))
   await use(SOME, () => webhooks.replay(id, 'set-aside', 1))
-  await use(SOME, () => webhooks.change(id, { place: { position: 3, generation: 0 } }))
-  await use(SOME, () => webhooks.save('a', saves, 86_400_100))
+  await use(SOME, () => webhooks.setReplay(id, { from: 0, until: 100, statuses: null, beganAt: 1 }))
+  await use(SOME, () => webhooks.addReplayed('a', id, 1, { deliveries: some, position: 10 }, 1))
+  await use(SOME, () => webhooks.setReplay(id, null))
+  await use(SOME, () => webhooks.change(id, { paused: null, secret: 's' }))
+  const expiring = save(id, { minutes: [{ minute: 900, succeeded: 1, failed: 0, longestMilliseconds: 1 }] })
+  await use(SOME, () => webhooks.save('a', [expiring], 86_400_100))
   await use(SOME, () => webhooks.rewrap([{ id, which: 'secret', from: 's', to: 't' }]))
   await use(SOME, () => webhooks.release('a', held.slice(1, 5)))
   await use(SOME, () => webhooks.release('a'))

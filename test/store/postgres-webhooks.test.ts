@@ -9,7 +9,7 @@ import type { Store, WebhookSave } from '#src/store/store.ts'
 import { newDatabase, runSql } from '../support/postgres-server.ts'
 import { customer, delivery, webhook } from '../support/store-rows.ts'
 import { until } from '../support/until.ts'
-import { ALL, attempt, DAY, holderName, LONG, NOW, save, waiting } from '../support/webhook-rows.ts'
+import { ALL, attempt, confirmation, DAY, holderName, LONG, NOW, save, waiting } from '../support/webhook-rows.ts'
 import { held } from './conformance/webhook-promises.ts'
 
 async function open(url: string): Promise<Store> {
@@ -103,10 +103,10 @@ it('holders, operators and erasures that come at once wait for each other, and n
   const some = (round: number): string => ids[(round * 5) % ids.length] as string
   const minutes = [{ minute: NOW, succeeded: 1, failed: 0, longestMilliseconds: 1 }]
   const progress = (round: number): Partial<WebhookSave> => ({
-    epoch: 1,
-    place: { position: round, generation: 0 },
-    waiting: [waiting(round), waiting(1)],
-    settled: [round - 1],
+    position: round,
+    confirmed: [confirmation(round)],
+    kept: [waiting(round), waiting(1, { nextAt: null, setAsideAt: NOW })],
+    settled: [{ position: round - 1, lane: 1 - round }],
     attempts: [attempt({ position: 1, at: NOW - DAY - 1 }), attempt({ position: 1 })],
     minutes,
     gone: round % 5 === 0,
@@ -114,11 +114,11 @@ it('holders, operators and erasures that come at once wait for each other, and n
   const holder = async (store: typeof webhooks, turned: boolean) => {
     const name = holderName()
     for (let round = 1; round < 60; round++) {
-      const mine = await store.claim(name, LONG, 5)
+      const mine = (await store.hold(name, LONG, 5)).map(({ id }) => id)
       const saves = mine.map((id) => save(id, progress(round)))
       await Promise.all([
         store.save(name, turned ? saves.toReversed() : saves, NOW),
-        store.renew(name, LONG),
+        store.hold(name, LONG, 0),
         store.save(name, turned ? saves : saves.toReversed(), NOW),
       ])
       await store.release(name, mine.toReversed())
@@ -126,7 +126,8 @@ it('holders, operators and erasures that come at once wait for each other, and n
   }
   const operator = async (store: typeof webhooks) => {
     for (let round = 0; round < 60; round++) {
-      await store.replay(some(round), round % 2 ? 'set-aside' : { position: 1 }, NOW)
+      await store.replay(some(round), round % 2 ? 'set-aside' : [{ position: 1, lane: -1 }], NOW)
+      await store.setReplay(some(round), round % 2 ? { from: 0, until: 9, statuses: null, beganAt: NOW } : null)
       await store.change(some(round + 1), { paused: null, secret: 'sealed' })
       await store.pauseAll('operator', NOW, one)
       const rewraps = ids.map((id) => ({ id, which: 'secret' as const, from: 'sealed', to: 'sealed' }))
@@ -143,9 +144,17 @@ it('holders, operators and erasures that come at once wait for each other, and n
   }
   const working = [holder(webhooks, false), holder(others, true), operator(webhooks), operator(others), eraser()]
   await Promise.all(working)
-  for (const { version } of await webhooks.list()) expect(version).toBeGreaterThan(100)
+  for (const { id, version, waiting, failing, setAside } of await webhooks.list()) {
+    expect(version).toBeGreaterThan(100)
+    const rows = await runSql(url, `SELECT failures, set_aside_at FROM webhook_waiting WHERE webhook = '${id}'`)
+    const waits = rows.filter((row) => row.set_aside_at === null)
+    const counted = [waits.length, waits.filter((row) => Number(row.failures) > 0).length, rows.length - waits.length]
+    expect([waiting, failing, setAside]).toEqual(counted)
+  }
   for (const id of ids) expect(await webhooks.remove(id)).toBe(true)
-  for (const table of ['webhook', 'webhook_progress', 'webhook_waiting', 'webhook_attempt', 'webhook_minute'])
+  for (const table of ['', '_progress', '_waiting', '_confirmed', '_replay', '_attempt', '_minute'].map(
+    (part) => `webhook${part}`,
+  ))
     expect([table, await runSql(url, `SELECT FROM ${table}`)]).toEqual([table, []])
 })
 
@@ -156,7 +165,7 @@ it('saves of the same endpoints in another order wait for each other', async () 
   for (const each of all) await webhooks.add(each)
   const holder = holderName()
   const ids = all.map(({ id }) => id)
-  expect(await webhooks.claim(holder, LONG, ALL)).toHaveLength(ids.length)
+  expect(await webhooks.hold(holder, LONG, ALL)).toHaveLength(ids.length)
   const locker = await session(url)
   await locker.query('BEGIN')
   await locker.query('SELECT FROM webhook_progress WHERE webhook = $1 FOR UPDATE', [ids[1]])
@@ -165,7 +174,7 @@ it('saves of the same endpoints in another order wait for each other', async () 
   await untilWaiting(url, 1)
   const rest = [
     webhooks.save(holder, saves.toReversed(), NOW),
-    webhooks.renew(holder, LONG),
+    webhooks.hold(holder, LONG, 0),
     webhooks.release(holder, []),
   ]
   await untilWaiting(url, 3)
@@ -199,32 +208,25 @@ it('a role with the grants of service-role.sql pushes, and administers endpoints
   )
   const { webhooks } = store
   const { id, holder } = await held(store)
-  const more = { waiting: [waiting(1), waiting(2, { setAsideAt: NOW })], attempts: [attempt({ position: 1 })] }
+  const more = {
+    kept: [waiting(1), waiting(2, { nextAt: null, setAsideAt: NOW })],
+    confirmed: [confirmation(7)],
+    attempts: [attempt({ position: 1 })],
+    minutes: [{ minute: NOW, succeeded: 1, failed: 0, longestMilliseconds: 1 }],
+  }
   expect(await webhooks.save(holder, [save(id, { ...more, gone: true })], NOW)).toEqual([id])
   await webhooks.recordAttempt(id, attempt())
-  expect(await webhooks.renew(holder, LONG)).toHaveLength(1)
+  expect(await webhooks.hold(holder, LONG, ALL)).toHaveLength(1)
   expect(await webhooks.replay(id, 'set-aside', NOW)).toBe(1)
-  expect(await webhooks.change(id, { paused: null, place: { position: 0, generation: 0 } })).toMatchObject({ epoch: 2 })
+  await webhooks.setReplay(id, { from: 0, until: 9, statuses: null, beganAt: NOW })
+  expect(await webhooks.addReplayed(holder, id, NOW, { deliveries: [], position: 9 }, NOW)).toBe(1)
+  expect((await webhooks.due(id, NOW, ALL)).deliveries).toMatchObject([{ position: 2 }])
+  expect(await webhooks.change(id, { paused: null })).toMatchObject({ paused: null, replay: null })
   expect(await webhooks.rewrap([{ id, which: 'secret', from: 'sealed', to: 'new' }])).toBe(true)
-  expect(await webhooks.load(id)).toMatchObject({ webhook: { secret: 'new' }, waiting: [] })
+  expect(await webhooks.load(id)).toMatchObject({ webhook: { secret: 'new' }, confirmed: [7] })
   await webhooks.release(holder)
   expect(await webhooks.pauseAll('operator', NOW)).toBe(1)
   expect(await webhooks.remove(id)).toBe(true)
   await store.close()
   await runSql(url.href, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
-})
-
-it('a failover ends all leases, so that nobody stores what an older store does not go with', async () => {
-  const url = await newDatabase(inject('postgresUrl'))
-  const { webhooks } = await open(url)
-  const one = webhook()
-  await webhooks.add(one)
-  const holder = holderName()
-  const claim = () => webhooks.claim(holder, LONG, 10)
-  expect(await claim()).toEqual([one.id])
-  expect([await claim(), await webhooks.save(holder, [save(one.id)], NOW)]).toEqual([[], [one.id]])
-  await runSql(url, 'UPDATE webhook_progress SET timeline = -1')
-  expect([await webhooks.save(holder, [save(one.id)], NOW), await webhooks.renew(holder, LONG)]).toEqual([[], []])
-  expect(await claim()).toEqual([one.id])
-  expect(await webhooks.renew(holder, LONG)).toMatchObject([{ id: one.id }])
 })

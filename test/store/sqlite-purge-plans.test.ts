@@ -52,8 +52,10 @@ it('SQLite purges and erases by indexes, whether or not it has statistics', asyn
     }
     const page = { after: 0, until: COUNT - 1, before: COUNT, orders: true, look: 500, dryRun: false }
     for (const name of ['state', 'announceErasure', 'wipeLog', 'rewrite']) use(name)
-    for (const name of ['receivedAfter', 'receivedBefore', 'endOf', 'announce', 'finish', 'isRolledUp', 'giveBack'])
+    for (const name of ['receivedAfter', 'receivedBefore', 'endOf', 'announce', 'isRolledUp', 'giveBack'])
       use(name, COUNT / 2)
+    use('finish', COUNT / 2, [{ id: 'w', kept: 1, last: 1, removed: 0 }])
+    use('held')
     use('claim', { now: 1, until: 2, due: COUNT })
     use('renew', 2, 3)
     const found = use('removable', page)

@@ -5,13 +5,14 @@ import { loadConfig } from '#src/config/load-config.ts'
 import { eraseDeliveries } from '#src/purchase/purge/erase.rule.ts'
 import { openStore } from '#src/store/open-store.ts'
 import { openDatabase } from '#src/store/sqlite/database.ts'
-import { webhookLeases } from '#src/store/sqlite/webhooks/leases.ts'
-import { webhookProgress } from '#src/store/sqlite/webhooks/progress.ts'
-import { webhookWrites } from '#src/store/sqlite/webhooks/writes.ts'
+import { boundNouns } from '#src/store/sqlite/nouns.ts'
+import type { WebhookStore } from '#src/store/store.ts'
 import { customer, delivery, webhook } from '../support/store-rows.ts'
 import { tempFolder } from '../support/temp-folder.ts'
-import { ALL, attempt, DAY, LONG, NOW, save } from '../support/webhook-rows.ts'
+import { ALL, attempt, DAY, NOW, save } from '../support/webhook-rows.ts'
 import { held } from './conformance/webhook-promises.ts'
+
+const minuteOf = (minute: number) => ({ minute, succeeded: 1, failed: 0, longestMilliseconds: 1 })
 
 const open = async (path: string) => (await openStore(loadConfig({ DATABASE_URL: `sqlite:${path}` }).config, 0)).store
 
@@ -35,7 +36,9 @@ it('an erasure leaves nothing of what endpoints answered to deliveries of the cu
       const answer = n % 2 ? 'secret-answer' : 'kept-answer'
       return attempt({ at: NOW - below(DAY), position: n % 2 ? 1 : 2, response: answer.repeat(1 + below(70)) })
     })
-    expect(await store.webhooks.save(holder, [save(id, { attempts })], NOW + round * 350_000)).toEqual([id])
+    expect(
+      await store.webhooks.save(holder, [save(id, { attempts, minutes: [minuteOf(round)] })], NOW + round * 350_000),
+    ).toEqual([id])
   }
   await store.customers.remove(one.id, { tokenGeneration: 'ended', now: 1, erase: true })
   const { purges, refused } = store
@@ -70,17 +73,41 @@ it('a removed or rotated secret is not left in the file', async () => {
 it('after what a power cut may undo, the next transaction waits for the disk again', async () => {
   const path = join(tempFolder(), 'sync.db')
   const store = await open(path)
+  const one = webhook()
+  await store.webhooks.add(one)
   const database = openDatabase(path)
   const waitsForDisk = () => database.get('PRAGMA synchronous')?.synchronous === 2
-  const one = webhook()
-  webhookWrites.add(database, one)
-  expect(webhookLeases.claim(database, 'a', LONG, 1)).toEqual([one.id])
-  expect(waitsForDisk()).toBe(true)
+  const waited: boolean[] = []
+  const ask: typeof database.ask = (sql, values) => {
+    waited.push(waitsForDisk())
+    return database.ask(sql, values)
+  }
+  // What a thread runs gives its result, or throws, at once.
+  const { save: keep, recordAttempt } = boundNouns({ ...database, ask }).webhooks as unknown as WebhookStore
   const minutes = [{ minute: 0, succeeded: 0.5, failed: 0, longestMilliseconds: 0 }]
-  expect(() => webhookProgress.save(database, 'a', [save(one.id, { minutes })], NOW)).toThrow()
+  expect(() => keep('a', [save(one.id, { minutes })], NOW)).toThrow()
   expect(waitsForDisk()).toBe(true)
-  expect(webhookProgress.save(database, 'a', [save(one.id)], NOW)).toEqual([one.id])
+  expect(keep('a', [save(one.id)], NOW)).toEqual([one.id])
   expect(waitsForDisk()).toBe(true)
+  expect(waited).not.toContain(true)
+  waited.length = 0
+  void recordAttempt(one.id, attempt())
+  expect(new Set(waited)).toEqual(new Set([true]))
   database.close()
+  await store.close()
+})
+
+it('whoever has the file holds every endpoint that is not paused, without a lease', async () => {
+  const store = await open(join(tempFolder(), 'held.db'))
+  const { webhooks } = store
+  const [one, two] = [webhook(), webhook()]
+  for (const each of [one, two]) await webhooks.add(each)
+  const held = [one, two].map(({ id }) => ({ id, version: 1, paused: false, isNew: false }))
+  expect(await webhooks.hold('a', 1, 0)).toEqual(held)
+  expect(await webhooks.hold('b', 1, 0)).toEqual(held)
+  await webhooks.release('a')
+  await webhooks.change(one.id, { paused: { reason: 'operator', at: NOW } })
+  expect(await webhooks.hold('a', 1, 0)).toEqual(held.slice(1))
+  expect(await webhooks.save('a', [save(one.id, { position: 3 })], NOW)).toEqual([one.id])
   await store.close()
 })

@@ -13,7 +13,6 @@ const HOLDER = fileURLToPath(new URL('../support/webhook-holder.ts', import.meta
 const LEASE_MILLISECONDS = 200
 const HOLDERS = ['a', 'b', 'c']
 const STEPS = 400
-const FAR = 1_000_000
 
 it('processes that take endpoints from each other lose no step and store none twice, whoever stalls and whatever operators change', async () => {
   const url = await newDatabase(inject('postgresUrl'))
@@ -45,9 +44,9 @@ it('processes that take endpoints from each other lose no step and store none tw
       () => steps.length > before + 20 && theirs.every(({ id }) => lastBy(id) !== HOLDERS[index]),
     )
     stalled.kill('SIGCONT')
-    // Most stalls are followed by an operator who changes the place of an endpoint.
+    // Most stalls are followed by an operator who changes an endpoint.
     const { id } = all[turn % all.length] as { id: string }
-    if (turn % 4 !== 3) await webhooks.change(id, { place: { position: FAR * (turn + 1), generation: 0 } })
+    if (turn % 4 !== 3) await webhooks.change(id, { secret: `sealed ${turn}` })
   }
   const ends = children.map(async (child) => {
     const ended = once(child, 'exit')
@@ -57,18 +56,16 @@ it('processes that take endpoints from each other lose no step and store none tw
   expect(await Promise.all(ends)).toEqual([0, 0, 0])
 
   for (const { id } of all) {
-    const theirs = steps.filter((step) => step.id === id)
-    const last = await webhooks.find(id)
-    for (const [epoch, some = []] of Object.entries(Object.groupBy(theirs, (step) => step.epoch))) {
-      const positions = some.map(({ position }) => position).sort((one, other) => one - other)
-      const from = Math.floor((positions[0] as number) / FAR) * FAR
-      expect(positions).toEqual(positions.map((_, index) => from + index + 1))
-      if (Number(epoch) === last?.epoch) expect(last.place.position).toBe(positions.at(-1))
-    }
-    // Each step settles the one before. What waited when an operator moved the place forward still waits.
-    const stretches = Object.groupBy(theirs, ({ position }) => Math.floor(position / FAR))
-    const unsettled = Object.values(stretches).map((some = []) => Math.max(...some.map(({ position }) => position)))
-    const waits = (await webhooks.load(id))?.waiting.map(({ position }) => position) ?? []
-    expect(waits.toSorted((one, other) => one - other)).toEqual(unsettled.toSorted((one, other) => one - other))
+    const positions = steps
+      .filter((step) => step.id === id)
+      .map(({ position }) => position)
+      .sort((one, other) => one - other)
+    expect(positions).toEqual(positions.map((_, index) => index + 1))
+    const last = positions.length
+    // Each step settles the one before.
+    expect(await webhooks.find(id)).toMatchObject({ position: last, waiting: 1, failing: 1 })
+    expect(await webhooks.failing(id, 9)).toMatchObject([{ position: last }])
+    const fates = await webhooks.fates(id, positions)
+    expect(positions.slice(0, -1).filter((each) => fates.get(each)?.state !== 'confirmed')).toEqual([])
   }
 })

@@ -11,10 +11,14 @@ interface Filled {
   /** SQL that may use a table `numbers`, from 1 to `last`. */
   readonly fill: string
   readonly last: number
+  readonly readOnly?: boolean
 }
 
 /** Works on a filled file, first without statistics, then with them. Yields the steps of the plan of each statement. */
-export async function* plansOf({ customers = [], fill, last }: Filled, work: (database: Database) => unknown) {
+export async function* plansOf(
+  { customers = [], fill, last, readOnly = true }: Filled,
+  work: (database: Database) => unknown,
+) {
   const path = join(tempFolder(), 'plans.db')
   await createStoreWith(`sqlite:${path}`, customers)
   const raw = new DatabaseSync(path)
@@ -23,9 +27,10 @@ export async function* plansOf({ customers = [], fill, last }: Filled, work: (da
   raw.exec(fill)
   for (const statistics of [false, true]) {
     if (statistics) raw.exec('ANALYZE')
-    const database = openDatabase(path, { readOnly: true })
+    const database = openDatabase(path, { readOnly })
     const plans = new Map<string, Set<string>>()
     const explain = (sql: string, values: readonly Value[]): void => {
+      if (/^\s*PRAGMA/.test(sql)) return
       const steps = plans.get(sql) ?? new Set()
       plans.set(sql, steps)
       for (const { detail } of database.ask(`EXPLAIN QUERY PLAN ${sql}`, values).rows) steps.add(String(detail))

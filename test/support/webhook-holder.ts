@@ -1,11 +1,10 @@
 import { loadConfig } from '#src/config/load-config.ts'
 import { openStore } from '#src/store/open-store.ts'
-import { save, waiting } from './webhook-rows.ts'
+import { confirmation, save, waiting } from './webhook-rows.ts'
 
-/** What a holder was allowed to store: the next position of an endpoint in an epoch. */
+/** What a holder was allowed to store: the next position of an endpoint. */
 export interface Step {
   readonly id: string
-  readonly epoch: number
   readonly position: number
 }
 
@@ -19,23 +18,22 @@ async function hold([url = '', holder = '', lease = '']: readonly string[]): Pro
     done = true
   })
   for (let round = 0; !done; round++) {
-    for (const id of await webhooks.claim(holder, Number(lease), 2)) {
-      const found = (await webhooks.load(id))?.webhook
-      if (found !== undefined) mine.set(id, { id, epoch: found.epoch, position: found.place.position })
+    for (const { id, isNew } of await webhooks.hold(holder, Number(lease), 2).catch(() => [])) {
+      const position = isNew ? (await webhooks.find(id))?.position : undefined
+      if (position !== undefined) mine.set(id, { id, position })
     }
     const next = [...mine.values()].map((step) => ({ ...step, position: step.position + 1 }))
-    const saves = next.map(({ id, epoch, position }) =>
+    const saves = next.map(({ id, position }) =>
       save(id, {
-        epoch,
-        place: { position, generation: 0 },
-        waiting: [waiting(position)],
-        settled: [position - 1],
+        position,
+        confirmed: [confirmation(position)],
+        kept: [waiting(position)],
+        settled: [{ position: position - 1, lane: 1 - position }],
       }),
     )
-    const [stored] = await Promise.all([
-      webhooks.save(holder, saves, Date.now()),
-      webhooks.renew(holder, Number(lease)),
-    ])
+    // The server ends the session of a process that stalls in a transaction, and undoes that.
+    const stored = await webhooks.save(holder, saves, Date.now()).catch(() => undefined)
+    if (stored === undefined) continue
     for (const step of next) {
       if (!stored.includes(step.id)) mine.delete(step.id)
       else {

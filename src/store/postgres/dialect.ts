@@ -33,6 +33,7 @@ export const postgres: Dialect = {
   // Compares rows, so that PostgreSQL walks the index that is meant, whatever it believes about the values.
   along: (column, place, from, below) =>
     `(${column}, ${place}) >= ($1, ${from}) AND (${column}, ${place}) < ($1, ${below})`,
+  indexedBy: () => '',
   joinOne: (table, alias, on) =>
     `LEFT JOIN LATERAL (SELECT * FROM ${table} ${alias} WHERE ${on} LIMIT 1) ${alias} ON true`,
   // LIMIT keeps the planner from sorting all rows for filters that it believes to be rare. It must not know how high it is.

@@ -22,7 +22,8 @@ const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
   .map((way) => `SET LOCAL enable_${way} = off`)
   .join('; ')
 const SNAPSHOT = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${BY_INDEX}`
-const QUEUE = `BEGIN; SET LOCAL lock_timeout = '3s'; ${BY_INDEX}`
+/** A process that stalls must not keep from others for long what it has locked. */
+const QUEUE = `BEGIN; SET LOCAL lock_timeout = '3s'; SET LOCAL idle_in_transaction_session_timeout = '3s'; ${BY_INDEX}`
 
 /** Where the operations of each mode run. */
 const performers = ({ query, lookUp, followed, transaction }: Database) => {

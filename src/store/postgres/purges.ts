@@ -71,7 +71,7 @@ export function postgresPurges(database: Database, rollUps: Pick<RollUpStore, 'c
           deliveries: Number(row.deliveries),
           orders: Number(row.orders),
           payloadBytes: Number(row.bytes),
-          unsent: await finish(query, settleUnsent(unsent, gone, now)),
+          unsent: await finish(query, settleUnsent(unsent, gone, { after, last, now })),
         }
       }
       const removeLocked = async (query: Query): Promise<Removed> => {

@@ -35,6 +35,8 @@ export interface Dialect {
   receipt(parameter: string): string
   /** The rows whose `column` is `$1`, from one place on and below another, for an index on the column and the place. */
   along(column: string, place: string, from: string, below: string): string
+  /** The index that SQLite uses for the table before it, where its planner would choose another one. */
+  indexedBy(index: string): string
   /** Joins the row that fits, if there is one, by an index. */
   joinOne(table: string, alias: string, on: string): string
   /** A range of a table. Filters on it do not change how it is read: in the order of an index. */

@@ -3,9 +3,10 @@ import { BLOCK_SIZE } from '../shared/blocks.ts'
 import { firstReceiptOf } from '../shared/uuid.ts'
 import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from '../store.ts'
 import type { Dialect } from './dialect.ts'
+import { purgeRecord } from './purge-record.ts'
 import { type Candidate, candidatesFromRow, countUnsent, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
 import { withinBytes } from './within-bytes.ts'
-import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe, write } from './work.ts'
+import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
 
 /** What finds a delivery fastest: its position in a file, its receipt on PostgreSQL, where that tells the month. */
 export type DeliveryKey = string | number
@@ -83,21 +84,6 @@ const RECEIVED_AFTER = 'SELECT received_at FROM delivery WHERE position > $1 ORD
 const NOT_ROLLED_UP = `
   SELECT 1 FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= $1 ORDER BY position LIMIT 1`
 
-/** Times that lie too far ahead come from a clock that was wrong. */
-const CLAIM = `
-  UPDATE purge SET leased_until = $1
-   WHERE (leased_until < $2 OR leased_until > $1 + ($1 - $2)) AND (done_before < $3 OR done_before > $2)`
-const RENEW = 'UPDATE purge SET leased_until = $1 WHERE leased_until = $2'
-const FINISH = 'UPDATE purge SET done_before = $1, leased_until = 0'
-const FORGET_HELD = 'DELETE FROM purge_held'
-const ADD_HELD = 'INSERT INTO purge_held (webhook, deliveries, last) VALUES ($1, $2, $3)'
-/** An endpoint has taken all of it when its position is past, and nothing is left behind. */
-const HELD = `
-  SELECT h.webhook, h.deliveries FROM purge_held h CROSS JOIN webhook_progress p
-   WHERE p.webhook = h.webhook
-     AND (p.position < h.last
-          OR (SELECT position FROM webhook_waiting q WHERE q.webhook = h.webhook ORDER BY q.position LIMIT 1) <= h.last)
-   ORDER BY h.webhook`
 const ANNOUNCE_ERASURE = 'UPDATE purge SET erasures = erasures + 1'
 
 /** Deletes what only older blocks had. */
@@ -175,23 +161,7 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     announceErasure: change(function* () {
       yield* run(ANNOUNCE_ERASURE)
     }),
-    claim: change(function* ({ now, until, due }) {
-      return (yield* run(CLAIM, until, now, due)) > 0
-    }),
-    renew: change(function* (from, until) {
-      return (yield* run(RENEW, until, from)) > 0
-    }),
-    finish: write(function* (before, webhooks) {
-      yield* run(FORGET_HELD)
-      for (const { id, kept, last } of webhooks) if (kept > 0) yield* run(ADD_HELD, id, kept, last)
-      yield* run(FINISH, before)
-    }),
-    held: find(function* () {
-      return (yield* all(HELD)).map(({ webhook, deliveries }) => ({
-        id: webhook as string,
-        kept: deliveries as number,
-      }))
-    }),
+    ...purgeRecord,
     removable: walk(function* (page) {
       const { before, orders, after, until, look } = page
       const rows = withinBytes(yield* all(PAGE, after, until, look, orders))
@@ -206,7 +176,7 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
         orders && Number(row.latest_at ?? 0) < before && (row.latest_position as number) <= until
       const old = rows.filter((row) => (row.received_at as number) < before && (!isNeeded(row) || isExpired(row)))
       const parts = old.map((row) => candidatesFromRow(row, isNeeded(row)))
-      const unsent = countUnsent(yield* findUnsent(parts.flat(), last, page))
+      const unsent = countUnsent(yield* findUnsent(parts.flat(), { after, last }, page))
       for (const [index, row] of old.entries()) {
         if (unsent.keeps(row.position as number, parts[index] as readonly Candidate[])) continue
         if (isNeeded(row)) expired.set(row.latest_position as number, expiredFromRow(row))

@@ -1,7 +1,11 @@
 import type { PurgePage, UnsentCount } from '../purge-store.ts'
 import { isWanted } from '../webhook-store.ts'
 import type { Dialect } from './dialect.ts'
-import { all, get, type Row, run, type Work } from './work.ts'
+import { NO_LIMIT } from './limits.ts'
+import { entriesOf, JOURNAL_BLOCK } from './webhooks/journal.ts'
+import { numbersOf } from './webhooks/rows.ts'
+import { waitingRows } from './webhooks/waiting.ts'
+import { all, type Row, type Work } from './work.ts'
 
 /** A delivery that a purge would remove. */
 export interface Candidate {
@@ -28,66 +32,81 @@ export interface UnsentRemoval {
   readonly positions: readonly number[]
 }
 
+interface Place {
+  readonly id: string
+  readonly position: number
+}
+
+/** The deliveries that a page looked at. */
+interface Span {
+  readonly after: number
+  readonly last: number
+}
+
 /** By position, the endpoints that have not taken a delivery. */
 export type Unsent = ReadonlyMap<number, ReadonlySet<Endpoint>>
 
 /** An endpoint that is paused for longer holds nothing back. */
 const MAX_PAUSE_MILLISECONDS = 30 * 86_400_000
 
-const JOURNAL_BLOCK = 4096
-// Until the store of webhooks has it.
-const confirmationsFrom = (block: number, entries: Uint8Array): { position: number }[] =>
-  Array.from({ length: entries.length / 2 }, (_, at) => ({
-    position: block * JOURNAL_BLOCK + Buffer.from(entries).readUInt16LE(2 * at),
-  }))
-
 const ENDPOINTS = `
   SELECT w.id, w.customer_id IS NULL AS of_all, (SELECT number FROM customer WHERE id = w.customer_id) AS customer, w.statuses,
          w.duplicates, w.paused_at, p.position, p.waiting + p.set_aside > 0 AS has_rows
     FROM webhook_progress p CROSS JOIN webhook w WHERE w.id = p.webhook ORDER BY w.id`
-const REMOVED = `
-  UPDATE webhook_progress
-     SET removed = removed + $2, waiting = waiting - $3, failing = failing - $4, set_aside = set_aside - $5,
-         failing_since = CASE WHEN failing > $4 THEN failing_since END
-   WHERE webhook = $1`
-const POSITION = 'SELECT position FROM webhook_progress WHERE webhook = $1'
+const ADD_REMOVED = (v: string): string =>
+  `UPDATE webhook_progress AS p SET removed = p.removed + v.removed FROM ${v} WHERE p.webhook = v.webhook`
 
-export const unsentDeliveries = ({ among, oneOf, each }: Dialect) => {
+export const unsentDeliveries = (dialect: Dialect) => {
+  const { among, oneOf, each, batch, pick } = dialect
   const these = (parameter: string): string => oneOf(`SELECT value FROM ${each(parameter, 'e', 'integer')}`)
   const ROWS = `SELECT webhook, position FROM webhook_waiting WHERE webhook ${among('$1')}`
   const ROWS_BETWEEN = `${ROWS} AND position > $2 AND position <= $3`
   const ROWS_AT = `${ROWS} AND position ${these('$2')}`
-  const JOURNAL = `SELECT webhook, block, entries FROM webhook_confirmed WHERE webhook ${among('$1')} AND block ${these('$2')}`
-  const DELETE = `
-    DELETE FROM webhook_waiting WHERE webhook = $1 AND position ${these('$2')}
-    RETURNING position, lane, failures, set_aside_at IS NOT NULL AS set_aside`
-  const PROMOTE = `
-    UPDATE webhook_waiting SET next_at = $3
-     WHERE webhook = $1 AND lane ${these('$2')} AND set_aside_at IS NULL AND next_at IS NULL
-       AND position = (SELECT min(position) FROM webhook_waiting q
-                        WHERE q.webhook = $1 AND q.lane = webhook_waiting.lane AND q.set_aside_at IS NULL)`
+  // PostgreSQL would also consider the index that has no blocks.
+  const JOURNAL = pick({
+    sqlite: `SELECT webhook, block, entries FROM webhook_confirmed WHERE webhook ${among('$1')} AND block ${these('$2')}`,
+    postgres: `
+      SELECT c.webhook, c.block, c.entries
+        FROM ${each('$1', 'w')} CROSS JOIN ${each('$2', 'b', 'integer')} CROSS JOIN LATERAL (
+               SELECT * FROM webhook_confirmed WHERE webhook = w.value AND block = b.value LIMIT (SELECT ${NO_LIMIT})) c`,
+  })
+  const POSITIONS = `SELECT webhook, position FROM webhook_progress WHERE webhook ${among('$1')}`
+  const { remove } = waitingRows(dialect)
+  const addRemoved = batch('webhook text, removed bigint', ADD_REMOVED)
 
   /** What is confirmed of these positions, by endpoint. */
   function* confirmedOf(ids: readonly string[], positions: readonly number[]): Work<Map<string, Set<number>>> {
     const blocks = [...new Set(positions.map((position) => Math.floor(position / JOURNAL_BLOCK)))]
     const found = new Map(ids.map((id) => [id, new Set<number>()]))
-    for (const { webhook, block, entries } of yield* all(JOURNAL, ids, blocks)) {
-      for (const { position } of confirmationsFrom(block as number, entries as Uint8Array)) {
-        found.get(webhook as string)?.add(position)
-      }
-    }
+    for (const row of yield* all(JOURNAL, ids, blocks))
+      for (const { position } of entriesOf(row)) found.get(row.webhook as string)?.add(position)
     return found
+  }
+
+  /** The rows of these deliveries, most of which lie after `after` and up to `last`. */
+  function* rowsOf(
+    ids: readonly string[],
+    positions: ReadonlySet<number>,
+    { after, last }: Span,
+  ): Work<readonly Place[]> {
+    if (ids.length === 0) return []
+    const rows = [...(yield* all(ROWS_BETWEEN, ids, after, last))]
+    const far = [...positions].filter((position) => position <= after || position > last)
+    if (far.length > 0) rows.push(...(yield* all(ROWS_AT, ids, far)))
+    return rows
+      .map(({ webhook, position }) => ({ id: webhook as string, position: position as number }))
+      .filter(({ position }) => positions.has(position))
   }
 
   return {
     /**
-     * Finds who has not taken which of these deliveries, most of which lie after `after` and up to `last`. Endpoints are read first: a
-     * delivery that leaves the part after their positions meanwhile is then found either there or among the rows.
+     * Finds who has not taken which of these deliveries. Endpoints are read first: what leaves the part after their positions meanwhile
+     * is then found either there or among the rows.
      */
     *find(
       candidates: readonly Candidate[],
-      last: number,
-      { after, unsent, now }: Pick<PurgePage, 'after' | 'unsent' | 'now'>,
+      span: Span,
+      { unsent, now }: Pick<PurgePage, 'unsent' | 'now'>,
     ): Work<Unsent> {
       const found = new Map<number, Set<Endpoint>>()
       if (candidates.length === 0) return found
@@ -97,15 +116,8 @@ export const unsentDeliveries = ({ among, oneOf, each }: Dialect) => {
         void found.set(position, (found.get(position) ?? new Set()).add(endpoint))
 
       const withRows = new Map(endpoints.filter(({ hasRows }) => hasRows).map((endpoint) => [endpoint.id, endpoint]))
-      if (withRows.size > 0) {
-        const ids = [...withRows.keys()]
-        const far = [...byPosition.keys()].filter((position) => position <= after || position > last)
-        const rows = [...(yield* all(ROWS_BETWEEN, ids, after, last))]
-        if (far.length > 0) rows.push(...(yield* all(ROWS_AT, ids, far)))
-        for (const { webhook, position } of rows) {
-          if (byPosition.has(position as number)) add(position as number, withRows.get(webhook as string) as Endpoint)
-        }
-      }
+      for (const { id, position } of yield* rowsOf([...withRows.keys()], new Set(byPosition.keys()), span))
+        add(position, withRows.get(id) as Endpoint)
 
       const positions = [...byPosition.keys()]
       const highest = Math.max(...positions)
@@ -131,42 +143,49 @@ export const unsentDeliveries = ({ among, oneOf, each }: Dialect) => {
      * Counts what was removed although an endpoint has not taken it, in the transaction of the removal, which has locked its progress.
      * Resolves to the counts by endpoint: something may have been sent since it was found.
      */
-    *settle(removals: readonly UnsentRemoval[], gone: ReadonlySet<number>, now: number): Work<Map<string, number>> {
+    *settle(
+      removals: readonly UnsentRemoval[],
+      gone: ReadonlySet<number>,
+      { now, ...span }: Span & Pick<PurgePage, 'now'>,
+    ): Work<Map<string, number>> {
       const counts = new Map<string, number>()
-      for (const { webhook, positions } of removals) {
-        const position = (yield* get(POSITION, webhook))?.position as number | undefined
-        const theirs = positions.filter((each) => gone.has(each))
-        if (position === undefined || theirs.length === 0) continue
-        const taken = (yield* confirmedOf([webhook], theirs)).get(webhook)
-        const rows = yield* all(DELETE, webhook, theirs)
-        const removed = new Set(theirs.filter((each) => each > position && !taken?.has(each)))
-        for (const row of rows) removed.add(row.position as number)
-        if (removed.size === 0) continue
-        const setAside = rows.filter(({ set_aside: aside }) => Boolean(aside)).length
-        const failing = rows.filter(({ set_aside: aside, failures }) => !aside && Number(failures) > 0).length
-        yield* run(REMOVED, webhook, removed.size, rows.length - setAside, failing, setAside)
-        const lanes = rows.map(({ lane }) => lane as number)
-        if (lanes.length > 0) yield* run(PROMOTE, webhook, lanes, now)
-        counts.set(webhook, removed.size)
+      const found = removals.flatMap(({ webhook: id, positions }) => positions.map((position) => ({ id, position })))
+      const places = found.filter(({ position }) => gone.has(position))
+      if (places.length === 0) return counts
+      const ids = [...new Set(places.map(({ id }) => id))]
+      const progress = yield* all(POSITIONS, ids)
+      const reached = new Map(progress.map(({ webhook, position }) => [webhook, position as number]))
+      const confirmed = yield* confirmedOf(
+        ids,
+        places.map(({ position }) => position),
+      )
+      const keys = new Set(places.map(keyOf))
+      const rows = (yield* rowsOf(ids, gone, span)).filter((row) => keys.has(keyOf(row)))
+      yield* remove(rows, now)
+      const waited = new Set(rows.map(keyOf))
+      for (const place of places) {
+        const { id, position } = place
+        const isAfter = position > (reached.get(id) ?? position) && !confirmed.get(id)?.has(position)
+        if (isAfter || waited.has(keyOf(place))) counts.set(id, (counts.get(id) ?? 0) + 1)
       }
+      yield* addRemoved([...counts])
       return counts
     },
   }
 }
 
+const keyOf = ({ id, position }: Place): string => `${id} ${position}`
+
 const endpointFromRow = (row: Row, unsent: boolean, now: number): Endpoint => ({
   id: row.id as string,
   // No customer has the number 0.
   customerId: row.of_all ? null : ((row.customer as number | null) ?? 0),
-  statuses: numbersOf(row.statuses as string | null),
+  statuses: numbersOf(row.statuses),
   duplicates: Boolean(row.duplicates),
   position: row.position as number,
   hasRows: Boolean(row.has_rows),
   holds: !unsent && (row.paused_at === null || now - (row.paused_at as number) <= MAX_PAUSE_MILLISECONDS),
 })
-
-const numbersOf = (text: string | null): number[] | null =>
-  text === null ? null : text.split(',').filter(Boolean).map(Number)
 
 /** Returns the deliveries that have to go together: one that no order needs, or both that an order needs. */
 export function candidatesFromRow(row: Row, isNeeded: boolean): Candidate[] {

@@ -18,6 +18,7 @@ export const sqlite: Dialect = {
   uuid: (column) => `hex(${column})`,
   receipt: (parameter) => `unhex(${parameter}, '-')`,
   along: (column, place, from, below) => `${column} = $1 AND (${place}) >= (${from}) AND (${place}) < (${below})`,
+  indexedBy: (index) => `INDEXED BY ${index}`,
   joinOne: (table, alias, on) => `LEFT JOIN ${table} ${alias} ON ${on}`,
   inOrder: (table, { range }) => `(SELECT * FROM ${table} WHERE ${range})`,
   batch(columns, sql) {

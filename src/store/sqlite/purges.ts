@@ -93,7 +93,7 @@ export const filePurges: Noun<FileSteps> = {
       deliveries: rows.length,
       orders: gone,
       payloadBytes: rows.reduce((sum, { bytes }) => sum + (bytes as number), 0),
-      unsent: yield* settleUnsent(unsent, new Set(rows.map((row) => row.position as number)), now),
+      unsent: yield* settleUnsent(unsent, new Set(rows.map((row) => row.position as number)), { after, last, now }),
     }
   }),
   giveBack: write(function* (keepPart) {

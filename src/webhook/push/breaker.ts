@@ -9,8 +9,10 @@ export interface Moment {
 }
 
 const SHORTEST_MILLISECONDS = 1000
-export const LONGEST_REFUSED_MILLISECONDS = 3_600_000
-export const LONGEST_SILENT_MILLISECONDS = 300_000
+const LONGEST_REFUSED_MILLISECONDS = 3_600_000
+/** What an endpoint may ask for by Retry-After. */
+export const MAX_ASKED_MILLISECONDS = LONGEST_REFUSED_MILLISECONDS
+const LONGEST_SILENT_MILLISECONDS = 300_000
 /** Fewer silent orders may be the fault of their deliveries. */
 const ENOUGH_SILENT = 8
 /** From proxies and overloaded servers: nobody has looked at the delivery. */

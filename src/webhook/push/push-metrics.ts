@@ -32,7 +32,7 @@ export function createPushMetrics({
   const list = sharedWork(() => webhooks.list())
   metrics.gauge(
     'teslim_webhook_pending',
-    'Deliveries that wait for an endpoint or are on their way, of those read so far; at the process that pushes to it.',
+    'Deliveries that were read and that an endpoint has not confirmed, those that wait included; at the process that pushes to it.',
     async () => {
       const waiting = new Map((await list()).map((webhook) => [webhook.id, webhook.waiting]))
       return endpoints().map(({ id, state }): Reading => [{ endpoint: id }, state().pending + (waiting.get(id) ?? 0)])

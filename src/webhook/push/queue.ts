@@ -1,23 +1,11 @@
 import type { DueDelivery, Laned, WaitingDelivery } from '#src/store/store.ts'
-import {
-  createBreaker,
-  type Fraction,
-  isAnswer,
-  LONGEST_REFUSED_MILLISECONDS,
-  type Moment,
-  pauseAfter,
-} from './breaker.ts'
+import type { Outcome } from '../send/outcome.ts'
+import { createBreaker, type Fraction, isAnswer, MAX_ASKED_MILLISECONDS, type Moment, pauseAfter } from './breaker.ts'
 import { countAttempt, isEmpty, keepIn, noChanges, type Save, together } from './changes.ts'
 import { createLanes, type Entry, entryOf, type Item, keptEntry, LIMITS } from './lanes.ts'
+import { createWindow } from './window.ts'
 
-export interface Failure {
-  readonly status: number | null
-  readonly error: string
-  readonly retryAfterMilliseconds: number | null
-  readonly gone: boolean
-  readonly milliseconds: number
-  readonly response: string | null
-}
+export type Failure = Outcome & { readonly error: string }
 
 export interface Start {
   readonly position: number
@@ -47,11 +35,7 @@ export type Queue = ReturnType<typeof createQueue>
 export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
   const { giveUpMilliseconds } = start
   const breaker = createBreaker(fraction)
-  /** What was read after the place, in order. */
-  let window: Entry[] = []
-  let readTo = start.position
-  /** What is confirmed or set aside beyond that. */
-  const ahead = new Set(start.confirmed)
+  const window = createWindow(start)
   /** Lanes in memory of which the store has something that is or may be due. */
   const busy = new Set<number>()
   const lanes = createLanes(limits, (lane) => {
@@ -96,7 +80,7 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
   }
 
   const finish = (entry: Entry): void => {
-    if (entry.position > readTo) ahead.add(entry.position)
+    window.passed(entry.position)
     lanes.finish(entry)
   }
 
@@ -116,19 +100,7 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     finish(entry)
   }
 
-  const place = (): number => {
-    const open = window.findIndex(({ state }) => state === 'open')
-    if (open !== 0) window = open < 0 ? [] : window.slice(open)
-    return window[0] === undefined ? readTo : window[0].position - 1
-  }
-
-  const hasRoom = (): boolean => {
-    place()
-    if (window.length > limits.window - limits.page) return false
-    let bytes = 0
-    for (const entry of window) if (entry.state === 'open' && !lanes.isUnderWay(entry)) bytes += entry.bytes
-    return bytes < limits.bytes
-  }
+  const hasRoom = (): boolean => window.hasRoom(limits, lanes.isUnderWay)
 
   const mayBegin = (): boolean => !isGone && lanes.underWayCount() < (breaker.isOpen() ? 1 : limits.inFlight)
 
@@ -139,12 +111,9 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     start.setAside > 0 || dueAt < Number.POSITIVE_INFINITY || changedIn.size > 0 || lanes.keptCount() > 0
 
   return {
-    readTo: (): number => readTo,
-    /** Begins again before what was read, because deliveries were lost. Nothing of them may be in memory. */
-    readFrom(position: number): void {
-      readTo = position
-      ahead.clear()
-    },
+    readTo: window.readTo,
+    /** Nothing of what is lost may be in memory. */
+    readFrom: window.readFrom,
     /** A silent endpoint that there is nothing else to try with is tried with what is new. */
     wantsPage: (): boolean =>
       !isGone && (!breaker.isOpen() || lanes.underWayCount() + lanes.readyCount() === 0) && hasRoom(),
@@ -159,9 +128,9 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     read(items: readonly Item[], position: number, held: ReadonlySet<number>, known: number): void {
       for (const item of items) {
         const entry = entryOf(item)
-        window.push(entry)
+        window.add(entry)
         const first = lanes.first(item.lane)
-        if (ahead.has(item.position)) entry.state = 'settled'
+        if (window.isAhead(item.position)) entry.state = 'settled'
         else if (held.has(item.position) || isStale(item.lane, known) || first?.row) {
           // A replay may have added earlier ones of a lane that is in memory.
           if (first?.row === undefined) lanes.leave(item.lane, wait)
@@ -169,8 +138,7 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
         } else if (first) lanes.append(entry)
         else lanes.add([entry])
       }
-      readTo = position
-      for (const each of ahead) if (each <= position) ahead.delete(each)
+      window.wasReadTo(position)
     },
     /** Whether the store may keep anything that `held` is about. */
     mayBeHeld,
@@ -217,7 +185,7 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
         if (isStale(row.lane, known) || !isOver(row, wall)) continue
         if (first === undefined) {
           keep(row, { ...row, nextAt: null, setAsideAt: wall })
-          if (row.position > readTo) ahead.add(row.position)
+          window.passed(row.position)
         } else if (first.position === row.position && !lanes.isUnderWay(first)) setAside(first, row, wall)
       }
     },
@@ -256,7 +224,7 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
       countAttempt(changes, wall, false, milliseconds)
       if (answered) changes.hurry ||= breaker.answered()
       else breaker.silent(lane, now, entry.wasProbe)
-      const asked = Math.min(failure.retryAfterMilliseconds ?? 0, LONGEST_REFUSED_MILLISECONDS)
+      const asked = Math.min(failure.retryAfterMilliseconds ?? 0, MAX_ASKED_MILLISECONDS)
       if (status === 429 || status === 503) notBefore = Math.max(notBefore, monotonic + asked)
       if (failure.gone) changes.gone = isGone = true
       const failures = (entry.row?.failures ?? 0) + 1
@@ -287,13 +255,14 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
 
     /** Leaves to the store what holds the place, if that is all slow, so that what follows can be read. */
     makeRoom(): void {
-      if (!mayBegin() || breaker.isOpen() || lanes.readyCount() > 0 || window.length === 0 || hasRoom()) return
-      for (const { state, lane } of window) if (state === 'open') lanes.leave(lane, wait)
+      if (!mayBegin() || breaker.isOpen() || lanes.readyCount() > 0 || window.entries().length === 0 || hasRoom())
+        return
+      for (const { state, lane } of window.entries()) if (state === 'open') lanes.leave(lane, wait)
     },
 
     /** Returns what is to be stored now; undefined if that has time. */
     take({ wall, monotonic }: Moment, everything = false): Save | undefined {
-      const position = place()
+      const position = window.place()
       const isTime = everything || monotonic - savedAt >= RARELY_MILLISECONDS
       if (isEmpty(changes) && !(position !== savedPosition && isTime)) return undefined
       const save = {
@@ -326,6 +295,6 @@ export function createQueue(start: Start, fraction: Fraction, limits = LIMITS) {
     inFlight: lanes.underWayCount,
     /** Deliveries in memory that the store does not keep. */
     open: (): Item[] => lanes.entries().filter(({ row }) => row === undefined),
-    inMemory: (): number => window.length + lanes.entries().length,
+    inMemory: (): number => window.entries().length + lanes.entries().length,
   }
 }

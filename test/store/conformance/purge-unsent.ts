@@ -214,61 +214,60 @@ export function describePurgesOfUnsent(name: string, open: Open): void {
             }
             const summaries = (await deliveries.after(from, {}, all)).deliveries
             const now = time + 1000 * DAY
-            const model1 = await Promise.all(
-              endpoints.map(async ({ who, statuses, duplicates, upTo, pausedDays }, index) => {
-                const position =
-                  upTo === 0 ? from : (summaries[upTo - 1]?.position ?? (summaries.at(-1)?.position as number))
-                const settings = { customerId: who === null ? null : (customers[who] as string), statuses, duplicates }
-                const rows: WaitingDelivery[] = []
-                const confirmed: number[] = []
-                for (const [n, { fates }] of steps.entries()) {
-                  const { position, customerId, orderId } = summaries[n] as (typeof summaries)[number]
-                  const lane = laneOf(customerId, orderId, position)
-                  const more = {
-                    none: undefined,
-                    confirmed: undefined,
-                    row: {},
-                    failed: FAILED,
-                    'set-aside': SET_ASIDE,
-                  }
-                  const fate = fates[index] as keyof typeof more
-                  // Only the first of a lane fails.
-                  const first = !rows.some((row) => row.lane === lane && row.setAsideAt === null)
-                  if (fate === 'confirmed') confirmed.push(position)
-                  else if (more[fate]) rows.push(rowAt(position, lane, fate === 'failed' && !first ? {} : more[fate]))
+            const known: { id: string; rows: WaitingDelivery[]; unsentTo: Set<string>; holds: boolean }[] = []
+            for (const [index, { who, statuses, duplicates, upTo, pausedDays }] of endpoints.entries()) {
+              const position =
+                upTo === 0 ? from : (summaries[upTo - 1]?.position ?? (summaries.at(-1)?.position as number))
+              const settings = { customerId: who === null ? null : (customers[who] as string), statuses, duplicates }
+              const rows: WaitingDelivery[] = []
+              const confirmed: number[] = []
+              for (const [n, { fates }] of steps.entries()) {
+                const { position, customerId, orderId } = summaries[n] as (typeof summaries)[number]
+                const lane = laneOf(customerId, orderId, position)
+                const more = {
+                  none: undefined,
+                  confirmed: undefined,
+                  row: {},
+                  failed: FAILED,
+                  'set-aside': SET_ASIDE,
                 }
-                const unsentTo = new Set(
-                  summaries
-                    .filter(
-                      (each) =>
-                        rows.some((row) => row.position === each.position) ||
-                        (each.position > position && isWanted(settings, each) && !confirmed.includes(each.position)),
-                    )
-                    .map(({ receiptId }) => receiptId),
-                )
-                const id = await addEndpoint(
-                  store,
-                  { ...settings, position },
-                  {
-                    kept: rows,
-                    confirmed: confirmed.map(confirmedAt),
-                  },
-                )
-                if (pausedDays !== null) await webhooks.change(id, pausedAt(now - pausedDays * DAY))
-                return { id, rows, unsentTo, holds: !unsent && pausedDays !== 31 }
-              }),
-            )
-            const has = ({ sent: { receiptId } }: Stored, { unsentTo }: (typeof model1)[number]) =>
+                const fate = fates[index] as keyof typeof more
+                // Only the first of a lane fails.
+                const first = !rows.some((row) => row.lane === lane && row.setAsideAt === null)
+                if (fate === 'confirmed') confirmed.push(position)
+                else if (more[fate]) rows.push(rowAt(position, lane, fate === 'failed' && !first ? {} : more[fate]))
+              }
+              const unsentTo = new Set(
+                summaries
+                  .filter(
+                    (each) =>
+                      rows.some((row) => row.position === each.position) ||
+                      (each.position > position && isWanted(settings, each) && !confirmed.includes(each.position)),
+                  )
+                  .map(({ receiptId }) => receiptId),
+              )
+              const id = await addEndpoint(
+                store,
+                { ...settings, position },
+                {
+                  kept: rows,
+                  confirmed: confirmed.map(confirmedAt),
+                },
+              )
+              if (pausedDays !== null) await webhooks.change(id, pausedAt(now - pausedDays * DAY))
+              known.push({ id, rows, unsentTo, holds: !unsent && pausedDays !== 31 })
+            }
+            const has = ({ sent: { receiptId } }: Stored, { unsentTo }: (typeof known)[number]) =>
               unsentTo.has(receiptId)
             const { due, gone } = model.purge(start + cut, orders, (each) =>
-              model1.some((endpoint) => endpoint.holds && has(each, endpoint)),
+              known.some((endpoint) => endpoint.holds && has(each, endpoint)),
             )
             const dry = await purge(store, start + cut, { orders, unsent, now, dryRun: true })
             const report = await purge(store, start + cut, { orders, unsent, now })
             expect(receiptsOf((await deliveries.after(from, {}, all)).deliveries)).toEqual(model.receipts())
             const goneReceipts = new Set(gone.map(({ sent: { receiptId } }) => receiptId))
             const positionOf = new Map(summaries.map(({ receiptId, position }) => [receiptId, position]))
-            for (const endpoint of model1) {
+            for (const endpoint of known) {
               const { id, rows, holds } = endpoint
               const kept = holds ? Array.from(due).filter((each) => has(each, endpoint)) : []
               const removed = gone.filter((each) => has(each, endpoint)).length

@@ -96,11 +96,17 @@ function createModel() {
       for (const each of confirmed) journal.set(each.position, { ...each, at: now })
     },
     again,
-    replay: (positions: readonly number[], now: number) =>
-      again(
-        positions.filter((each) => each <= place || rows.get(each)?.setAsideAt != null),
-        now,
-      ),
+    replay(positions: readonly number[], now: number): number {
+      const chosen = positions.filter((each) => each <= place || rows.get(each)?.setAsideAt != null)
+      let hastened = 0
+      for (const each of chosen) {
+        const row = rows.get(each)
+        if (row === undefined || (row.nextAt ?? 0) <= now) continue
+        rows.set(each, { ...row, nextAt: now })
+        hastened++
+      }
+      return hastened + again(chosen, now)
+    },
     aside: () => [...rows.values()].filter(({ setAsideAt }) => setAsideAt !== null).map(({ position }) => position),
     replayed: () =>
       [...rows.values()].filter(

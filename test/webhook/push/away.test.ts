@@ -38,7 +38,10 @@ interface Attempt {
 }
 
 /** A store with one endpoint, pushed to in virtual time over connections that are refused while `setAway` says so. */
-async function setUp(changed: (webhooks: WebhookStore) => Partial<WebhookStore> = () => ({})) {
+async function setUp(
+  changed: (webhooks: WebhookStore) => Partial<WebhookStore> = () => ({}),
+  giveUpMilliseconds: number | null = null,
+) {
   const store = await openTestStore()
   const one = customer()
   await store.customers.insert(one)
@@ -60,7 +63,7 @@ async function setUp(changed: (webhooks: WebhookStore) => Partial<WebhookStore> 
     close: async () => undefined,
   }
   const webhooks = { ...store.webhooks, ...changed(store.webhooks) }
-  const id = await addEndpoint(store, 'https://shop.example/')
+  const id = await addEndpoint(store, 'https://shop.example/', { giveUpMilliseconds })
   const push = startPush({ ...store, webhooks }, { clock: time.clock, after: time.after, sender })
   const move = (milliseconds: number): void => {
     const end = time.clock.monotonic() + milliseconds
@@ -180,3 +183,30 @@ it('begins no attempt once its lease may have ended, and goes on when the lease 
     return attempts.length === 3
   })
 })
+
+it('sets aside what a silent endpoint did not take when the time to give up is over, and not a second later', async () => {
+  const world = await setUp(() => ({}), 60 * SECOND)
+  const { store, id, attempts, deliver, pass, caughtUp } = world
+  world.setAway(true)
+  for (let number = 0; number < 120; number++) await deliver(`order-${number % 90}`)
+  await pass(70 * SECOND)
+  await until('what failed first is set aside', async () => {
+    await pass(SECOND)
+    return ((await store.webhooks.find(id))?.setAside ?? 0) > 31
+  })
+  await pass(400 * SECOND)
+  const rows = await store.webhooks.failing(id, 500)
+  const setAside = rows.filter((row) => row.setAsideAt !== null)
+  expect(setAside.length).toBeGreaterThan(32)
+  for (const { setAsideAt, firstFailedAt } of setAside)
+    expect((setAsideAt ?? 0) - (firstFailedAt ?? 0)).toBeLessThanOrEqual(62 * SECOND)
+  for (const { firstFailedAt } of rows.filter((row) => row.setAsideAt === null))
+    expect(START + world.now() - (firstFailedAt ?? 0)).toBeLessThan(62 * SECOND)
+  // What was never tried is not given up.
+  world.setAway(false)
+  while (attempts.at(-1)?.failed) await pass(SECOND)
+  await pass(10 * SECOND, 20)
+  await until('the rest is confirmed', caughtUp)
+  const taken = attempts.filter(({ failed }) => !failed).length
+  expect(taken + ((await store.webhooks.find(id))?.setAside ?? 0)).toBe(120)
+}, 120_000)

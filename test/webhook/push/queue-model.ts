@@ -124,7 +124,7 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
     for (const { lane } of waiting()) expect(waiting(lane)[0]?.nextAt).not.toBeNull()
   }
 
-  const ask = (after?: Asked['what']): Asked | undefined => {
+  const question = (after?: Asked['what']): Asked | undefined => {
     const known = after === undefined ? queue.stored() : (asked?.known ?? 0)
     const before = after === undefined ? queue.givesUpBefore(START + now) : undefined
     if (before !== undefined) {
@@ -172,14 +172,14 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
       }
     },
     /** One step of asking the store: the answers of one round know the same. Returns whether there was something to do. */
-    fetch(): boolean {
+    ask(): boolean {
       if (asked === undefined) {
-        asked = ask()
+        asked = question()
         return asked !== undefined
       }
       answer()
       const { what, known } = asked
-      asked = ask(what)
+      asked = question(what)
       if (asked === undefined) queue.known(known)
       return true
     },
@@ -287,7 +287,7 @@ export function createWorld(limits: typeof LIMITS, giveUpMilliseconds: number | 
         world.makeRoom()
         world.beginSave(false)
         world.endSave('stored')
-        if (world.fetch() || hasEnded) continue
+        if (world.ask() || hasEnded) continue
         const next = Math.min(queue.nextAt() ?? Infinity, queue.wantsDueAt() - START)
         if (next === Infinity) break
         now = Math.max(now + 1, next)

@@ -27,7 +27,7 @@ type Step = { [Each in Name]: readonly [Each, ...Parameters<World[Each]>] }[Name
 const outcomeOfSave = fc.constantFrom('stored' as const, 'stored' as const, 'lost' as const, 'unknown' as const)
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.tuple(fc.constant('arrive' as const), fc.array(arrival, { maxLength: 5 })) },
-  { weight: 12, arbitrary: fc.constant(['fetch'] as const) },
+  { weight: 12, arbitrary: fc.constant(['ask'] as const) },
   { weight: 12, arbitrary: fc.constant(['send'] as const) },
   { weight: 10, arbitrary: fc.tuple(fc.constant('end' as const), fc.nat(5), outcome) },
   { weight: 3, arbitrary: fc.constant(['makeRoom'] as const) },

@@ -26,9 +26,8 @@ const CHANGE = `
    WHERE id = $1`
 
 /** Rows that are removed in one transaction, so that others do not wait long. */
-export const REMOVED_AT_ONCE = 1000
+const REMOVED_AT_ONCE = 5000
 
-const SOME_WAITING = `SELECT webhook AS id, position FROM webhook_waiting WHERE webhook = $1 ORDER BY position LIMIT ${REMOVED_AT_ONCE}`
 const REMOVE_CONFIRMED = `
   DELETE FROM webhook_confirmed WHERE (webhook, block, at) IN (
     SELECT webhook, block, at FROM webhook_confirmed WHERE webhook = $1 ORDER BY block, at LIMIT ${REMOVED_AT_ONCE})`
@@ -54,7 +53,7 @@ export interface EndpointSteps extends Pick<WebhookStore, 'add' | 'list' | 'find
 export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
   const { oneOf, among, forUpdate } = dialect
   const lock = lockProgress(dialect)
-  const waiting = waitingRows(dialect)
+  const { removeLast } = waitingRows(dialect)
   const PAUSE_ALL = `
     UPDATE webhook SET paused_reason = $2, paused_at = $3, version = version + 1
      WHERE id ${oneOf(`
@@ -82,8 +81,8 @@ export const endpoints = (dialect: Dialect): Noun<EndpointSteps> => {
     }),
     empty: queue(function* (id) {
       if ((yield* lock.these([id])).length === 0) return false
-      const removed = yield* waiting.remove((yield* all(SOME_WAITING, id)) as never, 0)
-      return Math.max(removed.length, yield* run(REMOVE_CONFIRMED, id)) === REMOVED_AT_ONCE
+      const removed = yield* removeLast(id, REMOVED_AT_ONCE)
+      return Math.max(removed, yield* run(REMOVE_CONFIRMED, id)) === REMOVED_AT_ONCE
     }),
     removeOne: wipe(function* (id) {
       let removed = 0

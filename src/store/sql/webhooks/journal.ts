@@ -42,14 +42,6 @@ export function* entriesOf({ block, entries }: Row): Generator<Confirmation> {
     }
 }
 
-/** Its time is that of the save, or a little later if there is a row of that time. */
-const ADD = (v: string): string => `
-  INSERT INTO webhook_confirmed (webhook, block, at, entries)
-  SELECT v.webhook, v.block, coalesce((
-           SELECT max(c.at) + 1 FROM webhook_confirmed c
-            WHERE c.webhook = v.webhook AND c.block = v.block AND c.at >= v.at AND c.at < v.at + 60000), v.at), v.entries
-    FROM ${v}`
-
 const TRIM = `
   DELETE FROM webhook_confirmed
    WHERE (webhook, block, at) IN (
@@ -73,8 +65,23 @@ export interface Journalled {
   readonly confirmed: readonly Confirmation[]
 }
 
-export const journal = ({ batch }: Dialect) => {
-  const add = batch('webhook text, block bigint, at bigint, entries bytea', ADD)
+export const journal = ({ batch, pick }: Dialect) => {
+  /** Compares rows, so that PostgreSQL does not take the index by time. */
+  const SOON_AFTER = pick({
+    sqlite: 'c.webhook = v.webhook AND c.block = v.block AND c.at >= v.at AND c.at < v.at + 60000',
+    postgres:
+      '(c.webhook, c.block, c.at) >= (v.webhook, v.block, v.at) AND (c.webhook, c.block, c.at) < (v.webhook, v.block, v.at + 60000)',
+  })
+  /** Its time is that of the save, or a little later if there is a row of that time. */
+  const add = batch(
+    'webhook text, block bigint, at bigint, entries bytea',
+    (v) => `
+      INSERT INTO webhook_confirmed (webhook, block, at, entries)
+      SELECT v.webhook, v.block, coalesce((
+               SELECT c.at + 1 FROM webhook_confirmed c
+                WHERE ${SOON_AFTER} ORDER BY c.webhook DESC, c.block DESC, c.at DESC LIMIT 1), v.at), v.entries
+        FROM ${v}`,
+  )
 
   function* trim({ id, position }: Journalled, before: number): Work<number> {
     const rows = yield* all(TRIM, id, before, blockOf(position))
@@ -116,7 +123,7 @@ export const fates = ({ batch, one }: Dialect): Noun<Pick<WebhookStore, 'fates'>
     'webhook text, block bigint',
     (v) => `
       SELECT c.block, c.at, c.entries FROM ${v} CROSS JOIN webhook_confirmed c
-       WHERE c.webhook = v.webhook AND c.block = v.block ORDER BY c.block, c.at`,
+       WHERE c.webhook = v.webhook AND c.block = v.block`,
   )
   return {
     fates: snapshot(function* (id, deliveries) {
@@ -124,8 +131,9 @@ export const fates = ({ batch, one }: Dialect): Noun<Pick<WebhookStore, 'fates'>
       const asked = new Set(deliveries)
       const found = new Map<number, Fate>()
       for (const position of asked) if (position > place) found.set(position, { state: 'unread' })
-      const inBlocks = [...new Set(deliveries.map(blockOf))]
-      for (const row of yield* blocks(inBlocks.map((block) => [id, block])))
+      const inBlocks = new Set(deliveries.map(blockOf))
+      const rows = yield* blocks([...inBlocks].map((block) => [id, block]))
+      for (const row of rows.toSorted((one, other) => (one.at as number) - (other.at as number)))
         for (const { position, ...how } of entriesOf(row))
           if (asked.has(position)) found.set(position, { state: 'confirmed', at: row.at as number, ...how })
       for (const row of yield* kept([...asked].map((position) => [id, position]))) {

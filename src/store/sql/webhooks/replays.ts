@@ -6,16 +6,12 @@ import { numbersColumn } from './rows.ts'
 import { waitingRows } from './waiting.ts'
 
 /** Deliveries that are revived in one transaction, so that others do not wait long. */
-export const REVIVED_AT_ONCE = 1000
+export const REVIVED_AT_ONCE = 250
 
 /** Many more than a replay may be ahead. */
 const MAX_COUNTED = 10_000
 
 const COUNT_VERSION = 'UPDATE webhook SET version = version + 1 WHERE id = $1'
-
-const SET_ASIDE = `
-  SELECT position, lane FROM webhook_waiting
-   WHERE webhook = $1 AND set_aside_at IS NOT NULL ORDER BY position LIMIT ${REVIVED_AT_ONCE}`
 
 /** One that has begun stays. */
 const BEGIN = `
@@ -26,12 +22,6 @@ const END = 'DELETE FROM webhook_replay WHERE webhook = $1'
 
 const CURRENT = 'SELECT until FROM webhook_replay WHERE webhook = $1 AND began_at = $2'
 const ADVANCE = 'UPDATE webhook_replay SET position = $2, added = added + $3 WHERE webhook = $1'
-/** Whoever failed does not keep others back. */
-const REPLAYED = `
-  SELECT count(*) AS count
-    FROM (SELECT 1 FROM webhook_waiting
-           WHERE webhook = $1 AND replayed AND failures = 0 AND set_aside_at IS NULL LIMIT ${MAX_COUNTED}) w`
-
 export interface ReplaySteps extends Pick<WebhookStore, 'addReplayed'> {
   /** Does what `replay` does, but revives only some of what is set aside. */
   replaySome: WebhookStore['replay']
@@ -42,6 +32,14 @@ export interface ReplaySteps extends Pick<WebhookStore, 'addReplayed'> {
 export const replays = (dialect: Dialect): Noun<ReplaySteps> => {
   const lock = lockProgress(dialect)
   const { again, hasten, standing } = waitingRows(dialect)
+  const SET_ASIDE = `
+    SELECT position, lane FROM webhook_waiting ${dialect.indexedBy('webhook_waiting_set_aside')}
+     WHERE webhook = $1 AND set_aside_at IS NOT NULL ORDER BY position LIMIT ${REVIVED_AT_ONCE}`
+  /** Whoever failed does not keep others back. */
+  const REPLAYED = `
+    SELECT count(*) AS count
+      FROM (SELECT 1 FROM webhook_waiting ${dialect.indexedBy('webhook_waiting_replayed')}
+             WHERE webhook = $1 AND replayed AND failures = 0 AND set_aside_at IS NULL LIMIT ${MAX_COUNTED}) looked`
   return {
     replaySome: queue(function* (id, what, now) {
       const [own] = yield* lock.these([id])

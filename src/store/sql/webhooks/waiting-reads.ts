@@ -2,52 +2,58 @@ import type { Laned, WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, get, type Noun, type Row, snapshot } from '../work.ts'
 import { dueFromRow, receiptFromRow, WAITING, waitingFromRow } from './rows.ts'
-import { FIRST } from './waiting.ts'
+import { firstOf } from './waiting.ts'
 
-/** Rows of one lane that are read together. */
+/** Rows of one lane that are read together: more if there are few lanes, whose next rows each wait for the save of these. */
 const MAX_OF_LANE = 32
+const FEW_LANES = 4
+const MAX_OF_FEW = 256
 
-export const waitingReads = ({
-  batch,
-  oneOf,
-  one,
-  joinOne,
-  uuid,
-}: Dialect): Noun<Pick<WebhookStore, 'held' | 'due' | 'failedBefore' | 'failing' | 'oldestWaiting'>> => {
+export const waitingReads = (
+  dialect: Dialect,
+): Noun<Pick<WebhookStore, 'held' | 'due' | 'failedBefore' | 'failing' | 'oldestWaiting'>> => {
+  const { batch, indexedBy, oneOf, one, joinOne, uuid } = dialect
+  const first = firstOf(dialect)
   const held = batch(
     'webhook text, position bigint, lane bigint',
     (v) => `
       SELECT v.position FROM ${v}
-       WHERE ${FIRST('v')} IS NOT NULL
+       WHERE ${first('v')} IS NOT NULL
           OR (SELECT w.position FROM webhook_waiting w WHERE w.webhook = v.webhook AND w.position = v.position LIMIT 1) IS NOT NULL`,
   )
   const LANES = `
     SELECT lane, next_at FROM webhook_waiting WHERE webhook = $1 AND next_at IS NOT NULL ORDER BY next_at LIMIT $2`
   const DELIVERED = joinOne('delivery', 'd', 'd.position = w.position')
-  const ofLanes = batch(
-    'webhook text, lane bigint',
-    (v) => `
+  const ofLanes = (most: number) =>
+    batch(
+      'webhook text, lane bigint',
+      (v) => `
       SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt, d.received_at
         FROM ${v} CROSS JOIN webhook_waiting w ${DELIVERED}
        WHERE w.webhook = v.webhook
          AND w.position ${oneOf(`
-           SELECT b.position FROM webhook_waiting b
-            WHERE b.webhook = v.webhook AND b.lane = v.lane AND b.set_aside_at IS NULL ORDER BY b.position LIMIT ${MAX_OF_LANE}`)}`,
-  )
-  const FAILING = (which: string): string => `
+           SELECT b.position FROM webhook_waiting b ${indexedBy('webhook_waiting_lane')}
+            WHERE b.webhook = v.webhook AND b.lane = v.lane AND b.set_aside_at IS NULL ORDER BY b.position LIMIT ${most}`)}`,
+    )
+  const someOfLanes = ofLanes(MAX_OF_LANE)
+  const moreOfLanes = ofLanes(MAX_OF_FEW)
+  const FAILING = (index: string, which: string): string => `
     SELECT ${WAITING}, ${uuid('d.receipt')} AS receipt
-      FROM webhook_waiting w ${DELIVERED} WHERE w.webhook = $1 AND ${which} LIMIT $2`
-  const SET_ASIDE = FAILING('w.set_aside_at IS NOT NULL ORDER BY w.position')
-  const FAILED = FAILING('w.answered = $3 AND w.failures > 0 AND w.set_aside_at IS NULL ORDER BY w.next_at NULLS FIRST')
+      FROM webhook_waiting w ${indexedBy(index)} ${DELIVERED} WHERE w.webhook = $1 AND ${which} LIMIT $2`
+  const SET_ASIDE = FAILING('webhook_waiting_set_aside', 'w.set_aside_at IS NOT NULL ORDER BY w.position')
+  const FAILED = FAILING(
+    'webhook_waiting_answered',
+    'w.answered = $3 AND w.failures > 0 AND w.set_aside_at IS NULL ORDER BY w.next_at NULLS FIRST',
+  )
   const FAILED_BEFORE = `
     SELECT ${WAITING} FROM webhook_waiting w
      WHERE w.webhook = $1 AND w.first_failed_at <= $2 AND w.set_aside_at IS NULL ORDER BY w.first_failed_at LIMIT $3`
   const OLDEST = `
     SELECT d.received_at
-      FROM (SELECT position, set_aside_at, replayed FROM webhook_waiting WHERE webhook = $1 ORDER BY position LIMIT $2) w
-           ${one('delivery', 'd', 'd.position = w.position')}
-     WHERE w.set_aside_at IS NULL AND NOT w.replayed
-     ORDER BY w.position LIMIT 1`
+      FROM (SELECT position, set_aside_at, replayed FROM webhook_waiting WHERE webhook = $1 ORDER BY position LIMIT $2) looked
+           ${one('delivery', 'd', 'd.position = looked.position')}
+     WHERE looked.set_aside_at IS NULL AND NOT looked.replayed
+     ORDER BY looked.position LIMIT 1`
 
   return {
     held: snapshot(function* (id, deliveries) {
@@ -57,7 +63,8 @@ export const waitingReads = ({
     due: snapshot(function* (id, now, lanes) {
       const next = yield* all(LANES, id, lanes + 1)
       const due = next.slice(0, lanes).filter(({ next_at }) => (next_at as number) <= now)
-      const rows = (yield* ofLanes(due.map(({ lane }) => [id, lane as number]))).map(dueFromRow)
+      const read = due.length <= FEW_LANES ? moreOfLanes : someOfLanes
+      const rows = (yield* read(due.map(({ lane }) => [id, lane as number]))).map(dueFromRow)
       const places = new Map(due.map(({ lane }, place) => [lane, place]))
       const placeOf = ({ lane }: Laned): number => places.get(lane) as number
       return {

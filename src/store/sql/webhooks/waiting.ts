@@ -1,6 +1,6 @@
 import type { Laned, WaitingDelivery } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
-import type { Row, Work } from '../work.ts'
+import { all, type Row, type Work } from '../work.ts'
 import { storable, whole } from './rows.ts'
 
 /** A delivery of an endpoint. */
@@ -15,9 +15,12 @@ const KEPT = `webhook text, position bigint, lane bigint, failures bigint, first
 set_aside_at bigint, last_error text, answered boolean`
 
 /** The first delivery of a lane that is not set aside. */
-export const FIRST = (lane: string): string => `(
-  SELECT f.position FROM webhook_waiting f
-   WHERE f.webhook = ${lane}.webhook AND f.lane = ${lane}.lane AND f.set_aside_at IS NULL ORDER BY f.position LIMIT 1)`
+export const firstOf =
+  ({ indexedBy }: Dialect) =>
+  (lane: string): string =>
+    `(
+    SELECT f.position FROM webhook_waiting f ${indexedBy('webhook_waiting_lane')}
+     WHERE f.webhook = ${lane}.webhook AND f.lane = ${lane}.lane AND f.set_aside_at IS NULL ORDER BY f.position LIMIT 1)`
 
 /** One that was never tried does not replace what is known of it. */
 const KEEP = (v: string): string => `
@@ -40,15 +43,6 @@ const REVIVE = (v: string): string => `
 const REMOVE = (v: string): string =>
   `DELETE FROM webhook_waiting WHERE (webhook, position) IN (SELECT v.webhook, v.position FROM ${v})`
 
-/** A later delivery of the lane has its time no longer. */
-const DEMOTE = (v: string): string => `
-  UPDATE webhook_waiting AS w SET next_at = NULL FROM ${v}
-   WHERE w.webhook = v.webhook AND w.position = v.position AND w.next_at IS NOT NULL AND w.position > ${FIRST('w')}`
-
-const PROMOTE = (v: string): string => `
-  UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
-   WHERE w.webhook = v.webhook AND w.position = ${FIRST('v')} AND w.next_at IS NULL`
-
 const HASTEN = (v: string): string => `
   UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
    WHERE w.webhook = v.webhook AND w.position = v.position AND w.next_at > v.now
@@ -60,6 +54,12 @@ const COUNT = (v: string): string => `
          failing_since = CASE WHEN p.failing + v.failing > 0 THEN coalesce(p.failing_since, v.now) END
     FROM ${v} WHERE p.webhook = v.webhook`
 
+const REMOVE_LAST = `
+  DELETE FROM webhook_waiting
+   WHERE (webhook, position) IN (
+     SELECT webhook, position FROM webhook_waiting WHERE webhook = $1 ORDER BY position DESC LIMIT $2)
+  RETURNING webhook AS id, failures, set_aside_at`
+
 /** They did not get an answer: those that got one keep their own pauses. */
 const HURRY = (v: string): string => `
   UPDATE webhook_waiting AS w SET next_at = v.now + w.position % 1000 FROM ${v}
@@ -70,7 +70,9 @@ const HURRY = (v: string): string => `
  * Changes the rows of what waits, in a transaction that has locked the progress of the endpoints. Keeps the counters exact, whatever was
  * there before, and gives the first delivery of each lane its time, and no other one.
  */
-export const waitingRows = ({ batch, one }: Dialect) => {
+export const waitingRows = (dialect: Dialect) => {
+  const { batch, one } = dialect
+  const first = firstOf(dialect)
   const standing = batch(
     'webhook text, position bigint',
     (v) => `
@@ -79,13 +81,24 @@ export const waitingRows = ({ batch, one }: Dialect) => {
   )
   const firsts = batch(
     'webhook text, lane bigint',
-    (v) => `SELECT v.webhook AS id, ${FIRST('v')} AS position FROM ${v}`,
+    (v) => `SELECT v.webhook AS id, ${first('v')} AS position FROM ${v}`,
   )
   const keepAll = batch(KEPT, KEEP)
   const reviveAll = batch('webhook text, position bigint, lane bigint', REVIVE)
   const removeAll = batch('webhook text, position bigint', REMOVE)
-  const demote = batch('webhook text, position bigint', DEMOTE)
-  const promote = batch('webhook text, lane bigint, now bigint', PROMOTE)
+  /** A later delivery of the lane has its time no longer. */
+  const demote = batch(
+    'webhook text, position bigint',
+    (v) => `
+      UPDATE webhook_waiting AS w SET next_at = NULL FROM ${v}
+       WHERE w.webhook = v.webhook AND w.position = v.position AND w.next_at IS NOT NULL AND w.position > ${first('w')}`,
+  )
+  const promote = batch(
+    'webhook text, lane bigint, now bigint',
+    (v) => `
+      UPDATE webhook_waiting AS w SET next_at = v.now FROM ${v}
+       WHERE w.webhook = v.webhook AND w.position = ${first('v')} AND w.next_at IS NULL`,
+  )
   const count = batch('webhook text, waiting bigint, failing bigint, set_aside bigint, now bigint', COUNT)
 
   function* changing<Result>(
@@ -126,6 +139,12 @@ export const waitingRows = ({ batch, one }: Dialect) => {
         yield* removeAll(keysOf(gone))
         return gone
       })
+    },
+    /** Removes the last of those that wait for an endpoint or are set aside: lanes keep their first. Returns how many. */
+    *removeLast(id: string, limit: number): Work<number> {
+      const gone = yield* all(REMOVE_LAST, id, limit)
+      yield* count(differences(gone, []).map((row) => [...row, 0]))
+      return gone.length
     },
     hurry: batch('webhook text, now bigint', HURRY),
     /** Makes due what failed and would be tried again later. */
