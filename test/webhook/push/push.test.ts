@@ -514,6 +514,27 @@ describe.each(storesOfRun())('pushing from %s', (kind, emptyStore) => {
     expect(push.log).toEqual([])
   })
 
+  it('reads a page once for fifty endpoints at the same place', async () => {
+    const { store, deliverMany } = await prepare()
+    const receiver = await startReceiver()
+    const ids = await Promise.all(Array.from({ length: 50 }, () => addEndpoint(store, receiver.url)))
+    await deliverMany(40, 40)
+    let read = 0
+    const deliveries: typeof store.deliveries = {
+      ...store.deliveries,
+      async payloads(...wanted) {
+        const found = await store.deliveries.payloads(...wanted)
+        read += found.size
+        return found
+      },
+    }
+    startPush({ ...store, deliveries })
+    for (const id of ids) await caughtUp(store, id)
+    expect(receiver.received).toHaveLength(50 * 40)
+    // A few endpoints are taken at a time.
+    expect(read).toBeLessThan(50 * 40 * 0.4)
+  })
+
   it('sends each delivery once to each endpoint, however many processes push', async () => {
     const { store, deliverMany } = await prepare()
     const receivers = await Promise.all(Array.from({ length: 8 }, () => startReceiver()))
