@@ -160,9 +160,17 @@ function savedAnswers(document: OpenApi, operation: Operation) {
 const exampleOfRefusal = (document: OpenApi, operation: Operation, code: string): unknown =>
   ((code === 'INVALID_REQUEST' && invalidExample(operation)) || document.components.examples?.[code])?.value
 
+/** Parameters that are optional because another one does as well. */
+const NEEDED: Readonly<Record<string, string>> = { webhookDeliveries: 'receiptId' }
+
 function requestOf(document: OpenApi, { path, method, operation }: Place) {
   const parameters = operation.parameters ?? []
-  const query = parameters.filter((parameter) => parameter.in === 'query').map(entry)
+  const needed = NEEDED[operation.operationId]
+  const isNeeded = (parameter: Parameter) => ({
+    ...parameter,
+    required: parameter.required || parameter.name === needed,
+  })
+  const query = parameters.filter((parameter) => parameter.in === 'query').map((one) => entry(isNeeded(one)))
   const segments = path.slice(1).split('/')
   const variable = parameters.filter((parameter) => parameter.in === 'path').map(entry)
   const steps = segments.map((segment) => segment.replace(/^\{(.+)\}$/, ':$1'))
