@@ -89,7 +89,7 @@ const clients: Record<string, (url: string, ca: string) => Send> = {
       })
   },
   sender(url, ca) {
-    const sender = createSender({ allow: ['127.0.0.1'], clock: systemClock })
+    const sender = createSender({ allow: [new URL(url).host], clock: systemClock })
     return async () => (await sender.send({ url, ca, headers: headers(), body: BODY })).status
   },
 }

@@ -103,7 +103,7 @@ describe('a PostgreSQL role with the grants of deploy/postgres/service-role.sql'
       'DELETE FROM audit_event',
       'DELETE FROM history',
       'UPDATE history SET resumed_after = 0',
-      "SELECT purge_1('{}', '{}', '{}', '{}', 9)",
+      "SELECT purge_1('{}', '{}', 9)",
       'CREATE TEMPORARY TABLE t (a integer)',
       'CREATE OR REPLACE FUNCTION deliver_1() RETURNS void LANGUAGE sql AS $$ $$',
       `COPY customer TO PROGRAM 'cat'`,

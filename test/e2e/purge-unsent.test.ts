@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
+import { WEBHOOK_ALLOW } from '../support/allowed-ports.ts'
 import { addSupplier } from '../support/ledger.ts'
 import { runPrepared } from '../support/prepared-commands.ts'
 import { serve } from '../support/process.ts'
@@ -22,7 +23,7 @@ it.each(storesOfRun())(
     const cwd = tempFolder()
     const sqlite = { DATABASE_URL: `sqlite:${join(cwd, 'teslim.db')}` }
     const store = kind === 'sqlite' ? sqlite : await emptyStore()
-    const where = { cwd, env: { NODE_ENV: 'production', TESLIM_WEBHOOK_ALLOW: '127.0.0.1', ...store } }
+    const where = { cwd, env: { NODE_ENV: 'production', ...WEBHOOK_ALLOW, ...store } }
     await addSupplier(where)
     const received = Date.now() - 500 * 86_400_000
     if (kind === 'sqlite') {

@@ -15,8 +15,13 @@ import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
-const sender = createSender({ allow: ['127.0.0.1'], clock: systemClock })
-afterAll(() => sender.close())
+/** Sends to any port of this machine. */
+async function post(url: string, headers: Readonly<Record<string, string>>, body: Buffer): Promise<number | null> {
+  const sender = createSender({ allow: [new URL(url).host], clock: systemClock })
+  const { status } = await sender.send({ url, ca: null, headers, body })
+  await sender.close()
+  return status
+}
 
 const works = (program: string, ...words: string[]) => spawnSync(program, words).status === 0
 /** The interpreter itself: where several versions are installed, `python3` is a script that looks for one. */
@@ -86,7 +91,7 @@ describe.each(languages)('examples/%s', { timeout: 60_000 }, (file, commandOf, i
   })
   const send = async (id: string, { body = BODY, secrets = [SECRET], at = now(), signed, headers = {} }: Sent = {}) => {
     const sent = { ...signedHeaders(id, at, signed ?? body, secrets), ...headers }
-    return (await sender.send({ url, ca: null, headers: sent, body })).status
+    return post(url, sent, body)
   }
   const stored = () => (existsSync(inbox) ? readdirSync(inbox).filter((name) => name !== 'done') : [])
 
@@ -164,8 +169,7 @@ describe.each(languages)('examples/%s', { timeout: 60_000 }, (file, commandOf, i
     if (file === 'receive.php') {
       await until('it listens', () => isListening(port))
       const headers = signedHeaders(newId(), now(), BODY, [SECRET])
-      const sent = { url: `http://127.0.0.1:${port}/`, ca: null, headers, body: BODY }
-      expect((await sender.send(sent)).status).toBe(500)
+      expect(await post(`http://127.0.0.1:${port}/`, headers, BODY)).toBe(500)
       child.kill()
     }
     await once(child, 'close')

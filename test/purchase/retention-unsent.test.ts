@@ -116,8 +116,8 @@ describe.each(storesOfRun())('retention on %s', (_kind, emptyStore) => {
     expect(lines(purging, REMOVED)).toEqual([{ endpoint: id, deliveries: 4 }])
     expect([lines(purging, KEPT), await metricsOf(purging, 'teslim_retention_held')]).toEqual([[], []])
     for (const each of [purging, service]) {
-      expect(await metricsOf(each, 'teslim_webhook_removed_unsent_total')).toEqual([
-        [`teslim_webhook_removed_unsent_total{endpoint="${id}"}`, 4],
+      expect(await metricsOf(each, 'teslim_webhook_purged_unsent_total')).toEqual([
+        [`teslim_webhook_purged_unsent_total{endpoint="${id}"}`, 4],
       ])
     }
   })

@@ -220,7 +220,7 @@ it('a role whose default privileges are older than the tables gets none that ser
     'UPDATE roll_up SET position = 0',
     'DELETE FROM delivery_hour',
     'SELECT drop_months_1(0)',
-    "SELECT purge_1('{}', '{}', '{}', '{}', 1)",
+    "SELECT purge_1('{}', '{}', 1)",
   ])
     await expect(runSql(own, statement), statement).rejects.toThrow('permission denied')
   expect(await (await open(own)).rollUps.count(10)).toBeGreaterThan(0)

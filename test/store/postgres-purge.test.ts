@@ -49,7 +49,7 @@ it('while another session counts, a purge removes nothing and looks at the same 
 
 it('the function that removes leaves what the hourly counts do not contain', async () => {
   const { url, store, page, left } = await prepare()
-  const REMOVE = `SELECT deliveries::integer FROM purge_1(ARRAY(SELECT receipt FROM delivery), '{}', '{}', '{}', 0)`
+  const REMOVE = `SELECT deliveries::integer FROM purge_1(ARRAY(SELECT receipt FROM delivery), '{}', 0)`
   expect(await runSql(url, REMOVE)).toEqual([{ deliveries: 0 }])
   expect(await left()).toBe(4)
   expect((await store.purges.page({ ...page, dryRun: true })).deliveries).toBe(3)

@@ -55,8 +55,12 @@ it.each(storesOfRun('sqlite'))('%s finds what is unsent by indexes, with and wit
     expect(held()).toHaveLength(ENDPOINTS)
   }
   for await (const { steps } of plansOf(filled, work)) {
-    // The endpoints themselves are few.
-    expect(steps.filter((step) => /SCAN (?!json_each|e\b|p\b|w\b|h\b|v\b)|AUTOMATIC/.test(step))).toEqual([])
+    // The endpoints themselves are few, as are the rows of a page (j and the subquery that sums up their bytes).
+    expect(
+      steps.filter((step) =>
+        /SCAN (?!json_each|e\b|p\b|w\b|h\b|v\b|j\b|\(subquery|roll_up|webhook_progress)|AUTOMATIC/.test(step),
+      ),
+    ).toEqual([])
     expect(steps.filter((step) => /SEARCH webhook_(waiting|confirmed) /.test(step)).length).toBeGreaterThan(1)
   }
 })

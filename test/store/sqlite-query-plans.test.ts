@@ -113,6 +113,9 @@ it('SQLite reads counts by hour, and what is not counted, by their indexes', asy
       new Set([
         'SEARCH delivery_hour USING PRIMARY KEY (customer=? AND hour>? AND hour<?)',
         'SEARCH delivery USING INTEGER PRIMARY KEY (rowid>?)',
+        'SEARCH delivery USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
+        // The greatest position.
+        'SEARCH delivery',
         'SEARCH refusal_hour USING PRIMARY KEY (customer=? AND hour>? AND hour<?)',
       ]),
     )

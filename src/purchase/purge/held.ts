@@ -22,7 +22,7 @@ export function describeUnsent(metrics: Metrics, { purges, webhooks }: Stores, s
     async () => (await heldBack(purges, settings)).map(({ id, kept }): Reading => [{ endpoint: id }, kept]),
   )
   metrics.readCounter(
-    'teslim_webhook_removed_unsent_total',
+    'teslim_webhook_purged_unsent_total',
     'Deliveries that purges have removed before an endpoint had taken them.',
     async () => (await webhooks.list()).map(({ id, removedUnsent }): Reading => [{ endpoint: id }, removedUnsent]),
   )

@@ -405,7 +405,7 @@ CREATE FUNCTION note_times_1(earliest bigint, latest bigint) RETURNS void
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off; -- EXECUTE to PUBLIC
 
-CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint, positions bigint[]) SECURITY DEFINER
+CREATE FUNCTION purge_1(receipts uuid[], latests bigint[], before bigint) RETURNS TABLE(deliveries bigint, orders bigint, bytes bigint, positions bigint[]) SECURITY DEFINER
   SET lock_timeout=3s
   SET plan_cache_mode=force_generic_plan
   SET enable_seqscan=off

@@ -3,31 +3,25 @@ import type { PurgedPage, PurgePage, PurgeState, PurgeStore, RollUpStore } from 
 import { countUnsent } from './count-unsent.ts'
 import type { Dialect } from './dialect.ts'
 import { purgeRecord } from './purge-record.ts'
-import { type Candidate, candidatesFromRow, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
+import { candidatesOf, type UnsentRemoval, unsentDeliveries } from './unsent.ts'
 import { firstReceiptOf } from './uuid.ts'
-import { all, change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
-
-/** What finds a delivery fastest: its position in a file, its receipt on PostgreSQL, where that tells the month. */
-export type DeliveryKey = string | number
-
-/** An order whose latest delivery is old. */
-interface ExpiredOrder {
-  readonly customer: number
-  readonly orderId: string
-  readonly latest: number
-}
+import { change, find, get, type Noun, type Row, run, type Work, walk, wipe } from './work.ts'
 
 interface Found {
-  readonly keys: readonly DeliveryKey[]
+  /** A list of what finds a delivery fastest: its position in a file, its receipt on PostgreSQL, where that tells the month. */
+  readonly keys: string
   /** The last position looked at; that before the page at the end. */
   readonly last: number
 }
 
 /** What a page of deliveries has to remove: deliveries that no order needs, and orders with the deliveries that they need. */
 interface Removable extends Found {
-  readonly orders: readonly ExpiredOrder[]
+  /** A list of the positions of the latest deliveries of these orders. */
+  readonly latests: string
   readonly unsent: readonly UnsentRemoval[]
   readonly wouldRemove: Omit<PurgedPage, 'position'>
+  /** Whether the hourly counts contain every delivery that the purge may remove. */
+  readonly isRolledUp: boolean
 }
 
 export interface Removed extends Omit<PurgedPage, 'position' | 'webhooks'> {
@@ -40,30 +34,27 @@ export interface OwnSteps
   extends Pick<PurgeStore, 'state' | 'giveBack' | 'rewrite' | 'keepMonths' | 'wipePages' | 'wipeLog'> {
   /** Removes what a page found in one transaction, unless an order got a delivery since. */
   remove(found: Removable, page: PurgePage): Promise<Removed>
-  erase(keys: readonly DeliveryKey[]): Promise<number>
+  erase(keys: string): Promise<number>
 }
 
 export interface SharedSteps extends Omit<PurgeStore, keyof OwnSteps | 'page'> {
   removable(page: PurgePage): Promise<Removable>
-  /** Whether the hourly counts contain every delivery up to a position. */
-  isRolledUp(until: number): Promise<boolean>
   /** Finds what is to be erased among the next deliveries. */
-  ofCustomer(customerId: string, after: number, look: number): Promise<Found>
+  ofCustomer(customerId: string, after: number, look: number): Promise<Found & { readonly count: number }>
 }
 
 const ROLLED_UP_AT_ONCE = 10_000
 const AGAIN_MILLISECONDS = 100
 
 export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpStore, 'count'>): PurgeStore {
-  const { removable, isRolledUp, ofCustomer, remove, erase, ...rest } = steps
+  const { removable, ofCustomer, remove, erase, ...rest } = steps
   return {
     ...rest,
     async page(page) {
       const found = await removable(page)
       const position = found.last > page.after ? found.last : null
       if (page.dryRun || found.wouldRemove.deliveries === 0) return { ...found.wouldRemove, position }
-      // Checked after the deliveries were found: if nothing is left to count now, all of them are counted.
-      if (await isRolledUp(page.until)) {
+      if (found.isRolledUp) {
         const { unsent, ...removed } = await remove(found, page)
         const webhooks = found.wouldRemove.webhooks.map((each) => ({ ...each, removed: unsent.get(each.id) ?? 0 }))
         return { ...removed, webhooks, position }
@@ -73,15 +64,15 @@ export function purgeStore(steps: SharedSteps & OwnSteps, rollUps: Pick<RollUpSt
       return { deliveries: 0, orders: 0, payloadBytes: 0, webhooks: [], position: page.after }
     },
     async erase(customerId, after, look) {
-      const { keys, last } = await ofCustomer(customerId, after, look)
-      return { deliveries: keys.length > 0 ? await erase(keys) : 0, position: last > after ? last : null }
+      const { keys, count, last } = await ofCustomer(customerId, after, look)
+      return { deliveries: count > 0 ? await erase(keys) : 0, position: last > after ? last : null }
     },
   }
 }
 
 const RECEIVED_AFTER = 'SELECT received_at FROM delivery WHERE position > $1 ORDER BY position LIMIT 1'
 const NOT_ROLLED_UP = `
-  SELECT 1 FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= $1 ORDER BY position LIMIT 1`
+  SELECT position FROM delivery WHERE position > (SELECT position FROM roll_up) AND position <= $2 ORDER BY position LIMIT 1`
 
 const ANNOUNCE_ERASURE = 'UPDATE purge SET erasures = erasures + 1'
 
@@ -95,17 +86,11 @@ const NAMES_AT_ONCE = 500
 export const BLOCK_SIZE = 4096
 
 /** What one transaction may take: large payloads have many pages. */
-const MAX_BYTES = 4 * 1024 * 1024
+export const MAX_BYTES = 4 * 1024 * 1024
 
-/** Returns the first rows whose payloads have so many bytes together, and at least one. */
-export function withinBytes(rows: readonly Row[], most = MAX_BYTES, sizeOf = (bytes: number) => bytes): readonly Row[] {
-  let sum = 0
-  const beyond = rows.findIndex(({ bytes }, index) => {
-    sum += sizeOf(bytes as number)
-    return index > 0 && sum > most
-  })
-  return beyond < 0 ? rows : rows.slice(0, beyond)
-}
+/** For the first rows that have so many bytes together, and at least one. */
+const TOTAL = 'sum(bytes) OVER (ORDER BY position) AS total'
+const IS_WITHIN = `(total <= ${MAX_BYTES} OR total = bytes)`
 
 const blockOf = (position: number): number => Math.floor(position / BLOCK_SIZE)
 
@@ -121,8 +106,11 @@ export function* deleteBlocks({ oneOf }: Dialect, after: number, last: number): 
   if ((yield* run(DELETE, blockOf(after), blockOf(last))) > 0) yield* run(DELETE_LISTS)
 }
 
+/** Whether an endpoint may not have taken something of a page. */
+const MAY_BE_UNSENT = 'EXISTS (SELECT 1 FROM webhook_progress WHERE position < $2 OR waiting + set_aside > 0)'
+
 export const purges = (dialect: Dialect): Noun<SharedSteps> => {
-  const { larger, smaller, oneOf, receipt, pick, requireErasing } = dialect
+  const { larger, smaller, list, each, oneOf, receipt, pick, requireErasing } = dialect
   const { find: findUnsent } = unsentDeliveries(dialect)
   const KEY = pick({ sqlite: 'position', postgres: 'receipt' })
   const RECEIVED_BEFORE = `
@@ -145,15 +133,32 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
   const ANNOUNCE = `UPDATE purge SET generation = generation + 1, announced = ${larger('announced', '$1')}`
   /** Inner queries find the orders: in a join, PostgreSQL without statistics would read all of them. */
   const OF_ORDER = 'FROM order_state s WHERE s.customer = d.customer AND s.order_id = d.order_id'
+  /** For `candidatesOf`. */
+  const CANDIDATE = 'position, customer, status, echo_of IS NOT NULL, needed, state_position, latest_position'
+  const CANDIDATES = pick({
+    sqlite: `json_group_array(json_array(${CANDIDATE})) FILTER (WHERE gone AND ${MAY_BE_UNSENT})`,
+    postgres: `(json_agg(json_build_array(${CANDIDATE})) FILTER (WHERE gone AND ${MAY_BE_UNSENT}))::text`,
+  })
+  /** Deliveries at the positions in `$6` stay. */
   const PAGE = `
-    SELECT p.*, CASE WHEN $4 THEN (SELECT received_at FROM delivery WHERE position = p.latest_position LIMIT 1) END AS latest_at
-      FROM (SELECT position, ${KEY} AS key, received_at, octet_length(payload) AS bytes, customer, order_id, status,
-                   echo_of IS NOT NULL AS duplicate, (SELECT state_position ${OF_ORDER}) AS state_position, (SELECT latest_position ${OF_ORDER}) AS latest_position
-              FROM delivery d WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3) p
-     ORDER BY p.position`
+    SELECT (${NOT_ROLLED_UP}) IS NULL AS rolled_up, max(position) AS last,
+           count(*) FILTER (WHERE gone) AS deliveries, sum(bytes) FILTER (WHERE gone) AS bytes, count(*) FILTER (WHERE gone AND position = latest_position) AS orders,
+           ${list('key', 'gone AND NOT needed')} AS keys, ${list('latest_position', 'gone AND needed')} AS latests, ${CANDIDATES} AS candidates
+      FROM (SELECT j.*, received_at < $4 AND (NOT needed OR $5 AND latest_position <= $2 AND latest_at < $4)
+                        AND NOT position ${oneOf(`SELECT value FROM ${each('$6', 'e', 'integer')}`)} AS gone
+              FROM (SELECT p.*, coalesce(position IN (state_position, latest_position), false) AS needed, ${TOTAL},
+                           CASE WHEN $5 THEN coalesce((SELECT received_at FROM delivery WHERE position = p.latest_position LIMIT 1), 0) END
+                             AS latest_at
+                      FROM (SELECT position, ${KEY} AS key, received_at, octet_length(payload) AS bytes, customer, order_id, status, echo_of,
+                                   (SELECT state_position ${OF_ORDER}) AS state_position, (SELECT latest_position ${OF_ORDER}) AS latest_position
+                              FROM delivery d WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3) p) j
+             WHERE ${IS_WITHIN}) page`
   const OF_CUSTOMER = `
-    SELECT position, ${KEY} AS key, octet_length(payload) AS bytes, customer = ${NUMBER} AS found
-      FROM delivery WHERE position > $2 ORDER BY position LIMIT $3`
+    SELECT max(position) AS last, count(*) FILTER (WHERE found) AS count, ${list('key', 'found')} AS keys
+      FROM (SELECT p.*, ${TOTAL}
+              FROM (SELECT position, ${KEY} AS key, octet_length(payload) AS bytes, customer = ${NUMBER} AS found
+                      FROM delivery WHERE position > $2 ORDER BY position LIMIT $3) p) page
+     WHERE ${IS_WITHIN}`
   const ofOne = (key: string, table: string): string =>
     oneOf(`SELECT ${key} FROM ${table} WHERE customer = ${NUMBER} LIMIT $2`)
   const ERASE_NAMES = [
@@ -181,44 +186,36 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
     ...purgeRecord,
     removable: walk(function* (page) {
       const { before, orders, after, until, look } = page
-      const rows = withinBytes(yield* all(PAGE, after, until, look, orders))
-      const last = lastOf(rows, after)
-      const keys: DeliveryKey[] = []
-      const expired = new Map<number, ExpiredOrder>()
-      const wouldRemove = { deliveries: 0, orders: 0, payloadBytes: 0 }
-      const isNeeded = (row: Row): boolean =>
-        row.position === row.latest_position || row.position === row.state_position
-      // Followers are told of nothing after `until`.
-      const isExpired = (row: Row): boolean =>
-        orders && Number(row.latest_at ?? 0) < before && (row.latest_position as number) <= until
-      const old = rows.filter((row) => (row.received_at as number) < before && (!isNeeded(row) || isExpired(row)))
-      const parts = old.map((row) => candidatesFromRow(row, isNeeded(row)))
-      const unsent = countUnsent(yield* findUnsent(parts.flat(), { after, last }, page))
-      for (const [index, row] of old.entries()) {
-        if (unsent.keeps(row.position as number, parts[index] as readonly Candidate[])) continue
-        if (isNeeded(row)) expired.set(row.latest_position as number, expiredFromRow(row))
-        else keys.push(row.key as DeliveryKey)
-        wouldRemove.deliveries++
-        wouldRemove.orders += Number(row.position === row.latest_position)
-        wouldRemove.payloadBytes += row.bytes as number
-      }
-      const { webhooks, removals } = unsent
+      const find = (kept: readonly number[]) => get(PAGE, after, until, look, before, orders, kept)
+      let row = (yield* find([])) as Row
+      const { last } = foundFromRow(row, after)
+      const candidates = candidatesOf(row.candidates)
+      const unsent = countUnsent(
+        yield* findUnsent(
+          candidates.flatMap(({ together }) => together),
+          { after, last },
+          page,
+        ),
+      )
+      const kept = candidates.filter(({ position, together }) => unsent.keeps(position, together))
+      if (kept.length > 0) row = (yield* find(kept.map(({ position }) => position))) as Row
       return {
-        keys,
-        orders: [...expired.values()],
-        unsent: removals(),
-        wouldRemove: { ...wouldRemove, webhooks: webhooks() },
-        last,
+        ...foundFromRow(row, after),
+        latests: row.latests as string,
+        unsent: unsent.removals(),
+        wouldRemove: {
+          deliveries: Number(row.deliveries),
+          orders: Number(row.orders),
+          payloadBytes: Number(row.bytes ?? 0),
+          webhooks: unsent.webhooks(),
+        },
+        isRolledUp: Boolean(row.rolled_up),
       }
-    }),
-    isRolledUp: find(function* (until) {
-      return (yield* get(NOT_ROLLED_UP, until)) === undefined
     }),
     ofCustomer: walk(function* (customerId, after, look) {
       yield* requireErasing()
-      const rows = withinBytes(yield* all(OF_CUSTOMER, customerId, after, look))
-      const keys = rows.filter(({ found }) => Boolean(found)).map(({ key }) => key as DeliveryKey)
-      return { keys, last: lastOf(rows, after) }
+      const row = (yield* get(OF_CUSTOMER, customerId, after, look)) as Row
+      return { ...foundFromRow(row, after), count: Number(row.count) }
     }),
     eraseNames: wipe(function* (customerId) {
       let most = 0
@@ -228,12 +225,9 @@ export const purges = (dialect: Dialect): Noun<SharedSteps> => {
   }
 }
 
-const lastOf = (rows: readonly Row[], after: number): number => Number(rows.at(-1)?.position ?? after)
-
-const expiredFromRow = (row: Row): ExpiredOrder => ({
-  customer: row.customer as number,
-  orderId: row.order_id as string,
-  latest: row.latest_position as number,
+const foundFromRow = ({ keys, last }: Row, after: number): Found => ({
+  keys: keys as string,
+  last: Number(last ?? after),
 })
 
 export const purgeStateFromRow = (row: Row): PurgeState => ({

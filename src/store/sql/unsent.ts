@@ -189,19 +189,17 @@ const endpointFromRow = (row: Row, unsent: boolean, now: number): Endpoint => ({
   holds: !unsent && (row.paused_at === null || now - (row.paused_at as number) <= MAX_PAUSE_MILLISECONDS),
 })
 
-/** Returns the deliveries that have to go together: one that no order needs, or both that an order needs. */
-export function candidatesFromRow(row: Row, isNeeded: boolean): Candidate[] {
-  const candidate = {
-    position: row.position as number,
-    customerId: row.customer as number,
-    status: row.status as number,
-    duplicate: Boolean(row.duplicate),
-  }
-  if (!isNeeded) return [candidate]
-  const [state, latest] = [row.state_position as number, row.latest_position as number]
-  // The latest made the state, or repeats what made it.
-  return [
-    { ...candidate, position: state, duplicate: false },
-    ...(latest === state ? [] : [{ ...candidate, position: latest, duplicate: true }]),
-  ]
-}
+/** Reads a list of deliveries that would go, each with those that have to go together with it: itself, or both that an order needs. */
+export const candidatesOf = (list: unknown): { readonly position: number; readonly together: readonly Candidate[] }[] =>
+  (JSON.parse((list as string | null) ?? '[]') as number[][]).map(
+    ([position = 0, customerId = 0, status = 0, duplicate, needed, state = 0, latest = 0]) => {
+      const candidate = { position, customerId, status, duplicate: Boolean(duplicate) }
+      if (!needed) return { position, together: [candidate] }
+      const first = { ...candidate, position: state, duplicate: false }
+      // The latest made the state, or repeats what made it.
+      return {
+        position,
+        together: latest === state ? [first] : [first, { ...candidate, position: latest, duplicate: true }],
+      }
+    },
+  )

@@ -1,13 +1,6 @@
 import { hash } from 'node:crypto'
 import { withoutSender } from '../sql/deliveries/origins.ts'
-import {
-  type DeliveryKey,
-  deleteBlocks,
-  type OwnSteps,
-  purgeStateFromRow,
-  purgeStore,
-  type SharedSteps,
-} from '../sql/purges.ts'
+import { deleteBlocks, type OwnSteps, purgeStateFromRow, purgeStore, type SharedSteps } from '../sql/purges.ts'
 import { unsentDeliveries } from '../sql/unsent.ts'
 import { all, alone, find, get, type Noun, type Row, run, type Work, wipe, write } from '../sql/work.ts'
 import type { PurgeStore, RollUpStore } from '../store.ts'
@@ -20,7 +13,8 @@ const STATE = `
     FROM (SELECT *, max(position, coalesce((SELECT max(position) FROM delivery), 0)) AS last FROM purge)`
 
 const DELETE_ORDER = `
-  DELETE FROM order_state WHERE customer = $1 AND order_id = $2 AND latest_position = $3
+  DELETE FROM order_state
+   WHERE (customer, order_id) = (SELECT customer, order_id FROM delivery WHERE position = $1) AND latest_position = $1
   RETURNING state_position, latest_position`
 
 const DELETE = `
@@ -49,7 +43,7 @@ const isBlank = (payload: Uint8Array): boolean =>
   /^\{(?:"SHA256":"[0-9a-f]{64}")?\} *$/.test(Buffer.from(payload).toString('latin1'))
 
 /** Returns whether there was something to erase. */
-function* eraseOne(position: DeliveryKey): Work<boolean> {
+function* eraseOne(position: number): Work<boolean> {
   const { order_id: orderId = null, payload, origin = null } = (yield* get(FIND, position)) ?? {}
   if (!(payload instanceof Uint8Array)) return false
   const left = origin === null ? null : withoutSender(origin as Uint8Array)
@@ -75,11 +69,11 @@ export const filePurges: Noun<FileSteps> = {
   state: find(function* (place = 0) {
     return purgeStateFromRow((yield* get(STATE, place)) as Row)
   }),
-  remove: write(function* ({ keys, orders, last, unsent }, { after, before, now }) {
-    const positions: unknown[] = [...keys]
+  remove: write(function* ({ keys, latests, last, unsent }, { after, before, now }) {
+    const positions = JSON.parse(keys)
     let gone = 0
-    for (const { customer, orderId, latest } of orders) {
-      const order = yield* get(DELETE_ORDER, customer, orderId, latest)
+    for (const latest of JSON.parse(latests)) {
+      const order = yield* get(DELETE_ORDER, latest)
       if (order === undefined) continue
       gone++
       positions.push(order.state_position, order.latest_position)
@@ -108,9 +102,9 @@ export const filePurges: Noun<FileSteps> = {
     yield* run('PRAGMA auto_vacuum = INCREMENTAL')
     yield* run('VACUUM')
   }),
-  erase: wipe(function* (positions) {
+  erase: wipe(function* (keys) {
     let erased = 0
-    for (const position of positions) erased += Number(yield* eraseOne(position))
+    for (const position of JSON.parse(keys)) erased += Number(yield* eraseOne(position))
     return erased
   }),
   wipePages: wipe(function* (after, look) {

@@ -1,5 +1,5 @@
 import { monotonicMilliseconds } from '#src/lib/clock.ts'
-import { withinBytes } from '../sql/purges.ts'
+import { MAX_BYTES } from '../sql/purges.ts'
 import { all, get, type Row, run, type Value, type Work, wipe } from '../sql/work.ts'
 import { type Database, SHORT_WAIT_MILLISECONDS } from './database.ts'
 
@@ -27,6 +27,16 @@ const NEIGHBOURS_BYTES = 4 * 4096
 const MAX_NEIGHBOURS = 400
 /** Of a larger payload, SQLite keeps at least this much with the row, and the rest in pages of its own. */
 const LOCAL_BYTES = 480
+
+/** Returns the first rows whose payloads have so many bytes together, and at least one. */
+function withinBytes(rows: readonly Row[], most = MAX_BYTES, sizeOf = (bytes: number) => bytes): readonly Row[] {
+  let sum = 0
+  const beyond = rows.findIndex(({ bytes }, index) => {
+    sum += sizeOf(bytes as number)
+    return index > 0 && sum > most
+  })
+  return beyond < 0 ? rows : rows.slice(0, beyond)
+}
 
 /** Returns the last of the rows that stand in the first few pages. */
 const lastNeighbour = (rows: readonly Row[]): Row | undefined =>

@@ -3,7 +3,7 @@
 --
 -- It has the rights of its owner, because the role of deploy/postgres/service-role.sql may not delete deliveries. That role
 -- may run it only if the operator grants it.
-CREATE FUNCTION purge_1(receipts uuid[], customers bigint[], order_ids text[], latests bigint[], before bigint)
+CREATE FUNCTION purge_1(receipts uuid[], latests bigint[], before bigint)
 RETURNS TABLE (deliveries bigint, orders bigint, bytes bigint, positions bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '3s'
@@ -20,8 +20,9 @@ BEGIN
   -- The lock of deliver_1, which reads some rows twice.
   PERFORM pg_advisory_xact_lock(7425, 'last_position'::regclass::oid::integer);
   WITH gone AS (
-    DELETE FROM order_state s USING unnest(customers, order_ids, latests) e (customer, order_id, latest)
-     WHERE s.customer = e.customer AND s.order_id = e.order_id AND s.latest_position = e.latest AND e.latest <= counted
+    DELETE FROM order_state s
+     USING unnest(latests) l (latest) CROSS JOIN LATERAL (SELECT * FROM delivery WHERE position = l.latest LIMIT 1) d
+     WHERE s.customer = d.customer AND s.order_id = d.order_id AND s.latest_position = d.position AND d.position <= counted
     RETURNING s.state_position, s.latest_position
   ), theirs AS (
     SELECT state_position AS position FROM gone UNION SELECT latest_position FROM gone
