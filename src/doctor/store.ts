@@ -67,7 +67,10 @@ export async function checkStore(config: Config, options: ExaminationOptions): P
       ...(await checkHeldBack(store, config)),
     ]
   } catch (error) {
-    return [{ name: 'store', status: 'failed', message: messageOf(error) }, ...found, ...secret]
+    // A database that is unfit fails in ways that only confuse.
+    const isUnfit = found.some(({ name, status }) => name === 'database' && status === 'failed')
+    const failed: Check[] = isUnfit ? [] : [{ name: 'store', status: 'failed', message: messageOf(error) }]
+    return [...failed, ...found, ...secret]
   } finally {
     await store.close()
   }

@@ -26,6 +26,9 @@ const paths = Object.keys(published.paths)
   .map((path) => (path === '/Operator/find' ? `${path}?text=ü-1` : path))
   .map((path) => path.replace('{orderId}', 'ü-1').replace('{receiptId}', ReceiptID).replace('{customerId}', id))
   .map((path) => path.replace('{endpointId}', endpoint.id))
+  .map((path) =>
+    path.endsWith('/deliveries') && path.startsWith('/Webhook/') ? `${path}?receiptId=${ReceiptID}` : path,
+  )
 const envelopes = paths.filter((path) => !path.endsWith('/payload'))
 
 describe('every JSON answer ends with one newline', () => {

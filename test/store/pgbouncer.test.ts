@@ -17,7 +17,7 @@ if (pgbouncer === undefined) it.skip('(no pgbouncer is installed here, so nothin
 else {
   describe(`behind PgBouncer ${pgbouncer} in transaction mode`, async () => {
     const start = async (): Promise<Pooler> => startPgbouncer(await newDatabase(inject('postgresUrl')))
-    const [pooler, ...forPurges] = await Promise.all(Array.from({ length: 6 }, start))
+    const [pooler, ...forPurges] = await Promise.all(Array.from({ length: 7 }, start))
     if (pooler === undefined) throw new Error('there is none')
     const all = [pooler, ...forPurges]
     afterAll(() => Promise.all(all.map((each) => each.remove())))

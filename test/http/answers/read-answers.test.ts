@@ -180,6 +180,7 @@ describe('compression', () => {
     for (const [path, { get: operation }] of Object.entries(published.paths)) {
       if (!operation) continue
       const url = path
+        .replace(/\{endpointId\}\/deliveries/, `$&?receiptId=${receipt}`)
         .replace(/\{endpointId\}/, endpoint.id)
         .replace(/\{orderId\}/, 'large')
         .replace(/\{receiptId\}/, receipt)

@@ -41,7 +41,8 @@ export function describePurgesOfUnsent(name: string, open: Open): void {
         receivedAt(start + n, one?.id as string, { orderId: null, ...of(n) }),
       )
       await deliverAll(store, [...old, receivedAt(start + 100, one?.id as string)])
-      return { before: start + 50, at: (n: number) => last + 1 + n, positions: () => positionsOf(store, last) }
+      const there = await positionsOf(store, last)
+      return { before: start + 50, at: (n: number) => there[n] as number, positions: () => positionsOf(store, last) }
     }
     const found = async (store: Store, id: string) => {
       const { removedUnsent, waiting, failing, setAside, failingSince } = (await store.webhooks.find(id)) ?? {}
@@ -148,8 +149,8 @@ export function describePurgesOfUnsent(name: string, open: Open): void {
     withCustomers('what the daily purge kept is told until the endpoint has taken it', async (store, one) => {
       const { before, at } = await stored(store, 2, () => ({}), one)
       const [id, gone] = [
-        await addEndpoint(store, { position: at(-1) }),
-        await addEndpoint(store, { position: at(-1) }),
+        await addEndpoint(store, { position: at(0) - 1 }),
+        await addEndpoint(store, { position: at(0) - 1 }),
       ]
       const { webhooks } = await purge(store, before)
       const { purges } = store
