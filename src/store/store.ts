@@ -16,8 +16,9 @@ export type * from './purge-store.ts'
 export type * from './refused-store.ts'
 export type * from './roll-up-store.ts'
 export type * from './secret-store.ts'
+export type * from './webhook.ts'
+export { isWanted, WEBHOOK_PAUSES } from './webhook.ts'
 export type * from './webhook-store.ts'
-export { isWanted, WEBHOOK_PAUSES } from './webhook-store.ts'
 
 /**
  * The port: all that teslim needs from a database. Two adapters implement it, and one conformance suite in test/store tests

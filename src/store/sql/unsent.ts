@@ -1,5 +1,5 @@
 import type { PurgePage } from '../purge-store.ts'
-import { isWanted } from '../webhook-store.ts'
+import { isWanted } from '../webhook.ts'
 import { type Dialect, NO_LIMIT } from './dialect.ts'
 import { entriesOf, JOURNAL_BLOCK } from './webhooks/journal.ts'
 import { numbersOf } from './webhooks/rows.ts'
