@@ -36,7 +36,8 @@ const onBothStores = {
   provide: { seed, stores: ['sqlite', 'postgres'] as const },
 }
 
-const LONGEST = /\/test\/(e2e|examples|docs|console|webhook|contract)\/|-conformance/
+const LONGEST =
+  /\/test\/(e2e|examples|docs|console|webhook|contract)\/|-conformance|\/(pgbouncer|postgres-gaps|restore|container)\.test/
 
 /**
  * Tests on whole processes and in a browser take longest: none of them should be what all others wait for at the end. One project
