@@ -17,7 +17,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The action under which the audit log records refusals of this route; without it they are not recorded. */
     readonly refusedAs?: Action
-    /** The same for callers who are known, but have no right to use this route. */
+    /** The action under which it records who is known and has no right to this route. */
     readonly forbiddenAs?: Action
     /** Finds key and order of a refused delivery. Called after the refusal, so that a delivery that succeeds pays nothing. */
     readonly refusedDelivery?: (

@@ -116,7 +116,7 @@ export function createProof({ probe, isDoubtful = () => false, explain, refusal 
       doubt()
     },
     async settled(read) {
-      // Somebody who reads anew distrusts, too: that is no reason to refuse the others.
+      // Reading anew distrusts the store for a moment. Others then read again, and are not refused.
       for (let tries = 0; tries < MAX_READS; tries++) {
         const last = distrusts
         if (!isSettled()) await prove()

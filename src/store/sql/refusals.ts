@@ -33,7 +33,7 @@ export const refusals = (dialect: Dialect): Noun<RefusedStore>['refusals'] => {
   const FITS = `(
     (${ORDER} = $6 OR $6 IS NULL) AND (r.error_code = $7 OR r.error_code IS NULL AND ${contains('a.details', '$8')} OR $7 IS NULL)
     AND (coalesce(a.request_id, r.request_id) = $9 OR $9 IS NULL))`
-  /** Of `$4` refusals those that fit, and what begins at place `$5`: the last one to look at, and the next one if there is one. */
+  /** Looks at `$4` refusals. Returns those that fit, and all from place `$5` on, which tell where to continue. */
   const REFUSALS = (of: Range): string => `
     SELECT f.refusal, coalesce(a.at, r.at) AS at, coalesce(a.customer_id, r.customer_id) AS customer_id,
            coalesce(a.key_id, r.key_id) AS key_id, (SELECT label FROM api_key WHERE id = coalesce(a.key_id, r.key_id)) AS label,

@@ -73,7 +73,7 @@ export const unsentDeliveries = (dialect: Dialect) => {
   const { remove } = waitingRows(dialect)
   const addRemoved = batch('webhook text, removed bigint', ADD_REMOVED)
 
-  /** What is confirmed of these positions, by endpoint. */
+  /** Which of these positions each endpoint has confirmed. */
   function* confirmedOf(ids: readonly string[], positions: readonly number[]): Work<Map<string, Set<number>>> {
     const blocks = [...new Set(positions.map((position) => Math.floor(position / JOURNAL_BLOCK)))]
     const found = new Map(ids.map((id) => [id, new Set<number>()]))
