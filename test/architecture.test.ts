@@ -92,9 +92,10 @@ function mayImport(from: Place, target: string, to: Place | undefined, typeOnly:
     case 'server':
       return ['server', 'app', 'ops', 'config'].includes(to.kind) || target === 'src/store/open-store.ts' || typeOnly
     case 'app':
-      return ['http', 'plugin'].includes(to.kind) || target.endsWith('.errors.ts') || typeOnly
+      return ['http', 'plugin'].includes(to.kind) || typeOnly
     case 'plugin':
-      if (to.kind === 'http') return true
+      // A route names what it can refuse, whichever module defines it.
+      if (to.kind === 'http' || target.endsWith('.errors.ts')) return true
       return (to.module === from.module && to.kind === 'rule') || (typeOnly && (to.kind === 'config' || port))
     case 'rule':
       if (to.kind === 'rule') return to.module === from.module || (NEIGHBOURS[from.module] ?? []).includes(to.module)
@@ -302,6 +303,18 @@ describe('the house', () => {
     expect(
       files.filter((file) => sql.test(sources.get(file) ?? '')).every((file) => file.startsWith('src/store/')),
     ).toBe(true)
+  })
+
+  it('lets rules refuse by themselves: none is handed what makes a refusal, or returns problems for others to refuse', () => {
+    const handed = /\w+\??: \([^()]*\) => (?:AppError|Error)\b/
+    const returned = /\breadonly (?:problems|refusal): /
+    const rules = files.filter((file) => placeOf(file).kind === 'rule')
+    expect(rules.filter((file) => handed.test(sources.get(file) ?? ''))).toEqual([])
+    expect(rules.filter((file) => returned.test(sources.get(file) ?? ''))).toEqual([])
+    const named = rules.filter(
+      (file) => /\.rule\.ts$/.test(file) && /: ErrorDefinition\b/.test(sources.get(file) ?? ''),
+    )
+    expect(named).toEqual([])
   })
 
   it('has no clock and no randomness of its own in a rule', () => {

@@ -1,17 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
-import { invalidRequest } from '#src/http/error-handler.ts'
-import { queryReading } from '#src/http/query-reading.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
+import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { callerOf } from '../caller.ts'
 import { createCursors } from '../cursors.ts'
 import { itemAnswer, orderAnswer } from '../delivery-answer.ts'
 import { createDeliveryReader } from '../delivery-body.ts'
-import { readPeriod } from '../period.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { createDeliveryList } from './deliveries.rule.ts'
 import {
   DEFAULT_LIMIT,
@@ -42,15 +42,19 @@ const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { con
       description:
         'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.',
       tags: ['Supplier'],
-      errors: ['API_KEY_MISSING', 'API_KEY_INVALID', 'CURSOR_INVALID'],
+      errors: [purchaseErrors.cursorInvalid],
       querystring: SupplierDeliveriesQuerySchema,
-      response: { 200: successSchema(SupplierDeliveriesSchema, 'The deliveries'), ...failures(400, 401, 500, 503) },
+      response: { 200: successSchema(SupplierDeliveriesSchema, 'The deliveries') },
     }
     app.get('/Supplier/deliveries', {
       schema,
       preValidation: queryReading(SupplierDeliveriesQuerySchema),
       handler: async ({ query, supplier: { customer } }) => {
-        const { deliveries, nextCursor } = await list('supplier', { operator: false, customer }, readQuery(query))
+        const { deliveries, nextCursor } = await list(
+          'supplier',
+          { operator: false, customer },
+          { limit: DEFAULT_LIMIT, ...withPeriod(query) },
+        )
         const items = deliveries.map((each) => ({ ...itemAnswer(each), ...orderAnswer(each) }))
         return success({ Deliveries: items, NextCursor: nextCursor })
       },
@@ -64,16 +68,19 @@ const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { con
       description:
         'What was delivered, newest first, duplicates included: for operators that of all customers. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
       tags: ['Purchase'],
-      errors: ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: [purchaseErrors.cursorInvalid, customerErrors.notFound],
       querystring: DeliveriesQuerySchema,
-      response: { 200: successSchema(DeliveriesSchema, 'The deliveries'), ...failures(400, 401, 404, 500, 503) },
+      response: { 200: successSchema(DeliveriesSchema, 'The deliveries') },
     }
     app.get('/Purchase/deliveries', {
       schema,
       preValidation: queryReading(DeliveriesQuerySchema),
       handler: async (request, reply) => {
         const caller = callerOf(request)
-        const { deliveries, nextCursor } = await list('deliveries', caller, readQuery(request.query))
+        const { deliveries, nextCursor } = await list('deliveries', caller, {
+          limit: DEFAULT_LIMIT,
+          ...withPeriod(request.query),
+        })
         if (caller.operator && request.query.customer === undefined) keepUncompressed(reply)
         const items = deliveries.map((each) => ({
           ...itemAnswer(each),
@@ -87,15 +94,6 @@ const plugin: FastifyPluginAsyncTypebox<DeliveryListOptions> = async (app, { con
 
   app.register(app.suppliersOnly(supplierRoutes))
   app.register(app.authenticated(routes))
-}
-
-function readQuery<Query extends { readonly limit?: number; readonly from?: string; readonly to?: string }>(
-  query: Query,
-) {
-  const { limit = DEFAULT_LIMIT, from: _from, to: _to, ...filters } = query
-  const { period, problems } = readPeriod(query)
-  if (problems.length > 0) throw invalidRequest(problems)
-  return { ...filters, ...period, limit }
 }
 
 export const deliveriesPlugin = fastifyPlugin(plugin, {

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { lingerAtEnd } from '#src/http/connections/lingering.ts'
-import { failures, success } from '#src/http/envelope.ts'
-import { failure, invalidRequest } from '#src/http/error-handler.ts'
+import { success } from '#src/http/envelope.ts'
+import { failure } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { jsonLine } from '#src/http/json-answers.ts'
 import { type LineExchange, openLineExchange } from '#src/http/line-exchange.ts'
@@ -39,9 +39,8 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
 
   const takeUpload = createUploads({
     intake,
-    readLine: createLineReader(config.fieldCase, invalidRequest),
+    readLine: createLineReader(config.fieldCase),
     bodyLimitBytes,
-    tooLarge: httpErrors.bodyTooLarge,
     takeAllowance,
     hasRoom: () => load.items() < queueDeliveries * PART_LEFT && load.bytes() < queueBytes * PART_LEFT,
     patienceMilliseconds,
@@ -96,7 +95,6 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     description: `Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. It may take any time, but ends if no line comes for ${config.requestTimeoutSeconds} seconds. If API keys are limited, an upload is slowed to the limit.`,
     security: deliveryCredentials,
     consumes: ['application/x-ndjson'],
-    errors: ['API_KEY_MISSING', 'API_KEY_INVALID', ...(config.purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN'])],
     bodyExamples: uploadExamples(config),
     headers: UploadHeadersSchema,
     querystring: PurchaseQuerySchema,
@@ -106,7 +104,6 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
         description: 'The answers, as they become known',
         content: { 'application/x-ndjson': { schema: UploadAnswerSchema } },
       },
-      ...failures(400, 401, 415, 500, 503),
     },
   }
 
@@ -122,7 +119,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
       app.identifySupplier(request, done)
     },
     handler: (request, reply) => {
-      const validates = validatesOnly(request.query, invalidRequest)
+      const validates = validatesOnly(request.query)
       const [asked, answered] = [request as unknown as FastifyRequest, reply as unknown as FastifyReply]
       const giveBack = roomFor(asked, answered)
       void answer(asked, answered, validates)
