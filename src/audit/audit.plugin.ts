@@ -11,7 +11,7 @@ import type { Action } from './actions.ts'
 import type { RefusedDelivery } from './refusal-window.ts'
 import { createRefusals, LONGEST_MESSAGE, type Refusals } from './refusals.ts'
 import { createRefusedBodies, type RefusedBodies } from './refused-bodies.ts'
-import { createRetention, type Retention } from './retention.ts'
+import { createRetention } from './retention.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -27,11 +27,8 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     refusals: Refusals
-    auditRetention: Retention
     /** Undefined if refused bodies are not kept. */
     refusedBodies: RefusedBodies | undefined
-    /** Also deletes bodies that were kept before the setting was changed. */
-    refusedBodyRetention: Retention
   }
 }
 
@@ -58,14 +55,10 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
   app.decorate('refusals', refusals)
   const onFailed = (error: unknown): void =>
     app.log.warn({ err: error }, 'refused bodies could not be written or deleted')
-  const bodies =
-    config.keepRefused === 'known'
-      ? createRefusedBodies({ refused, mostBytes: config.refusedBytes, metrics, onFailed })
-      : undefined
+  const bodies = config.keepRefused === 'known' ? createRefusedBodies({ refused, metrics, onFailed }) : undefined
+  // Also deletes bodies that were kept before the setting was changed.
   const bodyRetention = createRetention(refused, clock, config.refusedDays, onFailed)
-  app.decorate('auditRetention', retention)
   app.decorate('refusedBodies', bodies)
-  app.decorate('refusedBodyRetention', bodyRetention)
 
   app.onRefusal((request, error, part) => {
     const { refusedAs, forbiddenAs, refusedDelivery } = request.routeOptions.config

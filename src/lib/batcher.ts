@@ -31,6 +31,8 @@ export interface BatcherLoad {
   /** Bytes of all items that are not yet committed. */
   bytes(): number
   /** Items in each batch that was committed. */
+  readonly maxItems: number
+  readonly maxBytes: number
   readonly batchSizes: Histogram
   readonly commitSeconds: Histogram
 }
@@ -208,6 +210,6 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       return promise
     },
     drained: () => idle.promise,
-    load: { items: () => queue.length, bytes: () => queuedBytes, batchSizes, commitSeconds },
+    load: { items: () => queue.length, bytes: () => queuedBytes, maxItems, maxBytes, batchSizes, commitSeconds },
   }
 }

@@ -71,7 +71,6 @@ describe('settings', () => {
       tokenTtlSeconds: 3600,
       tokenAlgorithm: 'ES256',
       bodyLimitBytes: 1_048_576,
-      bodyBudgetBytes: 0,
     })
   })
 

@@ -56,7 +56,7 @@ const refused = (action: string, code: string) => `teslim_refusals_total{action=
 const outcome = (name: string) => `teslim_logins_total{outcome="${name}"}`
 
 describe.each(storesOfRun())('the metrics of a service on %s', async (kind, emptyStore) => {
-  const service = await testApp({ ...(await emptyStore()), TESLIM_HASH_QUEUE: '0' })
+  const service = await testApp(await emptyStore())
   const { app, store, clock, customers, login } = service
   const ops = testOps(service)
   const base = await app.listen({ port: 0, host: '127.0.0.1' })

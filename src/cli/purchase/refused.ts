@@ -20,7 +20,7 @@ export const refusedList: Command = {
   name: 'delivery refused list',
   about: 'List refused deliveries whose bodies are kept, newest last',
   details:
-    'Bodies are kept only with TESLIM_KEEP_REFUSED=known, up to TESLIM_REFUSED_BYTES and for TESLIM_REFUSED_DAYS. "teslim audit list" shows refusals without their bodies.',
+    'Bodies are kept only with TESLIM_KEEP_REFUSED=known, up to 64 MiB and for TESLIM_REFUSED_DAYS. "teslim audit list" shows refusals without their bodies.',
   options: {
     customer: { type: 'string', value: 'CUSTOMER', about: 'Only those of this customer: e-mail address or id' },
     order: { type: 'string', value: 'ORDERID', about: 'Only those of this order' },
