@@ -84,7 +84,7 @@ const ERRORS = {
   webhook: webhookErrors,
 }
 
-export interface AppDependencies {
+interface AppDependencies {
   readonly loaded: LoadedConfig
   readonly store: Store
   /** What requests get while there is no store; undefined if there is one. */

@@ -50,7 +50,7 @@ export async function startServer(
   })
   const checkReady = async (): Promise<void> => {
     const reason = awaited.reason()
-    // Callers of the API do not get to know it.
+    // For operators only: it may name a path.
     if (reason !== undefined) throw new Error(reason)
     await app.readiness.check()
   }

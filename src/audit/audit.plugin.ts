@@ -32,7 +32,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AuditOptions {
+interface AuditOptions {
   readonly config: Config
   readonly audit: AuditStore
   readonly refused: RefusedStore

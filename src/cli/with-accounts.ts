@@ -9,7 +9,7 @@ import type { CliContext } from './command.ts'
 import { byPrefix } from './input/id-prefix.ts'
 import { type Access, withStore } from './with-store.ts'
 
-export interface AccountRules {
+interface AccountRules {
   readonly customers: Customers
   readonly apiKeys: ApiKeys
 }

@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-export interface CustomerOptions {
+interface CustomerOptions {
   readonly config: Config
   readonly store: Store
   readonly versions: VersionWatch

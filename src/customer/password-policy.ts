@@ -32,7 +32,7 @@ async function isCommon(password: string): Promise<boolean> {
   return (await loadCommon()).has(folded)
 }
 
-export type PasswordVerdict = { readonly refusal: ErrorDefinition } | { readonly warning?: string }
+type PasswordVerdict = { readonly refusal: ErrorDefinition } | { readonly warning?: string }
 
 /** Checks a new password. Length counts code points; no kind of character is required or forbidden. */
 export async function judgePassword(password: string): Promise<PasswordVerdict> {

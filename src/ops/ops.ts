@@ -12,7 +12,7 @@ import { describeService, type ServiceMetricsDependencies } from './service-metr
 
 export type Ops = FastifyInstance
 
-export interface OpsDependencies extends ServiceMetricsDependencies {
+interface OpsDependencies extends ServiceMetricsDependencies {
   readonly metrics: Metrics
 }
 

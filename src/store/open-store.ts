@@ -170,7 +170,7 @@ const MAX_BYTES = 64 * 1024 * 1024
 export const limitsOf = ({ queueDeliveries = MAX_DELIVERIES, requestTimeoutSeconds }: StoreOptions): QueueLimits => {
   const milliseconds = requestTimeoutSeconds * 1000
   return {
-    maxDeliveries: queueDeliveries,
+    maxItems: queueDeliveries,
     maxBytes: Math.min(MAX_BYTES, memoryShare()),
     longestWaitMilliseconds: Math.max(milliseconds / 2, milliseconds - COMMIT_MILLISECONDS),
   }

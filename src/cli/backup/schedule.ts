@@ -9,7 +9,7 @@ import { type CliContext, Misuse } from '../command.ts'
 import { withStore } from '../with-store.ts'
 import { backUp, backupJson, backupText } from './make-backup.ts'
 
-export interface Schedule {
+interface Schedule {
   readonly config: Config
   readonly folder: string
   /** Milliseconds. */

@@ -1,7 +1,7 @@
 import type { KeyLimits } from '#src/customer/api-key.rule.ts'
 import { type Input, Misuse, type Option } from '../command.ts'
 
-export const ANYWHERE = 'anywhere'
+const ANYWHERE = 'anywhere'
 export const NONE = 'none'
 
 /** The options of every command that limits a key. */

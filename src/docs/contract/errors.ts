@@ -4,7 +4,7 @@ import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import { storeErrors } from '#src/store/store.errors.ts'
 import { tokenErrors } from '#src/token/token.errors.ts'
 
-export type Registry = Readonly<Record<string, ErrorDefinition>>
+type Registry = Readonly<Record<string, ErrorDefinition>>
 
 /** Every registry by the name of its module; that of a tag is the default of its routes. */
 export type Registries = Readonly<Record<string, Registry>>
