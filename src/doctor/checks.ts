@@ -1,7 +1,7 @@
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { isLoopback } from '#src/lib/net/reachable-host.ts'
 import type { Random } from '#src/lib/random.ts'
-import { isLoopback } from '#src/lib/reachable-host.ts'
 
 export interface Check {
   readonly name: string

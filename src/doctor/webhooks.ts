@@ -1,5 +1,5 @@
 import type { Config } from '#src/config/load-config.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { type Clock, timeText } from '#src/lib/clock.ts'
 import { counted, listed } from '#src/lib/printable.ts'
 import type { Random } from '#src/lib/random.ts'
@@ -49,7 +49,7 @@ async function checkSecrets(all: readonly Webhook[], config: Config, random: Ran
     return [warning(NAME, `${some} not encrypted under TESLIM_SECRET: run teslim signing-key rewrap`)]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return [failed(NAME, error.details.reason ?? error.message)]
+    return [failed(NAME, reasonOf(error))]
   }
 }
 

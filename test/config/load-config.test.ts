@@ -208,6 +208,14 @@ describe('settings', () => {
     ])
   })
 
+  it.each([
+    ...['HASH_CONCURRENCY', 'HASH_QUEUE', 'SIGNING_KEY_DAYS', 'REFUSED_BYTES'],
+    ...['ROLL_UPS', 'QUEUE_DELIVERIES', 'QUEUE_BYTES', 'BODY_BUDGET'],
+  ])('that are gone are refused: TESLIM_%s', (name) => {
+    const [problem, ...others] = problemsOf({ [`TESLIM_${name}`]: '1' })
+    expect([problem, others]).toEqual([expect.stringContaining(`TESLIM_${name}: there is no such setting`), []])
+  })
+
   it.each(['teslim', 'teslim-ops'])('take nothing from the service links of a Service called %s', (service) => {
     const links = serviceLinks(service, '10.0.0.1', [{ name: 'http', protocol: 'TCP', port: 3000 }])
     expect(Object.keys(links)).toHaveLength(8)

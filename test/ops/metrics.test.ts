@@ -240,6 +240,8 @@ describe.each(storesOfRun())('the metrics of a service on %s', async (kind, empt
     expect(series.get('teslim_database_timeline')).toBe(kind === 'sqlite' ? undefined : 1)
     expect(payload).toContain(`node="${process.version}",store="${kind}"} 1`)
     expect([series.get('teslim_store_up'), series.get('teslim_ready')]).toEqual([1, 1])
+    expect(series.get('teslim_queue_deliveries_limit')).toBe(10_000)
+    expect(series.get('teslim_queue_bytes_limit')).toBe(store.deliveries.load.maxBytes)
   })
 
   it('have the age of a backup once there is one; PostgreSQL has its own tools', async () => {
