@@ -57,7 +57,7 @@ import { webhookPlugin } from '#src/webhook/webhook.plugin.ts'
 
 export type App = FastifyInstance
 
-export interface AppDependencies {
+interface AppDependencies {
   readonly loaded: LoadedConfig
   readonly store: Store
   /** What requests get while there is no store; undefined if there is one. */
@@ -111,7 +111,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(docsPlugin, { config, routes })
   app.register(tokenPlugin, { config, store, versions, clock, random })
   app.register(auditPlugin, { config, audit: store.audit, refused: store.refused, clock, random, metrics })
-  app.register(hashingPlugin, { config })
+  app.register(hashingPlugin)
   app.register(loginPlugin, { config, store, clock, random, metrics })
   app.register(customerPlugin, { config, store, versions, clock })
   app.register(operatorReadsPlugin, { config, store, clock })
@@ -127,7 +127,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(supplierReadsPlugin, { config, store })
   app.register(feedPlugin, { store, clock, random, metrics })
   app.register(historyPlugin, { config, store })
-  app.register(statsPlugin, { config, store, clock })
+  app.register(statsPlugin, { store, clock })
   app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })
   app.register(endpointReadsPlugin, { config, proxyVariables, store, clock, random, metrics })
   app.register(endpointChangesPlugin, { clock })

@@ -5,8 +5,8 @@ import { systemClock } from '#src/lib/clock.ts'
 import { createLog, type Prettify } from '#src/lib/log/logger.ts'
 import { prettyLines } from '#src/lib/log/pretty-log.ts'
 import { createMetrics } from '#src/lib/metrics/metrics.ts'
+import { reachableHost, urlHost } from '#src/lib/net/reachable-host.ts'
 import { systemRandom } from '#src/lib/random.ts'
-import { reachableHost, urlHost } from '#src/lib/reachable-host.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { buildOps, listenForOps, type Ops } from '#src/ops/ops.ts'
 import type { AwaitedStore } from '#src/store/await-store.ts'
@@ -50,7 +50,7 @@ export async function startServer(
   })
   const checkReady = async (): Promise<void> => {
     const reason = awaited.reason()
-    // Callers of the API do not get to know it.
+    // For operators only: it may name a path.
     if (reason !== undefined) throw new Error(reason)
     await app.readiness.check()
   }

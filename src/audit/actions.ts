@@ -46,7 +46,7 @@ export type RecordAction = (
   details?: Readonly<Record<string, unknown>>,
 ) => Promise<void>
 
-export interface ActionDependencies {
+interface ActionDependencies {
   readonly audit: AuditStore
   readonly clock: Clock
   /** The person at the command line, `cli:` and a name, or an operator, `console:` and the e-mail address. */

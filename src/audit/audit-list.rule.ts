@@ -1,17 +1,17 @@
 import type { ApiKeyStore, AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
 
-export interface AuditListDependencies {
+interface AuditListDependencies {
   readonly audit: AuditStore
   readonly apiKeys: Pick<ApiKeyStore, 'findById'>
 }
 
-export interface AuditQuery extends AuditFilter {
+interface AuditQuery extends AuditFilter {
   /** As `nextCursor` was. */
   readonly cursor?: string | undefined
   readonly limit: number
 }
 
-export interface AuditPage {
+interface AuditPage {
   readonly events: readonly AuditEvent[]
   /** Null at the end. */
   readonly nextCursor: string | null

@@ -11,7 +11,7 @@ import { type Action, createRecordAction, type RecordAction } from './actions.ts
 import type { RefusedDelivery } from './refusal-window.ts'
 import { createRefusals, LONGEST_MESSAGE, type Refusals } from './refusals.ts'
 import { createRefusedBodies, type RefusedBodies } from './refused-bodies.ts'
-import { createRetention, type Retention } from './retention.ts'
+import { createRetention } from './retention.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -29,15 +29,12 @@ declare module 'fastify' {
     /** Returns what records the actions of the operator who sends a request: who it was, from where, and with which request. */
     recordFor: (request: FastifyRequest) => RecordAction
     refusals: Refusals
-    auditRetention: Retention
     /** Undefined if refused bodies are not kept. */
     refusedBodies: RefusedBodies | undefined
-    /** Also deletes bodies that were kept before the setting was changed. */
-    refusedBodyRetention: Retention
   }
 }
 
-export interface AuditOptions {
+interface AuditOptions {
   readonly config: Config
   readonly audit: AuditStore
   readonly refused: RefusedStore
@@ -70,14 +67,10 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
   app.decorate('refusals', refusals)
   const onFailed = (error: unknown): void =>
     app.log.warn({ err: error }, 'refused bodies could not be written or deleted')
-  const bodies =
-    config.keepRefused === 'known'
-      ? createRefusedBodies({ refused, mostBytes: config.refusedBytes, metrics, onFailed })
-      : undefined
+  const bodies = config.keepRefused === 'known' ? createRefusedBodies({ refused, metrics, onFailed }) : undefined
+  // Also deletes bodies that were kept before the setting was changed.
   const bodyRetention = createRetention(refused, clock, config.refusedDays, onFailed)
-  app.decorate('auditRetention', retention)
   app.decorate('refusedBodies', bodies)
-  app.decorate('refusedBodyRetention', bodyRetention)
 
   app.onRefusal((request, error, part) => {
     const { refusedAs, forbiddenAs, refusedDelivery } = request.routeOptions.config

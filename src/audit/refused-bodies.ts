@@ -17,12 +17,14 @@ export interface RefusedBodies {
 
 export interface RefusedBodiesDependencies {
   readonly refused: RefusedStore
-  /** The most that the store keeps. */
-  readonly mostBytes: number
+  /** The most that the store keeps; less in tests. */
+  readonly mostBytes?: number
   readonly metrics: Metrics
   readonly onFailed: (error: unknown) => void
 }
 
+/** The most that the store keeps: a flood of refused bodies must not fill the disk that deliveries need. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024
 const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limits of what waits, and of what is written in a second. Each body counts `ROW_BYTES` more. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024
@@ -32,7 +34,7 @@ const MAX_WRITTEN = 500
 
 /** Queues refused bodies and writes them every second, so that a flood of them costs neither memory nor the disk much. */
 export function createRefusedBodies(dependencies: RefusedBodiesDependencies): RefusedBodies {
-  const { refused, mostBytes, metrics, onFailed } = dependencies
+  const { refused, mostBytes = MAX_KEPT_BYTES, metrics, onFailed } = dependencies
   const outcomes = metrics.counter('teslim_refused_bodies_total', 'Bodies of refused deliveries, by outcome.')
   const [kept, removed] = [outcomes({ outcome: 'kept' }), outcomes({ outcome: 'removed' })]
   const dropped = outcomes({ outcome: 'not_kept' })

@@ -7,7 +7,7 @@ const AT_ONCE = 500
 const SOON_MILLISECONDS = 1_000
 const LATER_MILLISECONDS = 600_000
 
-export interface Retention {
+interface Retention {
   /** Deletes one batch of what has expired; resolves to whether there may be more. */
   expire(): Promise<boolean>
   start(): void

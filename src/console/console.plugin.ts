@@ -15,7 +15,7 @@ const PAGE = new URL('./page/', import.meta.url)
 const FIRST = ['app.js', 'views/now.js']
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', json: 'application/json' }
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   readonly config: Config
 }
 

@@ -9,7 +9,7 @@ import { customerErrors } from './customer.errors.ts'
 import type { Customers } from './customer.rule.ts'
 import { checkNetworks } from './networks.ts'
 
-export interface ApiKeyDependencies {
+interface ApiKeyDependencies {
   readonly store: Store
   readonly customers: Customers
   readonly clock: Clock
@@ -41,13 +41,13 @@ export interface NewKey extends KeyLimits {
 }
 
 /** Changes to a key. What is not given stays. */
-export interface KeySettings extends KeyLimits {
+interface KeySettings extends KeyLimits {
   readonly label?: string | undefined
   /** From now on; null for forever. */
   readonly lifetimeMilliseconds?: number | null | undefined
 }
 
-export interface IssuedKey {
+interface IssuedKey {
   readonly view: ApiKeyView
   /** Shown once: only its hash is stored. */
   readonly key: string
@@ -62,7 +62,7 @@ export interface Rotation {
   readonly expiresAt?: number | undefined
 }
 
-export interface RotatedKey extends IssuedKey {
+interface RotatedKey extends IssuedKey {
   /** The old key after the rotation. */
   readonly replaced: ApiKeyView
 }

@@ -5,7 +5,7 @@ import { type ApiKeyView, toView } from './api-key.rule.ts'
 import { customerErrors } from './customer.errors.ts'
 import { findCustomer, isCustomer } from './find-customer.ts'
 
-export interface KeysQuery {
+interface KeysQuery {
   /** E-mail address or id; the one that asks unless given. */
   readonly customer?: string | undefined
   readonly limit: number
@@ -13,7 +13,7 @@ export interface KeysQuery {
   readonly cursor?: string | undefined
 }
 
-export interface KeysPage {
+interface KeysPage {
   readonly keys: readonly ApiKeyView[]
   readonly nextCursor: string | null
 }

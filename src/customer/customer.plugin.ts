@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-export interface CustomerOptions {
+interface CustomerOptions {
   readonly config: Config
   readonly store: Store
   readonly versions: VersionWatch

@@ -7,7 +7,7 @@ import type { Customer, CustomerChange, Store } from '#src/store/store.ts'
 import { isAuthorityRule } from './authority.ts'
 import { customerErrors } from './customer.errors.ts'
 import { canonicalEmail } from './email.ts'
-import { findCustomer } from './find-customer.ts'
+import { allCustomers, findCustomer } from './find-customer.ts'
 import { checkPassword } from './password-policy.ts'
 import { readRegion } from './region.ts'
 
@@ -24,7 +24,7 @@ export interface NewCustomer {
 }
 
 /** Changes to a customer. A property that is not given stays as it is. */
-export type CustomerSettings = Omit<CustomerChange, 'tokenGeneration'>
+type CustomerSettings = Omit<CustomerChange, 'tokenGeneration'>
 
 export interface CustomerDependencies {
   readonly store: Store
@@ -96,14 +96,7 @@ export function createCustomers({ store, clock, random, hashPassword }: Customer
       return { customer: toView(customer), warnings }
     },
 
-    async list(): Promise<CustomerView[]> {
-      const all: CustomerView[] = []
-      for (let page = await store.customers.list({ limit: 500 }); page.length > 0; ) {
-        all.push(...page.map(toView))
-        page = await store.customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
-      }
-      return all
-    },
+    list: async (): Promise<CustomerView[]> => (await allCustomers(store.customers)).map(toView),
 
     isEmpty: async (): Promise<boolean> => (await store.customers.list({ limit: 1 })).length === 0,
 

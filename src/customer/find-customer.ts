@@ -11,3 +11,15 @@ export async function findCustomer(customers: CustomerStore, who: string): Promi
   // A database cannot hold NUL or a lone surrogate in a text.
   return who.includes('\0') || !who.isWellFormed() ? undefined : customers.findById(who)
 }
+
+const AT_ONCE = 500
+
+/** Reads all customers, oldest first. */
+export async function allCustomers({ list }: Pick<CustomerStore, 'list'>): Promise<Customer[]> {
+  const all: Customer[] = []
+  for (let page = await list({ limit: AT_ONCE }); page.length > 0; ) {
+    all.push(...page)
+    page = await list({ afterId: page.at(-1)?.id ?? '', limit: AT_ONCE })
+  }
+  return all
+}

@@ -28,7 +28,7 @@ const FILES = [
 
 const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
 
-export interface DocsOptions {
+interface DocsOptions {
   readonly config: Config
   /** Every route of the server, once all are registered. */
   readonly routes: readonly RegisteredRoute[]

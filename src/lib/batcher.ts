@@ -1,7 +1,7 @@
 import { createHistogram, type Histogram, SECONDS } from './metrics/histogram.ts'
 import { type Steps, tracing } from './tracing.ts'
 
-export interface BatcherOptions<Item, Outcome> {
+interface BatcherOptions<Item, Outcome> {
   /**
    * Commits a batch by `deadline` and resolves to an outcome for each item, in their order. An item that failed alone has an
    * error as its outcome.
@@ -16,7 +16,7 @@ export interface BatcherOptions<Item, Outcome> {
   readonly monotonic: () => number
 }
 
-export interface Batcher<Item, Outcome> {
+interface Batcher<Item, Outcome> {
   /** Resolves once the item is committed. */
   submit(item: Item): Promise<Outcome>
   /** Resolves once nothing waits and no commit is under way. */
@@ -31,6 +31,8 @@ export interface BatcherLoad {
   /** Bytes of all items that are not yet committed. */
   bytes(): number
   /** Items in each batch that was committed. */
+  readonly maxItems: number
+  readonly maxBytes: number
   readonly batchSizes: Histogram
   readonly commitSeconds: Histogram
 }
@@ -208,6 +210,6 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
       return promise
     },
     drained: () => idle.promise,
-    load: { items: () => queue.length, bytes: () => queuedBytes, batchSizes, commitSeconds },
+    load: { items: () => queue.length, bytes: () => queuedBytes, maxItems, maxBytes, batchSizes, commitSeconds },
   }
 }

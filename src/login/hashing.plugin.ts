@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { createHashWorkers, type HashWorkers } from './hash-workers.ts'
 
 declare module 'fastify' {
@@ -14,10 +13,12 @@ declare module 'fastify' {
   }
 }
 
-const plugin: FastifyPluginAsync<{ readonly config: Config }> = async (app, { config }) => {
-  const concurrency = config.hashConcurrency || Math.max(1, availableParallelism() - 1)
-  const workers = createHashWorkers(concurrency)
-  app.decorate('hashing', { hash: workers.hash, verify: workers.verify, concurrency })
+/** One core is left to the thread that serves requests. */
+const MAX_THREADS = Math.max(1, availableParallelism() - 1)
+
+const plugin: FastifyPluginAsync = async (app) => {
+  const workers = createHashWorkers(MAX_THREADS)
+  app.decorate('hashing', { hash: workers.hash, verify: workers.verify, concurrency: MAX_THREADS })
   app.addHook('onClose', () => workers.close())
 }
 

@@ -38,13 +38,15 @@ export interface LoginOptions {
 
 /** Extra logins beyond the hashing threads: they are counted in the store while others hash. */
 const COUNTING_MEANWHILE = 2
+/** With one thread the last of them waits about a second. Later ones are refused at once, since their clients would give up. */
+const MAX_WAITING = 32
 
 const plugin: FastifyPluginAsyncTypebox<LoginOptions> = async (app, options) => {
   const { config, store, clock, random, metrics } = options
   const { concurrency, hash, verify } = app.hashing
   const pace = createRefusalPace(clock)
   app.addHook('preClose', async () => pace.close())
-  const gate = createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: config.hashQueue })
+  const gate = createHashGate({ mostRunning: concurrency + COUNTING_MEANWHILE, mostWaiting: MAX_WAITING })
   const counted = createLoginMetrics(metrics, gate)
   app.onRefusal(({ raw, routeOptions }, error) => {
     const isBrokenOff = raw.readableAborted || error.code === clientGone.code

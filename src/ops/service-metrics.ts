@@ -40,8 +40,8 @@ export function describeService(metrics: Metrics, dependencies: ServiceMetricsDe
   )
   metrics.gauge('teslim_queue_deliveries', 'Deliveries that wait to be stored.', () => deliveries.load.items())
   metrics.gauge('teslim_queue_bytes', 'Bytes of deliveries that are not yet durable.', () => deliveries.load.bytes())
-  metrics.gauge('teslim_queue_deliveries_limit', 'TESLIM_QUEUE_DELIVERIES.', () => config.queueDeliveries)
-  metrics.gauge('teslim_queue_bytes_limit', 'TESLIM_QUEUE_BYTES.', () => config.queueBytes)
+  metrics.gauge('teslim_queue_deliveries_limit', 'Deliveries that may wait.', () => deliveries.load.maxItems)
+  metrics.gauge('teslim_queue_bytes_limit', 'Bytes that may wait.', () => deliveries.load.maxBytes)
 
   metrics.gauge(
     'teslim_api_keys_expiring',

@@ -99,7 +99,7 @@ export interface DiskUse {
 }
 
 export interface QueueLimits {
-  readonly maxDeliveries: number
+  readonly maxItems: number
   readonly maxBytes: number
   /** How long a delivery may wait until its commit begins. */
   readonly longestWaitMilliseconds: number

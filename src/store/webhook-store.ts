@@ -169,7 +169,7 @@ export interface WebhookStore {
   rewrap(changes: readonly SecretRewrap[]): Promise<boolean>
 }
 
-export interface ReplayedPage {
+interface ReplayedPage {
   readonly deliveries: readonly Laned[]
   readonly position: number
 }

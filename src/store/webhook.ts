@@ -1,5 +1,5 @@
 /** Where an endpoint's deliveries go, and which. */
-export interface WebhookSettings {
+interface WebhookSettings {
   readonly url: string
   /** Only deliveries of this customer; null for all customers. */
   readonly customerId: string | null

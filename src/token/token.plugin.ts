@@ -83,7 +83,6 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
     clock,
     algorithm: config.tokenAlgorithm,
     ttlSeconds: config.tokenTtlSeconds,
-    rotationDays: config.signingKeyDays,
     onRotated: (kid) => app.log.info({ kid }, 'a new signing key replaces an old one'),
     onTendingFailed: (error) => app.log.warn({ err: error }, 'the signing keys could not be renewed or deleted'),
   })

@@ -1,4 +1,5 @@
 import { isRemoved } from '#src/customer/customer.rule.ts'
+import { allCustomers } from '#src/customer/find-customer.ts'
 import { shellWord } from '#src/lib/printable.ts'
 import type { ApiKey, Customer, SigningKey, Store, Webhook } from '#src/store/store.ts'
 import { limitsUndone } from './limits-undone.ts'
@@ -20,7 +21,7 @@ const MAX_EVENTS = 100_000
 
 /** Compares the store as it was with the one that is to replace it, whose last change was at `since`. */
 export async function compareStores(was: Store, willBe: Store, since: number, now: number): Promise<Comparison> {
-  const customers = await pairs(was, willBe, customersOf)
+  const customers = await pairs(was, willBe, ({ customers }) => allCustomers(customers))
   const keys = await pairs(was, willBe, (store) => store.apiKeys.list())
   const signingKeys = await pairs(was, willBe, async (store) =>
     (await store.signingKeys.list()).map((key) => ({ ...key, id: key.kid })),
@@ -93,15 +94,6 @@ async function pairs<Row extends { readonly id: string }>(
     onlyBefore: [...before.values()].filter(({ id }) => !there.has(id)),
     onlyAfter: after.filter(({ id }) => !before.has(id)),
   }
-}
-
-async function customersOf({ customers }: Store): Promise<Customer[]> {
-  const all: Customer[] = []
-  for (let page = await customers.list({ limit: 500 }); page.length > 0; ) {
-    all.push(...page)
-    page = await customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
-  }
-  return all
 }
 
 const isLive = ({ expiresAt }: Pick<ApiKey | SigningKey, 'expiresAt'>, now: number): boolean =>

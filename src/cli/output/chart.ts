@@ -46,7 +46,7 @@ export function chart(stats: Stats, customer: string | undefined, now: number, c
     ...reasons('Refused logins', totals.refusedLogins),
     ...(countedUntil < now
       ? [
-          `Only deliveries received before ${timeText(countedUntil)} are counted: the server is still counting older ones, or TESLIM_ROLL_UPS is off.`,
+          `Only deliveries received before ${timeText(countedUntil)} are counted: the server is still counting older ones.`,
         ]
       : []),
   ].flatMap((note) => wrapWords(note, columns ?? COLUMNS))

@@ -5,7 +5,7 @@ import type { OrderDetail, OrderList } from '#src/purchase/orders/orders.rule.ts
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Order } from '#src/store/store.ts'
 import type { Command } from '../command.ts'
-import { limitOption, readLimit } from '../input/limit.ts'
+import { limitOption, readLimit } from '../input/number.ts'
 import { table } from '../output/table.ts'
 import { noneOf, purchaseFilters, readPurchaseFilters } from './filters.ts'
 import { DELIVERY_HEADING, deliveryCells, deliveryJson, orderJson, statusText } from './show.ts'

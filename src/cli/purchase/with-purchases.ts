@@ -1,3 +1,4 @@
+import { allCustomers } from '#src/customer/find-customer.ts'
 import { AppError, type ErrorDefinition } from '#src/lib/app-error.ts'
 import { createCursors } from '#src/purchase/cursors.ts'
 import { createDeliveryReader } from '#src/purchase/delivery-body.ts'
@@ -37,13 +38,6 @@ export const withPurchases = <Result>(
       readBack: createReadBack(dependencies),
       search: createDeliverySearch(dependencies),
       receiptOf: (text) => findReceipt(text, deliveries),
-      async emails() {
-        const all = new Map<string, string>()
-        for (let page = await customers.list({ limit: 500 }); page.length > 0; ) {
-          for (const { id, email } of page) all.set(id, email)
-          page = await customers.list({ afterId: page.at(-1)?.id ?? '', limit: 500 })
-        }
-        return all
-      },
+      emails: async () => new Map((await allCustomers(customers)).map(({ id, email }) => [id, email])),
     })
   })

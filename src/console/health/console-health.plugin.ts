@@ -20,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-export interface ConsoleHealthOptions {
+interface ConsoleHealthOptions {
   readonly loaded: LoadedConfig
   readonly clock: Clock
   readonly requests: RequestMetrics

@@ -13,7 +13,7 @@ import { consoleErrors } from '../console.errors.ts'
 import { createLiveHub, type LiveFrame, type LiveReader } from './hub.ts'
 import { LiveEventsSchema, LiveHeadersSchema, LiveSchema } from './live.schema.ts'
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly config: Config
   readonly store: Store
   readonly versions: VersionWatch

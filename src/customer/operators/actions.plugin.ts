@@ -30,7 +30,7 @@ import {
   RulesSchema,
 } from './operators.schema.ts'
 
-export interface OperatorActionsOptions {
+interface OperatorActionsOptions {
   readonly config: Config
   readonly store: Store
   readonly clock: Clock

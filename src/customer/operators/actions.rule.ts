@@ -11,7 +11,7 @@ import { generatePassword } from '../password-policy.ts'
 import { readId } from './directory.rule.ts'
 import { operatorsErrors } from './operators.errors.ts'
 
-export interface ActionsDependencies extends CustomerDependencies {
+interface ActionsDependencies extends CustomerDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random

@@ -7,7 +7,7 @@ import { customerErrors } from '../customer.errors.ts'
 import { isRemoved } from '../customer.rule.ts'
 import { SANDBOX_EMAIL } from '../sandbox.ts'
 
-export interface DirectoryDependencies {
+interface DirectoryDependencies {
   readonly store: Pick<Store, 'customers' | 'apiKeys'>
   readonly clock: Clock
   /** Whether the sandbox customer should not be there. */
@@ -15,7 +15,7 @@ export interface DirectoryDependencies {
 }
 
 export const ROLES = ['api', 'operator', 'readOnly', 'supplier', 'removed'] as const
-export type Role = (typeof ROLES)[number]
+type Role = (typeof ROLES)[number]
 
 export const WARNINGS = [
   'NO_RULES',
@@ -27,7 +27,7 @@ export const WARNINGS = [
 ] as const
 export type Warning = (typeof WARNINGS)[number]
 
-export interface DirectoryQuery {
+interface DirectoryQuery {
   /** Part of the e-mail address, or the prefix of the id; ASCII case-insensitive. */
   readonly search?: string | undefined
   readonly role?: Role | undefined

@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
 }
 
-export interface OperatorReadsOptions {
+interface OperatorReadsOptions {
   readonly config: Config
   readonly store: Store
   readonly clock: Clock

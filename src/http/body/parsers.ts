@@ -19,7 +19,7 @@ const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/i
 
 /** Routes get each body as the bytes that were sent, whatever its Content-Type. */
 export function installBodyReading(app: FastifyInstance, config: Config, clock: Clock): void {
-  const budget = createBodyBudget(config, clock)
+  const budget = createBodyBudget(clock)
   app.decorate('bodyBudget', budget)
   app.decorateRequest('roomOwner', null)
   const poolFor = (announced: number) => (announced <= SMALL_BYTES ? budget.small : budget.large)

@@ -96,7 +96,7 @@ const OWN_DESCRIPTORS = 48
 const DESCRIPTORS_PER_HASH_THREAD = 6
 const MIN_CONNECTIONS = 8
 
-function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }: Config): number {
+function connectionsByDescriptors({ databasePool, databaseUrl }: Config): number {
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean }
   // The report would look up the host name of every peer.
   report.excludeNetwork = true
@@ -104,7 +104,7 @@ function connectionsByDescriptors({ hashConcurrency, databasePool, databaseUrl }
   const files = Number(userLimits?.open_files?.soft)
   // "unlimited", or a system without such a limit.
   if (!Number.isInteger(files)) return Number.POSITIVE_INFINITY
-  const hashing = (hashConcurrency || availableParallelism()) * DESCRIPTORS_PER_HASH_THREAD
+  const hashing = availableParallelism() * DESCRIPTORS_PER_HASH_THREAD
   const pool = databaseUrl.startsWith('sqlite:') ? 0 : databasePool
   return Math.max(MIN_CONNECTIONS, files - pool - OWN_DESCRIPTORS - hashing)
 }

@@ -30,7 +30,7 @@ const CONTENT_TYPE = 'application/x-ndjson; charset=utf-8'
 const PART_LEFT = 1 / 2
 
 const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, deliveries, clock }) => {
-  const { queueDeliveries, queueBytes, bodyLimitBytes } = config
+  const { bodyLimitBytes } = config
   const { intake, countDelivery, takeAllowance, deliveryCredentials } = app.deliveryRoutes
   const patienceMilliseconds = config.requestTimeoutSeconds * 1000
   const { load } = deliveries
@@ -42,7 +42,7 @@ const plugin: FastifyPluginAsyncTypebox<UploadOptions> = async (app, { config, d
     readLine: createLineReader(config.fieldCase),
     bodyLimitBytes,
     takeAllowance,
-    hasRoom: () => load.items() < queueDeliveries * PART_LEFT && load.bytes() < queueBytes * PART_LEFT,
+    hasRoom: () => load.items() < load.maxItems * PART_LEFT && load.bytes() < load.maxBytes * PART_LEFT,
     patienceMilliseconds,
     clock,
   })

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { AuditStore, PurgeStore } from '#src/store/store.ts'
 import { createPace } from './pace.ts'
 import { giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
 
-export interface RetentionDependencies {
+interface RetentionDependencies {
   readonly purges: PurgeStore
   readonly audit: Pick<AuditStore, 'append'>
   readonly clock: Clock
@@ -14,14 +15,9 @@ export interface RetentionDependencies {
   }
 }
 
-export interface RetentionSettings {
-  /** 0 keeps deliveries forever. */
-  readonly days: number
-  readonly orders: boolean
-  readonly unsent: boolean
-}
+type Settings = Pick<Config, 'retentionDays' | 'retentionOrders' | 'retentionUnsent'>
 
-export interface DeliveryRetention {
+interface DeliveryRetention {
   /** Does what is due now. Resolves to what was removed, if anything was due. */
   keep(): Promise<PurgeReport | undefined>
   start(): void
@@ -42,8 +38,9 @@ class Stopped extends Error {}
  */
 export function createDeliveryRetention(
   { purges, audit, clock, log }: RetentionDependencies,
-  { days, orders, unsent }: RetentionSettings,
+  { retentionDays: days, retentionOrders, retentionUnsent }: Settings,
 ): DeliveryRetention {
+  const [orders, unsent] = [retentionOrders === 'on', retentionUnsent === 'on']
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let working: Promise<unknown> | undefined

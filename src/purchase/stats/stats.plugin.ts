@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
@@ -14,12 +13,11 @@ import { StatsQuerySchema, StatsSchema } from './stats.schema.ts'
 import { statsAnswer } from './stats-answer.ts'
 
 export interface StatsOptions {
-  readonly config: Config
   readonly store: Store
   readonly clock: Clock
 }
 
-const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { config, store, clock }) => {
+const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { store, clock }) => {
   const { rollUps, customers } = store
   const readStats = createStats({ rollUps, customers, clock })
   const counting = createRollUps({
@@ -27,9 +25,7 @@ const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { config, st
     clock,
     onFailed: (error) => app.log.warn({ err: error }, 'deliveries could not be counted by hour'),
   })
-  app.readiness.onceOpen(() => {
-    if (config.rollUps === 'on') counting.start()
-  })
+  app.readiness.onceOpen(() => counting.start())
   app.addHook('preClose', () => counting.stop())
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {

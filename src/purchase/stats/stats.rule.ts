@@ -53,8 +53,6 @@ const DEFAULT_PERIODS = { hour: 24, day: 30 }
 /** 31 days by hour, a leap year by day. */
 const MAX_PERIODS = { hour: 744, day: 366 }
 
-export type ReadStats = ReturnType<typeof createStats>
-
 export const createStats =
   ({ rollUps, customers, clock }: StatsDependencies) =>
   async (caller: Caller, query: StatsQuery): Promise<Stats> => {

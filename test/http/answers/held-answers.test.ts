@@ -2,17 +2,17 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fetch } from '../../support/checked-fetch.ts'
 import { readingSupplier } from '../../support/supplier.ts'
-import { type TestApp, testApp } from '../../support/test-app.ts'
+import { inContainerOf, type TestApp, testApp } from '../../support/test-app.ts'
 import { until } from '../../support/until.ts'
 
 const MEGABYTE = 1024 * 1024
 /** More than the system takes for a connection whose client reads nothing. */
 const LARGE = `{"Status":1,"filler":"${'x'.repeat(7 * MEGABYTE)}"}`
-/** Half of it is for answers, and half of that for one customer beside nobody else. */
-const settings = { TESLIM_BODY_BUDGET: `${64 * MEGABYTE}`, TESLIM_BODY_LIMIT: `${8 * MEGABYTE}` }
 
 async function serving() {
-  const service = await testApp(settings)
+  // 32 MiB are for answers, and half of that for one customer beside nobody else.
+  inContainerOf(512 * MEGABYTE)
+  const service = await testApp({ TESLIM_BODY_LIMIT: `${8 * MEGABYTE}` })
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const customer = async () => {
     const supplier = await readingSupplier(service)
