@@ -7,12 +7,12 @@ import { invalidRequest } from '#src/http/error-handler.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { createActing } from '../acting.ts'
-import { withSecretAnswer } from '../answers.ts'
+import { endpointAnswer, withSecretAnswer } from '../answers.ts'
 import type { Endpoints } from '../endpoints.rule.ts'
 import { placeProblem, readBegin } from '../read-begin.ts'
-import { EndpointParamsSchema, NewEndpointSchema, SecretRotationSchema } from './bodies.schema.ts'
-import { NEW_ENDPOINT_EXAMPLES } from './body-examples.ts'
-import { EndpointWithSecretSchema, RemovedEndpointSchema } from './endpoints.schema.ts'
+import { EndpointChangeSchema, EndpointParamsSchema, NewEndpointSchema, SecretRotationSchema } from './bodies.schema.ts'
+import { CHANGE_EXAMPLES, NEW_ENDPOINT_EXAMPLES } from './body-examples.ts'
+import { ChangedEndpointSchema, EndpointWithSecretSchema, RemovedEndpointSchema } from './endpoints.schema.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -92,6 +92,52 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
           ca: CA ?? undefined,
         }
         return success(withSecretAnswer(await by(request).add(wanted)))
+      },
+    })
+
+    const set = {
+      summary: 'Change an endpoint',
+      operationId: 'webhookSet',
+      description:
+        'What is not sent stays, as do its secret, its place and what waits: that is still sent, whatever the new filter says. The new filter is for what it has not come to yet.',
+      ...TAGS,
+      ...BODY,
+      errors: [
+        'WEBHOOK_URL_INVALID',
+        'WEBHOOK_ADDRESS_FORBIDDEN',
+        'WEBHOOK_CA_INVALID',
+        'WEBHOOK_HEADER_INVALID',
+        'WEBHOOK_NOT_FOUND',
+        'CUSTOMER_NOT_FOUND',
+        'CUSTOMER_REMOVED',
+        'WEBHOOK_CHANGED',
+        'WEBHOOK_SECRET_CANNOT_OPEN',
+      ],
+      params: EndpointParamsSchema,
+      body: EndpointChangeSchema,
+      bodyExamples: CHANGE_EXAMPLES,
+      response: {
+        200: successSchema(ChangedEndpointSchema, 'The endpoint after the change'),
+        ...failures(400, 401, 403, 404, 409, 413, 415, 500, 503),
+      },
+    }
+    scope.post('/Webhook/endpoint/:endpointId/set', {
+      schema: set,
+      ...readingBody(EndpointChangeSchema),
+      handler: async (request) => {
+        const { URL: url, Customer, Statuses, Duplicates, GiveUpSeconds, CA, Headers } = request.body
+        if (Object.keys(request.body).length === 0)
+          throw invalidRequest([{ path: '', message: 'must have at least one setting' }])
+        const wanted = {
+          url,
+          customer: Customer,
+          statuses: Statuses,
+          duplicates: Duplicates,
+          giveUpMilliseconds: GiveUpSeconds && GiveUpSeconds * 1000,
+          ca: CA,
+          headers: Headers && Object.entries(Headers),
+        }
+        return success({ Endpoint: endpointAnswer(await by(request).set(request.params.endpointId, wanted)) })
       },
     })
 
