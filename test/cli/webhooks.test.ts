@@ -283,7 +283,14 @@ describe.each(storesOfRun())('webhooks on the command line, on %s,', (_kind, emp
     const { add, run, one } = stage
     const { EndpointID } = (await add('--customer', one.email, '--from', 'start')).Endpoint
     await run(['webhook', 'test', EndpointID])
-    for (const args of [['list'], ['show', EndpointID], ['add', '--help'], ['replay', '--help'], ['test', '--help']]) {
+    for (const args of [
+      ['list'],
+      ['show', EndpointID],
+      ['add', '--help'],
+      ['set', '--help'],
+      ['replay', '--help'],
+      ['test', '--help'],
+    ]) {
       const { stdout } = await run(['webhook', ...args], {}, 80)
       const words = (line: string): boolean => line.trim().includes(' ')
       expect(stdout.split('\n').filter((line) => line.length > 80 && words(line))).toEqual([])

@@ -99,7 +99,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
       summary: 'Change an endpoint',
       operationId: 'webhookSet',
       description:
-        'What is not sent stays, as do its secret, its place and what waits: that is still sent, whatever the new filter says. The new filter is for what it has not come to yet.',
+        'What the body does not name stays, as do its secret, its place and what waits: that is still sent, whatever the new filter says. The new filter is for what the endpoint has not come to yet. A body that names nothing is refused.',
       ...TAGS,
       ...BODY,
       errors: [
