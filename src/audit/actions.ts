@@ -23,6 +23,7 @@ export const ACTIONS = [
   'store.take-back',
   'delivery.purge',
   'webhook.add',
+  'webhook.set',
   'webhook.pause',
   'webhook.resume',
   'webhook.replay',

@@ -106,7 +106,7 @@ export interface WebhookStore {
   /** Oldest first. */
   list(): Promise<Webhook[]>
   find(id: string): Promise<Webhook | undefined>
-  /** Raises the version. Resolves to undefined if there is no such endpoint. */
+  /** Raises the version. Resolves to undefined if there is no such endpoint, or its headers are others by now. */
   change(id: string, change: WebhookChange): Promise<Webhook | undefined>
   /** Removes the endpoint with all that is known of it. Resolves to whether there was one. */
   remove(id: string): Promise<boolean>
@@ -120,6 +120,10 @@ export interface WebhookStore {
   hold(holder: string, leaseMilliseconds: number, limit: number): Promise<HeldWebhook[]>
   /** Ends leases of the holder: on these endpoints, or on all. */
   release(holder: string, ids?: readonly string[]): Promise<void>
+  /**
+   * Must be called by who pushes, before it begins to: a filter that was changed is in force from then on. Resolves to undefined if there is
+   * no such endpoint, or it was changed again meanwhile.
+   */
   load(id: string): Promise<LoadedWebhook | undefined>
   /**
    * Stores progress, all or nothing for each endpoint. Resolves to the ids of the endpoints whose progress was stored: those that are
@@ -181,7 +185,7 @@ export type Fate =
 
 export interface SecretRewrap {
   readonly id: string
-  readonly which: 'secret' | 'formerSecret'
+  readonly which: 'secret' | 'formerSecret' | 'headers'
   readonly from: string
   readonly to: string
 }

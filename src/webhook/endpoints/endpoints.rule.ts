@@ -20,6 +20,7 @@ import { createDescribe, type DescribedEndpoint } from './describe.ts'
 import { createFates, type Told } from './fates.ts'
 import { nextTryOf } from './progress.ts'
 import { createReplays, type Replayed } from './replays.ts'
+import { createSet, inOrder } from './set.ts'
 
 export interface EndpointsDependencies {
   readonly store: Pick<Store, 'webhooks' | 'deliveries' | 'customers' | 'purges'>
@@ -116,7 +117,7 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const settings = {
         url: await checkUrl(url),
         customerId: customer === undefined ? null : await customerOf(customer),
-        statuses: statuses === undefined ? null : [...new Set(statuses)].sort(),
+        statuses: statuses === undefined ? null : inOrder(statuses),
         duplicates,
         ca: ca === undefined ? null : readAuthority(ca),
         giveUpMilliseconds: giveUpMilliseconds ?? null,
@@ -171,6 +172,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       return describe(webhook.paused === null ? webhook : await change(webhook, { paused: null }))
     },
 
+    set: createSet({ ...dependencies, webhooks, find, customerOf, describe }),
+
     /** Tells what became of deliveries at an endpoint, the newest first. */
     async fates(id: string, which: Parameters<typeof tellFates>[1]): Promise<Told[]> {
       return tellFates(await find(id), which)
@@ -213,7 +216,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
       const at = clock.now()
       const body = Buffer.from(JSON.stringify({ type: 'teslim.test', timestamp: isoMilliseconds(at), data: {} }))
       const signing = await secrets.signing(webhook, at)
-      const headers = signedHeaders(`test_${newId(at, random)}`, toSeconds(at), body, signing)
+      const signed = signedHeaders(`test_${newId(at, random)}`, toSeconds(at), body, signing)
+      const headers = { ...(await secrets.headers(webhook)), ...signed }
       const { status, error, milliseconds, response } = await send({ url: webhook.url, ca: webhook.ca, headers, body })
       const result = { status, error, milliseconds, response }
       const attempt = { at, position: null, receiptId: null, ...result, nextAt: null }

@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
-import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook } from '#src/store/store.ts'
+import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook, WebhookFilter } from '#src/store/store.ts'
 import { isWanted } from '../wanted.ts'
 import type { ChosenOrder, createChosen } from './chosen.ts'
 import { nextTryOf } from './progress.ts'
@@ -51,7 +51,7 @@ export function createFates({ store: { webhooks, purges }, clock, chosen }: Fate
       receiptId: delivery.receiptId,
       delivery,
       ...NOTHING_KNOWN,
-      ...fateOf(webhook, fates.get(delivery.position), isWanted(webhook, delivery)),
+      ...fateOf(webhook, fates.get(delivery.position), delivery),
     }))
   }
 
@@ -70,13 +70,21 @@ export function createFates({ store: { webhooks, purges }, clock, chosen }: Fate
 
 const NOTHING_KNOWN = { at: null, answer: null, failures: 0, error: null, nextTryAt: null }
 
-/** What is missing was confirmed before the journal begins, if the endpoint wants it. */
-function fateOf(webhook: Webhook, fate: Fate | undefined, wanted: boolean): Partial<Told> & Pick<Told, 'state'> {
+/** The filter that was in force when the endpoint came to a delivery. */
+const filterAt = (webhook: Webhook, position: number): WebhookFilter =>
+  webhook.formerFilters.find(({ until }) => until === null || position <= until) ?? webhook
+
+/** What is missing was confirmed before the journal begins, if the endpoint wanted it. */
+function fateOf(
+  webhook: Webhook,
+  fate: Fate | undefined,
+  delivery: Delivery | DeliverySummary,
+): Partial<Told> & Pick<Told, 'state'> {
   switch (fate?.state) {
     case undefined:
-      return { state: wanted ? 'confirmed' : 'not-wanted' }
+      return { state: isWanted(filterAt(webhook, delivery.position), delivery) ? 'confirmed' : 'not-wanted' }
     case 'unread':
-      return { state: wanted ? 'waiting' : 'not-wanted' }
+      return { state: isWanted(webhook, delivery) ? 'waiting' : 'not-wanted' }
     case 'confirmed':
       return { state: 'confirmed', at: fate.at, answer: { status: fate.status, milliseconds: fate.milliseconds } }
     case 'kept': {

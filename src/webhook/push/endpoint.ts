@@ -39,6 +39,13 @@ export interface EndpointDependencies extends Pick<ReplayDependencies, 'deliveri
   }) => void
 }
 
+export interface EndpointSecrets {
+  /** The secrets that sign at a time. */
+  signing(now: number): readonly string[]
+  /** Headers of the endpoint's own, by name. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
 export type Endpoint = ReturnType<typeof createEndpoint>
 
 /** A lease is renewed every second; without it another process may hold the endpoint soon. */
@@ -54,7 +61,7 @@ const GIVEN_UP_AT_ONCE = 1000
 /** Pushes to one endpoint. */
 export function createEndpoint(
   { webhook, confirmed }: LoadedWebhook,
-  secretsAt: (now: number) => readonly string[],
+  secrets: EndpointSecrets,
   dependencies: EndpointDependencies,
 ) {
   const { arrivals, payloads, webhooks, sender, clock, after, fraction, canSave } = dependencies
@@ -79,7 +86,9 @@ export function createEndpoint(
   const maySend = (): boolean => !isStopped() && clock.monotonic() - leaseBegan <= LEASE_GOOD_MILLISECONDS && canSave()
 
   const post = async (sent: Item, body: Uint8Array): Promise<void> => {
-    const headers = signedHeaders(sent.receiptId ?? '', Math.floor(clock.now() / 1000), body, secretsAt(clock.now()))
+    const signing = secrets.signing(clock.now())
+    const signed = signedHeaders(sent.receiptId ?? '', Math.floor(clock.now() / 1000), body, signing)
+    const headers = { ...secrets.headers, ...signed }
     bytesUnderWay += body.length
     payloads.count(body.length)
     const outcome = await sender.send({ url, ca, headers, body })

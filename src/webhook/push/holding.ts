@@ -1,7 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { HeldWebhook, Webhook, WebhookStore } from '#src/store/store.ts'
-import { createEndpoint, type Endpoint, type EndpointDependencies } from './endpoint.ts'
+import { createEndpoint, type Endpoint, type EndpointDependencies, type EndpointSecrets } from './endpoint.ts'
 import { createLostNotice, type LostDependencies } from './lost.ts'
 import { createFailingLog, createStoreLog, type PushLog } from './push-log.ts'
 import { createSaver } from './saver.ts'
@@ -11,8 +11,8 @@ export interface HoldingDependencies
     Pick<LostDependencies, 'purges'> {
   readonly webhooks: EndpointDependencies['webhooks'] &
     Pick<WebhookStore, 'hold' | 'release' | 'load' | 'save' | 'recordAttempt'>
-  /** Resolves to the secrets that sign at a time. Rejects, with a message that names the endpoint, if they cannot be opened. */
-  readonly openSecrets: (webhook: Webhook) => Promise<(now: number) => readonly string[]>
+  /** Rejects, with a message that names the endpoint, if a secret cannot be opened. */
+  readonly openSecrets: (webhook: Webhook) => Promise<EndpointSecrets>
   readonly log: PushLog
   /** How long a stop waits for attempts under way. */
   readonly drainMilliseconds: number
@@ -108,9 +108,9 @@ export function createHolding(dependencies: HoldingDependencies): Holding {
     one.version = loaded.webhook.version
     if (loaded.webhook.paused !== null) return
     try {
-      const secretsAt = await dependencies.openSecrets(loaded.webhook)
+      const secrets = await dependencies.openSecrets(loaded.webhook)
       if (stopped || held.get(id) !== one) return
-      one.endpoint = createEndpoint(loaded, secretsAt, ofEndpoints)
+      one.endpoint = createEndpoint(loaded, secrets, ofEndpoints)
       one.endpoint.renewed(one.leaseBegan)
     } catch (error) {
       const reason = error instanceof AppError ? error.details.reason : String(error)

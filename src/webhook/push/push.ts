@@ -61,7 +61,8 @@ export function openPush(options: PushOptions): Pick<Holding, 'start' | 'stop' |
     async openSecrets(webhook) {
       const both = await secrets.signing(webhook, clock.now())
       const until = webhook.formerSecret?.until ?? 0
-      return (now) => (now < until ? both : both.slice(0, 1))
+      const headers = await secrets.headers(webhook)
+      return { headers, signing: (now) => (now < until ? both : both.slice(0, 1)) }
     },
     count: createPushMetrics({ metrics, webhooks, clock, endpoints: () => endpoints() }),
   })

@@ -120,6 +120,7 @@ describe.each(storesOfRun())('operators on %s', async (kind, emptyStore) => {
       CreatedAt: iso(clock.now()),
       GiveUp: 259_200,
       HasCA: true,
+      Headers: [],
       Cursor: expect.stringMatching(/^c/),
       Replay: null,
     })

@@ -22,10 +22,15 @@ export const webhooks = (dialect: Dialect): Noun<Steps> => ({
 })
 
 export function webhookStore(steps: Steps): WebhookStore {
-  const { changeOne, empty, removeOne, replaySome, changeReplay, ...rest } = steps
+  const { changeOne, beginFilter, empty, removeOne, replaySome, changeReplay, ...rest } = steps
   return {
     ...rest,
     change: async (id, change) => ((await changeOne(id, change)) ? steps.find(id) : undefined),
+    async load(id) {
+      const loaded = await steps.load(id)
+      const isChanged = loaded?.webhook.formerFilters.at(-1)?.until === null
+      return isChanged && !(await beginFilter(loaded.webhook)) ? undefined : loaded
+    },
     async remove(id) {
       while (await empty(id));
       return removeOne(id)

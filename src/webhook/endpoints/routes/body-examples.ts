@@ -14,6 +14,15 @@ export const NEW_ENDPOINT_EXAMPLES = {
   },
 }
 
+export const CHANGE_EXAMPLES = {
+  url: { summary: 'Another URL', value: { URL: 'https://backoffice.example/webhooks/v2' } },
+  filter: { summary: 'All customers, and only some Statuses', value: { Customer: null, Statuses: [0, 3] } },
+  headers: {
+    summary: 'A header that a gateway wants, and one that goes',
+    value: { Headers: { Authorization: 'Bearer from-the-gateway', 'X-Former': null } },
+  },
+}
+
 export const REPLAY_EXAMPLES = {
   setAside: { summary: 'Everything that is set aside', value: { SetAside: true } },
   from: { summary: 'Everything since a time', value: { From: '2026-11-21T00:00:00Z' } },

@@ -5,14 +5,15 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { webhookErrors } from '../../webhook.errors.ts'
-import { withSecretAnswer } from '../answers.ts'
+import { endpointAnswer, withSecretAnswer } from '../answers.ts'
 import { auditedEndpoints } from '../audited.ts'
 import { readPlace } from '../read-begin.ts'
-import { EndpointParamsSchema, NewEndpointSchema, SecretRotationSchema } from './bodies.schema.ts'
-import { NEW_ENDPOINT_EXAMPLES } from './body-examples.ts'
-import { EndpointWithSecretSchema, RemovedEndpointSchema } from './endpoints.schema.ts'
+import { EndpointChangeSchema, EndpointParamsSchema, NewEndpointSchema, SecretRotationSchema } from './bodies.schema.ts'
+import { CHANGE_EXAMPLES, NEW_ENDPOINT_EXAMPLES } from './body-examples.ts'
+import { ChangedEndpointSchema, EndpointWithSecretSchema, RemovedEndpointSchema } from './endpoints.schema.ts'
 
 export interface EndpointChangesOptions {
   readonly clock: Clock
@@ -61,6 +62,44 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
           ca: CA ?? undefined,
         }
         return success(withSecretAnswer(await by(request).add(wanted)))
+      },
+    })
+
+    scope.post('/Webhook/endpoint/:endpointId/set', {
+      ...actionRoute('Webhook', 'set', {
+        summary: 'Change an endpoint',
+        description:
+          'What the body does not name stays, as do its secret, its place and what waits: that is still sent, whatever the new filter says. The new filter is for what the endpoint has not come to yet. A body that names nothing is refused.',
+        errors: [
+          webhookErrors.urlInvalid,
+          webhookErrors.addressForbidden,
+          webhookErrors.authorityInvalid,
+          webhookErrors.headerInvalid,
+          webhookErrors.notFound,
+          customerErrors.notFound,
+          customerErrors.removed,
+          webhookErrors.changedMeanwhile,
+          webhookErrors.secretCannotOpen,
+        ],
+        params: EndpointParamsSchema,
+        body: EndpointChangeSchema,
+        bodyExamples: CHANGE_EXAMPLES,
+        answer: successSchema(ChangedEndpointSchema, 'The endpoint after the change'),
+      }),
+      handler: async (request) => {
+        const { URL: url, Customer, Statuses, Duplicates, GiveUpSeconds, CA, Headers } = request.body
+        if (Object.keys(request.body).length === 0)
+          throw invalidRequest([{ path: '', message: 'must have at least one setting' }])
+        const wanted = {
+          url,
+          customer: Customer,
+          statuses: Statuses,
+          duplicates: Duplicates,
+          giveUpMilliseconds: GiveUpSeconds && GiveUpSeconds * 1000,
+          ca: CA,
+          headers: Headers && Object.entries(Headers),
+        }
+        return success({ Endpoint: endpointAnswer(await by(request).set(request.params.endpointId, wanted)) })
       },
     })
 

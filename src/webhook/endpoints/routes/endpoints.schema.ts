@@ -87,6 +87,9 @@ const EndpointSchema = named('Endpoint', {
     'Seconds that a delivery may fail until it is set aside; null for as long as it takes',
   ),
   HasCA: Type.Boolean({ description: 'Whether it has a certificate authority of its own' }),
+  Headers: Type.Array(Type.String({ examples: ['Authorization'] }), {
+    description: 'The names of the headers of its own that every request to it has',
+  }),
   Cursor: Type.String({
     description:
       'A cursor of the feed, up to which everything is confirmed, waits, is set aside or is not for this endpoint',
