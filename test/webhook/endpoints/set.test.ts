@@ -12,7 +12,7 @@ const VALUE = 'Bearer gateway-token-31415'
 const receiver = await startReceiver()
 
 describe.each(storesOfRun())('a change of an endpoint on %s', async (kind, emptyStore) => {
-  const service = await testApp({ TESLIM_ROLL_UPS: 'off', ...WEBHOOK_ALLOW, ...(await emptyStore()) })
+  const service = await testApp({ ...WEBHOOK_ALLOW, ...(await emptyStore()) })
   const { clock, store, log } = service
   const { get, post, operator } = await operating(service)
   const supplier = await readingSupplier(service)
