@@ -1,13 +1,12 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { timeText } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import { findLeftPartials } from '#src/store/open-store.ts'
 import type { DiskUse, Store } from '#src/store/store.ts'
 import type { Check } from './checks.ts'
 
-const DAY_MILLISECONDS = 86_400_000
-const HOUR_MILLISECONDS = 3_600_000
 const MIB = 1024 * 1024
 /** Looks back this far. */
 const PERIOD_DAYS = 7
@@ -88,7 +87,7 @@ function checkAge(at: number | undefined, { environment }: Config, now: number):
     const status = environment === 'production' ? 'warning' : 'skipped'
     return { name, status, message: 'teslim backup has made none: see teslim backup --help' }
   }
-  const hours = Math.floor((now - at) / 3_600_000)
+  const hours = Math.floor((now - at) / HOUR_MILLISECONDS)
   const message = `the last one was made ${counted(hours, 'hour')} ago, at ${timeText(at)} UTC`
   if (hours < OLD_BACKUP_HOURS) return { name, status: 'ok', message }
   return { name, status: 'warning', message: `${message}: make one, and see why no later one was made` }

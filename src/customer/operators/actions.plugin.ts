@@ -5,6 +5,7 @@ import type { Config } from '#src/config/load-config.ts'
 import { readingBody } from '#src/http/body/reading-body.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import type { Random } from '#src/lib/random.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import type { Store } from '#src/store/store.ts'
@@ -32,7 +33,6 @@ export interface OperatorActionsOptions {
   readonly random: Random
 }
 
-const HOUR = 3_600_000
 const TAGS = { tags: ['Operator'] }
 /** A Content-Type that cannot be read is refused even without a body. */
 const BODY = { consumes: ['application/json'] }
@@ -224,7 +224,10 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       ...readingBody(RotationSchema),
       handler: async (request) => {
         const { OverlapHours, ExpiresAt } = request.body
-        const wanted = { overlapMilliseconds: Math.round(OverlapHours * HOUR), expiresAt: readExpiry(ExpiresAt) }
+        const wanted = {
+          overlapMilliseconds: Math.round(OverlapHours * HOUR_MILLISECONDS),
+          expiresAt: readExpiry(ExpiresAt),
+        }
         const { view, key, replaced } = await actionsOf(request).rotateKey(request.params.keyId, wanted)
         return success({ Key: keyAnswer(view), ApiKey: key, Replaced: keyAnswer(replaced) })
       },

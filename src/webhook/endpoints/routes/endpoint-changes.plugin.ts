@@ -4,6 +4,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { readingBody } from '#src/http/body/reading-body.ts'
 import { failures, success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import type { Store } from '#src/store/store.ts'
 import { createActing } from '../acting.ts'
 import { withSecretAnswer } from '../answers.ts'
@@ -25,7 +26,6 @@ export interface EndpointChangesOptions {
   readonly clock: Clock
 }
 
-const HOUR = 3_600_000
 const TAGS = { tags: ['Webhook'] }
 /** A Content-Type that cannot be read is refused even without a body. */
 const BODY = { consumes: ['application/json'] }
@@ -112,7 +112,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
       schema: rotate,
       ...readingBody(SecretRotationSchema),
       handler: async (request) => {
-        const overlap = Math.round(request.body.OverlapHours * HOUR)
+        const overlap = Math.round(request.body.OverlapHours * HOUR_MILLISECONDS)
         return success(withSecretAnswer(await by(request).rotateSecret(request.params.endpointId, overlap)))
       },
     })
