@@ -1,4 +1,6 @@
+import { type Caller, customerAskedFor } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
+import { isStorable } from '#src/lib/byte-text.ts'
 import type {
   CustomerStore,
   DeliveryStore,
@@ -8,12 +10,9 @@ import type {
   OrderState,
   PurgeStore,
 } from '#src/store/store.ts'
-import { type Caller, customerAskedFor } from '../caller.ts'
 import type { Cursors } from '../cursors.ts'
-import { createFindDelivery, isStorable } from '../find-delivery.ts'
+import { createProductFilter, MAX_READ, withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { createProductFilter, MAX_READ } from '../with-product.ts'
-import { withinBytes } from '../within-bytes.ts'
 import { createFindOrder } from './find-order.ts'
 import { createNewestOrders } from './newest-orders.ts'
 
@@ -58,8 +57,8 @@ export interface OrderDetail {
   readonly nextCursor: string | null
 }
 
-/** Orders that one request with a filter looks at. */
-const MAX_LOOKED_AT = 250
+/** Orders that one request with a filter scans. */
+const MAX_SCANNED = 250
 /** Bytes of payload in one answer. */
 const MAX_SENT_BYTES = 4 * 1024 * 1024
 
@@ -88,7 +87,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
       const filter = { customerId, orderId, status, from, to }
       const filtered = [orderId, status, from, to].some((value) => value !== undefined)
       const most = product === undefined ? limit : MAX_READ
-      const page = await deliveries.orders(after, filter, { limit: most, scan: filtered ? MAX_LOOKED_AT : most })
+      const page = await deliveries.orders(after, filter, { limit: most, scan: filtered ? MAX_SCANNED : most })
       const shown =
         product === undefined ? { found: page.orders, last: undefined } : await withProduct(page.orders, product, limit)
       const next = shown.last ? placeOf(shown.last) : page.next
@@ -115,8 +114,6 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
         nextCursor: next === undefined ? null : await cursors.seal(purpose, next),
       }
     },
-
-    delivery: createFindDelivery(deliveries),
   }
 }
 

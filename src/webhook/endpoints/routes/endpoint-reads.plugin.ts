@@ -37,7 +37,7 @@ const hasAllRights = ({ access }: FastifyRequest): boolean => access.scope === '
 const TAGS = { tags: ['Webhook'] }
 
 const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, options) => {
-  const { endpoints, close } = openEndpoints(options)
+  const { endpoints, close } = openEndpoints({ ...options, cursors: app.cursors })
   app.decorate('endpoints', endpoints)
   showStandings(options.metrics, endpoints)
   app.addHook('onClose', close)
@@ -106,4 +106,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
   app.register(app.operators(routes))
 }
 
-export const endpointReadsPlugin = fastifyPlugin(plugin, { name: 'endpoint-reads', dependencies: ['token'] })
+export const endpointReadsPlugin = fastifyPlugin(plugin, {
+  name: 'endpoint-reads',
+  dependencies: ['token', 'purchase'],
+})
