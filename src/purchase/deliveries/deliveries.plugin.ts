@@ -7,7 +7,7 @@ import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Store } from '#src/store/store.ts'
-import { deliveryAnswer, deliveryOriginAnswer, itemAnswer, orderAnswer } from '../delivery-answer.ts'
+import { deliveryAnswer, deliveryOriginAnswer, summaryAnswer, supplierSummaryAnswer } from '../delivery-answer.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import {
@@ -66,12 +66,8 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
         const query = { limit: DEFAULT_LIMIT, ...withPeriod(sent) }
         const { deliveries, nextCursor } = await list(isByKey ? 'supplier' : 'deliveries', caller, query)
         if (caller.seesAll && !('customer' in query)) keepUncompressed(reply)
-        const items = deliveries.map((each) => ({
-          ...itemAnswer(each),
-          ...orderAnswer(each),
-          ...(!isByKey && { CustomerID: each.customerId }),
-        }))
-        return success({ Deliveries: items, NextCursor: nextCursor })
+        const answerOf = isByKey ? supplierSummaryAnswer : summaryAnswer
+        return success({ Deliveries: deliveries.map(answerOf), NextCursor: nextCursor })
       },
     })
   }

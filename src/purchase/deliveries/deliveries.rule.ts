@@ -3,7 +3,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { isStorable } from '#src/lib/byte-text.ts'
 import { readUuid } from '#src/lib/ids.ts'
 import type { CustomerStore, Delivery, DeliveryStore, DeliverySummary, OrderPlace } from '#src/store/store.ts'
-import type { Cursors, Purpose } from '../cursors.ts'
+import type { Cursors, ListQuery, Purpose } from '../cursors.ts'
 import { createProductFilter, MAX_READ } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
@@ -14,19 +14,10 @@ export interface DeliveryListDependencies {
   readonly productsOf: (payload: Uint8Array) => readonly string[]
 }
 
-export interface DeliveryListQuery {
-  /** Milliseconds since 1970, inclusive. */
-  readonly from?: number | undefined
-  /** Milliseconds since 1970, exclusive. */
-  readonly to?: number | undefined
-  /** Id or e-mail address. */
-  readonly customer?: string | undefined
+export interface DeliveryListQuery extends ListQuery {
   readonly status?: number | undefined
-  readonly orderId?: string | undefined
   readonly product?: string | undefined
   readonly duplicate?: boolean | undefined
-  readonly cursor?: string | undefined
-  readonly limit: number
 }
 
 export interface DeliveryList {

@@ -10,7 +10,7 @@ import type {
   OrderState,
   PurgeStore,
 } from '#src/store/store.ts'
-import type { Cursors } from '../cursors.ts'
+import type { Cursors, ListQuery } from '../cursors.ts'
 import { createProductFilter, MAX_READ, withinBytes } from '../payload-limits.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createFindOrder } from './find-order.ts'
@@ -24,18 +24,10 @@ export interface ReadBackDependencies {
   readonly productsOf: (payload: Uint8Array) => readonly string[]
 }
 
-export interface ListQuery {
-  readonly customer?: string | undefined
+export interface OrderListQuery extends ListQuery {
   readonly status?: number | undefined
-  readonly orderId?: string | undefined
   readonly product?: string | undefined
-  /** Milliseconds since 1970, inclusive. */
-  readonly from?: number | undefined
-  /** Milliseconds since 1970, exclusive. */
-  readonly to?: number | undefined
   readonly order?: 'id' | 'newest' | undefined
-  readonly cursor?: string | undefined
-  readonly limit: number
 }
 
 export interface OrderList {
@@ -75,7 +67,7 @@ export function createReadBack({ deliveries, purges, customers, cursors, product
      * Lists orders by customer and order id, so that an order keeps its place however often it changes, or the newest first. The
      * orders with one id, at most one a customer, always come by customer.
      */
-    async list(caller: Caller, query: ListQuery): Promise<OrderList> {
+    async list(caller: Caller, query: OrderListQuery): Promise<OrderList> {
       const { status, orderId, product, from, to, cursor, limit } = query
       const customerId = await customerAskedFor(caller, query.customer, customers)
       if (query.order === 'newest' && orderId === undefined) {

@@ -3,7 +3,7 @@ import { AppError } from '#src/lib/app-error.ts'
 import { isStorable } from '#src/lib/byte-text.ts'
 import { readUuid } from '#src/lib/ids.ts'
 import type { CustomerStore, Refusal, RefusalFilter, RefusedStore } from '#src/store/store.ts'
-import type { Cursors, Purpose } from '../cursors.ts'
+import type { Cursors, ListQuery, Purpose } from '../cursors.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 
 export interface RefusalsDependencies {
@@ -12,18 +12,9 @@ export interface RefusalsDependencies {
   readonly cursors: Cursors
 }
 
-export interface RefusalQuery {
-  /** Id or e-mail address. */
-  readonly customer?: string | undefined
-  readonly orderId?: string | undefined
+export interface RefusalQuery extends ListQuery {
   readonly code?: string | undefined
   readonly requestId?: string | undefined
-  /** Milliseconds since 1970, inclusive. */
-  readonly from?: number | undefined
-  /** Milliseconds since 1970, exclusive. */
-  readonly to?: number | undefined
-  readonly cursor?: string | undefined
-  readonly limit: number
 }
 
 export interface RefusalPage {
