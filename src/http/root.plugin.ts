@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { Config } from '#src/config/load-config.ts'
 import { VERSION } from '#src/lib/version.ts'
-import { failures, success, successSchema } from './envelope.ts'
+import { success, successSchema } from './envelope.ts'
 
 const path = (example: string) => Type.String({ examples: [example] })
 
@@ -36,9 +36,10 @@ export const rootPlugin: FastifyPluginAsyncTypebox<{ readonly config: Config }> 
   const schema = {
     summary: 'Name, version and links',
     operationId: 'root',
+    isStoreless: true,
     description: 'Says what answers at this address and where its documentation is.',
     tags: ['Operation'],
-    response: { 200: successSchema(rootSchema(Links), 'The service'), ...failures(500) },
+    response: { 200: successSchema(rootSchema(Links), 'The service') },
   }
   app.get('/', { schema }, async () => success({ Name: 'teslim' as const, Version: VERSION, Links }))
 }

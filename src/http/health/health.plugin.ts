@@ -5,7 +5,8 @@ import type { Clock } from '#src/lib/clock.ts'
 import { named } from '#src/lib/json/named-schema.ts'
 import { VERSION } from '#src/lib/version.ts'
 import type { Store } from '#src/store/store.ts'
-import { failures, success, successSchema } from '../envelope.ts'
+import { success, successSchema } from '../envelope.ts'
+import { httpErrors } from '../http.errors.ts'
 import { createOutageLog } from '../log/outage-log.ts'
 
 const HealthSchema = named('Health', { Status: Type.Literal('ok'), Version: Type.String({ examples: [VERSION] }) })
@@ -27,9 +28,10 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
   const live = {
     summary: 'Is the process alive?',
     operationId: 'live',
+    isStoreless: true,
     description: 'Checks the process only, not the store. Use it to decide whether to restart the process.',
     tags: ['Operation'],
-    response: { 200: successSchema(HealthSchema, 'The process is alive'), ...failures(500) },
+    response: { 200: successSchema(HealthSchema, 'The process is alive') },
   }
   app.get('/livez', { schema: live, config: HEALTH_CHECK }, async () => healthy)
 
@@ -39,8 +41,8 @@ const plugin: FastifyPluginAsyncTypebox<HealthOptions> = async (app, { store, cl
     description:
       'Load balancers should send requests only while this is 200. Its message says what is missing; it fails as soon as the service was told to stop.',
     tags: ['Operation'],
-    errors: ['STOPPING'],
-    response: { 200: successSchema(HealthSchema, 'The service is ready'), ...failures(500, 503) },
+    errors: [httpErrors.stopping],
+    response: { 200: successSchema(HealthSchema, 'The service is ready') },
   }
   app.get('/readyz', { schema: ready, config: HEALTH_CHECK }, async () => {
     await app.readiness.check()

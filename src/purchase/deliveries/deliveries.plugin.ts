@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
 import { AppError } from '#src/lib/app-error.ts'
@@ -52,11 +53,10 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
       description: isByKey
         ? 'What was delivered with the API keys of the customer, newest first, duplicates included. Unknown parameters are refused.'
         : 'What was delivered, newest first, duplicates included: for operators that of all customers. Deliveries of orders with one id come by customer, if an operator names no customer. Unknown parameters are refused.',
-      errors: isByKey ? ['CURSOR_INVALID'] : ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: isByKey ? [purchaseErrors.cursorInvalid] : [purchaseErrors.cursorInvalid, customerErrors.notFound],
       querystring,
       response: {
         200: successSchema(isByKey ? SupplierDeliveriesSchema : DeliveriesSchema, 'The deliveries'),
-        ...(isByKey ? failures(400, 401, 500, 503) : failures(400, 401, 404, 500, 503)),
       },
     }
     routes.get(`/${door.tag}/deliveries`, {
@@ -78,12 +78,11 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
       ...titleOf(door, 'Delivery', 'One delivery with its payload'),
       isTagged: true,
       description: `Looks up a receipt. The payload consists of the delivered bytes.${isByKey ? '' : ' Also says where the delivery came from.'}`,
-      errors: ['DELIVERY_NOT_FOUND'],
+      errors: [purchaseErrors.deliveryNotFound],
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
       response: {
         200: successSchema(isByKey ? DeliverySchema : DeliveryOriginSchema, 'The delivery'),
-        ...failures(400, 401, 404, 500, 503),
       },
     }
     const path = `/${door.tag}/delivery/:receiptId`
@@ -100,11 +99,11 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
     const payload = {
       ...titleOf(door, 'DeliveryPayload', 'The exact bytes of one delivery'),
       isTagged: true,
-      errors: ['DELIVERY_NOT_FOUND', 'PAYLOAD_ERASED'],
+      errors: [purchaseErrors.deliveryNotFound, purchaseErrors.payloadErased],
       description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
       params: ReceiptParamsSchema,
       querystring: NoQuerySchema,
-      response: { 200: PayloadSchema, ...failures(400, 401, 404, 410, 500, 503) },
+      response: { 200: PayloadSchema },
     }
     routes.get(`${path}/payload`, {
       schema: payload,
@@ -123,8 +122,7 @@ const plugin: FastifyPluginAsyncTypebox<DeliveriesOptions> = async (app, { confi
       operationId: 'supplierGet',
       description: 'Checks an API key without a delivery: its customer, expiry, authority rules and limits.',
       tags: ['Supplier'],
-      errors: [],
-      response: { 200: successSchema(supplierSchema(config), 'The API key'), ...failures(401, 500, 503) },
+      response: { 200: successSchema(supplierSchema(config), 'The API key') },
     }
     routes.get('/Supplier/Get', { schema }, async ({ supplier }) => success(supplierAnswer(supplier, config)))
   }

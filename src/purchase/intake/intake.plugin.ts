@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
 import { lingerAtEnd } from '#src/http/connections/lingering.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { failure } from '#src/http/error-handler.ts'
 import { httpErrors } from '#src/http/http.errors.ts'
 import { jsonLine } from '#src/http/json-answers.ts'
@@ -15,7 +15,9 @@ import { newId } from '#src/lib/ids.ts'
 import type { Metrics } from '#src/lib/metrics/metrics.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { VersionWatch } from '#src/lib/version-watch.ts'
+import { storeErrors } from '#src/store/store.errors.ts'
 import type { DeliveryStore } from '#src/store/store.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { createIntake } from './intake.rule.ts'
 import {
   checkSchema,
@@ -92,7 +94,6 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     security: CREDENTIALS[purchaseBearer],
     querystring: PurchaseQuerySchema,
   }
-  const keyErrors = ['API_KEY_MISSING', 'API_KEY_INVALID', ...(purchaseBearer === 'ignored' ? [] : ['TOKEN_FOREIGN'])]
   /** A request that was refused early has no supplier. */
   const refusedDelivery = ({ body, supplier }: Partial<FastifyRequest>, part = body) => ({
     keyId: supplier?.key.id ?? null,
@@ -111,7 +112,7 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     operationId: 'purchaseUpdate',
     isLimited: true,
     description: `Delivers a purchase order and answers once the delivery is durable. Accepts any Content-Type. ${limitText(config)} RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset (seconds) tell the allowance of a limited key.`,
-    errors: [...keyErrors, 'PRODUCT_NOT_AUTHORIZED', 'RATE_LIMITED'],
+    errors: [purchaseErrors.notAuthorized, purchaseErrors.rateLimited, storeErrors.idempotencyKeyReused],
     bodyExamples: purchaseExamples(config),
     headers: purchaseHeadersSchema(config),
     body: purchaseBodySchema(config),
@@ -120,7 +121,6 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
         Type.Union([receiptSchema(config), checkSchema(config)]),
         'The receipt, or the outcome of validateOnly=true',
       ),
-      ...failures(400, 401, 403, 413, 415, 422, 429, 500, 503),
     },
   }
   app.post('/Purchase/update', {
@@ -209,7 +209,6 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     operationId: 'purchaseUpdates',
     description: `Takes one delivery a line, of any number, and answers each with a line as soon as it is durable, in their order. The status is 200 once the API key is accepted: each line of the answer tells what became of one delivery. Read the answers while you send: the service reads on only as long as its answers are read. It may take any time, but ends if no line comes for ${requestTimeoutSeconds} seconds. If API keys are limited, an upload is slowed to the limit.`,
     consumes: [LINES_TYPE],
-    errors: keyErrors,
     bodyExamples: uploadExamples(config),
     headers: UploadHeadersSchema,
     body: UploadBodySchema,
@@ -218,7 +217,6 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
         description: 'The answers, as they become known',
         content: { [LINES_TYPE]: { schema: UploadAnswerSchema } },
       },
-      ...failures(400, 401, 415, 500, 503),
     },
   }
   const uploads: FastifyPluginAsyncTypebox = async (scope) => {

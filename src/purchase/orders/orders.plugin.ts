@@ -1,12 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { answerRaw } from '#src/http/raw-answer.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
 import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { createReadBack, type OrderDetail } from './orders.rule.ts'
 import {
   DEFAULT_HISTORY_LIMIT,
@@ -33,11 +35,11 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
       operationId: 'purchaseList',
       isTagged: true,
       tags: ['Purchase'],
-      errors: ['CURSOR_INVALID', 'CURSOR_PURGED', 'CUSTOMER_NOT_FOUND'],
+      errors: [purchaseErrors.cursorInvalid, purchaseErrors.cursorPurged, customerErrors.notFound],
       description:
         'Sorted by order id (for operators by customer, then order id), so that paging shows each order that existed at the start exactly once, whatever comes in meanwhile. With order=newest, the order that changed last comes first, and all pages show the orders as they were at the start. Unknown parameters are refused.',
       querystring: ListQuerySchema,
-      response: { 200: successSchema(OrderListSchema, 'The orders'), ...failures(400, 401, 404, 410, 500, 503) },
+      response: { 200: successSchema(OrderListSchema, 'The orders') },
     }
     app.get('/Purchase/list', {
       schema: list,
@@ -58,10 +60,15 @@ const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app,
       description:
         'State and deliveries, newest first. An operator names the customer if several have an order with this id.',
       tags: ['Purchase'],
-      errors: ['ORDER_NOT_FOUND', 'ORDER_AMBIGUOUS', 'CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: [
+        purchaseErrors.orderNotFound,
+        purchaseErrors.orderAmbiguous,
+        purchaseErrors.cursorInvalid,
+        customerErrors.notFound,
+      ],
       params: OrderParamsSchema,
       querystring: DetailQuerySchema,
-      response: { 200: successSchema(OrderDetailSchema, 'The order'), ...failures(400, 401, 404, 409, 500, 503) },
+      response: { 200: successSchema(OrderDetailSchema, 'The order') },
     }
     app.get('/Purchase/detail/:orderId', {
       schema: detail,

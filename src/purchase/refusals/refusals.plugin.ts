@@ -1,12 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import fastifyPlugin from 'fastify-plugin'
 import type { Config } from '#src/config/load-config.ts'
+import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed } from '#src/http/answers/read-answers.ts'
-import { failures, success, successSchema } from '#src/http/envelope.ts'
+import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
 import type { Refusal, Store } from '#src/store/store.ts'
 import { BY_KEY, BY_TOKEN, type Door, titleOf } from '../doors.ts'
+import { purchaseErrors } from '../purchase.errors.ts'
 import { NoQuerySchema } from '../purchase.schema.ts'
 import { createRefusalReads } from './refusals.rule.ts'
 import {
@@ -35,17 +37,16 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
     const schema = {
       ...titleOf(door, 'Refusals', 'List refused deliveries'),
       description: `What was refused of ${isByKey ? 'the deliveries with an API key of this customer, newest first: also with a key that was revoked or has expired' : 'deliveries, newest first: for operators that of all customers, also with a missing or unknown API key'}. Of many refusals in a minute only some are recorded. Paging shows each refusal that existed at the start exactly once. Unknown parameters are refused.`,
-      errors: isByKey ? ['CURSOR_INVALID'] : ['CURSOR_INVALID', 'CUSTOMER_NOT_FOUND'],
+      errors: isByKey ? [purchaseErrors.cursorInvalid] : [purchaseErrors.cursorInvalid, customerErrors.notFound],
       querystring,
       response: {
         200: successSchema(isByKey ? SupplierRefusalsSchema : RefusalsSchema, 'The refusals'),
-        ...(isByKey ? failures(400, 401, 500, 503) : failures(400, 401, 404, 500, 503)),
       },
     }
     const one = {
       ...titleOf(door, 'RefusalPayload', 'The exact bytes of a refused delivery'),
       description: `Not in the envelope: the answer is the body that was refused, byte for byte, which need not be JSON. ${keptText(config)}`,
-      errors: ['REFUSAL_NOT_FOUND'],
+      errors: [purchaseErrors.refusalNotFound],
       params: RefusalParamsSchema,
       querystring: NoQuerySchema,
       response: {
@@ -53,7 +54,6 @@ const plugin: FastifyPluginAsyncTypebox<RefusalsOptions> = async (app, { config,
           description: 'The body that was refused',
           content: { [BYTES_TYPE]: { schema: RefusedPayloadSchema } },
         },
-        ...failures(400, 401, 404, 500, 503),
       },
     }
     return async (routes) => {
