@@ -19,7 +19,7 @@ const WINDOW_MILLISECONDS = 60_000
 const WRITE_AFTER_MILLISECONDS = 1_000
 /** Limits of the queue while the store is away; further refusals are only counted. Half of it is for known API keys. */
 const MAX_WAITING = 1_000
-const MAX_WAITING_OF_STRANGERS = MAX_WAITING / 2
+const MAX_WAITING_UNAUTHENTICATED = MAX_WAITING / 2
 const LONGEST_REASON = 200
 /** The message to a supplier is cut to this length before it comes here. */
 export const LONGEST_MESSAGE = 500
@@ -42,8 +42,8 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
     for (const { action, ...details } of window.counted()) {
       waiting.push({ ...NO_REQUEST, customerId: null, at: clock.now(), actor: 'api', action, details })
     }
-    for (const rest of window.notListed()) {
-      waiting.push(notListedEvent(rest, clock.now(), newId(clock.now())))
+    for (const overflow of window.notListed()) {
+      waiting.push(notListedEvent(overflow, clock.now(), newId(clock.now())))
     }
     window = createRefusalWindow()
     beganAt = clock.monotonic()
@@ -85,7 +85,7 @@ export function createRefusals({ audit, clock, newId, onFailed }: RefusalDepende
       writing.start()
       const now = clock.now()
       counts.add([counted(refusal, now)])
-      const most = refusal.keyId === null ? MAX_WAITING_OF_STRANGERS : MAX_WAITING
+      const most = refusal.keyId === null ? MAX_WAITING_UNAUTHENTICATED : MAX_WAITING
       if (waiting.length >= most) window.count(refusal)
       else if (window.admit(refusal)) {
         const refusalId = refusal.delivery && newId(now)
