@@ -1,9 +1,9 @@
-import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { WebhookAttempt, WebhookMinute, WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, find, get, type Noun, queue, type Row, run, type Work } from '../work.ts'
 import { storable, whole } from './rows.ts'
 
+const DAY_MILLISECONDS = 86_400_000
 /** Attempts that are kept of one endpoint; for a while there may be a few more, which are not shown. */
 const MAX_ATTEMPTS = 500
 /** One in so many attempts causes the oldest to go, because that counts through those that stay. */

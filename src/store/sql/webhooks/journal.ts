@@ -1,4 +1,3 @@
-import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { Confirmation, Fate, WebhookStore } from '../../store.ts'
 import type { Dialect } from '../dialect.ts'
 import { all, get, type Noun, type Row, snapshot, type Work } from '../work.ts'
@@ -10,7 +9,7 @@ const HIGHEST = 0xffff
 /** What a row takes besides its entries, with its indexes, in either database. */
 const ROW_BYTES = 200
 
-const KEPT_MILLISECONDS = 7 * DAY_MILLISECONDS
+const KEPT_MILLISECONDS = 7 * 86_400_000
 const MAX_BYTES = 64 * 1024 * 1024
 /** Each time that so much was added, some that are too old go. */
 const TRIM_EVERY_BYTES = 64 * 1024
