@@ -99,12 +99,11 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     keyId: supplier?.key.id ?? null,
     findOrderId: () => (supplier === undefined ? null : reader.orderIdIn(part)),
   })
-  /** Fastify writes into `config`, so each route needs its own. */
-  const common = () => ({
+  const common = {
     config: { refusedAs: 'delivery.refused' as const, refusedDelivery },
     // The schema is the contract; the reader of deliveries holds them to it, without building a value.
     validatorCompiler: () => () => true,
-  })
+  }
 
   const update = {
     ...described,
@@ -124,7 +123,7 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     },
   }
   app.post('/Purchase/update', {
-    ...common(),
+    ...common,
     schema: update,
     onRequest: [ignoreContentType, identifySupplier, limitSupplier],
     handler: async (request) => {
@@ -223,7 +222,7 @@ const plugin: FastifyPluginAsyncTypebox<IntakeOptions> = async (app, options) =>
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
     scope.post('/Purchase/updates', {
-      ...common(),
+      ...common,
       schema: updates,
       onRequest: [ignoreContentType, identifySupplier],
       handler: (typedRequest, typedReply) => {
