@@ -39,14 +39,12 @@ import { loginPlugin } from '#src/login/login.plugin.ts'
 import { deliveriesPlugin } from '#src/purchase/deliveries/deliveries.plugin.ts'
 import { feedPlugin } from '#src/purchase/feed/feed.plugin.ts'
 import { historyPlugin } from '#src/purchase/feed/history.plugin.ts'
-import { purchasePlugin } from '#src/purchase/intake/intake.plugin.ts'
-import { uploadPlugin } from '#src/purchase/intake/upload.plugin.ts'
-import { readBackPlugin } from '#src/purchase/orders/orders.plugin.ts'
+import { intakePlugin } from '#src/purchase/intake/intake.plugin.ts'
+import { ordersPlugin } from '#src/purchase/orders/orders.plugin.ts'
+import { purchasePlugin } from '#src/purchase/purchase.plugin.ts'
 import { retentionPlugin } from '#src/purchase/purge/retention.plugin.ts'
 import { refusalsPlugin } from '#src/purchase/refusals/refusals.plugin.ts'
 import { statsPlugin } from '#src/purchase/stats/stats.plugin.ts'
-import { supplierReadsPlugin } from '#src/purchase/supplier/supplier.plugin.ts'
-import { suppliersPlugin } from '#src/purchase/suppliers.plugin.ts'
 import type { Store } from '#src/store/store.ts'
 import { tokenPlugin } from '#src/token/token.plugin.ts'
 import { endpointActionsPlugin } from '#src/webhook/endpoints/routes/endpoint-actions.plugin.ts'
@@ -118,14 +116,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.register(operatorActionsPlugin, { config, store, clock, random })
   app.register(customerIdsPlugin, { customers: store.customers })
   app.register(auditListPlugin, { store })
-  app.register(suppliersPlugin, { config })
-  app.register(purchasePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
-  app.register(uploadPlugin, { config, deliveries: store.deliveries, clock })
-  app.register(refusalsPlugin, { config, store, random })
-  app.register(readBackPlugin, { config, store, random })
-  app.register(deliveriesPlugin, { config, store, random })
-  app.register(supplierReadsPlugin, { config, store })
-  app.register(feedPlugin, { store, clock, random, metrics })
+  app.register(purchasePlugin, { config, store, random })
+  app.register(intakePlugin, { config, deliveries: store.deliveries, versions, clock, random, metrics })
+  app.register(refusalsPlugin, { config, store })
+  app.register(ordersPlugin, { store })
+  app.register(deliveriesPlugin, { config, store })
+  app.register(feedPlugin, { store, clock, metrics })
   app.register(historyPlugin, { config, store })
   app.register(statsPlugin, { store, clock })
   app.register(webhookPlugin, { config, proxyVariables, store, clock, random, metrics, sending })

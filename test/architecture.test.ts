@@ -55,7 +55,7 @@ const NEIGHBOURS: Record<string, readonly string[]> = {
 
 /** Folders of which none may use another. What two of them need stands in their parent. */
 const SIBLINGS: Record<string, readonly string[]> = {
-  'src/purchase': ['intake', 'orders', 'deliveries', 'refusals', 'feed', 'purge', 'stats', 'supplier'],
+  'src/purchase': ['intake', 'orders', 'deliveries', 'refusals', 'feed', 'purge', 'stats'],
   'src/console': ['live', 'health'],
   'src/webhook': ['push', 'endpoints'],
   'src/store': ['sqlite', 'postgres'],

@@ -1,3 +1,4 @@
+import { isStorable } from '#src/lib/byte-text.ts'
 import type { ApiKeyStore, AuditEvent, AuditFilter, AuditPlace, AuditStore } from '#src/store/store.ts'
 
 interface AuditListDependencies {
@@ -44,6 +45,3 @@ function placeOf(cursor: string): AuditPlace {
   const [at = 0, number = 0] = cursor.split('-').map(Number)
   return [at, number]
 }
-
-/** A database cannot hold NUL or a lone surrogate in a text. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')

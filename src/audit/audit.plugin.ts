@@ -120,9 +120,7 @@ const plugin: FastifyPluginAsync<AuditOptions> = async (app, options) => {
     bodyRetention.start()
   })
   app.addHook('onClose', async () => {
-    retention.stop()
-    bodyRetention.stop()
-    await Promise.all([refusals.close(), bodies?.close()])
+    await Promise.all([retention.stop(), bodyRetention.stop(), refusals.close(), bodies?.close()])
   })
 }
 

@@ -1,16 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import { wipeLog } from '#src/purchase/purge/erase.rule.ts'
-import { createPace } from '#src/purchase/purge/pace.ts'
-import { giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
+import { createPace, giveBack, type PurgeReport, purgeDeliveries } from '#src/purchase/purge/purge.rule.ts'
 import { keepServersOff } from '#src/store/open-store.ts'
 import { type Command, Misuse } from './command.ts'
 import { readDuration } from './input/time.ts'
 import { recordAction } from './with-accounts.ts'
 import { withStore } from './with-store.ts'
-
-const DAY_MILLISECONDS = 86_400_000
 
 export const purge: Command = {
   name: 'purge',

@@ -1,10 +1,11 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Certificate, isoDay, namesOf, readCertificate, whyNotValid } from '#src/lib/certificate.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { type Check, failed, ok, warning } from './checks.ts'
 
 const NAME = 'certificate'
-const SOON_MILLISECONDS = 14 * 86_400_000
+const SOON_MILLISECONDS = 14 * DAY_MILLISECONDS
 
 /** Checks the certificate as a server would that starts now. */
 export function checkCertificate(config: Config, now: number): Check[] {

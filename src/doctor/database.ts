@@ -1,11 +1,11 @@
 import type { Config } from '#src/config/load-config.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import type { StoreFacts } from '#src/store/open-store.ts'
 import type { Store } from '#src/store/store.ts'
 import { type Check, failed, ok, warning } from './checks.ts'
 
-const DAY_MILLISECONDS = 86_400_000
 /** Clocks that are kept right differ by far less. */
 const CLOCK_MILLISECONDS = 2000
 const MAX_COUNTED = 10_000

@@ -1,13 +1,12 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { timeText } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted } from '#src/lib/printable.ts'
 import { findLeftPartials } from '#src/store/open-store.ts'
 import type { DiskUse, Store } from '#src/store/store.ts'
 import { type Check, failed, ok, skipped, warning } from './checks.ts'
 
-const DAY_MILLISECONDS = 86_400_000
-const HOUR_MILLISECONDS = 3_600_000
 const MIB = 1024 * 1024
 /** Looks back this far. */
 const PERIOD_DAYS = 7

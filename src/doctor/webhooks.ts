@@ -1,6 +1,7 @@
 import type { Config } from '#src/config/load-config.ts'
 import { AppError, reasonOf } from '#src/lib/app-error.ts'
 import { type Clock, timeText } from '#src/lib/clock.ts'
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted, listed } from '#src/lib/printable.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store, Webhook } from '#src/store/store.ts'
@@ -10,7 +11,6 @@ import { createWebhookSecrets } from '#src/webhook/webhook-secrets.ts'
 import { type Check, failed, ok, warning } from './checks.ts'
 
 const NAME = 'webhooks'
-const HOUR_MILLISECONDS = 3_600_000
 
 const PAUSED = [
   ['gone', 'since they answered 410', 'resume them, or remove them'],

@@ -52,8 +52,8 @@ const WORTHWHILE = 24
 const EXPIRE_EVERY_MILLISECONDS = 100
 
 /**
- * A queue of which every batch taken during the second time has waited the first one takes no more until it is empty: what would
- * be added could only wait. The time begins again when the wait has fallen by a tenth: after a pause, the store is catching up.
+ * CoDel (RFC 8289): once every batch taken for STANDING_MILLISECONDS had already waited LONG_WAIT_MILLISECONDS, new items are refused
+ * until the queue is empty. The time begins again when the wait has fallen by a tenth: after a pause, the store is catching up.
  */
 const LONG_WAIT_MILLISECONDS = 1000
 const STANDING_MILLISECONDS = 1000
@@ -78,7 +78,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   let queuedBytes = 0
   let underWay = 0
   let considering = false
-  /** Since when more has been waiting, and for longer, than the commits can take. */
+  /** Since when every batch has waited too long; infinity if the last one has not. */
   let standingSince = Number.POSITIVE_INFINITY
   let standingWait = 0
   let expiring: NodeJS.Timeout | undefined

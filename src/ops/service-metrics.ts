@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import { type Metrics, within } from '#src/lib/metrics/metrics.ts'
 import { sharedByTurn } from '#src/lib/shared-work.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -17,7 +18,6 @@ export interface ServiceMetricsDependencies {
 }
 
 const EXPIRING_DAYS = 14
-const DAY_MILLISECONDS = 86_400_000
 
 /** Describes what is read from the store and the server at each scrape. Modules describe what they count themselves. */
 export function describeService(metrics: Metrics, dependencies: ServiceMetricsDependencies): void {

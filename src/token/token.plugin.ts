@@ -36,6 +36,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The customer, region and scope of the bearer token; set for `authenticated` and operators' routes only. */
     access: Access
+    /** Who sends the request; a supplier is known by its API key. */
+    caller: Pick<Access, 'customer' | 'seesAll'>
   }
 }
 
@@ -113,6 +115,7 @@ const plugin: FastifyPluginAsyncTypebox<TokenOptions> = async (app, { config, st
   app.decorate('operators', scopeOf(NOT_OPERATOR))
   app.decorate('fullOperators', scopeOf(NOT_OPERATOR, READ_ONLY))
   app.decorateRequest('access')
+  app.decorateRequest('caller')
 
   const schema = {
     summary: 'The public keys that verify access tokens',
@@ -146,6 +149,7 @@ const scopeOf =
       const check = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
         const access = await scope.accessTokens.verify(bearerToken(authorizationOf(request.raw)))
         request.access = access
+        request.caller = access
         request.customerId = access.customer.id
         request.roomOwner = access.customer.id
         const refusal = refusals.find(({ concerns }) => concerns(access))

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '#src/lib/json/named-schema.ts'
+import { RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { FeedDeliverySchema } from '#src/purchase/feed/feed.schema.ts'
 
 const message = (type: string, when: string) => ({
@@ -21,7 +22,7 @@ export const MessageHeadersSchema = Type.Object({
   'webhook-id': Type.String({
     minLength: 1,
     description: 'The ReceiptID of the delivery, the same whenever it is sent again; for a test another id',
-    examples: ['01a1fd40-d147-7681-8dbc-9e73fe5b8d5f'],
+    examples: [RECEIPT_ID],
   }),
   'webhook-timestamp': Type.String({
     pattern: '^\\d+$',

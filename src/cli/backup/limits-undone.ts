@@ -1,8 +1,8 @@
 import { isWithin } from '#src/customer/networks.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
 import type { ApiKey } from '#src/store/store.ts'
 
 const MINUTE_MILLISECONDS = 60_000
-const DAY_MILLISECONDS = 86_400_000
 /** A duration has at most six digits. */
 const MAX_MINUTES = 999_999
 

@@ -1,7 +1,6 @@
 import { timeText } from '#src/lib/clock.ts'
 import { counted, printable } from '#src/lib/printable.ts'
-import type { PeriodSums, Stats, Sums } from '#src/purchase/stats/stats.rule.ts'
-import { sum } from '#src/purchase/stats/stats-answer.ts'
+import { type PeriodSums, type Stats, type Sums, sum } from '#src/purchase/stats/stats.rule.ts'
 import { wrapWords } from './wrap-words.ts'
 
 const GAP = '  '

@@ -1,4 +1,5 @@
 import { timeText } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { counted, printable } from '#src/lib/printable.ts'
 import type { Store, Webhook, WebhookReplay } from '#src/store/store.ts'
 import { attemptsAnswer, endpointAnswer, percentOf, shownAnswer, toldAnswer } from '#src/webhook/endpoints/answers.ts'
@@ -113,8 +114,8 @@ export const pendingText = ({ pending, pendingAtLeast }: DescribedEndpoint): str
   `${pendingAtLeast ? 'at least ' : ''}${pending.toLocaleString('en')}`
 
 const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
+  ['d', DAY_MILLISECONDS],
+  ['h', HOUR_MILLISECONDS],
   ['m', 60_000],
 ] as const
 

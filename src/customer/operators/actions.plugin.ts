@@ -6,6 +6,7 @@ import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import type { ErrorDefinition } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import type { Random } from '#src/lib/random.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { loginErrors } from '#src/login/login.errors.ts'
@@ -36,8 +37,6 @@ interface OperatorActionsOptions {
   readonly clock: Clock
   readonly random: Random
 }
-
-const HOUR = 3_600_000
 
 const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { config, store, clock, random }) => {
   const { directory, hashing } = app
@@ -155,7 +154,10 @@ const plugin: FastifyPluginAsyncTypebox<OperatorActionsOptions> = async (app, { 
       }),
       handler: async (request) => {
         const { OverlapHours, ExpiresAt } = request.body
-        const wanted = { overlapMilliseconds: Math.round(OverlapHours * HOUR), expiresAt: readExpiry(ExpiresAt) }
+        const wanted = {
+          overlapMilliseconds: Math.round(OverlapHours * HOUR_MILLISECONDS),
+          expiresAt: readExpiry(ExpiresAt),
+        }
         const { view, key, replaced } = await actionsOf(request).rotateKey(request.params.keyId, wanted)
         return success({ Key: keyAnswer(view), ApiKey: key, Replaced: keyAnswer(replaced) })
       },

@@ -1,6 +1,7 @@
 import type { RecordAction } from '#src/audit/actions.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { readUuid } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
 import { createApiKeys, type NewKey, type Rotation } from '../api-key.rule.ts'
@@ -8,7 +9,6 @@ import { auditedApiKeys, auditedCustomers } from '../audited.ts'
 import { customerErrors } from '../customer.errors.ts'
 import { type CustomerDependencies, createCustomers, type NewCustomer } from '../customer.rule.ts'
 import { generatePassword } from '../password-policy.ts'
-import { readId } from './directory.rule.ts'
 import { operatorsErrors } from './operators.errors.ts'
 
 interface ActionsDependencies extends CustomerDependencies {
@@ -54,13 +54,13 @@ export function createActions(dependencies: ActionsDependencies) {
 
 /** An e-mail address would find a customer, too, but is not what the route takes. */
 function customerId(text: string): string {
-  const id = readId(text)
+  const id = readUuid(text)
   if (id === undefined) throw new AppError(customerErrors.notFound)
   return id
 }
 
 function keyId(text: string): string {
-  const id = readId(text)
+  const id = readUuid(text)
   if (id === undefined) throw new AppError(customerErrors.keyNotFound)
   return id
 }

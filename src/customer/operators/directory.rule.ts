@@ -1,6 +1,7 @@
 import { AppError } from '#src/lib/app-error.ts'
 import { asciiLowerCase } from '#src/lib/ascii.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { readUuid } from '#src/lib/ids.ts'
 import type { Customer, CustomerFilter, KeySummary, Store } from '#src/store/store.ts'
 import { type ApiKeyView, SOON_MILLISECONDS, toView } from '../api-key.rule.ts'
 import { customerErrors } from '../customer.errors.ts'
@@ -52,7 +53,6 @@ const LOOKED_AT_ONCE = 10_000
 /** Customers that one request with a filter looks at. */
 const MAX_LOOKED_AT = 100_000
 const KEYS_AT_ONCE = 500
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
   api: { isApi: true },
@@ -61,9 +61,6 @@ const FILTERS: Readonly<Record<Role, CustomerFilter>> = {
   supplier: { isApi: false, operator: false, removed: false },
   removed: { removed: true },
 }
-
-/** Returns the id in the spelling of the store; undefined for a text that no id can be. */
-export const readId = (text: string): string | undefined => (UUID.test(text) ? text.toLowerCase() : undefined)
 
 /** Shows operators the customers and their keys. */
 export function createDirectory({ store, clock, inProduction }: DirectoryDependencies) {
@@ -104,7 +101,7 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
   }
 
   const show = async (id: string): Promise<Described> => {
-    const known = readId(id)
+    const known = readUuid(id)
     const customer = known === undefined ? undefined : await store.customers.findById(known)
     const [described] = customer === undefined ? [] : await describe([customer])
     if (described === undefined) throw new AppError(customerErrors.notFound)
@@ -128,7 +125,7 @@ export function createDirectory({ store, clock, inProduction }: DirectoryDepende
 
     /** Finds those of these customers that there are. */
     async listOf(ids: readonly string[]): Promise<Described[]> {
-      const known = ids.map(readId).filter((id) => id !== undefined)
+      const known = ids.map(readUuid).filter((id) => id !== undefined)
       return describe(await store.customers.findMany(known))
     },
 

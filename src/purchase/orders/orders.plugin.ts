@@ -1,24 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Config } from '#src/config/load-config.ts'
 import { customerErrors } from '#src/customer/customer.errors.ts'
 import { keepUncompressed, tagAnswer } from '#src/http/answers/read-answers.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
-import { answerRaw, JSON_TYPE } from '#src/http/raw-answer.ts'
-import { AppError } from '#src/lib/app-error.ts'
+import { answerRaw } from '#src/http/raw-answer.ts'
 import { isoMilliseconds } from '#src/lib/clock.ts'
-import type { Random } from '#src/lib/random.ts'
 import type { Store } from '#src/store/store.ts'
-import { callerOf } from '../caller.ts'
-import { createCursors } from '../cursors.ts'
-import { deliveryOriginAnswer, itemAnswer, payloadAnswer } from '../delivery-answer.ts'
-import { createDeliveryReader } from '../delivery-body.ts'
-import { NoQuerySchema, ReceiptParamsSchema } from '../page.schema.ts'
+import { itemAnswer, payloadAnswer } from '../delivery-answer.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
-import { DeliveryOriginSchema, PayloadSchema } from '../purchase.schema.ts'
-import { createReadBack } from './orders.rule.ts'
+import { createReadBack, type OrderDetail } from './orders.rule.ts'
 import {
   DEFAULT_HISTORY_LIMIT,
   DEFAULT_LIST_LIMIT,
@@ -29,19 +20,13 @@ import {
   OrderParamsSchema,
 } from './orders.schema.ts'
 
-export interface ReadBackOptions {
-  readonly config: Config
-  readonly store: Store
-  readonly random: Random
-}
-
-const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config, store, random }) => {
+const plugin: FastifyPluginAsyncTypebox<{ readonly store: Store }> = async (app, { store }) => {
   const readBack = createReadBack({
     deliveries: store.deliveries,
     purges: store.purges,
     customers: store.customers,
-    cursors: createCursors(store.secrets, random),
-    productsOf: createDeliveryReader(config).products,
+    cursors: app.cursors,
+    productsOf: app.deliveryReader.products,
   })
 
   const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -59,12 +44,11 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
     app.get('/Purchase/list', {
       schema: list,
       preValidation: queryReading(ListQuerySchema),
-      handler: async (request, reply) => {
-        const { limit = DEFAULT_LIST_LIMIT, ...filters } = withPeriod(request.query)
-        const caller = callerOf(request)
-        const { orders, nextCursor } = await readBack.list(caller, { ...filters, limit })
-        if (caller.operator && filters.customer === undefined) keepUncompressed(reply)
-        tagLastPage(reply, nextCursor)
+      handler: async ({ caller, query: sent }, reply) => {
+        const query = { limit: DEFAULT_LIST_LIMIT, ...withPeriod(sent) }
+        const { orders, nextCursor } = await readBack.list(caller, query)
+        if (caller.seesAll && query.customer === undefined) keepUncompressed(reply)
+        tagAnswer(reply)
         return success({ Orders: orders.map(stateAnswer), NextCursor: nextCursor })
       },
     })
@@ -92,57 +76,14 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
       handler: async (request, reply) => {
         const { limit = DEFAULT_HISTORY_LIMIT, payload, customer, cursor } = request.query
         const query = { limit, customer, cursor, withPayloads: payload === 'full' }
-        const { state, history, nextCursor } = await readBack.detail(callerOf(request), request.params.orderId, query)
+        const { state, history, nextCursor } = await readBack.detail(request.caller, request.params.orderId, query)
         const entries = history.map((each) => ({
           ...itemAnswer(each),
           ...(each.payload && payloadAnswer(each.payload)),
         }))
         answerRaw(reply)
-        tagLastPage(reply, nextCursor)
+        tagAnswer(reply)
         return success({ ...stateAnswer(state), Deliveries: entries, NextCursor: nextCursor })
-      },
-    })
-
-    const delivery = {
-      summary: 'One delivery with its payload',
-      operationId: 'purchaseDelivery',
-      isTagged: true,
-      description:
-        'Looks up a receipt. The payload consists of the delivered bytes. Also says where the delivery came from.',
-      tags: ['Purchase'],
-      errors: [purchaseErrors.deliveryNotFound],
-      params: ReceiptParamsSchema,
-      querystring: NoQuerySchema,
-      response: { 200: successSchema(DeliveryOriginSchema, 'The delivery') },
-    }
-    app.get('/Purchase/delivery/:receiptId', {
-      schema: delivery,
-      handler: async (request, reply) => {
-        const found = await readBack.delivery(callerOf(request), request.params.receiptId)
-        answerRaw(reply)
-        tagAnswer(reply)
-        return success(deliveryOriginAnswer(found))
-      },
-    })
-
-    const payload = {
-      summary: 'The exact bytes of one delivery',
-      operationId: 'purchaseDeliveryPayload',
-      isTagged: true,
-      tags: ['Purchase'],
-      errors: [purchaseErrors.deliveryNotFound, purchaseErrors.payloadErased],
-      description: 'Not in the envelope: the answer is the delivered body, byte for byte.',
-      params: ReceiptParamsSchema,
-      querystring: NoQuerySchema,
-      response: { 200: PayloadSchema },
-    }
-    app.get('/Purchase/delivery/:receiptId/payload', {
-      schema: payload,
-      handler: async (request, reply) => {
-        const found = await readBack.delivery(callerOf(request), request.params.receiptId)
-        if (found.erased) throw new AppError(purchaseErrors.payloadErased)
-        tagAnswer(reply)
-        return reply.type(JSON_TYPE).send(Buffer.from(found.payload) as never)
       },
     })
   }
@@ -150,20 +91,7 @@ const plugin: FastifyPluginAsyncTypebox<ReadBackOptions> = async (app, { config,
   app.register(app.authenticated(routes))
 }
 
-/** A cursor is different each time it is made. */
-const tagLastPage = (reply: FastifyReply, nextCursor: string | null): void => {
-  if (nextCursor === null) tagAnswer(reply)
-}
-
-interface StateView {
-  readonly orderId: string
-  readonly customerId: string
-  readonly status: number
-  readonly receiptId: string
-  readonly receivedAt: number
-}
-
-const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: StateView) => ({
+const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: OrderDetail['state']) => ({
   OrderID: orderId,
   CustomerID: customerId,
   Status: status,
@@ -171,4 +99,8 @@ const stateAnswer = ({ orderId, customerId, status, receiptId, receivedAt }: Sta
   ReceivedAt: isoMilliseconds(receivedAt),
 })
 
-export const readBackPlugin = fastifyPlugin(plugin, { name: 'read-back', dependencies: ['token'], encapsulate: true })
+export const ordersPlugin = fastifyPlugin(plugin, {
+  name: 'orders',
+  dependencies: ['token', 'purchase'],
+  encapsulate: true,
+})

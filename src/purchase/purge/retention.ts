@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '#src/config/load-config.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import { every } from '#src/lib/time/every.ts'
 import type { AuditStore, PurgeStore } from '#src/store/store.ts'
-import { createPace } from './pace.ts'
-import { giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
+import { createPace, giveBack, type PurgeReport, purgeDeliveries } from './purge.rule.ts'
 
 interface RetentionDependencies {
   readonly purges: PurgeStore
@@ -24,7 +25,6 @@ interface DeliveryRetention {
   stop(): Promise<void>
 }
 
-const DAY_MILLISECONDS = 86_400_000
 const FIRST_MILLISECONDS = 2_000
 const AGAIN_MILLISECONDS = 600_000
 /** Another replica takes over when one has not renewed its claim for this long. */
@@ -42,8 +42,6 @@ export function createDeliveryRetention(
 ): DeliveryRetention {
   const [orders, unsent] = [retentionOrders === 'on', retentionUnsent === 'on']
   const stopping = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  let working: Promise<unknown> | undefined
   let claimedUntil = 0
   let done = false
 
@@ -105,26 +103,24 @@ export function createDeliveryRetention(
     return days > 0 ? purge() : undefined
   }
 
-  const again = (after: number): void => {
-    timer = setTimeout(() => {
-      working = keep()
-        .catch((error: unknown) => {
-          if (!(error instanceof Stopped)) log.warn({ err: error }, 'old deliveries could not be removed')
-        })
-        .finally(() => {
-          if (timer !== undefined) again(AGAIN_MILLISECONDS)
-        })
-    }, after).unref()
-  }
+  const { start, stop } = every({
+    firstMilliseconds: FIRST_MILLISECONDS,
+    async work() {
+      await keep()
+      return AGAIN_MILLISECONDS
+    },
+    onFailed(error) {
+      if (!(error instanceof Stopped)) log.warn({ err: error }, 'old deliveries could not be removed')
+      return AGAIN_MILLISECONDS
+    },
+  })
 
   return {
     keep,
-    start: () => again(FIRST_MILLISECONDS),
-    async stop() {
-      clearTimeout(timer)
-      timer = undefined
+    start,
+    stop() {
       stopping.abort()
-      await working
+      return stop()
     },
   }
 }

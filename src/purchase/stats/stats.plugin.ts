@@ -5,12 +5,10 @@ import { success, successSchema } from '#src/http/envelope.ts'
 import { queryReading, withPeriod } from '#src/http/query-reading.ts'
 import type { Clock } from '#src/lib/clock.ts'
 import type { Store } from '#src/store/store.ts'
-import { callerOf } from '../caller.ts'
 import { purchaseErrors } from '../purchase.errors.ts'
 import { createRollUps } from './roll-ups.ts'
-import { createStats } from './stats.rule.ts'
+import { createStats, statsAnswer } from './stats.rule.ts'
 import { StatsQuerySchema, StatsSchema } from './stats.schema.ts'
-import { statsAnswer } from './stats-answer.ts'
 
 export interface StatsOptions {
   readonly store: Store
@@ -42,10 +40,8 @@ const plugin: FastifyPluginAsyncTypebox<StatsOptions> = async (app, { store, clo
     app.get('/Purchase/stats', {
       schema: stats,
       preValidation: queryReading(StatsQuerySchema),
-      handler: async (request) => {
-        const { by = 'hour', ...query } = withPeriod(request.query)
-        return success(statsAnswer(await readStats(callerOf(request), { ...query, by })))
-      },
+      handler: async ({ caller, query }) =>
+        success(statsAnswer(await readStats(caller, { by: 'hour', ...withPeriod(query) }))),
     })
   }
 

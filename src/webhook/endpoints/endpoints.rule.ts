@@ -3,7 +3,8 @@ import { isRemoved } from '#src/customer/customer.rule.ts'
 import { findCustomer } from '#src/customer/find-customer.ts'
 import { AppError } from '#src/lib/app-error.ts'
 import { type Clock, isoMilliseconds, toSeconds } from '#src/lib/clock.ts'
-import { newId } from '#src/lib/ids.ts'
+import { DAY_MILLISECONDS } from '#src/lib/duration.ts'
+import { newId, readUuid } from '#src/lib/ids.ts'
 import type { Random } from '#src/lib/random.ts'
 import { sharedOrNext } from '#src/lib/shared-work.ts'
 import type { Cursors } from '#src/purchase/cursors.ts'
@@ -76,10 +77,8 @@ const MAX_ENDPOINTS = 1_000
 const MAX_SHOWN = 100
 const MAX_READ = 5_000
 const MAX_ATTEMPTS = 500
-const DAY_MILLISECONDS = 86_400_000
 /** Concurrent changes are rare: losing more often than this means a defect. */
 const MAX_TRIES = 10
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The operators' actions on endpoints. */
 export function createEndpoints(dependencies: EndpointsDependencies) {
@@ -95,8 +94,8 @@ export function createEndpoints(dependencies: EndpointsDependencies) {
     (await describeAll([webhook]))[0] as DescribedEndpoint
 
   const find = async (id: string): Promise<Webhook> => {
-    const found = UUID.test(id) ? await webhooks.find(id.toLowerCase()) : undefined
-    return found ?? notFound(id)
+    const known = readUuid(id)
+    return (known === undefined ? undefined : await webhooks.find(known)) ?? notFound(id)
   }
 
   const change = async ({ id }: Webhook, changes: WebhookChange): Promise<Webhook> =>

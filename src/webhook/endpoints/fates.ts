@@ -1,5 +1,6 @@
 import { AppError } from '#src/lib/app-error.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { timeOfId } from '#src/lib/ids.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import type { Delivery, DeliverySummary, Fate, PurgeStore, Store, Webhook, WebhookFilter } from '#src/store/store.ts'
 import { isWanted } from '../wanted.ts'
@@ -32,15 +33,13 @@ export interface FatesDependencies {
 /** Of an order, the newest. */
 const MAX_TOLD = 500
 
-const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
-
 /** Tells what became of a delivery, or of the deliveries of an order, the newest first. */
 export function createFates({ store: { webhooks, purges }, clock, chosen }: FatesDependencies) {
   /** Only a guess: nothing is kept of a delivery that a purge removed. */
   const mayBePurged = async (receiptId: string): Promise<boolean> => {
     const { position } = await purges.state()
-    if (position === 0 || !VERSION_7.test(receiptId)) return false
-    const receivedAt = Number.parseInt(receiptId.replaceAll('-', '').slice(0, 12), 16)
+    const receivedAt = timeOfId(receiptId)
+    if (position === 0 || receivedAt === undefined) return false
     return receivedAt < ((await purges.receivedAfter(position)) ?? clock.now())
   }
 

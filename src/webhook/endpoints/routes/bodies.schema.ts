@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
+import { RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
 import { LONGEST_GIVE_UP_SECONDS, LONGEST_OVERLAP_HOURS, SHORTEST_GIVE_UP_SECONDS } from '../limits.ts'
-import { ENDPOINT_ID, RECEIPT_ID, Status, URL_EXAMPLE } from './schema-parts.ts'
+import { ENDPOINT_ID, Status, URL_EXAMPLE } from './schema-parts.ts'
 
 export const EndpointParamsSchema = Type.Object({
   endpointId: Type.String({ description: 'The EndpointID of an endpoint', examples: [ENDPOINT_ID] }),

@@ -1,3 +1,5 @@
+import { RECEIPT_ID } from '#src/lib/json/schema-parts.ts'
+
 /** Bodies that the contract shows. */
 export const NEW_ENDPOINT_EXAMPLES = {
   all: { summary: 'Everything from now on', value: { URL: 'https://backoffice.example/webhooks' } },
@@ -32,5 +34,5 @@ export const REPLAY_EXAMPLES = {
   },
   order: { summary: 'The deliveries of one order', value: { OrderID: 'PO-1' } },
   cancel: { summary: 'No more of the stretch that is under way', value: { Cancel: true } },
-  one: { summary: 'One delivery', value: { ReceiptID: '01a1fd40-d147-7681-8dbc-9e73fe5b8d5f' } },
+  one: { summary: 'One delivery', value: { ReceiptID: RECEIPT_ID } },
 }

@@ -5,6 +5,7 @@ import { customerErrors } from '#src/customer/customer.errors.ts'
 import { actionRoute } from '#src/http/body/action-route.ts'
 import { success, successSchema } from '#src/http/envelope.ts'
 import type { Clock } from '#src/lib/clock.ts'
+import { HOUR_MILLISECONDS } from '#src/lib/duration.ts'
 import { invalidRequest } from '#src/lib/request/invalid-request.ts'
 import { purchaseErrors } from '#src/purchase/purchase.errors.ts'
 import { webhookErrors } from '../../webhook.errors.ts'
@@ -18,8 +19,6 @@ import { ChangedEndpointSchema, EndpointWithSecretSchema, RemovedEndpointSchema 
 export interface EndpointChangesOptions {
   readonly clock: Clock
 }
-
-const HOUR = 3_600_000
 
 const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { clock }) => {
   const by = (request: FastifyRequest) => auditedEndpoints(app.endpoints, app.recordFor(request))
@@ -115,7 +114,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointChangesOptions> = async (app, { 
         answer: successSchema(EndpointWithSecretSchema, 'The endpoint, and its new secret'),
       }),
       handler: async (request) => {
-        const overlap = Math.round(request.body.OverlapHours * HOUR)
+        const overlap = Math.round(request.body.OverlapHours * HOUR_MILLISECONDS)
         return success(withSecretAnswer(await by(request).rotateSecret(request.params.endpointId, overlap)))
       },
     })

@@ -40,7 +40,7 @@ const hasAllRights = ({ access }: FastifyRequest): boolean => access.scope === '
 const TAGS = { tags: ['Webhook'] }
 
 const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, options) => {
-  const { endpoints, close } = openEndpoints(options)
+  const { endpoints, close } = openEndpoints({ ...options, cursors: app.cursors })
   app.decorate('endpoints', endpoints)
   showStandings(options.metrics, endpoints)
   app.addHook('onClose', close)
@@ -114,4 +114,7 @@ const plugin: FastifyPluginAsyncTypebox<EndpointReadsOptions> = async (app, opti
   app.register(app.operators(routes))
 }
 
-export const endpointReadsPlugin = fastifyPlugin(plugin, { name: 'endpoint-reads', dependencies: ['token'] })
+export const endpointReadsPlugin = fastifyPlugin(plugin, {
+  name: 'endpoint-reads',
+  dependencies: ['token', 'purchase'],
+})

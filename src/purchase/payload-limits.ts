@@ -1,5 +1,4 @@
 import type { DeliveryStore } from '#src/store/store.ts'
-import { withinBytes } from './within-bytes.ts'
 
 interface Item {
   readonly position: number
@@ -12,7 +11,7 @@ const MAX_READ_BYTES = 256 * 1024
 
 /**
  * Makes a function that reads payloads up to a limit of bytes and keeps up to `limit` items whose payload names the product. `last`
- * is the last item it looked at; undefined if it looked at all.
+ * is the last item that was read; undefined if all were.
  */
 export const createProductFilter =
   (deliveries: DeliveryStore, productsOf: (payload: Uint8Array) => readonly string[]) =>
@@ -29,3 +28,16 @@ export const createProductFilter =
     }
     return { found, last: undefined }
   }
+
+/** Returns the first items whose payloads have at most `most` bytes together, and at least one item. */
+export function withinBytes<Item extends { readonly payloadBytes: number }>(
+  items: readonly Item[],
+  most: number,
+): Item[] {
+  let bytes = 0
+  const beyond = items.findIndex(({ payloadBytes }, index) => {
+    bytes += payloadBytes
+    return index > 0 && bytes > most
+  })
+  return beyond < 0 ? [...items] : items.slice(0, beyond)
+}
