@@ -1,17 +1,12 @@
 import type { Clock } from '#src/lib/clock.ts'
+import { sharedWork } from '#src/lib/shared-work.ts'
 import type { Arrivals } from '#src/purchase/feed/arrivals.ts'
-import {
-  type DeliverySummary,
-  isWanted,
-  type LoadedWebhook,
-  type WebhookSave,
-  type WebhookStore,
-} from '#src/store/store.ts'
+import { type DeliverySummary, isWanted, type LoadedWebhook, type WebhookStore } from '#src/store/store.ts'
 import { laneOf } from '../lane.ts'
 import type { Sender } from '../send/sender.ts'
 import { signedHeaders } from '../send/signature.ts'
 import type { Fraction, Moment } from './breaker.ts'
-import { type Save, savedAs } from './changes.ts'
+import type { Save } from './changes.ts'
 import type { Item } from './lanes.ts'
 import type { Payloads } from './payloads.ts'
 import { createQueue } from './queue.ts'
@@ -21,7 +16,7 @@ import type { After } from './timers.ts'
 export interface EndpointDependencies extends Pick<ReplayDependencies, 'deliveries' | 'holder'> {
   readonly arrivals: Arrivals
   readonly payloads: Payloads
-  readonly webhooks: Pick<WebhookStore, 'held' | 'due' | 'failedBefore' | 'addReplayed'>
+  readonly webhooks: Pick<WebhookStore, 'held' | 'due' | 'giveUp' | 'addReplayed'>
   readonly sender: Pick<Sender, 'send'>
   readonly clock: Clock
   readonly after: After
@@ -48,19 +43,18 @@ const AGAIN_MILLISECONDS = 1000
 const TOGETHER_MILLISECONDS = 10
 /** Moves the place of an endpoint that gets nothing, so that a restart does not look through what others got. */
 const LONGEST_WAIT_MILLISECONDS = 60_000
-/** In a second. */
-const GIVEN_UP_AT_ONCE = 1000
 
 /** Pushes to one endpoint. */
 export function createEndpoint(
-  { webhook, confirmed }: LoadedWebhook,
+  loaded: LoadedWebhook,
   secretsAt: (now: number) => readonly string[],
   dependencies: EndpointDependencies,
 ) {
-  const { arrivals, payloads, webhooks, sender, clock, after, fraction, canSave } = dependencies
-  const { id, version, url, ca, customerId: scope } = webhook
+  const { arrivals, payloads, webhooks, sender, clock, after, canSave } = dependencies
+  const { webhook } = loaded
+  const { id, version, url, ca, customerId: scope, giveUpMilliseconds } = webhook
   const moment = (): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() })
-  const queue = createQueue({ ...webhook, confirmed }, fraction)
+  const queue = createQueue(loaded, dependencies.fraction)
   const stopping = new AbortController()
   const drained = Promise.withResolvers<void>()
   let leaseBegan = Number.NEGATIVE_INFINITY
@@ -71,7 +65,6 @@ export function createEndpoint(
   let readFrom: number | undefined = webhook.position
   let waitsSince = 0
   let endWait: () => void = () => undefined
-  let mayGiveUp = true
   let cancelTimer: () => void = () => undefined
   let timerAt = Number.POSITIVE_INFINITY
 
@@ -144,11 +137,17 @@ export function createEndpoint(
     if (!hasMore) awaitArrivals()
   }
 
-  const giveUp = async (before: number, known: number): Promise<void> => {
-    const rows = await webhooks.failedBefore(id, before, GIVEN_UP_AT_ONCE)
-    mayGiveUp = false
-    queue.giveUp(rows, known, moment())
-  }
+  const giveUp = sharedWork(async (): Promise<void> => {
+    const now = moment()
+    if (giveUpMilliseconds === null || !queue.mayBeHeld()) return
+    queue.giveUp(now)
+    try {
+      const count = await webhooks.giveUp(dependencies.holder, id, now.wall - giveUpMilliseconds, now.wall)
+      if (count > 0) queue.gaveUp()
+    } catch (error) {
+      dependencies.onStoreFailed(error)
+    }
+  })
 
   const askDue = async (known: number): Promise<void> => {
     try {
@@ -161,18 +160,15 @@ export function createEndpoint(
     pump()
   }
 
-  const isDue = (): boolean => queue.wantsDueAt() <= clock.now()
+  const isDue = (): boolean => queue.wantsDueAt() <= clock.monotonic()
   const pageFrom = (): number | undefined => (readFrom !== undefined && queue.wantsPage() ? readFrom : undefined)
-  const givesUpBefore = (): number | undefined => (mayGiveUp ? queue.givesUpBefore(clock.now()) : undefined)
 
   /** Asks the store for what is due and what is new. One question at a time, so that it is clear what each answer knows. */
   const fetch = async (): Promise<void> => {
     isFetching = true
     const known = queue.stored()
-    const before = givesUpBefore()
     let rest = 0
     try {
-      if (before !== undefined) await giveUp(before, known)
       if (isDue() && !isStopped()) await askDue(known)
       const from = pageFrom()
       if (from !== undefined && !isStopped()) await readPage(from, known)
@@ -192,18 +188,16 @@ export function createEndpoint(
   }
 
   const setTimer = (): void => {
-    const now = moment()
-    const sends = (queue.nextAt() ?? Number.POSITIVE_INFINITY) - now.monotonic
-    const asks = queue.wantsDueAt() - now.wall
-    const wait = maySend() ? Math.min(...[sends, asks].filter((each) => each > 0)) : Number.POSITIVE_INFINITY
-    // Whatever is later, the next tick sees.
-    const at = wait > AGAIN_MILLISECONDS ? Number.POSITIVE_INFINITY : Math.ceil(now.monotonic + wait)
+    const now = clock.monotonic()
+    const wakesAt = Math.ceil(queue.wakesAt())
+    // What is later, the next tick sees.
+    const at = maySend() && wakesAt > now && wakesAt - now <= AGAIN_MILLISECONDS ? wakesAt : Number.POSITIVE_INFINITY
     if (at === timerAt) return
     cancelTimer()
     cancelTimer = () => undefined
     timerAt = at
     if (at < Number.POSITIVE_INFINITY)
-      cancelTimer = after(Math.ceil(wait), () => {
+      cancelTimer = after(Math.ceil(at - now), () => {
         timerAt = Number.POSITIVE_INFINITY
         pump()
       })
@@ -217,8 +211,7 @@ export function createEndpoint(
       void attempt(sent)
     }
     if (maySend()) queue.makeRoom()
-    if (!isFetching && !isStopped() && (isDue() || pageFrom() !== undefined || givesUpBefore() !== undefined))
-      void fetch()
+    if (!isFetching && !isStopped() && (isDue() || pageFrom() !== undefined)) void fetch()
     setTimer()
   }
 
@@ -245,18 +238,15 @@ export function createEndpoint(
       return drained.promise
     },
     /** Returns what is to be stored now, if anything is. With `everything` also what has time. */
-    take(everything: boolean): { readonly save: Save; readonly stored: WebhookSave } | undefined {
-      const save = queue.take(moment(), everything)
-      return save && { save, stored: savedAs(id, save) }
-    },
+    take: (everything: boolean): Save | undefined => queue.take(moment(), everything),
     wasStored(save: Save): void {
-      queue.wasStored(save)
+      queue.wasStored(save, moment())
       pump()
     },
     putBack: queue.putBack,
     /** Must be called every second. */
     tick(): void {
-      mayGiveUp = true
+      void giveUp()
       if (readFrom === undefined && clock.monotonic() - waitsSince >= LONGEST_WAIT_MILLISECONDS) endWait()
       dependencies.onChange(endpoint)
       pump()

@@ -95,8 +95,8 @@ async function setUp(
         // The timer of the next second is set once the lease is renewed.
         while (step === SECOND && !time.isSet(SECOND)) await new Promise(setImmediate)
         move(step)
-        // What was asked of the reading thread before is answered then.
-        await store.deliveries.payloads([])
+        // What was asked of the threads of the store before is answered then.
+        await Promise.all([store.deliveries.payloads([]), store.webhooks.giveUp('nobody', 'none', 0, 0)])
         await new Promise(setImmediate)
       }
     },
